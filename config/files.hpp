@@ -1,0 +1,40 @@
+#pragma once
+// Files that are whole or absent: write, fsync, rename. Every failure is an rldp::error that names the path.
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace rldp {
+
+/// The whole file. Errors: bad_input where it does not exist, is a directory or can't be read.
+std::string read_file(const std::filesystem::path& path);
+
+/// Replaces `path` by `bytes`: a temporary file beside it is written, fsynced and renamed, then the directory is fsynced.
+/// Errors: failed on a full disk or a directory that can't be written (nothing is left behind).
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// A directory that only its owner can enter (mode 0700). Existing ones are set to 0700.
+void create_private_directory(const std::filesystem::path& path);
+
+/// A file that only grows, each append durable before it returns (fsync). Holds an exclusive lock: one writer.
+class append_file {
+  public:
+    /// Opens or creates. Errors: bad_input if another process holds the lock.
+    explicit append_file(const std::filesystem::path& path);
+    ~append_file();
+    append_file(append_file&&) noexcept;
+    append_file& operator=(append_file&&) noexcept;
+
+    /// Appends all of `bytes` and fsyncs. Errors: failed (on a short write the file is cut back to its former length).
+    void append(std::string_view bytes);
+    /// Cuts the file back to `size` bytes and fsyncs.
+    void truncate(std::uintmax_t size);
+    std::uintmax_t size() const { return size_; }
+
+  private:
+    std::filesystem::path path_;
+    int descriptor_ = -1;
+    std::uintmax_t size_ = 0;
+};
+
+}  // namespace rldp

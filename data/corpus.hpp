@@ -1,0 +1,60 @@
+#pragma once
+// From a file to units on their sides: tables become narratives, units are split by keyed hash, canaries are planted.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rldp::data {
+
+struct source {                             ///< where the records come from; see config::data_section
+    std::string path;                       ///< CSV, JSONL, text, or "synthetic:N"
+    std::optional<std::string> ids_mapping;
+    std::optional<std::string> narrative;   ///< path of the template
+    std::optional<std::string> group;       ///< key column of the unit; absent: every record is a unit
+};
+
+struct split_rule {
+    enum class kind { hash, exact } how = kind::hash;
+    std::int64_t seed = 42;
+    std::int64_t canaries = 0;
+    double attack = 0.2;  ///< share of units
+    double eval = 0.1;    ///< share of what Attack leaves
+};
+
+/// One privacy unit: a record, or all records that share the group key.
+struct unit {
+    std::uint64_t id;                  ///< keyed hash of the unit's identity (row key or content); no clear text
+    std::vector<std::string> records;  ///< narratives
+    std::optional<std::string> canary; ///< the planted secret, if it carries one
+};
+
+struct corpus {
+    std::vector<unit> train, eval, attack;
+    std::vector<std::string> warnings;  ///< one line each, for the plan (a person key that repeats with record units, …)
+    std::string digest;                 ///< hex SHA-256 over the training units' bytes; trusted: goes out only as an HMAC
+};
+
+/// Errors: bad_input with file and line (see read_csv, read_jsonl, read_template), and where the train side is empty.
+corpus load_corpus(const source& from, const split_rule& split);
+
+/// A unit after tokenisation: one sequence per record, each at most max_tokens long.
+struct token_unit {
+    std::vector<std::vector<std::int32_t>> records;
+};
+
+struct tokenised {
+    std::vector<token_unit> units;
+    std::int64_t records = 0;
+    std::int64_t cut = 0;  ///< records longer than max_tokens
+};
+
+using encoder = std::function<std::vector<std::int32_t>(const std::string&)>;
+
+/// Encodes every record on `threads` threads; keeps the head or the tail of longer ones. `encode` must be safe to call
+/// from several threads. A record of fewer than two tokens has nothing to predict and is refused, naming its number.
+tokenised tokenise(const std::vector<unit>& units, const encoder& encode, std::int64_t max_tokens, bool keep_tail,
+                   int threads);
+
+}  // namespace rldp::data

@@ -1,0 +1,93 @@
+#pragma once
+// Causal language models with frozen weights, an adapter given from outside, and per-unit gradients.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/lora.hpp"
+
+namespace rldp::models {
+
+/// config.json in the terms that all supported families share.
+struct model_config {
+    std::string model_type;  ///< gpt2 | llama | mistral
+    std::int64_t vocab = 0, width = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, inner = 0;
+    std::int64_t window = 0;                      ///< longest sequence (n_positions, max_position_embeddings)
+    std::optional<std::int64_t> sliding_window;   ///< keys a query sees, itself included
+    double norm_epsilon = 1e-5;
+    bool tied_head = true;
+    std::string activation;                       ///< gelu_new | gelu | silu
+    struct rope_parameters {
+        double theta = 10000;
+        std::string type = "default";             ///< default | linear | llama3
+        double factor = 1, low_freq_factor = 1, high_freq_factor = 4;
+        std::int64_t original_window = 0;
+    } rope;
+    std::optional<std::int64_t> bos, pad;
+    std::vector<std::int64_t> eos;
+};
+
+/// Reads DIR/config.json, in both layouts. Errors: bad_input naming file and key; an unsupported model_type lists those supported.
+model_config read_model_config(const std::filesystem::path& directory);
+
+/// Sequences of one micro-batch, right-padded to the longest of them.
+struct token_batch {
+    at::Tensor ids;     ///< [b, T] int64
+    at::Tensor labels;  ///< [b, T] int64, ids again, -100 where nothing is to be predicted (padding)
+};
+/// Pads with id 0.
+token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences);
+
+struct sequence_loss {
+    at::Tensor nll;     ///< [b] float64, summed negative log-likelihood, nats
+    at::Tensor tokens;  ///< [b] int64, predicted positions
+};
+
+struct record_gradients {
+    at::Tensor gradients;  ///< [b, D] float32, gradient of each record's mean token loss
+    at::Tensor losses;     ///< [b] float64, mean token loss, nats
+};
+
+/// Dropout of pair `pair` of a micro-batch: a tensor of the given shape holding 0 or 1/(1-p). Empty function: no dropout.
+using dropout_source = std::function<at::Tensor(std::size_t pair, at::IntArrayRef shape)>;
+
+/// An immutable model: safe to share between threads and replicas.
+class causal_lm {
+  public:
+    /// Loads config.json and the safetensors (single or sharded). `dtype` float32 or bfloat16. Errors: bad_input naming file
+    /// and tensor (missing, wrong shape, truncated).
+    static std::shared_ptr<const causal_lm> load(const std::filesystem::path& directory, at::ScalarType dtype, at::Device device);
+    /// From weights by their Hugging Face names (GPT-2 with the `transformer.` prefix).
+    static std::shared_ptr<const causal_lm> from_weights(const model_config& config, std::map<std::string, at::Tensor> weights);
+    virtual ~causal_lm() = default;
+
+    const model_config& config() const { return config_; }
+    std::int64_t parameters() const;  ///< count of the base's numbers
+
+    /// Logits [b, T, V] in the base's dtype; `adapter` is the flat vector [D] for `layout`, or both are null.
+    at::Tensor logits(const at::Tensor& ids, const lora_layout* layout, const at::Tensor* adapter) const;
+    /// All hidden states, embeddings first, final norm last (as HF's output_hidden_states).
+    std::vector<at::Tensor> hidden_states(const at::Tensor& ids, const lora_layout* layout, const at::Tensor* adapter) const;
+    /// No gradient; float32 logits of labelled positions only, in chunks.
+    sequence_loss losses(const token_batch& batch, const lora_layout* layout, const at::Tensor* adapter) const;
+    /// Per-record gradients with respect to the adapter in one backward pass: two batched products per pair
+    /// (architecture: ∇B = s·gᵀh, ∇A = (s·gB)ᵀx).
+    record_gradients gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
+                               const dropout_source& dropout = {}) const;
+    /// Mean loss of the batch over all its tokens, differentiable in the base's weights: for pretraining a base.
+    at::Tensor training_loss(const token_batch& batch) const;
+
+  protected:
+    causal_lm(model_config config, std::map<std::string, at::Tensor> weights);
+    model_config config_;
+    std::map<std::string, at::Tensor> weights_;
+};
+
+}  // namespace rldp::models

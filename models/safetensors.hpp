@@ -1,0 +1,42 @@
+#pragma once
+// The safetensors format (huggingface/safetensors): an 8-byte little-endian header length, a JSON header, the data.
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rldp::models {
+
+/// A memory-mapped file. The header is validated against the file before a byte of data is used: length, JSON, dtypes,
+/// shapes, offsets in range, sizes that match, no overlap, no duplicate key. Errors: bad_input naming file and key.
+class safetensors_file {
+  public:
+    explicit safetensors_file(const std::filesystem::path& path);
+
+    std::vector<std::string> names() const;
+    bool contains(const std::string& name) const;
+    /// A view into the mapping (no copy), CPU, in the stored dtype; the mapping lives as long as any view. Read only.
+    at::Tensor tensor(const std::string& name) const;
+    const std::map<std::string, std::string>& metadata() const { return metadata_; }
+
+  private:
+    struct entry {
+        at::ScalarType dtype;
+        std::vector<std::int64_t> shape;
+        std::size_t begin, end;
+    };
+    std::filesystem::path path_;
+    std::shared_ptr<void> mapping_;
+    std::size_t data_begin_ = 0;
+    std::map<std::string, entry> entries_;
+    std::map<std::string, std::string> metadata_;
+};
+
+/// Writes tensors (any device, made contiguous) atomically.
+void save_safetensors(const std::filesystem::path& path, const std::map<std::string, at::Tensor>& tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace rldp::models

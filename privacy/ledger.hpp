@@ -1,0 +1,65 @@
+#pragma once
+// The public, append-only, hash-chained record of what was charged (privacy contract §5).
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/files.hpp"
+#include "privacy/accountant.hpp"
+#include "privacy/policy.hpp"
+
+namespace rldp::privacy {
+
+struct ledger_header {
+    static constexpr int current_version = 1;
+    int version = current_version;
+    double delta = 0, sample_rate = 0;
+    std::int64_t population = 0, steps = 0;
+    std::string policy, accountant, semantics, unit, split;
+    std::vector<card> deck;
+    double epsilon = 0;             ///< the budget asked for
+    double guaranteed_epsilon = 0;  ///< what the policy commits to; "inf" in JSON where infinite
+    std::string data_hmac;          ///< of the training data under the run key
+    bool insecure_reproducible = false;
+};
+
+struct charge {
+    std::uint64_t seq;  ///< 1, 2, …
+    std::int64_t step;
+    double noise_multiplier, sample_rate;
+    std::optional<std::size_t> card;
+    std::string prev, hash;  ///< hex SHA-256; hash is over the line's canonical JSON without `hash`
+};
+
+struct ledger_content {
+    ledger_header header;
+    std::string header_hash;
+    std::vector<charge> charges;
+    bool torn = false;              ///< a last line without its end: its charge counts, its text does not
+    std::uintmax_t whole_bytes = 0; ///< length of the file up to the last whole line
+    std::vector<run> runs() const;  ///< consecutive equal steps joined
+};
+
+/// Reads and verifies: canonical hashes, chain, seq, finite numbers in range, version. Errors: bad_input with the line number.
+ledger_content read_ledger(const std::filesystem::path& path);
+
+/// The one writer.
+class ledger {
+  public:
+    static ledger create(const std::filesystem::path& path, const ledger_header& header);
+    /// Verifies, cuts off a torn line, and goes on after the last charge.
+    static ledger open(const std::filesystem::path& path);
+
+    /// Validates, appends a line and fsyncs before it returns: charge before release.
+    const charge& append(std::int64_t step, double noise_multiplier, double sample_rate, std::optional<std::size_t> card);
+    const ledger_content& content() const { return content_; }
+
+  private:
+    ledger(append_file file, ledger_content content);
+    append_file file_;
+    ledger_content content_;
+};
+
+}  // namespace rldp::privacy

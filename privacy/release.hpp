@@ -1,0 +1,47 @@
+#pragma once
+// The only thing that crosses from the trusted to the public side, and the write-ahead log that remembers it.
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "config/files.hpp"
+
+namespace rldp::privacy {
+
+/// As_published only: raw, unprotected statistics of a batch, opened by declassify_unsound.
+struct raw_statistics {
+    std::vector<std::array<double, 3>> quartiles;  ///< of ν per group
+    double loss = 0, variance = 0, fisher_mean = 0, fisher_variance = 0, skewness = 0, kurtosis = 0;
+    std::int64_t units = 0;
+};
+
+/// The noised pair of one step (privacy contract §2).
+struct release {
+    std::uint64_t seq = 0;
+    std::int64_t step = 0;
+    double noise_multiplier = 0;           ///< z, the joint multiplier that was charged
+    at::Tensor gradient;                   ///< float32 [D], CPU: noised clipped sum on its public grid, not divided
+    std::vector<double> statistics;        ///< noised sum of φ, empty where statistics_share is 0
+    std::optional<raw_statistics> unsound; ///< as_published only
+};
+
+/// Append-only, checksummed, fsynced before a release is handed over; lies in trusted/.
+class release_log {
+  public:
+    explicit release_log(const std::filesystem::path& path);
+    void append(const release& value);
+    /// Empties the log, once a checkpoint holds everything up to its last release.
+    void clear();
+    /// Every whole release in order; a torn or corrupt tail ends the list (that step is lost, and stays charged).
+    static std::vector<release> read(const std::filesystem::path& path);
+
+  private:
+    append_file file_;
+};
+
+}  // namespace rldp::privacy

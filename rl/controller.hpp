@@ -1,0 +1,61 @@
+#pragma once
+// From an observation to dials: running normalisation, SAC, and what an action means. Public side: it sees releases only.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "privacy/statistics.hpp"
+#include "rl/sac.hpp"
+
+namespace rldp::rl {
+
+struct controller_config {
+    std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
+    std::size_t groups = 0;                                 ///< n
+    double clip_min = 1e-3, clip_max = 1;
+    std::string clip_action = "delta";  ///< absolute: C = e^a (published); delta: C = median·e^a
+    double initial_noise_multiplier = 1;  ///< σ_0
+    double epsilon = 8;                   ///< ε_max
+    double reward_floor = 10;             ///< R_max
+    sac_config learner;                   ///< sizes are filled in from groups and actions
+};
+
+/// What the controller sets for the next block.
+struct dials {
+    std::vector<double> radii;   ///< C_i; empty: leave as they are
+    std::vector<double> shares;  ///< w_i², sum 1; empty: equal
+    double noise_multiplier;     ///< σ asked of the spending policy
+    double lr_factor = 1;        ///< multiplies the learning-rate schedule, in [1/4, 4]
+};
+
+/// max(−R_max, log(1 + max(Δu/(Δε + 1e-6), −0.999))).
+double reward(double utility_change, double epsilon_change, double reward_floor);
+
+class controller {
+  public:
+    explicit controller(const controller_config& config);
+
+    /// The decision for the next block: stores the transition that ended here, then acts with the current policy. Takes well
+    /// under a millisecond. `medians` are the warm-up medians (used by clip_action delta).
+    dials decide(const privacy::observation& seen, const std::vector<double>& medians);
+    /// The SAC updates that this decision brought; to be called after decide() and before the next one.
+    void learn();
+    std::int64_t decisions() const { return decisions_; }
+
+    std::string save() const;  ///< bytes
+    void load(const std::string& bytes);
+
+  private:
+    controller_config config_;
+    sac learner_;
+    std::int64_t decisions_ = 0;
+    double log_sigma_, log_lr_ = 0;
+    // running normalisation of released values (Welford)
+    std::vector<double> mean_, m2_;
+    std::int64_t seen_ = 0;
+    std::optional<transition> open_;  ///< state and action of the last decision
+    double last_utility_ = 0, last_epsilon_ = 0;
+};
+
+}  // namespace rldp::rl
