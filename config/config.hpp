@@ -12,12 +12,12 @@ namespace rldp::config {
 struct privacy_section {
     double epsilon = 8;
     double delta = 1e-5;
-    std::string accountant = "pld";         ///< pld | rdp | gdp_clt (the last only under as_published)
-    std::string semantics = "sound";        ///< sound | as_published
-    std::string unit = "record";            ///< "record", or the key column of a group: JSON {"group": "patient_nbr"}
-    bool unit_is_group = false;             ///< true if `unit` names a group's key column
-    std::optional<std::int64_t> population; ///< N, a declared public constant; default: the number of training units
-    bool acknowledge_no_guarantee = false;  ///< as_published needs it
+    std::string accountant = "pld";          ///< pld | rdp | gdp_clt (the last only under as_published)
+    std::string semantics = "sound";         ///< sound | as_published
+    std::string unit = "record";             ///< "record", or the key column of a group: JSON {"group": "patient_nbr"}
+    bool unit_is_group = false;              ///< true if `unit` names a group's key column
+    std::optional<std::int64_t> population;  ///< N, a declared public constant; default: the number of training units
+    bool acknowledge_no_guarantee = false;   ///< as_published needs it
 };
 
 struct deck_section {
@@ -30,7 +30,7 @@ struct noise_section {
     std::string allocation = "proportional";  ///< shares | proportional | uniform | min_variance
     double statistics_share = 0.02;           ///< part of 1/z² spent on statistics, [0, 1)
     deck_section deck;
-    bool insecure_reproducible = false;       ///< draws, dropout and noise from `seed`: no guarantee, for tests
+    bool insecure_reproducible = false;  ///< draws, dropout and noise from `seed`: no guarantee, for tests
 };
 
 struct clip_section {
@@ -44,10 +44,10 @@ struct method_section {
 };
 
 struct train_section {
-    std::optional<double> epochs;              ///< default 3 where steps is absent; giving both is an error
+    std::optional<double> epochs;  ///< default 3 where steps is absent; giving both is an error
     std::optional<std::int64_t> steps;
-    std::int64_t expected_batch_size = 16;     ///< B = q·N, units
-    std::int64_t micro_batch = 16;             ///< records per forward pass
+    std::int64_t expected_batch_size = 16;  ///< B = q·N, units
+    std::int64_t micro_batch = 16;          ///< records per forward pass
     double lr = 5e-4;
     std::int64_t warmup = 100;                 ///< steps of linear learning-rate warm-up
     std::int64_t eval_every = 48;              ///< steps
@@ -55,18 +55,19 @@ struct train_section {
 };
 
 struct data_section {
-    std::string path;                        ///< CSV, JSONL or text file; "synthetic:N" for N generated encounters
-    std::optional<std::string> ids_mapping;  ///< IDs_mapping.csv of the UCI table; default: beside `path` if it is there
-    std::optional<std::string> narrative;    ///< template (JSON key "template") that turns a CSV row into prose
+    std::string path;  ///< CSV, JSONL or text file; "synthetic:N" for N generated encounters
+    std::optional<std::string>
+        ids_mapping;                       ///< IDs_mapping.csv of the UCI table; default: beside `path` if it is there
+    std::optional<std::string> narrative;  ///< template (JSON key "template") that turns a CSV row into prose
     std::optional<std::int64_t> max_tokens;  ///< default: the model's window
     std::string keep = "head";               ///< head | tail of a record longer than max_tokens
     std::int64_t canaries = 0;
-    std::string split = "hash";              ///< hash (per unit) | exact (shares of a shuffled table)
+    std::string split = "hash";  ///< hash (per unit) | exact (shares of a shuffled table)
     std::int64_t split_seed = 42;
 };
 
 struct model_section {
-    std::string path;             ///< a Hugging Face model directory
+    std::string path;               ///< a Hugging Face model directory
     std::string dtype = "float32";  ///< float32 | bfloat16: the frozen base
 };
 
@@ -89,8 +90,8 @@ struct rl_section {
     double actor_lr = 2e-4;
     double critic_lr = 1e-4;
     std::int64_t replay = 10000;
-    double reward_floor = 10;                               ///< R_max
-    std::string clip_action = "delta";                      ///< absolute (published) | delta (relative to the warm-up median)
+    double reward_floor = 10;           ///< R_max
+    std::string clip_action = "delta";  ///< absolute (published) | delta (relative to the warm-up median)
 };
 
 struct monitor_section {
@@ -113,16 +114,16 @@ struct run_config {
 };
 
 /// Reads a configuration file, then applies overrides of the form "dotted.key=json" (a bare word counts as a string).
-/// Relative paths in the file are relative to the file, those of overrides to the working directory; both become absolute.
-/// Errors (bad_input, one line): missing file, JSON error with line and column, unknown key (names the nearest known one),
-/// wrong type, value out of range; then validate().
+/// Relative paths in the file are relative to the file, those of overrides to the working directory; both become
+/// absolute. Errors (bad_input, one line): missing file, JSON error with line and column, unknown key (names the
+/// nearest known one), wrong type, value out of range; then validate().
 run_config load(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 /// The same from text; `origin` names it in messages, relative paths are relative to `base`.
 run_config parse(const std::string& json, const std::string& origin, const std::filesystem::path& base,
                  const std::vector<std::string>& overrides = {});
 
-/// Checks that concern several keys (steps and epochs both given, as_published without acknowledgement, gdp_clt enforcing
-/// a budget under sound semantics, clip.min > clip.initial, …). Throws bad_input naming the key path.
+/// Checks that concern several keys (steps and epochs both given, as_published without acknowledgement, gdp_clt
+/// enforcing a budget under sound semantics, clip.min > clip.initial, …). Throws bad_input naming the key path.
 void validate(const run_config& config);
 
 /// The configuration as resolved, every key present, as pretty JSON that parse() reads back.

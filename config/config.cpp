@@ -1,0 +1,124 @@
+#include "config/config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "config/document.hpp"
+#include "config/error.hpp"
+#include "config/files.hpp"
+#include "config/schema.hpp"
+#include "config/validate.hpp"
+
+namespace rldp::config {
+
+namespace {
+
+constexpr double default_epochs = 3;
+
+/// One layer of configuration, the file or an override: where its values come from and which keys it gave.
+struct layer {
+    std::string origin;
+    std::filesystem::path base;
+    std::set<std::string> given = {};
+};
+
+void read(const json& object, const std::string& prefix, layer& from, run_config& into) {
+    for (const auto& [name, value] : object.items()) {
+        const auto path = prefix + name;
+        if (name.find('.') != std::string::npos)
+            refuse(fmt::format("{}: {}: a dotted name; write the section as an object", from.origin, shown(path)));
+        if (const auto* known = find_key(path)) {
+            if (!known->read(value, from.base, into))
+                refuse(fmt::format("{}: {} is {}; give {}", from.origin, path, shown(value), known->expectation));
+            from.given.insert(path);
+        } else if (!is_section(path)) {
+            refuse(fmt::format("{}: {}: unknown key; did you mean {}?", from.origin, path, nearest(path)));
+        } else if (!value.is_object()) {
+            refuse(fmt::format("{}: {} is {}; give an object, for it is a section", from.origin, path, shown(value)));
+        } else {
+            read(value, path + ".", from, into);
+        }
+    }
+}
+
+/// Overrides in order. One that gives the run's length in steps takes the file's epochs away, and the other way round.
+std::set<std::string> apply(const std::vector<std::string>& overrides, run_config& into) {
+    std::set<std::string> given;
+    const auto epochs_in_file = std::exchange(into.train.epochs, std::nullopt);
+    const auto steps_in_file = std::exchange(into.train.steps, std::nullopt);
+    for (const auto& text : overrides) {
+        layer from{"--set " + text, std::filesystem::current_path()};
+        read(parse_override(text), "", from, into);
+        given.merge(from.given);
+    }
+    if (!into.train.epochs && !into.train.steps) {
+        if (!given.count("train.epochs")) into.train.epochs = epochs_in_file;
+        if (!given.count("train.steps")) into.train.steps = steps_in_file;
+    }
+    return given;
+}
+
+[[noreturn]] void require(const std::filesystem::path& file, const std::string& path) {
+    refuse(fmt::format("{}: {} is missing; give {}", file.string(), path, find_key(path)->expectation));
+}
+
+}  // namespace
+
+run_config parse(const std::string& text, const std::string& origin, const std::filesystem::path& base,
+                 const std::vector<std::string>& overrides) {
+    run_config config;
+    layer file{origin, std::filesystem::absolute(base)};
+    read(parse_object(text, origin), "", file, config);
+    if (config.train.epochs && config.train.steps)
+        refuse(origin + ": gives both train.steps and train.epochs; keep one of the two");
+    auto given = apply(overrides, config);
+    given.merge(file.given);
+    if (config.method.name == "static" && !given.count("noise.statistics_share")) config.noise.statistics_share = 0;
+    if (const auto found = problem(config)) refuse(origin + ": " + *found);
+    return config;
+}
+
+run_config load(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+    auto config = parse(read_file(file), file.string(), std::filesystem::absolute(file).parent_path(), overrides);
+    if (config.data.path.empty()) require(file, "data.path");
+    if (config.model.path.empty()) require(file, "model.path");
+    return config;
+}
+
+std::string to_json(const run_config& config) {
+    auto resolved = config;
+    if (!resolved.train.epochs && !resolved.train.steps) resolved.train.epochs = default_epochs;
+    json document = json::object();
+    for (const auto& key : schema()) {
+        auto pointer = "/" + key.path;
+        std::replace(pointer.begin(), pointer.end(), '.', '/');
+        document[json::json_pointer(pointer)] = key.write(resolved);
+    }
+    return document.dump(2) + "\n";
+}
+
+std::int64_t planned_steps(const run_config& config, std::int64_t population) {
+    const auto& train = config.train;
+    if (population < 1) refuse("no training units; give more data, or another split");
+    if (train.expected_batch_size > population)
+        refuse(
+            fmt::format("train.expected_batch_size is {} with {} training units; lower it, for the sampling rate "
+                        "can't exceed 1",
+                        train.expected_batch_size, population));
+    if (train.steps) return *train.steps;
+    const auto epochs = train.epochs.value_or(default_epochs);
+    // 0.29·100 is 28.999…96 in floating point and means 29.
+    const auto steps =
+        std::floor(epochs * static_cast<double>(population) / static_cast<double>(train.expected_batch_size) + 1e-9);
+    if (steps < 1 || steps > most_steps)
+        refuse(
+            fmt::format("train.epochs is {}, which is {} steps with {} units and expected_batch_size {}; a run has 1 "
+                        "to {} steps",
+                        epochs, steps, population, train.expected_batch_size, most_steps));
+    return static_cast<std::int64_t>(steps);
+}
+
+}  // namespace rldp::config

@@ -1,0 +1,106 @@
+#include "config/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "config/error.hpp"
+
+namespace rldp::config {
+
+namespace {
+
+/// Follows the parser to know where it is, and that no object has a key twice.
+class path_tracker {
+  public:
+    explicit path_tracker(const std::string& origin) : origin_(origin) {}
+
+    bool operator()(int, json::parse_event_t event, json& parsed) {
+        if (event == json::parse_event_t::object_start) {
+            objects_.push_back({});
+        } else if (event == json::parse_event_t::object_end) {
+            objects_.pop_back();
+        } else if (event == json::parse_event_t::key) {
+            auto& object = objects_.back();
+            object.current = parsed.get<std::string>();
+            if (!object.names.insert(object.current).second)
+                refuse(fmt::format("{}: {} appears twice; keep one of the two", origin_, path()));
+        }
+        return true;
+    }
+
+    std::string path() const {
+        std::string dotted;
+        for (const auto& object : objects_) dotted += (dotted.empty() ? "" : ".") + object.current;
+        return dotted;
+    }
+
+  private:
+    struct object_in_progress {
+        std::set<std::string> names;
+        std::string current;
+    };
+    const std::string& origin_;
+    std::vector<object_in_progress> objects_;
+};
+
+/// Without the library's prefix, "[json.exception…] parse error at …: ", and on one printable line.
+std::string reason(const json::exception& failure) {
+    std::string text = failure.what();
+    for (const std::string_view mark : {"] ", "column "})
+        if (const auto at = text.find(mark); at != std::string::npos) text.erase(0, at + mark.size());
+    if (const auto digits = text.find_first_not_of("0123456789"); digits > 0 && text.compare(digits, 2, ": ") == 0)
+        text.erase(0, digits + 2);
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+    return text;
+}
+
+/// "line 3, column 7" of the byte that the parser stopped at, which counts from 1.
+std::string place(const std::string& text, std::size_t byte) {
+    const auto before = std::string_view(text).substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const auto start = before.rfind('\n');
+    return fmt::format("line {}, column {}", line,
+                       before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
+}
+
+json parse_json(const std::string& text, const std::string& origin) {
+    path_tracker tracker(origin);
+    try {
+        return json::parse(text, std::ref(tracker));
+    } catch (const json::parse_error& failure) {
+        refuse(fmt::format("{}: {}: not JSON: {}", origin, place(text, failure.byte), reason(failure)));
+    } catch (const json::out_of_range& failure) {
+        refuse(fmt::format("{}: {}: {}; write a number that a double holds", origin, tracker.path(), reason(failure)));
+    }
+}
+
+}  // namespace
+
+json parse_object(const std::string& text, const std::string& origin) {
+    auto document = parse_json(text, origin);
+    if (!document.is_object())
+        refuse(fmt::format(R"({}: holds {}; write an object such as {{"train": {{"steps": 100}}}})", origin,
+                           shown(document)));
+    return document;
+}
+
+json parse_override(const std::string& text) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+        refuse(fmt::format("--set {}: not of the form key=value; write, for example, --set train.steps=100", text));
+    const auto value = text.substr(equals + 1);
+    const bool structure = value.find_first_of("{[\"") == 0;
+    auto nested = structure || json::accept(value) ? parse_json(value, "--set " + text) : json(value);
+
+    auto path = text.substr(0, equals);
+    for (auto dot = path.rfind('.'); dot != std::string::npos; dot = path.rfind('.')) {
+        nested = json{{path.substr(dot + 1), std::move(nested)}};
+        path.erase(dot);
+    }
+    return json{{path, std::move(nested)}};
+}
+
+}  // namespace rldp::config

@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string_view>
+
+#include "config/schema.hpp"
+
+namespace rldp::config {
+
+namespace {
+
+/// Levenshtein's distance, bytes.
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        auto diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const auto changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+        }
+    }
+    return row.back();
+}
+
+std::string_view last_name(std::string_view path) {
+    const auto dot = path.rfind('.');
+    return dot == std::string_view::npos ? path : path.substr(dot + 1);
+}
+
+std::set<std::string> keys_and_sections() {
+    std::set<std::string> paths;
+    for (const auto& key : schema()) {
+        paths.insert(key.path);
+        for (auto dot = key.path.find('.'); dot != std::string::npos; dot = key.path.find('.', dot + 1))
+            paths.insert(key.path.substr(0, dot));
+    }
+    return paths;
+}
+
+}  // namespace
+
+const key* find_key(const std::string& path) {
+    const auto& keys = schema();
+    const auto found = std::find_if(keys.begin(), keys.end(), [&](const key& k) { return k.path == path; });
+    return found == keys.end() ? nullptr : &*found;
+}
+
+bool is_section(const std::string& path) {
+    return std::any_of(schema().begin(), schema().end(), [&](const key& k) { return k.path.starts_with(path + "."); });
+}
+
+std::string nearest(const std::string& path) {
+    // A right name in the wrong section is worth one edit: epsilon → privacy.epsilon, train.rank → lora.rank.
+    const auto cost = [&](const std::string& known) {
+        return std::min(distance(path, known), distance(last_name(path), last_name(known)) + 1);
+    };
+    const auto paths = keys_and_sections();
+    return *std::min_element(paths.begin(), paths.end(),
+                             [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
+}
+
+}  // namespace rldp::config

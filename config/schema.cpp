@@ -1,0 +1,244 @@
+#include "config/schema.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace rldp::config {
+
+namespace {
+
+constexpr double most_units = 1e12;   // units or records: no table is larger
+constexpr double most_width = 65536;  // ranks, batches, windows
+
+interval open(interval range) {
+    range.least_open = range.most_open = true;
+    return range;
+}
+
+interval half_open(double least, double most) {
+    return {.least = least, .most = most, .most_open = true};
+}
+interval above_to(double least, double most) {
+    return {.least = least, .most = most, .least_open = true};
+}
+
+/// The whole of `text` as a number of that type.
+template <class Number>
+std::optional<Number> whole(std::string_view text) {
+    Number number{};
+    const auto end = text.data() + text.size();
+    const auto [stop, status] = std::from_chars(text.data(), end, number);
+    if (status != std::errc{} || stop != end) return std::nullopt;
+    return number;
+}
+
+bool is_synthetic(const std::string& text) {
+    constexpr std::string_view prefix = "synthetic:";
+    if (!text.starts_with(prefix)) return false;
+    return whole<std::int64_t>(std::string_view(text).substr(prefix.size())).value_or(0) > 0;
+}
+
+bool is_host_and_port(const std::string& text) {
+    const auto colon = text.rfind(':');
+    if (colon == std::string::npos || colon == 0) return false;
+    return whole<std::uint16_t>(std::string_view(text).substr(colon + 1)).value_or(0) > 0;
+}
+
+bool is_name(const std::string& text) {
+    return !text.empty() && text.find_first_of(" \t\r\n\"") == std::string::npos;
+}
+
+/// The unit of privacy: "record", or {"group": "column"}, which takes two members.
+bool read_unit(const json& value, const std::filesystem::path&, run_config& into) {
+    auto& privacy = into.privacy;
+    const bool group = value.is_object() && value.size() == 1 && value.contains("group");
+    if (group) {
+        if (!value["group"].is_string() || value["group"].get<std::string>().empty()) return false;
+        privacy.unit = value["group"].get<std::string>();
+    } else {
+        if (!value.is_string() || value.get<std::string>() != "record") return false;
+        privacy.unit = "record";
+    }
+    privacy.unit_is_group = group;
+    return true;
+}
+
+json write_unit(const run_config& from) {
+    if (from.privacy.unit_is_group) return json{{"group", from.privacy.unit}};
+    return from.privacy.unit;
+}
+
+/// Collects the keys of one section; `Get` maps the configuration to the section, const or not.
+template <class Get>
+class section {
+  public:
+    section(std::vector<key>& keys, std::string prefix, Get get) : keys_(keys), prefix_(std::move(prefix)), get_(get) {}
+
+    template <class Section, class Value>
+    section& add(const char* name, Value Section::*member, domain allowed, const char* unit, const char* sentence,
+                 const char* absent = "") {
+        keys_.push_back({prefix_ + name, unit, expectation(allowed, Value{}), sentence, absent,
+                         [get = get_, member, allowed](const json& value, const auto& base, run_config& into) {
+                             return assign(value, allowed, base, get(into).*member);
+                         },
+                         [get = get_, member](const run_config& from) { return written(get(from).*member); }});
+        return *this;
+    }
+
+  private:
+    std::vector<key>& keys_;
+    std::string prefix_;
+    Get get_;
+};
+
+void add_privacy(std::vector<key>& keys) {
+    section part(
+        keys, "privacy.", [](auto& c) -> auto& { return c.privacy; });
+    part.add("epsilon", &privacy_section::epsilon, above(0), "", "ε of the contract.")
+        .add("delta", &privacy_section::delta, open(between(0, 1)), "",
+             "δ of the contract; well below 1/N, or the contract says little.")
+        .add("accountant", &privacy_section::accountant, words{{"pld", "rdp", "gdp_clt"}}, "",
+             "Enforces the budget; pld is the tightest bound, gdp_clt is no bound and serves as_published only.")
+        .add("semantics", &privacy_section::semantics, words{{"sound", "as_published"}}, "",
+             "sound keeps the contract; as_published reproduces the publication and guarantees nothing.");
+    keys.push_back({"privacy.unit", "", R"("record" or {"group": "a column"})",
+                    "Whose presence is hidden: one record, or all records that share the column, such as a patient's.",
+                    "", read_unit, write_unit});
+    part.add("population", &privacy_section::population, between(1, most_units), "units",
+             "N, declared as a public constant; the sampling rate is expected_batch_size/N.",
+             "the number of training units")
+        .add("acknowledge_no_guarantee", &privacy_section::acknowledge_no_guarantee, yes_or_no{}, "",
+             "as_published runs only where this is true.");
+}
+
+void add_noise_and_clip(std::vector<key>& keys) {
+    section(
+        keys, "noise.", [](auto& c) -> auto& { return c.noise; })
+        .add("policy", &noise_section::policy, words{{"fixed", "deck", "filter"}}, "",
+             "How the budget is spent: the same noise at each step, a deck of levels played in the controller's order, "
+             "or free levels under a Rényi filter.")
+        .add("allocation", &noise_section::allocation, words{{"shares", "proportional", "uniform", "min_variance"}}, "",
+             "How the gradient's noise is divided among the adapters.")
+        .add("statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
+             "Part of 1/z² spent on the statistics that the controller sees; with method static it is 0 unless given.")
+        .add("insecure_reproducible", &noise_section::insecure_reproducible, yes_or_no{}, "",
+             "Draws, dropout and noise follow from the seed: for tests, no guarantee.");
+    section(
+        keys, "noise.deck.", [](auto& c) -> auto& { return c.noise.deck; })
+        .add("levels", &deck_section::levels, between(1, 256), "levels", "Distinct noise levels of the deck.")
+        .add("ratio", &deck_section::ratio, between(1, 100), "", "Largest over smallest noise multiplier of the deck.");
+    section(
+        keys, "clip.", [](auto& c) -> auto& { return c.clip; })
+        .add("initial", &clip_section::initial, above(0), "gradient norm", "Every radius at the first step.")
+        .add("min", &clip_section::min, above(0), "gradient norm", "No radius goes below.")
+        .add("max", &clip_section::max, above(0), "gradient norm", "No radius goes above.");
+}
+
+void add_train(std::vector<key>& keys) {
+    section(
+        keys, "method.", [](auto& c) -> auto& { return c.method; })
+        .add("name", &method_section::name, words{{"rldp", "static"}}, "",
+             "rldp steers radii and noise by reinforcement learning; static keeps them.");
+    section(
+        keys, "train.", [](auto& c) -> auto& { return c.train; })
+        .add("epochs", &train_section::epochs, above_to(0, 1e6), "epochs",
+             "Length of the run as expected passes over the training units; not together with steps.",
+             "3 where steps is absent")
+        .add("steps", &train_section::steps, between(1, most_steps), "steps",
+             "Length of the run; not together with epochs.", "floor(epochs·N/expected_batch_size)")
+        .add("expected_batch_size", &train_section::expected_batch_size, between(1, most_units), "units",
+             "B: every unit is drawn with probability B/N at each step.")
+        .add("micro_batch", &train_section::micro_batch, between(1, most_width), "records",
+             "Records per forward pass; memory grows with it, the result does not depend on it.")
+        .add("lr", &train_section::lr, above_to(0, 10), "", "AdamW's learning rate after the warm-up.")
+        .add("warmup", &train_section::warmup, between(0, most_steps), "steps",
+             "The learning rate rises linearly over these steps.")
+        .add("eval_every", &train_section::eval_every, between(1, most_steps), "steps",
+             "Steps between evaluations on held-out units.")
+        .add("eval_records", &train_section::eval_records, between(1, most_units), "records",
+             "Evaluation uses a fixed subset of this size.", "all held-out records");
+}
+
+void add_data_and_model(std::vector<key>& keys) {
+    section(
+        keys, "data.", [](auto& c) -> auto& { return c.data; })
+        .add("path", &data_section::path,
+             location{"the path of a CSV, JSONL or text file, or synthetic:N", is_synthetic}, "",
+             "The records: a CSV table, JSONL or text with one record per line, or synthetic:N for N made-up "
+             "encounters.")
+        .add("ids_mapping", &data_section::ids_mapping, location{"the path of IDs_mapping.csv"}, "",
+             "Names of the coded columns of the UCI diabetes table.",
+             "IDs_mapping.csv beside data.path, if it is there")
+        .add("template", &data_section::narrative, location{"the path of a template (JSON)"}, "",
+             "Turns a row of a table into prose.", "none: records are text already")
+        .add("max_tokens", &data_section::max_tokens, between(2, 1 << 24), "tokens", "Longer records are cut.",
+             "the model's window")
+        .add("keep", &data_section::keep, words{{"head", "tail"}}, "", "Which part of a record that is cut remains.")
+        .add("canaries", &data_section::canaries, between(0, 1e6), "records",
+             "Training records that get a secret appended, for extraction attacks.")
+        .add("split", &data_section::split, words{{"hash", "exact"}}, "",
+             "Sides by a keyed hash per unit, or exact shares of a shuffled table (the contract is then conditional on "
+             "the split).")
+        .add("split_seed", &data_section::split_seed, at_least(0), "", "Public randomness of the split.");
+    section(
+        keys, "model.", [](auto& c) -> auto& { return c.model; })
+        .add("path", &model_section::path, location{"the path of a model directory"}, "",
+             "A Hugging Face directory: config.json, model.safetensors, tokenizer.")
+        .add("dtype", &model_section::dtype, words{{"float32", "bfloat16"}}, "", "Type of the frozen weights.");
+    section(
+        keys, "lora.", [](auto& c) -> auto& { return c.lora; })
+        .add("rank", &lora_section::rank, between(1, most_width), "", "Rank of every adapter.")
+        .add("alpha", &lora_section::alpha, above(0), "", "An adapter's output is scaled by alpha/rank.")
+        .add("dropout", &lora_section::dropout, half_open(0, 1), "", "Dropout of an adapter's input.")
+        .add("targets", &lora_section::targets, form{"module names", is_name}, "",
+             "The linear modules that get an adapter: q, k, v, o, or a module's name in the model.");
+}
+
+void add_rl(std::vector<key>& keys) {
+    section(
+        keys, "rl.", [](auto& c) -> auto& { return c.rl; })
+        .add("actions", &rl_section::actions, words{{"radii", "noise", "shares", "lr"}}, "",
+             "What the controller sets; shares needs noise.allocation shares.")
+        .add("interval", &rl_section::interval, between(1, most_steps), "steps", "T_RL: steps between decisions.")
+        .add("warmup", &rl_section::warmup, between(0, most_steps), "steps",
+             "T_warm: no decision before; afterwards the radii start from the released medians.")
+        .add("batch", &rl_section::batch, between(1, most_width), "transitions", "B_SAC: transitions per update.")
+        .add("updates", &rl_section::updates, between(1, 1000), "", "K: rounds of updates after each decision.")
+        .add("gamma", &rl_section::gamma, half_open(0, 1), "", "Discount of later rewards.")
+        .add("alpha", &rl_section::alpha, between(0, 1000), "", "Temperature: weight of the policy's entropy.")
+        .add("tau", &rl_section::tau, above_to(0, 1), "", "Rate at which the target critics follow (Polyak).")
+        .add("actor_lr", &rl_section::actor_lr, above_to(0, 1), "", "The actor's learning rate.")
+        .add("critic_lr", &rl_section::critic_lr, above_to(0, 1), "", "The critics' and the encoder's learning rate.")
+        .add("replay", &rl_section::replay, between(1, 1e7), "transitions", "The oldest transition goes first.")
+        .add("reward_floor", &rl_section::reward_floor, above(0), "",
+             "R_max: rewards below its negative are raised to it.")
+        .add("clip_action", &rl_section::clip_action, words{{"absolute", "delta"}}, "",
+             "Radii from the action alone (published), or relative to the warm-up medians.");
+    section(
+        keys, "monitor.", [](auto& c) -> auto& { return c.monitor; })
+        .add("address", &monitor_section::address, form{"HOST:PORT, such as 127.0.0.1:4242", is_host_and_port}, "",
+             "Where rldp monitor can attach.", "no monitor");
+    section(
+        keys, "", [](auto& c) -> auto& { return c; })
+        .add("device", &run_config::device, words{{"cpu", "cuda"}}, "", "Where the model computes.")
+        .add("seed", &run_config::seed, at_least(0), "",
+             "Public randomness: adapter initialisation, the controller's exploration.");
+}
+
+}  // namespace
+
+const std::vector<key>& schema() {
+    static const auto keys = [] {
+        std::vector<key> all;
+        add_privacy(all);
+        add_noise_and_clip(all);
+        add_train(all);
+        add_data_and_model(all);
+        add_rl(all);
+        return all;
+    }();
+    return keys;
+}
+
+}  // namespace rldp::config

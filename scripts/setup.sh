@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Installs what the build needs and the machine lacks: Debian 12, Debian 13, Ubuntu 24.04. A second call installs nothing.
+# A downloaded LibTorch (CUDA, for example) is used instead of the packaged one:
+#   CMAKE_PREFIX_PATH=/path/to/libtorch scripts/setup.sh
+set -euo pipefail
+
+say() { echo "setup: $*"; }
+die() { echo "setup: $*" >&2; exit 1; }
+
+packages=(
+    cmake g++ ninja-build ccache pkg-config git python3 gnuplot-nox
+    libcaf-dev libboost-dev nlohmann-json3-dev catch2 libcli11-dev libspdlog-dev libfmt-dev
+    libsodium-dev libpcre2-dev libsentencepiece-dev libfftw3-dev libopenblas0-pthread
+)
+
+# Whether a directory of CMAKE_PREFIX_PATH (separated by : or ;) holds a LibTorch; prints it.
+own_libtorch() {
+    local prefixes prefix
+    IFS=':;' read -ra prefixes <<< "${CMAKE_PREFIX_PATH:-}"
+    for prefix in "${prefixes[@]}"; do
+        if [[ -f $prefix/share/cmake/Torch/TorchConfig.cmake ]]; then
+            echo "$prefix"
+            return 0
+        fi
+    done
+    return 1
+}
+
+installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+available() { [[ -n $(apt-cache madison "$1" 2>/dev/null) ]]; }
+
+as_root() {
+    if ((EUID == 0)); then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "neither root nor sudo: ask your administrator to run: $*"
+    fi
+}
+
+# shellcheck source=/dev/null
+[[ -r /etc/os-release ]] && . /etc/os-release
+system="${PRETTY_NAME:-this system}"
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    die "$system has no apt: install the counterparts of these Debian packages by hand: ${packages[*]} libtorch-dev"
+fi
+case "${ID:-} ${VERSION_ID:-}" in
+    "debian 12" | "debian 13" | "ubuntu 24.04") ;;
+    *) say "$system is not one of Debian 12, Debian 13, Ubuntu 24.04; trying the same packages" ;;
+esac
+
+if libtorch=$(own_libtorch); then
+    say "LibTorch from $libtorch (CMAKE_PREFIX_PATH); libtorch-dev is not needed"
+else
+    packages+=(libtorch-dev)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+    installed "$package" || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+    say "nothing to install"
+    exit 0
+fi
+
+say "missing: ${missing[*]}"
+say "apt-get update"
+as_root apt-get update -qq
+unavailable=()
+for package in "${missing[@]}"; do
+    available "$package" || unavailable+=("$package")
+done
+for package in "${unavailable[@]}"; do
+    if [[ $package == libtorch-dev ]]; then
+        die "$system offers no libtorch-dev: download LibTorch (C++, cxx11 ABI) from https://pytorch.org," \
+            "unpack it and call again with CMAKE_PREFIX_PATH=/path/to/libtorch"
+    fi
+done
+if ((${#unavailable[@]} > 0)); then
+    die "$system offers no ${unavailable[*]}; on Ubuntu enable the component universe and call again"
+fi
+say "apt-get install ${missing[*]}"
+as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+say "done"
