@@ -16,9 +16,12 @@ class tokenizer {
     /// From a directory: tokenizer.json (byte-level BPE, or sentencepiece-style BPE with byte fallback), else
     /// vocab.json + merges.txt, else tokenizer.model. Errors: bad_input naming file and key.
     static std::unique_ptr<const tokenizer> load(const std::filesystem::path& directory);
+    /// From one tokenizer.json, whatever its name.
+    static std::unique_ptr<const tokenizer> load_json(const std::filesystem::path& file);
     virtual ~tokenizer() = default;
 
-    /// Ids of `text` (UTF-8), with the special tokens that the tokenizer's own post-processor adds (BOS for Llama).
+    /// Ids of `text` (UTF-8; what is not valid counts as U+FFFD), with the special tokens that the tokenizer's own
+    /// post-processor adds (BOS for Llama).
     virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
     /// Special tokens are left out.
     virtual std::string decode(const std::vector<std::int32_t>& ids) const = 0;

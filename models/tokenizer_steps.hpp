@@ -1,0 +1,32 @@
+#pragma once
+// The stages of a tokenizer.json around its model: normalizer, pre-tokenizer, decoder. Internal to the tokenizers.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/tokenizer_reader.hpp"
+
+namespace rldp::models {
+
+/// Changes a text in place.
+using normalizer = std::function<void(std::string& text)>;
+/// Cuts pieces into smaller ones; `at_start` says that the first piece begins the whole text.
+using splitter = std::function<void(std::vector<std::string>& pieces, bool at_start)>;
+/// Turns the tokens of a sequence into its text, which the last stage leaves as one or more parts to be joined.
+using decoder = std::function<void(std::vector<std::string>& tokens)>;
+
+struct pre_tokenizer {
+    std::vector<splitter> steps;
+    bool byte_level = false;  ///< words go to the model as bytes
+};
+
+/// Each takes the section of that name and appends to `out`. Errors: bad_input naming a kind that is not supported.
+void read_normalizer(const json_at& section, std::vector<normalizer>& out);
+void read_pre_tokenizer(const json_at& section, pre_tokenizer& out);
+void read_decoder(const json_at& section, std::vector<decoder>& out);
+
+/// GPT-2's stages, for a vocabulary that comes without a tokenizer.json.
+pre_tokenizer gpt2_pre_tokenizer();
+decoder byte_level_decoder();
+
+}  // namespace rldp::models
