@@ -1,11 +1,13 @@
 #pragma once
-// From an observation to dials: running normalisation, SAC, and what an action means. Public side: it sees releases only.
+// From an observation to dials: running normalisation, SAC, and what an action means. Public side: it sees releases
+// only.
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "privacy/statistics.hpp"
+#include "rl/normaliser.hpp"
 #include "rl/sac.hpp"
 
 namespace rldp::rl {
@@ -14,7 +16,7 @@ struct controller_config {
     std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
     std::size_t groups = 0;                                 ///< n
     double clip_min = 1e-3, clip_max = 1;
-    std::string clip_action = "delta";  ///< absolute: C = e^a (published); delta: C = median·e^a
+    std::string clip_action = "delta";    ///< absolute: C = e^a (published); delta: C = median·e^a
     double initial_noise_multiplier = 1;  ///< σ_0
     double epsilon = 8;                   ///< ε_max
     double reward_floor = 10;             ///< R_max
@@ -36,8 +38,8 @@ class controller {
   public:
     explicit controller(const controller_config& config);
 
-    /// The decision for the next block: stores the transition that ended here, then acts with the current policy. Takes well
-    /// under a millisecond. `medians` are the warm-up medians (used by clip_action delta).
+    /// The decision for the next block: stores the transition that ended here, then acts with the current policy. Takes
+    /// well under a millisecond. `medians` are the warm-up medians (used by clip_action delta).
     dials decide(const privacy::observation& seen, const std::vector<double>& medians);
     /// The SAC updates that this decision brought; to be called after decide() and before the next one.
     void learn();
@@ -47,15 +49,21 @@ class controller {
     void load(const std::string& bytes);
 
   private:
+    struct step {
+        std::vector<double> state, action;
+        double utility, epsilon;
+    };
+
+    bool acts_on(const std::string& name) const;
+    dials dials_for(const std::vector<double>& action, const privacy::observation& seen,
+                    const std::vector<double>& medians);
+
     controller_config config_;
     sac learner_;
+    normaliser normaliser_;
     std::int64_t decisions_ = 0;
     double log_sigma_, log_lr_ = 0;
-    // running normalisation of released values (Welford)
-    std::vector<double> mean_, m2_;
-    std::int64_t seen_ = 0;
-    std::optional<transition> open_;  ///< state and action of the last decision
-    double last_utility_ = 0, last_epsilon_ = 0;
+    std::optional<step> open_;  ///< the last decision, whose next state and reward are yet to come
 };
 
 }  // namespace rldp::rl

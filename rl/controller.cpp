@@ -1,0 +1,146 @@
+#include "rl/controller.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "config/error.hpp"
+#include "rl/dials.hpp"
+
+namespace rldp::rl {
+namespace {
+
+using nlohmann::json;
+
+bool contains(const std::vector<std::string>& all, const std::string& name) {
+    return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+void check(const controller_config& c) {
+    for (const auto& name : c.actions)
+        if (!contains({"radii", "noise", "shares", "lr"}, name))
+            refuse(fmt::format("rl.actions: \"{}\" is unknown; choose from radii, noise, shares, lr", name));
+    if (c.actions.empty()) refuse("rl.actions is empty; name at least one of radii, noise, shares, lr");
+    if (c.groups == 0) refuse("the controller has no adapter to act on; name modules in lora.targets");
+    if (!(c.clip_min > 0 && c.clip_min <= c.clip_max && std::isfinite(c.clip_max)))
+        refuse(fmt::format("clip.min {} and clip.max {} are no range of positive numbers", c.clip_min, c.clip_max));
+    if (c.clip_action != "absolute" && c.clip_action != "delta")
+        refuse(fmt::format("rl.clip_action: \"{}\" is unknown; choose absolute or delta", c.clip_action));
+    const auto positive = [](double value, const char* name) {
+        if (!(value > 0 && std::isfinite(value))) refuse(fmt::format("{} is {}; give a positive number", name, value));
+    };
+    positive(c.initial_noise_multiplier, "the initial noise multiplier");
+    positive(c.epsilon, "privacy.epsilon");
+    positive(c.reward_floor, "rl.reward_floor");
+}
+
+controller_config checked(controller_config c) {
+    check(c);
+    const auto n = static_cast<std::int64_t>(c.groups);
+    const auto size = [&](const char* name, std::int64_t components) {
+        return contains(c.actions, name) ? components : 0;
+    };
+    c.learner.state_size = 3 * n + 8;
+    c.learner.action_size = size("radii", n) + size("noise", 1) + size("shares", n) + size("lr", 1);
+    return c;
+}
+
+}  // namespace
+
+double reward(double utility_change, double epsilon_change, double reward_floor) {
+    // ε_t never falls; an accountant's rounding may say so, and must not divide by zero.
+    const double ratio = utility_change / (std::max(0.0, epsilon_change) + 1e-6);
+    return std::max(-reward_floor, std::log(1 + std::max(ratio, -0.999)));
+}
+
+controller::controller(const controller_config& config)
+    : config_(checked(config)),
+      learner_(config_.learner),
+      normaliser_(static_cast<std::size_t>(config_.learner.state_size)),
+      log_sigma_(std::log(config_.initial_noise_multiplier)) {}
+
+bool controller::acts_on(const std::string& name) const {
+    return contains(config_.actions, name);
+}
+
+dials controller::decide(const privacy::observation& seen, const std::vector<double>& medians) {
+    auto state = normaliser_.add(seen.flat());
+    if (open_)
+        learner_.remember({std::move(open_->state), std::move(open_->action),
+                           reward(seen.utility - open_->utility, seen.epsilon - open_->epsilon, config_.reward_floor),
+                           state});
+    const auto action = learner_.act(state);
+    const auto result = dials_for(action, seen, medians);
+    open_ = step{std::move(state), action, seen.utility, seen.epsilon};
+    ++decisions_;
+    return result;
+}
+
+dials controller::dials_for(const std::vector<double>& action, const privacy::observation& seen,
+                            const std::vector<double>& medians) {
+    std::span<const double> rest = action;
+    const auto take = [&](std::size_t count) {
+        const auto front = rest.first(count);
+        rest = rest.subspan(count);
+        return front;
+    };
+    dials result;
+    if (acts_on("radii")) {
+        const bool delta = config_.clip_action == "delta";
+        if (delta && medians.size() != config_.groups)
+            throw error(errc::failed, "controller: there is not one warm-up median per adapter");
+        result.radii = radii_from(take(config_.groups), delta ? medians : std::vector<double>{}, config_.clip_min,
+                                  config_.clip_max);
+    }
+    if (acts_on("noise"))
+        log_sigma_ =
+            next_log_sigma(log_sigma_, take(1)[0], seen.epsilon / config_.epsilon, config_.initial_noise_multiplier);
+    if (acts_on("shares")) result.shares = shares_from(take(config_.groups));
+    if (acts_on("lr")) log_lr_ = next_log_lr(log_lr_, take(1)[0]);
+    result.noise_multiplier = std::exp(log_sigma_);
+    result.lr_factor = std::exp(log_lr_);
+    return result;
+}
+
+void controller::learn() {
+    learner_.learn();
+}
+
+std::string controller::save() const {
+    const auto seen = normaliser_.snapshot();
+    const auto learner = learner_.save();
+    json content = {{"learner", json::binary({learner.begin(), learner.end()})},
+                    {"mean", seen.mean},
+                    {"m2", seen.m2},
+                    {"seen", seen.count},
+                    {"decisions", decisions_},
+                    {"log_sigma", log_sigma_},
+                    {"log_lr", log_lr_}};
+    if (open_) content["open"] = {open_->state, open_->action, open_->utility, open_->epsilon};
+    const auto bytes = json::to_cbor(content);
+    return {bytes.begin(), bytes.end()};
+}
+
+void controller::load(const std::string& bytes) try {
+    const auto content = json::from_cbor(bytes);
+    const auto& learner = content.at("learner").get_binary();
+    learner_.load({learner.begin(), learner.end()});
+    normaliser_.restore({content.at("mean").get<std::vector<double>>(), content.at("m2").get<std::vector<double>>(),
+                         content.at("seen").get<std::int64_t>()});
+    decisions_ = content.at("decisions").get<std::int64_t>();
+    log_sigma_ = content.at("log_sigma").get<double>();
+    log_lr_ = content.at("log_lr").get<double>();
+    open_.reset();
+    if (content.contains("open")) {
+        const auto& open = content.at("open");
+        open_ = step{open.at(0).get<std::vector<double>>(), open.at(1).get<std::vector<double>>(),
+                     open.at(2).get<double>(), open.at(3).get<double>()};
+    }
+} catch (const json::exception& reason) {
+    refuse(fmt::format("controller checkpoint: {}; it is damaged, resume from an older one", reason.what()));
+}
+
+}  // namespace rldp::rl

@@ -1,0 +1,232 @@
+#include "rl/sac.hpp"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <nlohmann/json.hpp>
+
+#include "config/error.hpp"
+#include "models/adamw.hpp"
+#include "rl/networks.hpp"
+
+namespace rldp::rl {
+namespace {
+
+using nlohmann::json;
+
+void check(const sac_config& c) {
+    const auto positive = [](std::int64_t value, const char* name) {
+        if (value < 1) refuse(fmt::format("rl: {} is {}; give a whole number of at least 1", name, value));
+    };
+    positive(c.state_size, "the state's size");
+    positive(c.action_size, "the action's size");
+    positive(c.batch, "batch");
+    positive(c.updates, "updates");
+    positive(c.replay, "replay");
+    positive(c.hidden, "hidden");
+    if (c.replay < c.batch) refuse(fmt::format("rl.replay ({}) is smaller than rl.batch ({})", c.replay, c.batch));
+    const auto range = [](double value, double low, double high, const char* name) {
+        if (!(value >= low && value <= high))
+            refuse(fmt::format("rl.{} is {}; give a number from {} to {}", name, value, low, high));
+    };
+    range(c.gamma, 0, 1, "gamma");
+    range(c.alpha, 0, 1e6, "alpha");
+    range(c.tau, 0, 1, "tau");
+    range(c.actor_lr, 0, 1, "actor_lr");
+    range(c.critic_lr, 0, 1, "critic_lr");
+}
+
+bool fits(std::span<const double> values, std::int64_t size) {
+    return std::ssize(values) == size &&
+           std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+at::Tensor row(std::span<const double> values) {
+    return at::tensor(at::ArrayRef<double>(values.data(), values.size()), at::kDouble).to(at::kFloat);
+}
+
+json::binary_t bytes_of(const at::Tensor& tensor) {
+    const auto whole = tensor.contiguous();
+    const auto* begin = static_cast<const std::uint8_t*>(whole.data_ptr());
+    return json::binary(std::vector<std::uint8_t>(begin, begin + whole.nbytes())).get_binary();
+}
+
+// A tensor like `pattern` holding the stored bytes.
+at::Tensor tensor_from(const json& stored, const at::Tensor& pattern) {
+    const auto& bytes = stored.get_binary();
+    if (bytes.size() != pattern.nbytes())
+        refuse("controller checkpoint: the nets have other sizes than this configuration's; resume with the run's own");
+    auto result = at::empty_like(pattern);
+    std::memcpy(result.data_ptr(), bytes.data(), bytes.size());
+    return result;
+}
+
+json stored(const models::adamw::state& state) {
+    return {{"parameters", bytes_of(state.parameters)},
+            {"first", bytes_of(state.first)},
+            {"second", bytes_of(state.second)},
+            {"steps", state.steps}};
+}
+
+models::adamw::state restored(const json& from, const at::Tensor& pattern) {
+    return {tensor_from(from.at("parameters"), pattern), tensor_from(from.at("first"), pattern),
+            tensor_from(from.at("second"), pattern), from.at("steps").get<std::int64_t>()};
+}
+
+}  // namespace
+
+// Targets are read on the current encoder's features without gradient, as published: only the critics have target
+// copies.
+struct sac::impl {
+    sac_config config;
+    networks nets;
+    // Own generator: initialisation, sampling and minibatches touch no other code's random numbers, nor it theirs.
+    at::Generator generator;
+    models::adamw critics, heads;
+    at::Tensor targets;  // twin critics only
+    std::deque<transition> replay;
+    std::int64_t rounds = 0;
+
+    struct minibatch {
+        at::Tensor state, action, reward, next_state;
+    };
+
+    explicit impl(const sac_config& c)
+        : config(c),
+          nets(c.state_size, c.action_size, c.hidden),
+          generator(at::detail::createCPUGenerator(static_cast<std::uint64_t>(c.seed))),
+          critics(nets.initial_critics(generator)),
+          heads(nets.initial_heads(generator)),
+          targets(nets.twin_part(critics.parameters()).clone()) {}
+
+    minibatch draw() {
+        const auto n = static_cast<std::int64_t>(replay.size());
+        const auto chosen = at::randperm(n, generator, at::TensorOptions(at::kLong)).narrow(0, 0, config.batch);
+        std::vector<at::Tensor> state, action, next_state;
+        std::vector<double> reward;
+        for (std::int64_t i = 0; i < config.batch; ++i) {
+            const auto& one = replay[static_cast<std::size_t>(chosen[i].item<std::int64_t>())];
+            state.push_back(row(one.state));
+            action.push_back(row(one.action));
+            next_state.push_back(row(one.next_state));
+            reward.push_back(one.reward);
+        }
+        return {at::stack(state), at::stack(action), row(reward), at::stack(next_state)};
+    }
+
+    // y = r + γ·(min_k Q̄_k(z', a') − α·log π(a'|z')), a' from the current policy
+    at::Tensor soft_bellman_target(const minibatch& batch) {
+        const at::NoGradGuard no_gradient;
+        const auto features = nets.features(nets.encoder_part(critics.parameters()), batch.next_state);
+        const auto policy = nets.policy(heads.parameters(), features);
+        const auto action = policy.sample(generator);
+        const auto [first, second] = nets.values(targets, features, action);
+        return batch.reward + config.gamma * (at::minimum(first, second) - config.alpha * policy.log_density(action));
+    }
+
+    void update_critics(const minibatch& batch) {
+        const auto target = soft_bellman_target(batch);
+        const auto leaf = critics.parameters().detach().requires_grad_();
+        const auto features = nets.features(nets.encoder_part(leaf), batch.state);
+        const auto [first, second] = nets.values(nets.twin_part(leaf), features, batch.action);
+        const auto loss = at::huber_loss(first, target) + at::huber_loss(second, target);
+        critics.step(torch::autograd::grad({loss}, {leaf})[0], config.critic_lr);
+    }
+
+    // Actions are resampled by reparameterisation; at the replayed actions, as printed in the publication, the gradient
+    // of Q would not reach the policy. Stop-gradient at the features: the critics train the encoder.
+    void update_actor(const minibatch& batch) {
+        const auto online = critics.parameters().detach();
+        const auto features = nets.features(nets.encoder_part(online), batch.state);
+        const auto leaf = heads.parameters().detach().requires_grad_();
+        const auto policy = nets.policy(leaf, features);
+        const auto action = policy.sample(generator);
+        const auto [first, second] = nets.values(nets.twin_part(online), features, action);
+        const auto loss = (config.alpha * policy.log_density(action) - at::minimum(first, second)).mean();
+        heads.step(torch::autograd::grad({loss}, {leaf})[0], config.actor_lr);
+    }
+
+    void round() {
+        const auto batch = draw();
+        update_critics(batch);
+        update_actor(batch);
+        targets = polyak(targets, nets.twin_part(critics.parameters()), config.tau);
+        ++rounds;
+    }
+};
+
+sac::sac(const sac_config& config) {
+    check(config);
+    impl_ = std::make_unique<impl>(config);
+}
+sac::~sac() = default;
+sac::sac(sac&&) noexcept = default;
+
+std::vector<double> sac::act(std::span<const double> state) {
+    if (!fits(state, impl_->config.state_size))
+        throw error(errc::failed, "controller: a state of the wrong size or with a number that is not finite");
+    const at::NoGradGuard no_gradient;
+    auto& my = *impl_;
+    const auto features = my.nets.features(my.nets.encoder_part(my.critics.parameters()), row(state).unsqueeze(0));
+    const auto action = my.nets.policy(my.heads.parameters(), features).sample(my.generator).to(at::kDouble);
+    const auto* begin = action.data_ptr<double>();
+    return {begin, begin + my.config.action_size};
+}
+
+void sac::remember(transition value) {
+    if (!fits(value.state, impl_->config.state_size) || !fits(value.next_state, impl_->config.state_size) ||
+        !fits(value.action, impl_->config.action_size) || !std::isfinite(value.reward))
+        throw error(errc::failed, "controller: a transition of the wrong size or with a number that is not finite");
+    auto& replay = impl_->replay;
+    if (std::ssize(replay) == impl_->config.replay) replay.pop_front();
+    replay.push_back(std::move(value));
+}
+
+void sac::learn() {
+    if (remembered() < impl_->config.batch) return;
+    for (std::int64_t i = 0; i < impl_->config.updates; ++i) impl_->round();
+}
+
+std::int64_t sac::remembered() const {
+    return std::ssize(impl_->replay);
+}
+std::int64_t sac::rounds() const {
+    return impl_->rounds;
+}
+
+std::string sac::save() const {
+    const auto& my = *impl_;
+    json replay = json::array();
+    for (const auto& one : my.replay) replay.push_back({one.state, one.action, one.reward, one.next_state});
+    const json content = {{"critics", stored(my.critics.snapshot())},
+                          {"heads", stored(my.heads.snapshot())},
+                          {"targets", bytes_of(my.targets)},
+                          {"generator", bytes_of(my.generator.get_state())},
+                          {"rounds", my.rounds},
+                          {"replay", replay}};
+    const auto bytes = json::to_cbor(content);
+    return {bytes.begin(), bytes.end()};
+}
+
+void sac::load(const std::string& bytes) try {
+    const auto content = json::from_cbor(bytes);
+    impl fresh(impl_->config);
+    fresh.critics.restore(restored(content.at("critics"), fresh.critics.parameters()));
+    fresh.heads.restore(restored(content.at("heads"), fresh.heads.parameters()));
+    fresh.targets = tensor_from(content.at("targets"), fresh.targets);
+    fresh.generator.set_state(tensor_from(content.at("generator"), fresh.generator.get_state()));
+    fresh.rounds = content.at("rounds").get<std::int64_t>();
+    for (const auto& one : content.at("replay"))
+        fresh.replay.push_back({one.at(0).get<std::vector<double>>(), one.at(1).get<std::vector<double>>(),
+                                one.at(2).get<double>(), one.at(3).get<std::vector<double>>()});
+    *impl_ = std::move(fresh);
+} catch (const json::exception& reason) {
+    refuse(fmt::format("controller checkpoint: {}; it is damaged, resume from an older one", reason.what()));
+}
+
+}  // namespace rldp::rl
