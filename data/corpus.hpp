@@ -8,11 +8,11 @@
 
 namespace rldp::data {
 
-struct source {                             ///< where the records come from; see config::data_section
-    std::string path;                       ///< CSV, JSONL, text, or "synthetic:N"
+struct source {        ///< where the records come from; see config::data_section
+    std::string path;  ///< CSV, JSONL, text, or "synthetic:N"
     std::optional<std::string> ids_mapping;
-    std::optional<std::string> narrative;   ///< path of the template
-    std::optional<std::string> group;       ///< key column of the unit; absent: every record is a unit
+    std::optional<std::string> narrative;  ///< path of the template
+    std::optional<std::string> group;      ///< key column of the unit; absent: every record is a unit
 };
 
 struct split_rule {
@@ -21,22 +21,30 @@ struct split_rule {
     std::int64_t canaries = 0;
     double attack = 0.2;  ///< share of units
     double eval = 0.1;    ///< share of what Attack leaves
+    /// Training units, a public constant (privacy.population). Under `hash` a training unit carries a canary with
+    /// probability canaries / population, so their number is random with mean `canaries`. Default: the train share of
+    /// the units that are there, taken as public like the default N.
+    std::optional<std::int64_t> population;
 };
 
 /// One privacy unit: a record, or all records that share the group key.
 struct unit {
-    std::uint64_t id;                  ///< keyed hash of the unit's identity (row key or content); no clear text
-    std::vector<std::string> records;  ///< narratives
-    std::optional<std::string> canary; ///< the planted secret, if it carries one
+    std::uint64_t id;                   ///< keyed hash of the unit's identity (row key or content); no clear text
+    std::vector<std::string> records;   ///< narratives, in the order of their own keyed hashes
+    std::optional<std::string> canary;  ///< the planted secret, if it carries one
 };
 
+/// The units on their sides, each side in ascending order of id: nothing depends on the order of the rows.
 struct corpus {
     std::vector<unit> train, eval, attack;
-    std::vector<std::string> warnings;  ///< one line each, for the plan (a person key that repeats with record units, …)
-    std::string digest;                 ///< hex SHA-256 over the training units' bytes; trusted: goes out only as an HMAC
+    std::vector<std::string>
+        warnings;        ///< one line each, for the plan (a person key that repeats with record units, …)
+    std::string digest;  ///< hex SHA-256 over the training units' bytes; trusted: goes out only as an HMAC
 };
 
-/// Errors: bad_input with file and line (see read_csv, read_jsonl, read_template), and where the train side is empty.
+/// The format follows the file's name: .csv (needs a template), .jsonl or .ndjson, .txt. Errors: bad_input with file
+/// and line (see read_csv, read_jsonl, read_template) and where the train side is empty or holds fewer units than
+/// canaries.
 corpus load_corpus(const source& from, const split_rule& split);
 
 /// A unit after tokenisation: one sequence per record, each at most max_tokens long.

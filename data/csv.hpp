@@ -1,0 +1,42 @@
+#pragma once
+// CSV after RFC 4180: quoted fields, doubled quotes, line ends inside quotes; LF or CRLF; a byte-order mark is skipped.
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rldp::data {
+
+/// A table of text cells. All cells lie in one buffer: 8 bytes of overhead per cell.
+class table {
+  public:
+    table(std::string file, std::vector<std::string> columns);
+
+    const std::string& file() const { return file_; }  ///< for messages
+    const std::vector<std::string>& columns() const { return columns_; }
+    std::size_t rows() const { return lines_.size(); }
+    std::string_view cell(std::size_t row, std::size_t column) const;
+    std::size_t line(std::size_t row) const { return lines_[row]; }  ///< where the row begins in the file
+    std::optional<std::size_t> find(std::string_view column) const;
+
+    /// `cells` has one entry per column.
+    void add_row(std::span<const std::string> cells, std::size_t line);
+
+  private:
+    std::string file_;
+    std::vector<std::string> columns_;
+    std::string bytes_;
+    std::vector<std::size_t> ends_;
+    std::vector<std::size_t> lines_;
+};
+
+/// Reads a table whose first line is its header. Lines that are blank are skipped. Errors: bad_input naming the line of
+/// a row of the wrong width, an unterminated or stray quote, a lone carriage return, invalid UTF-8, a column named
+/// twice; also where the file is empty.
+table read_csv(const std::string& path);
+/// The same from text; `file` names it in messages.
+table parse_csv(std::string text, const std::string& file);
+
+}  // namespace rldp::data

@@ -1,0 +1,44 @@
+#pragma once
+// Who stands where: a unit's side and canary follow from a keyed hash of its identity, so adding one unit moves no
+// other (privacy contract §1).
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/corpus.hpp"
+
+namespace rldp::data {
+
+/// Independent uniform words of one identity, and the secret it would carry.
+struct identity_hash {
+    std::uint64_t id;
+    std::uint64_t side;    ///< decides Attack
+    std::uint64_t eval;    ///< decides Eval among the rest
+    std::uint64_t canary;  ///< decides who carries a canary
+    std::string secret;    ///< ten characters of [A-Z0-9]
+};
+
+/// Keyed BLAKE2b under a key made from the public split seed.
+class identity_hasher {
+  public:
+    explicit identity_hasher(std::int64_t seed);
+    /// `kind` keeps identities of different kinds apart ("record", "group", "content").
+    identity_hash operator()(std::string_view kind, std::string_view identity) const;
+
+  private:
+    std::string key_;
+};
+
+enum class side { train, eval, attack };
+
+struct placement {
+    side where = side::train;
+    bool canary = false;
+};
+
+/// Places every unit. Errors: bad_input where a share is outside [0, 1), canaries are negative or more than training
+/// units.
+std::vector<placement> place(const std::vector<identity_hash>& units, const split_rule& rule);
+
+}  // namespace rldp::data
