@@ -1,0 +1,193 @@
+#include <torch/torch.h>
+
+#include <cmath>
+#include <random>
+
+#include "config/error.hpp"
+#include "rl/sac.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp::rl;
+
+namespace {
+
+sac_config small() {
+    sac_config config;
+    config.state_size = 3;
+    config.action_size = 2;
+    config.hidden = 32;
+    return config;
+}
+
+transition random_transition(std::mt19937& engine) {
+    std::normal_distribution<double> normal;
+    const auto draw = [&](std::size_t size) {
+        std::vector<double> values(size);
+        for (double& value : values) value = normal(engine);
+        return values;
+    };
+    return {draw(3), draw(2), normal(engine), draw(3)};
+}
+
+void fill(sac& learner, int count, unsigned seed = 1) {
+    std::mt19937 engine(seed);
+    for (int i = 0; i < count; ++i) learner.remember(random_transition(engine));
+}
+
+const std::vector<double> origin = {0, 0, 0};
+
+std::vector<double> mean_action(sac& learner, const std::vector<double>& state, int samples) {
+    std::vector<double> mean(2);
+    for (int i = 0; i < samples; ++i) {
+        const auto action = learner.act(state);
+        for (std::size_t k = 0; k < 2; ++k) mean[k] += action[k] / samples;
+    }
+    return mean;
+}
+
+}  // namespace
+
+TEST_CASE("the policy finds the optimum of a one-step bandit") {
+    auto config = small();
+    config.gamma = 0;
+    config.alpha = 0.05;
+    config.batch = 64;
+    config.updates = 2000;
+    config.actor_lr = config.critic_lr = 3e-3;
+    config.replay = 2000;
+    sac learner(config);
+    // Random actions; the best one depends on the state's sign: (0.8, -0.5) or (-0.8, 0.5). Quadratic reward.
+    std::mt19937 engine(7);
+    std::uniform_real_distribution<double> action(-1.5, 1.5);
+    for (int i = 0; i < 2000; ++i) {
+        const double sign = i % 2 == 0 ? 1 : -1;
+        const std::vector<double> state = {sign, 0, 0};
+        const double a = action(engine), b = action(engine);
+        const double reward = -std::pow(a - 0.8 * sign, 2) - std::pow(b + 0.5 * sign, 2);
+        learner.remember({state, {a, b}, reward, state});
+    }
+    learner.learn();
+    CHECK(learner.rounds() == 2000);
+    for (const double sign : {1.0, -1.0}) {
+        const auto mean = mean_action(learner, {sign, 0, 0}, 400);
+        CHECK(mean[0] == Approx(0.8 * sign).margin(0.2));
+        CHECK(mean[1] == Approx(-0.5 * sign).margin(0.2));
+    }
+}
+
+TEST_CASE("the temperature sets how much the policy explores") {
+    // Reward -a² and entropy weight α: the best Gaussian has variance α/2.
+    const auto spread = [](double alpha) {
+        auto config = small();
+        config.gamma = 0;
+        config.alpha = alpha;
+        config.batch = 64;
+        config.updates = 1500;
+        config.actor_lr = config.critic_lr = 3e-3;
+        sac learner(config);
+        std::mt19937 engine(3);
+        std::uniform_real_distribution<double> action(-2, 2);
+        for (int i = 0; i < 1500; ++i) {
+            const double a = action(engine), b = action(engine);
+            learner.remember({origin, {a, b}, -a * a - b * b, origin});
+        }
+        learner.learn();
+        double squares = 0;
+        for (int i = 0; i < 500; ++i) squares += std::pow(learner.act(origin)[0], 2);
+        return std::sqrt(squares / 500);
+    };
+    CHECK(spread(0.1) == Approx(std::sqrt(0.05)).margin(0.08));
+    CHECK(spread(0.8) == Approx(std::sqrt(0.4)).margin(0.15));
+}
+
+TEST_CASE("nothing is learnt while the replay holds fewer than a batch") {
+    sac learner(small());
+    fill(learner, 3);
+    const auto before = learner.save();
+    learner.learn();
+    CHECK(learner.rounds() == 0);
+    CHECK(learner.save() == before);
+    fill(learner, 1);
+    learner.learn();
+    CHECK(learner.rounds() == 2);
+}
+
+TEST_CASE("the replay forgets the oldest transition first") {
+    auto config = small();
+    config.replay = 4;
+    const auto after = [&](int skipped) {
+        sac learner(config);
+        std::mt19937 engine(1);
+        std::vector<transition> all;
+        for (int i = 0; i < 6; ++i) all.push_back(random_transition(engine));
+        for (int i = skipped; i < 6; ++i) learner.remember(all[static_cast<std::size_t>(i)]);
+        CHECK(learner.remembered() == 4);
+        return learner.save();
+    };
+    CHECK(after(0) == after(2));
+    CHECK(after(0) == after(1));
+}
+
+TEST_CASE("the same seed gives the same bits, whatever torch's global generator does") {
+    const auto run = [](std::int64_t seed) {
+        auto config = small();
+        config.seed = seed;
+        sac learner(config);
+        fill(learner, 20);
+        for (int i = 0; i < 5; ++i) {
+            learner.act(origin);
+            learner.learn();
+        }
+        return learner.save();
+    };
+    torch::manual_seed(1);
+    const auto first = run(42);
+    const auto undisturbed = at::rand({4});
+    torch::manual_seed(1);
+    CHECK(at::equal(at::rand({4}), undisturbed));
+    CHECK(run(42) == first);
+    CHECK(run(43) != first);
+}
+
+TEST_CASE("a restored learner goes on bit for bit") {
+    sac learner(small());
+    fill(learner, 10);
+    learner.act(origin);
+    learner.learn();
+    sac restored(small());
+    restored.load(learner.save());
+    CHECK(restored.save() == learner.save());
+    for (int i = 0; i < 5; ++i) {
+        CHECK(restored.act(origin) == learner.act(origin));
+        fill(learner, 1, 100 + i);
+        fill(restored, 1, 100 + i);
+        learner.learn();
+        restored.learn();
+    }
+    CHECK(restored.rounds() == learner.rounds());
+    CHECK(restored.save() == learner.save());
+}
+
+TEST_CASE("a checkpoint that is damaged or of other sizes is refused") {
+    sac learner(small());
+    const auto bytes = learner.save();
+    CHECK_THROWS_AS(learner.load(bytes.substr(0, bytes.size() / 2)), rldp::error);
+    CHECK_THROWS_AS(learner.load("no checkpoint"), rldp::error);
+    auto config = small();
+    config.action_size = 3;
+    sac other(config);
+    CHECK_THROWS_AS(other.load(bytes), rldp::error);
+    CHECK(learner.save() == bytes);
+}
+
+TEST_CASE("numbers that are not finite and wrong sizes are refused") {
+    sac learner(small());
+    const double nan = std::nan("");
+    CHECK_THROWS_AS(learner.act(std::vector<double>{0, 0}), rldp::error);
+    CHECK_THROWS_AS(learner.act(std::vector<double>{0, nan, 0}), rldp::error);
+    CHECK_THROWS_AS(learner.remember({origin, {0, 0}, nan, origin}), rldp::error);
+    CHECK_THROWS_AS(learner.remember({origin, {0}, 0, origin}), rldp::error);
+    auto config = small();
+    config.gamma = 1.5;
+    CHECK_THROWS_AS(sac(config), rldp::error);
+}
