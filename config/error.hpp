@@ -22,6 +22,8 @@ class error : public std::runtime_error {
 };
 
 /// Shorthand for the commonest case.
-[[noreturn]] inline void refuse(const std::string& line) { throw error(errc::bad_input, line); }
+[[noreturn]] inline void refuse(const std::string& line) {
+    throw error(errc::bad_input, line);
+}
 
 }  // namespace rldp

@@ -126,7 +126,8 @@ void append_file::append(std::string_view bytes) {
 }
 
 void append_file::truncate(std::uintmax_t size) {
-    if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0 || ::fsync(descriptor_) != 0) fail(path_, "can't be cut");
+    if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0 || ::fsync(descriptor_) != 0)
+        fail(path_, "can't be cut");
     size_ = size;
 }
 

@@ -9,8 +9,8 @@ namespace rldp {
 /// The whole file. Errors: bad_input where it does not exist, is a directory or can't be read.
 std::string read_file(const std::filesystem::path& path);
 
-/// Replaces `path` by `bytes`: a temporary file beside it is written, fsynced and renamed, then the directory is fsynced.
-/// Errors: failed on a full disk or a directory that can't be written (nothing is left behind).
+/// Replaces `path` by `bytes`: a temporary file beside it is written, fsynced and renamed, then the directory is
+/// fsynced. Errors: failed on a full disk or a directory that can't be written (nothing is left behind).
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// A directory that only its owner can enter (mode 0700). Existing ones are set to 0700.

@@ -54,7 +54,8 @@ bool is_section(const std::string& path) {
 std::string nearest(const std::string& path) {
     // A right name in the wrong section is worth one edit: epsilon → privacy.epsilon, train.rank → lora.rank.
     const auto cost = [&](const std::string& known) {
-        return std::min(distance(path, known), distance(last_name(path), last_name(known)) + 1);
+        const auto whole = distance(path, known);
+        return std::pair(std::min(whole, distance(last_name(path), last_name(known)) + 1), whole);
     };
     const auto paths = keys_and_sections();
     return *std::min_element(paths.begin(), paths.end(),

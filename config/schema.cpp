@@ -120,8 +120,9 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "or free levels under a Rényi filter.")
         .add("allocation", &noise_section::allocation, words{{"shares", "proportional", "uniform", "min_variance"}}, "",
              "How the gradient's noise is divided among the adapters.")
-        .add("statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
-             "Part of 1/z² spent on the statistics that the controller sees; with method static it is 0 unless given.")
+        .add(
+            "statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
+            "Part of 1/z² spent on the statistics that the controller sees; method static uses none, so there it is 0.")
         .add("insecure_reproducible", &noise_section::insecure_reproducible, yes_or_no{}, "",
              "Draws, dropout and noise follow from the seed: for tests, no guarantee.");
     section(

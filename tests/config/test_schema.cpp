@@ -1,0 +1,133 @@
+// The table and what follows from it.
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
+#include "config/schema.hpp"
+#include "tests/config/refusal.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace rldp;
+
+TEST_CASE("every key has a path of its own, an expectation and a sentence") {
+    std::set<std::string> paths;
+    for (const auto& key : config::schema()) {
+        INFO(key.path);
+        CHECK(paths.insert(key.path).second);
+        CHECK_FALSE(key.expectation.empty());
+        CHECK(key.sentence.back() == '.');
+        CHECK(config::find_key(key.path) == &key);
+        CHECK(config::nearest(key.path) == key.path);
+    }
+    CHECK(config::is_section("noise.deck"));
+    CHECK_FALSE(config::is_section("noise.policy"));
+    CHECK_FALSE(config::is_section(""));
+}
+
+TEST_CASE("the schema has the keys of the contract, and no others") {
+    const std::set<std::string> contract = {"privacy.epsilon",
+                                            "privacy.delta",
+                                            "privacy.accountant",
+                                            "privacy.semantics",
+                                            "privacy.unit",
+                                            "privacy.population",
+                                            "privacy.acknowledge_no_guarantee",
+                                            "noise.policy",
+                                            "noise.allocation",
+                                            "noise.statistics_share",
+                                            "noise.deck.levels",
+                                            "noise.deck.ratio",
+                                            "noise.insecure_reproducible",
+                                            "clip.initial",
+                                            "clip.min",
+                                            "clip.max",
+                                            "method.name",
+                                            "train.epochs",
+                                            "train.steps",
+                                            "train.expected_batch_size",
+                                            "train.micro_batch",
+                                            "train.lr",
+                                            "train.warmup",
+                                            "train.eval_every",
+                                            "train.eval_records",
+                                            "data.path",
+                                            "data.ids_mapping",
+                                            "data.template",
+                                            "data.max_tokens",
+                                            "data.keep",
+                                            "data.canaries",
+                                            "data.split",
+                                            "data.split_seed",
+                                            "model.path",
+                                            "model.dtype",
+                                            "lora.rank",
+                                            "lora.alpha",
+                                            "lora.dropout",
+                                            "lora.targets",
+                                            "rl.actions",
+                                            "rl.interval",
+                                            "rl.warmup",
+                                            "rl.batch",
+                                            "rl.updates",
+                                            "rl.gamma",
+                                            "rl.alpha",
+                                            "rl.tau",
+                                            "rl.actor_lr",
+                                            "rl.critic_lr",
+                                            "rl.replay",
+                                            "rl.reward_floor",
+                                            "rl.clip_action",
+                                            "device",
+                                            "seed",
+                                            "monitor.address"};
+    std::set<std::string> schema;
+    for (const auto& key : config::schema()) schema.insert(key.path);
+    CHECK(schema == contract);
+}
+
+TEST_CASE("a key with one letter wrong is put right") {
+    std::mt19937 random(1);
+    for (const auto& key : config::schema()) {
+        auto wrong = key.path;
+        wrong.insert(random() % (wrong.size() + 1), 1, '_');
+        INFO(wrong);
+        CHECK(config::nearest(wrong) == key.path);
+    }
+}
+
+TEST_CASE("a written configuration has every key and reads back as itself") {
+    const auto text = config::to_json(config::parse(
+        R"({"privacy": {"unit": {"group": "p"}, "delta": 1e-7}, "train": {"lr": 0.1}, "data": {"template": "t.json"},
+            "rl": {"actions": ["lr"]}, "monitor": {"address": "[::1]:1"}, "seed": 123456789012345678})",
+        "f", "/"));
+    CHECK(config::to_json(config::parse(text, "g", "/elsewhere")) == text);
+    const auto document = nlohmann::json::parse(text);
+    for (const auto& key : config::schema()) {
+        auto pointer = "/" + key.path;
+        for (auto& c : pointer) c = c == '.' ? '/' : c;
+        INFO(pointer);
+        CHECK(document.contains(nlohmann::json::json_pointer(pointer)));
+    }
+    CHECK(document["train"]["epochs"] == 3.0);
+    CHECK(document["data"]["template"] == "/t.json");
+    CHECK(document["seed"] == 123456789012345678);
+
+    auto changed = config::parse(text, "g", "/");
+    changed.rl.tau = 0.5;
+    CHECK(config::to_json(changed) != text);
+}
+
+TEST_CASE("a static run reads back as itself") {
+    const auto text = config::to_json(config::parse(R"({"method": {"name": "static"}})", "f", "/"));
+    CHECK(config::to_json(config::parse(text, "g", "/")) == text);
+}
+
+TEST_CASE("the reference has a row per key") {
+    const auto text = config::reference_markdown();
+    for (const auto& key : config::schema()) CHECK(text.find("| `" + key.path + "` |") != std::string::npos);
+    CHECK(text.find("### privacy\n") == 0);
+    CHECK(text.find("| `privacy.epsilon` | `8.0` |  | a number in (0, ∞) |") != std::string::npos);
+    CHECK(text.find("| `train.epochs` | 3 where steps is absent | epochs |") != std::string::npos);
+    CHECK(text.find("| `model.path` | required |") != std::string::npos);
+}

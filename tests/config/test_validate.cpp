@@ -1,0 +1,69 @@
+// Checks that concern several keys, and configurations that no file was read for.
+#include <limits>
+
+#include "config/config.hpp"
+#include "tests/config/refusal.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace rldp;
+
+namespace {
+std::string refused(const std::string& json) {
+    return refusal([&] { config::parse(json, "f.json", "/"); });
+}
+bool mentions(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+}  // namespace
+
+TEST_CASE("as_published needs an acknowledgement, gdp_clt needs as_published") {
+    CHECK(mentions(refused(R"({"privacy": {"semantics": "as_published"}})"), "privacy.acknowledge_no_guarantee"));
+    CHECK(refused(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true}})").empty());
+    CHECK(mentions(refused(R"({"privacy": {"accountant": "gdp_clt"}})"), "privacy.accountant"));
+    CHECK(refused(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true,
+                                  "accountant": "gdp_clt"}})")
+              .empty());
+}
+
+TEST_CASE("the sampling rate can't exceed 1") {
+    CHECK(mentions(refused(R"({"privacy": {"population": 15}})"), "train.expected_batch_size is 16"));
+    CHECK(refused(R"({"privacy": {"population": 16}})").empty());
+}
+
+TEST_CASE("the first radius lies between the bounds") {
+    CHECK(mentions(refused(R"({"clip": {"min": 0.2}})"), "clip.initial"));
+    CHECK(mentions(refused(R"({"clip": {"max": 0.05}})"), "clip.initial"));
+    CHECK(refused(R"({"clip": {"min": 0.1, "max": 0.1}})").empty());
+}
+
+TEST_CASE("the method and what it needs") {
+    CHECK(config::parse(R"({"method": {"name": "static"}})", "f", "/").noise.statistics_share == 0);
+    CHECK(config::parse("{}", "f", "/").noise.statistics_share == 0.02);
+    CHECK(mentions(refused(R"({"method": {"name": "static"}, "noise": {"statistics_share": 0.02}})"),
+                   "noise.statistics_share"));
+    CHECK(mentions(refused(R"({"noise": {"statistics_share": 0}})"), "method.name static"));
+    CHECK(mentions(refused(R"({"rl": {"actions": ["radii", "shares"]}})"), "set noise.allocation to \"shares\""));
+    CHECK(refused(R"({"rl": {"actions": ["shares"]}, "noise": {"allocation": "shares"}})").empty());
+    CHECK(mentions(refused(R"({"rl": {"batch": 8, "replay": 7}})"), "rl.replay"));
+}
+
+TEST_CASE("validate checks the range of every member, NaN and infinity included") {
+    config::run_config good;
+    CHECK(refusal([&] { config::validate(good); }).empty());
+    good.method.name = "static";
+    CHECK(refusal([&] { config::validate(good); }).empty());
+
+    const auto bad = [](auto change) {
+        config::run_config c;
+        change(c);
+        return refusal([&] { config::validate(c); });
+    };
+    using limits = std::numeric_limits<double>;
+    CHECK(mentions(bad([](auto& c) { c.privacy.epsilon = limits::infinity(); }), "privacy.epsilon"));
+    CHECK(mentions(bad([](auto& c) { c.privacy.epsilon = limits::quiet_NaN(); }), "privacy.epsilon"));
+    CHECK(mentions(bad([](auto& c) { c.clip.max = limits::quiet_NaN(); }), "clip.max"));
+    CHECK(mentions(bad([](auto& c) { c.noise.policy = "none"; }), "noise.policy"));
+    CHECK(mentions(bad([](auto& c) { c.train.micro_batch = 0; }), "train.micro_batch"));
+    CHECK(mentions(bad([](auto& c) { c.train.steps = 1, c.train.epochs = 1; }), "train.steps"));
+}
