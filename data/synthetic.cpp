@@ -193,7 +193,7 @@ class generator {
         if (third == "?" && dice_.happens(.25)) second = "?";
         const int named = 1 + (second != "?") + (third != "?");
         const auto all = third == "?" ? std::to_string(named)
-                                      : dice_.count(8.4 + .8 * who.severity - dice_.exponential(1.2), named, 9);
+                                      : dice_.count(9.9 + .8 * who.severity - dice_.exponential(2.2), named, 9);
         add(first, second, third, all);
     }
 
@@ -212,7 +212,7 @@ class generator {
             moved += dose == "Up" || dose == "Down";
             add(dose);
         }
-        add(moved > 0 || (given > 1 && dice_.happens(.7)) ? "Ch" : "No");
+        add(moved > 0 || (given > 1 && dice_.happens(.95)) ? "Ch" : "No");
         return given > 0;
     }
 
