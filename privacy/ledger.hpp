@@ -37,23 +37,30 @@ struct ledger_content {
     ledger_header header;
     std::string header_hash;
     std::vector<charge> charges;
-    bool torn = false;              ///< a last line without its end: its charge counts, its text does not
-    std::uintmax_t whole_bytes = 0; ///< length of the file up to the last whole line
-    std::vector<run> runs() const;  ///< consecutive equal steps joined
+    std::vector<std::int64_t> dealt;  ///< steps charged so far to each card of the deck
+    /// A last line without its end: its text is not trusted, its charge counts. Its fsync never returned, so no draw
+    /// was opened for it and nothing was released.
+    bool torn = false;
+    std::uintmax_t whole_bytes = 0;  ///< length of the file up to the last whole line
+    /// Consecutive equal steps joined. A torn charge is one more step at the least noise among deck and charges.
+    std::vector<run> runs() const;
 };
 
-/// Reads and verifies: canonical hashes, chain, seq, finite numbers in range, version. Errors: bad_input with the line number.
+/// Reads and verifies: canonical hashes, chain, seq, finite numbers in range, version. Errors: bad_input with the line
+/// number.
 ledger_content read_ledger(const std::filesystem::path& path);
 
 /// The one writer.
 class ledger {
   public:
     static ledger create(const std::filesystem::path& path, const ledger_header& header);
-    /// Verifies, cuts off a torn line, and goes on after the last charge.
+    /// Verifies and goes on after the last charge. While content().torn, the next append stands for the torn charge:
+    /// its line takes that one's place, and its step counts as lost and must not be computed.
     static ledger open(const std::filesystem::path& path);
 
     /// Validates, appends a line and fsyncs before it returns: charge before release.
-    const charge& append(std::int64_t step, double noise_multiplier, double sample_rate, std::optional<std::size_t> card);
+    const charge& append(std::int64_t step, double noise_multiplier, double sample_rate,
+                         std::optional<std::size_t> card);
     const ledger_content& content() const { return content_; }
 
   private:

@@ -24,10 +24,10 @@ struct raw_statistics {
 struct release {
     std::uint64_t seq = 0;
     std::int64_t step = 0;
-    double noise_multiplier = 0;           ///< z, the joint multiplier that was charged
-    at::Tensor gradient;                   ///< float32 [D], CPU: noised clipped sum on its public grid, not divided
-    std::vector<double> statistics;        ///< noised sum of φ, empty where statistics_share is 0
-    std::optional<raw_statistics> unsound; ///< as_published only
+    double noise_multiplier = 0;            ///< z, the joint multiplier that was charged
+    at::Tensor gradient;                    ///< float32 [D], CPU: noised clipped sum on its public grid, not divided
+    std::vector<double> statistics;         ///< noised sum of φ, empty where statistics_share is 0
+    std::optional<raw_statistics> unsound;  ///< as_published only
 };
 
 /// Append-only, checksummed, fsynced before a release is handed over; lies in trusted/.

@@ -1,5 +1,6 @@
 #pragma once
-// Clip, sum, noise: from per-unit gradients to a release (privacy contract §2). Holds trusted values; returns one release.
+// Clip, sum, noise: from per-unit gradients to a release (privacy contract §2). Holds trusted values; returns one
+// release.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -25,8 +26,9 @@ noise_split split_noise(double noise_multiplier, double statistics_share);
 
 /// Standard deviations s_i, one per group, with (Σ C_i²/s_i²)^(-1/2) = z_g. `sizes` d_i; `shares` w_i², sum 1 (used by
 /// allocation::shares only). Errors: bad_input for radii or shares not finite and positive, or of the wrong count.
-std::vector<double> noise_standard_deviations(allocation how, double gradient_multiplier, const std::vector<double>& radii,
-                                              const std::vector<std::int64_t>& sizes, const std::vector<double>& shares);
+std::vector<double> noise_standard_deviations(allocation how, double gradient_multiplier,
+                                              const std::vector<double>& radii, const std::vector<std::int64_t>& sizes,
+                                              const std::vector<double>& shares);
 /// z_g that given radii and standard deviations amount to: what accounting must use.
 double effective_multiplier(const std::vector<double>& radii, const std::vector<double>& standard_deviations);
 
@@ -38,11 +40,11 @@ struct unit_gradients {
 
 /// Everything public that a step needs; fixed before its draw is opened.
 struct step_order {
-    std::uint64_t seq = 0;             ///< ledger seq
+    std::uint64_t seq = 0;  ///< ledger seq
     std::int64_t step = 0;
-    double noise_multiplier = 0;       ///< z granted
-    std::vector<double> radii;         ///< C_i
-    std::vector<double> shares;        ///< w_i², empty for equal shares
+    double noise_multiplier = 0;  ///< z granted
+    std::vector<double> radii;    ///< C_i
+    std::vector<double> shares;   ///< w_i², empty for equal shares
     statistics_frame frame;
 };
 
@@ -58,6 +60,7 @@ class sanitizer {
   public:
     sanitizer(sanitizer_config config, run_key key);
 
+    /// Errors: bad_input for radii, shares or a multiplier out of range; failed for a seq that is not new.
     void begin(const step_order& order);
     /// Clips every unit per group, λ = min(1, C_i/(ν + 1e-6)), and adds to the float64 sums. A unit with any non-finite
     /// gradient counts as zero.
@@ -68,20 +71,35 @@ class sanitizer {
     const raw_statistics& raw() const { return raw_; }
 
   private:
+    void clip_into_sum(const at::Tensor& gradients, const at::Tensor& norms);
+
     sanitizer_config config_;
     run_key key_;
+    std::int64_t coordinates_ = 0;  ///< D
+    std::uint64_t last_seq_ = 0;    ///< no noise stream is ever made twice
+    bool open_ = false;             ///< between begin and finish
     step_order order_;
-    at::Tensor sum_;                      ///< float64 [D]
+    noise_split split_{};
+    std::vector<double> deviations_;  ///< s_i
+    at::Tensor sum_;                  ///< float64 [D], where the gradients lie
     std::vector<double> statistics_sum_;
     std::vector<at::Tensor> raw_norms_, raw_losses_;  ///< kept under as_published only
     raw_statistics raw_;
 };
 
-/// L2 norms per group in float64, [b, n]. Rows with a non-finite gradient are zeroed and `finite` [b] says which are whole.
+/// L2 norms per group in float64, [b, n]. Rows with a non-finite gradient are zeroed and `finite` [b] says which are
+/// whole.
 struct group_norms_result {
     at::Tensor norms;   ///< float64 [b, n]
     at::Tensor finite;  ///< bool [b]
 };
 group_norms_result group_norms(const at::Tensor& gradients, const std::vector<std::int64_t>& sizes);
+
+/// Clip factors [b, n] for norms [b, n]: λ = min(1, C/(ν + 1e-6)), and where that clips a further 1e-9 less, so that
+/// rounding of norms and products never leaves more than C.
+at::Tensor clip_factors(const at::Tensor& norms, const std::vector<double>& radii);
+
+/// Of whole units' norms [units, n] and losses [units].
+raw_statistics raw_statistics_of(const at::Tensor& norms, const at::Tensor& losses);
 
 }  // namespace rldp::privacy

@@ -1,10 +1,11 @@
 #pragma once
-// The second half of a release: what controller and monitors may know of the batch. φ, its weights and its sensitivity are
-// worked out here and nowhere else (privacy contract §2).
+// The second half of a release: what controller and monitors may know of the batch. φ, its weights and its sensitivity
+// are worked out here and nowhere else (privacy contract §2).
 #include <ATen/core/Tensor.h>
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ std::vector<double> statistics_sum(const at::Tensor& norms, const at::Tensor& lo
 /// What the controller sees at a decision: 3n + 8 numbers, all post-processing of releases.
 struct observation {
     std::vector<double> quartiles;  ///< 3n, sorted within each group
-    double utility = 0, epsilon = 0, variance = 0, loss = 0, fisher_mean = 0, fisher_variance = 0, skewness = 0, kurtosis = 0;
+    double utility = 0, epsilon = 0, variance = 0, loss = 0, fisher_mean = 0, fisher_variance = 0, skewness = 0,
+           kurtosis = 0;
     std::vector<double> flat() const;  ///< in that order
 };
 
@@ -45,8 +47,8 @@ class statistics_tracker {
     statistics_tracker(std::size_t groups, double expected_batch, double initial_radius, double initial_loss);
 
     const statistics_frame& frame() const { return frame_; }
-    /// Accumulates one release; after every ten or more accumulated steps the trackers move geometrically (Andrew et al. 2021)
-    /// and centre and ranges follow.
+    /// Accumulates one release; after every ten or more accumulated steps the trackers move geometrically (Andrew et
+    /// al. 2021) and centre and ranges follow.
     void add(const release& value);
     /// Mean loss of the last step alone, as released (noisy; NaN where the release has no statistics).
     double last_loss() const { return last_loss_; }
@@ -58,11 +60,17 @@ class statistics_tracker {
     void load(const std::string& json);
 
   private:
+    void accumulate(const release& value);
+    void move_frame();
     statistics_frame frame_;
     double expected_batch_;
-    std::vector<double> window_, interval_;  ///< accumulated sums since the trackers moved / since the last observation
-    std::int64_t window_steps_ = 0, interval_steps_ = 0;
+    std::vector<double> window_;  ///< sums of φ over the steps since the frame moved
+    double window_squares_ = 0;   ///< sum of squares of the quantile bits' entries over the same steps
+    std::int64_t window_steps_ = 0, moves_ = 0;
+    std::array<double, 5> interval_{};  ///< sums since the last observation: loss and R^k·M_k, k = 1..4
+    std::int64_t interval_steps_ = 0;
     double last_loss_;
+    std::optional<raw_statistics> raw_;  ///< of the last release, as_published only
 };
 
 }  // namespace rldp::privacy

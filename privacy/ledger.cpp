@@ -1,0 +1,116 @@
+#include "privacy/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "config/error.hpp"
+#include "privacy/ledger_format.hpp"
+
+namespace rldp::privacy {
+
+std::vector<run> ledger_content::runs() const {
+    std::vector<run> out;
+    const auto add = [&](double z, double q) {
+        if (!out.empty() && out.back().noise_multiplier == z && out.back().sample_rate == q) {
+            ++out.back().steps;
+        } else {
+            out.push_back({z, q, 1});
+        }
+    };
+    for (const auto& line : charges) add(line.noise_multiplier, line.sample_rate);
+    if (!torn) return out;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& line : charges) least = std::min(least, line.noise_multiplier);
+    for (const auto& planned : header.deck) least = std::min(least, planned.noise_multiplier);
+    if (least < std::numeric_limits<double>::infinity()) add(least, header.sample_rate);
+    return out;
+}
+
+ledger_content read_ledger(const std::filesystem::path& path) {
+    const std::string text = read_file(path);
+    ledger_content content;
+    std::size_t at = 0;
+    for (std::size_t number = 1;; ++number) {
+        const auto end = text.find('\n', at);
+        if (end == std::string::npos) break;
+        const auto line = std::string_view(text).substr(at, end - at);
+        try {
+            if (number == 1) {
+                auto first = detail::parse_header(line);
+                detail::validate(first.header);
+                content.header = std::move(first.header);
+                content.header_hash = std::move(first.hash);
+                content.dealt.resize(content.header.deck.size());
+            } else {
+                auto next = detail::parse_charge(line);
+                detail::validate(next, content);
+                detail::accept(content, std::move(next));
+            }
+        } catch (const std::exception& e) {
+            refuse(fmt::format("{}: line {}: {}", path.string(), number, e.what()));
+        }
+        at = end + 1;
+    }
+    if (at == 0) refuse(path.string() + ": line 1: no whole header, so nothing was ever charged; start the run anew");
+    content.torn = at < text.size();
+    content.whole_bytes = at;
+    return content;
+}
+
+ledger::ledger(append_file file, ledger_content content) : file_(std::move(file)), content_(std::move(content)) {}
+
+ledger ledger::create(const std::filesystem::path& path, const ledger_header& header) {
+    ledger_content content;
+    content.header = header;
+    content.dealt.resize(header.deck.size());
+    std::string line;
+    try {
+        detail::validate(header);
+        line = detail::format(header, content.header_hash) + "\n";
+    } catch (const std::exception& e) {
+        refuse(fmt::format("{}: can't begin a ledger: {}", path.string(), e.what()));
+    }
+    append_file file(path);
+    if (file.size() > 0) refuse(path.string() + ": exists already; resume that run or choose another directory");
+    file.append(line);
+    content.whole_bytes = file.size();
+    return ledger(std::move(file), std::move(content));
+}
+
+ledger ledger::open(const std::filesystem::path& path) {
+    if (!std::filesystem::exists(path)) refuse(path.string() + ": no such ledger");
+    append_file file(path);  // the lock first: nobody writes between reading and going on
+    return ledger(std::move(file), read_ledger(path));
+}
+
+const charge& ledger::append(std::int64_t step, double noise_multiplier, double sample_rate,
+                             std::optional<std::size_t> card) {
+    const auto& charges = content_.charges;
+    charge next{charges.size() + 1,
+                step,
+                noise_multiplier,
+                sample_rate,
+                card,
+                charges.empty() ? content_.header_hash : charges.back().hash,
+                {}};
+    std::string line;
+    try {
+        detail::validate(next, content_);
+        line = detail::format(next) + "\n";
+    } catch (const std::exception& e) {
+        refuse(fmt::format("step {} can't be charged: {}", step, e.what()));
+    }
+    // A torn line stays in the file, and counted, until the charge that replaces it is written.
+    if (file_.size() > content_.whole_bytes) file_.truncate(content_.whole_bytes);
+    file_.append(line);
+    content_.whole_bytes = file_.size();
+    content_.torn = false;
+    detail::accept(content_, std::move(next));
+    return content_.charges.back();
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,177 @@
+#include <sodium.h>
+#include <torch/torch.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "config/error.hpp"
+#include "privacy/release.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+// A record: magic, payload length (u64), BLAKE2b-16 of the payload, payload. All numbers little-endian.
+constexpr std::string_view magic = "RLDPREL1";
+using checksum = std::array<unsigned char, 16>;
+constexpr std::size_t prefix = magic.size() + sizeof(std::uint64_t) + std::tuple_size_v<checksum>;
+
+checksum sum_of(std::string_view payload) {
+    checksum out;
+    crypto_generichash(out.data(), out.size(), reinterpret_cast<const unsigned char*>(payload.data()), payload.size(),
+                       nullptr, 0);
+    return out;
+}
+
+template <class T>
+void put(std::string& out, const T* values, std::size_t count) {
+    out.append(reinterpret_cast<const char*>(values), count * sizeof(T));
+}
+
+template <class T>
+void put(std::string& out, T value) {
+    put(out, &value, 1);
+}
+
+std::string payload_of(const release& value, const at::Tensor& gradient) {
+    std::string out;
+    const auto count = static_cast<std::uint64_t>(gradient.numel());
+    out.reserve(count * sizeof(float) + value.statistics.size() * sizeof(double) + 128);
+    put(out, value.seq);
+    put(out, value.step);
+    put(out, value.noise_multiplier);
+    put(out, count);
+    put(out, gradient.data_ptr<float>(), count);
+    put(out, static_cast<std::uint64_t>(value.statistics.size()));
+    put(out, value.statistics.data(), value.statistics.size());
+    put(out, static_cast<std::uint8_t>(value.unsound.has_value()));
+    if (!value.unsound) return out;
+    const auto& raw = *value.unsound;
+    put(out, static_cast<std::uint64_t>(raw.quartiles.size()));
+    put(out, raw.quartiles.data(), raw.quartiles.size());
+    for (double x : {raw.loss, raw.variance, raw.fisher_mean, raw.fisher_variance, raw.skewness, raw.kurtosis})
+        put(out, x);
+    put(out, raw.units);
+    return out;
+}
+
+/// Takes values off the front of a payload; `ok` turns false at the first that is not there.
+struct reader {
+    std::string_view rest;
+    bool ok = true;
+
+    template <class T>
+    void get(T* values, std::uint64_t count) {
+        ok = ok && count <= rest.size() / sizeof(T);
+        if (!ok) return;
+        std::memcpy(values, rest.data(), count * sizeof(T));
+        rest.remove_prefix(count * sizeof(T));
+    }
+    template <class T>
+    T get() {
+        T value{};
+        get(&value, 1);
+        return value;
+    }
+    /// A count of values of T that are all there.
+    template <class T>
+    std::size_t count() {
+        const auto n = get<std::uint64_t>();
+        ok = ok && n <= rest.size() / sizeof(T);
+        return ok ? n : 0;
+    }
+};
+
+std::optional<release> parse(std::string_view payload) {
+    reader in{payload};
+    release value;
+    value.seq = in.get<std::uint64_t>();
+    value.step = in.get<std::int64_t>();
+    value.noise_multiplier = in.get<double>();
+    const auto coordinates = in.count<float>();
+    value.gradient = torch::empty({static_cast<std::int64_t>(coordinates)}, torch::kFloat32);
+    in.get(value.gradient.data_ptr<float>(), coordinates);
+    value.statistics.resize(in.count<double>());
+    in.get(value.statistics.data(), value.statistics.size());
+    if (in.get<std::uint8_t>() != 0) {
+        auto& raw = value.unsound.emplace();
+        raw.quartiles.resize(in.count<std::array<double, 3>>());
+        in.get(raw.quartiles.data(), raw.quartiles.size());
+        for (double* x :
+             {&raw.loss, &raw.variance, &raw.fisher_mean, &raw.fisher_variance, &raw.skewness, &raw.kurtosis}) {
+            *x = in.get<double>();
+        }
+        raw.units = in.get<std::int64_t>();
+    }
+    if (!in.ok || !in.rest.empty()) return std::nullopt;
+    return value;
+}
+
+/// Calls `take` with the payload of every whole record and returns where the last of them ends.
+template <class Take>
+std::uintmax_t scan(const std::filesystem::path& path, Take take) {
+    std::error_code absent;
+    const auto size = std::filesystem::file_size(path, absent);
+    std::ifstream in(path, std::ios::binary);
+    if (absent || !in) return 0;
+    std::uintmax_t at = 0;
+    std::string payload;
+    while (size - at >= prefix) {
+        std::array<char, magic.size()> found;
+        std::uint64_t length = 0;
+        checksum expected;
+        in.read(found.data(), found.size());
+        in.read(reinterpret_cast<char*>(&length), sizeof length);
+        in.read(reinterpret_cast<char*>(expected.data()), expected.size());
+        if (!in || std::string_view(found.data(), found.size()) != magic || length > size - at - prefix) break;
+        payload.resize(length);
+        in.read(payload.data(), static_cast<std::streamsize>(length));
+        if (!in || sum_of(payload) != expected || !take(payload)) break;
+        at += prefix + length;
+    }
+    return at;
+}
+
+}  // namespace
+
+release_log::release_log(const std::filesystem::path& path) : file_(path) {
+    // What follows a torn record could never be read again: cut it off before anything is appended.
+    const auto whole = scan(path, [](const std::string& payload) { return parse(payload).has_value(); });
+    if (whole < file_.size()) file_.truncate(whole);
+}
+
+void release_log::append(const release& value) {
+    if (!value.gradient.defined() || value.gradient.dim() != 1 || value.gradient.scalar_type() != at::kFloat ||
+        !value.gradient.device().is_cpu()) {
+        throw error(errc::failed, "release log: the gradient must be a float32 vector on the CPU");
+    }
+    const auto payload = payload_of(value, value.gradient.contiguous());
+    const auto sum = sum_of(payload);
+    std::string record(magic);
+    record.reserve(prefix + payload.size());
+    put(record, static_cast<std::uint64_t>(payload.size()));
+    put(record, sum.data(), sum.size());
+    record += payload;
+    file_.append(record);
+}
+
+void release_log::clear() {
+    file_.truncate(0);
+}
+
+std::vector<release> release_log::read(const std::filesystem::path& path) {
+    std::vector<release> out;
+    scan(path, [&](const std::string& payload) {
+        auto value = parse(payload);
+        if (value) out.push_back(std::move(*value));
+        return value.has_value();
+    });
+    return out;
+}
+
+}  // namespace rldp::privacy
