@@ -15,18 +15,22 @@
 
 namespace rldp::models {
 
+class adaptation;
+struct forward_pass;
+struct rotation;
+
 /// config.json in the terms that all supported families share.
 struct model_config {
     std::string model_type;  ///< gpt2 | llama | mistral
     std::int64_t vocab = 0, width = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, inner = 0;
-    std::int64_t window = 0;                      ///< longest sequence (n_positions, max_position_embeddings)
-    std::optional<std::int64_t> sliding_window;   ///< keys a query sees, itself included
+    std::int64_t window = 0;                     ///< longest sequence (n_positions, max_position_embeddings)
+    std::optional<std::int64_t> sliding_window;  ///< keys a query sees, itself included
     double norm_epsilon = 1e-5;
     bool tied_head = true;
-    std::string activation;                       ///< gelu_new | gelu | silu
+    std::string activation;  ///< gelu_new | gelu | silu
     struct rope_parameters {
         double theta = 10000;
-        std::string type = "default";             ///< default | linear | llama3
+        std::string type = "default";  ///< default | linear | llama3
         double factor = 1, low_freq_factor = 1, high_freq_factor = 4;
         std::int64_t original_window = 0;
     } rope;
@@ -34,7 +38,8 @@ struct model_config {
     std::vector<std::int64_t> eos;
 };
 
-/// Reads DIR/config.json, in both layouts. Errors: bad_input naming file and key; an unsupported model_type lists those supported.
+/// Reads DIR/config.json, in both layouts. Errors: bad_input naming file and key; an unsupported model_type lists those
+/// supported.
 model_config read_model_config(const std::filesystem::path& directory);
 
 /// Sequences of one micro-batch, right-padded to the longest of them.
@@ -55,39 +60,61 @@ struct record_gradients {
     at::Tensor losses;     ///< [b] float64, mean token loss, nats
 };
 
-/// Dropout of pair `pair` of a micro-batch: a tensor of the given shape holding 0 or 1/(1-p). Empty function: no dropout.
+/// Dropout of pair `pair` of a micro-batch: a tensor of the given shape holding 0 or 1/(1-p). Empty function: no
+/// dropout.
 using dropout_source = std::function<at::Tensor(std::size_t pair, at::IntArrayRef shape)>;
 
 /// An immutable model: safe to share between threads and replicas.
 class causal_lm {
   public:
-    /// Loads config.json and the safetensors (single or sharded). `dtype` float32 or bfloat16. Errors: bad_input naming file
-    /// and tensor (missing, wrong shape, truncated).
-    static std::shared_ptr<const causal_lm> load(const std::filesystem::path& directory, at::ScalarType dtype, at::Device device);
+    /// Loads config.json and the safetensors (single or sharded). `dtype` float32 or bfloat16. Errors: bad_input naming
+    /// file and tensor (missing, wrong shape, truncated).
+    static std::shared_ptr<const causal_lm> load(const std::filesystem::path& directory, at::ScalarType dtype,
+                                                 at::Device device);
     /// From weights by their Hugging Face names (GPT-2 with the `transformer.` prefix).
-    static std::shared_ptr<const causal_lm> from_weights(const model_config& config, std::map<std::string, at::Tensor> weights);
+    static std::shared_ptr<const causal_lm> from_weights(const model_config& config,
+                                                         std::map<std::string, at::Tensor> weights);
     virtual ~causal_lm() = default;
 
     const model_config& config() const { return config_; }
     std::int64_t parameters() const;  ///< count of the base's numbers
 
     /// Logits [b, T, V] in the base's dtype; `adapter` is the flat vector [D] for `layout`, or both are null.
+    /// Differentiable in the adapter, where it asks for it, by autograd alone.
     at::Tensor logits(const at::Tensor& ids, const lora_layout* layout, const at::Tensor* adapter) const;
     /// All hidden states, embeddings first, final norm last (as HF's output_hidden_states).
-    std::vector<at::Tensor> hidden_states(const at::Tensor& ids, const lora_layout* layout, const at::Tensor* adapter) const;
+    std::vector<at::Tensor> hidden_states(const at::Tensor& ids, const lora_layout* layout,
+                                          const at::Tensor* adapter) const;
     /// No gradient; float32 logits of labelled positions only, in chunks.
     sequence_loss losses(const token_batch& batch, const lora_layout* layout, const at::Tensor* adapter) const;
     /// Per-record gradients with respect to the adapter in one backward pass: two batched products per pair
     /// (architecture: ∇B = s·gᵀh, ∇A = (s·gB)ᵀx).
     record_gradients gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
                                const dropout_source& dropout = {}) const;
+    /// What an ordinary LoRA step needs, by the same code: [1, D], the sum over records of the same gradients.
+    record_gradients summed_gradient(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
+                                     const dropout_source& dropout = {}) const;
     /// Mean loss of the batch over all its tokens, differentiable in the base's weights: for pretraining a base.
     at::Tensor training_loss(const token_batch& batch) const;
 
   protected:
     causal_lm(model_config config, std::map<std::string, at::Tensor> weights);
+    /// ids [b, T] as hidden states [b·T, width].
+    virtual at::Tensor embed(const at::Tensor& ids) const = 0;
+    virtual at::Tensor block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const = 0;
+    virtual at::Tensor final_norm(const at::Tensor& x) const = 0;
+    virtual rotation positions(std::int64_t length) const;  ///< none but for rotary models
+
     model_config config_;
     std::map<std::string, at::Tensor> weights_;
+
+  private:
+    at::TensorOptions options() const;
+    const at::Tensor& head() const;
+    at::Tensor on_device(const at::Tensor& ids) const;
+    at::Tensor hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states) const;
+    record_gradients backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
+                              const dropout_source& dropout, bool per_record) const;
 };
 
 }  // namespace rldp::models

@@ -28,6 +28,8 @@ class safetensors_file {
         std::vector<std::int64_t> shape;
         std::size_t begin, end;
     };
+    struct header;  // reads the JSON
+
     std::filesystem::path path_;
     std::shared_ptr<void> mapping_;
     std::size_t data_begin_ = 0;

@@ -1,0 +1,43 @@
+#include "models/adamw.hpp"
+
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "config/error.hpp"
+
+namespace rldp::models {
+
+adamw::adamw(at::Tensor parameters, adamw_config config)
+    : config_(config),
+      parameters_(std::move(parameters)),
+      first_(torch::zeros_like(parameters_)),
+      second_(torch::zeros_like(parameters_)) {}
+
+void adamw::step(const at::Tensor& gradient, double lr) {
+    if (gradient.sizes() != parameters_.sizes()) throw error(errc::failed, "adamw: gradient of another shape");
+    const torch::NoGradGuard no_grad;
+    const auto& [beta1, beta2, epsilon, decay] = config_;
+    ++steps_;
+    // The order of operations is torch.optim.AdamW's, so that equal gradients give equal floats.
+    const auto decayed = parameters_ * (1 - lr * decay);
+    first_ = (first_ * beta1).add_(gradient, 1 - beta1);
+    second_ = (second_ * beta2).addcmul_(gradient, gradient, 1 - beta2);
+    const double correction1 = 1 - std::pow(beta1, static_cast<double>(steps_));
+    const double correction2 = 1 - std::pow(beta2, static_cast<double>(steps_));
+    const auto denominator = second_.sqrt().div_(std::sqrt(correction2)).add_(epsilon);
+    parameters_ = decayed.addcdiv(first_, denominator, -lr / correction1);
+}
+
+adamw::state adamw::snapshot() const {
+    return {parameters_, first_, second_, steps_};
+}
+
+void adamw::restore(const state& from) {
+    parameters_ = from.parameters;
+    first_ = from.first;
+    second_ = from.second;
+    steps_ = from.steps;
+}
+
+}  // namespace rldp::models

@@ -1,0 +1,184 @@
+#include "models/causal_lm.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "config/error.hpp"
+#include "models/checkpoint.hpp"
+#include "models/families.hpp"
+#include "models/forward_pass.hpp"
+#include "models/head.hpp"
+#include "models/modules.hpp"
+#include "models/torch_compat.hpp"
+
+namespace rldp::models {
+
+namespace {
+
+adaptation adapted(const lora_layout* layout, const at::Tensor* adapter, const at::TensorOptions& options) {
+    if (!layout || !adapter) return {};
+    if (adapter->dim() != 1 || adapter->size(0) != layout->dimension)
+        throw error(errc::failed,
+                    fmt::format("adapter of {} numbers for a layout of {}", adapter->numel(), layout->dimension));
+    return {*layout, adapter->to(options)};
+}
+
+void check_batch(const token_batch& batch) {
+    if (batch.ids.dim() != 2 || batch.ids.sizes() != batch.labels.sizes())
+        throw error(errc::failed, "ids and labels must both be [b, T]");
+}
+
+}  // namespace
+
+token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences) {
+    std::size_t longest = 1;
+    for (const auto& sequence : sequences) longest = std::max(longest, sequence.size());
+    const auto shape = {static_cast<std::int64_t>(sequences.size()), static_cast<std::int64_t>(longest)};
+    token_batch batch{at::zeros(shape, at::kLong), at::full(shape, -100, at::kLong)};
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+        const std::size_t begin = i * longest;
+        std::copy(sequences[i].begin(), sequences[i].end(), batch.ids.data_ptr<std::int64_t>() + begin);
+        std::copy(sequences[i].begin(), sequences[i].end(), batch.labels.data_ptr<std::int64_t>() + begin);
+    }
+    return batch;
+}
+
+std::shared_ptr<const causal_lm> causal_lm::load(const std::filesystem::path& directory, at::ScalarType dtype,
+                                                 at::Device device) {
+    const model_config config = read_model_config(directory);
+    return make_family(config, load_weights(directory, config, dtype, device));
+}
+
+std::shared_ptr<const causal_lm> causal_lm::from_weights(const model_config& config,
+                                                         std::map<std::string, at::Tensor> weights) {
+    for (const auto& [name, shape] : base_tensors(config)) {
+        const auto found = weights.find(name);
+        if (found == weights.end()) refuse(fmt::format("{} weights: tensor '{}' is missing", config.model_type, name));
+        if (found->second.sizes() != at::IntArrayRef(shape))
+            refuse(fmt::format("{} weights: tensor '{}' has a wrong shape", config.model_type, name));
+    }
+    return make_family(config, std::move(weights));
+}
+
+causal_lm::causal_lm(model_config config, std::map<std::string, at::Tensor> weights)
+    : config_(std::move(config)), weights_(std::move(weights)) {}
+
+std::int64_t causal_lm::parameters() const {
+    std::int64_t count = 0;
+    for (const auto& [name, weight] : weights_) count += weight.numel();
+    return count;
+}
+
+rotation causal_lm::positions(std::int64_t) const {
+    return {};
+}
+
+const at::Tensor& causal_lm::head() const {
+    if (!config_.tied_head) return weights_.at("lm_head.weight");
+    return weights_.at(config_.model_type == "gpt2" ? "transformer.wte.weight" : "model.embed_tokens.weight");
+}
+
+at::TensorOptions causal_lm::options() const {
+    return head().options().requires_grad(false);
+}
+
+at::Tensor causal_lm::on_device(const at::Tensor& ids) const {
+    if (ids.dim() != 2 || ids.numel() == 0) throw error(errc::failed, "ids must be [b, T] and not empty");
+    if (ids.size(1) > config_.window)
+        refuse(fmt::format("a sequence of {} tokens is longer than the model's window of {}", ids.size(1),
+                           config_.window));
+    // A token of another vocabulary would read outside the embedding; on the device the check would wait for it.
+    if (ids.is_cpu() && (ids.min().item<std::int64_t>() < 0 || ids.max().item<std::int64_t>() >= config_.vocab))
+        refuse(fmt::format("a token id is outside the model's vocabulary of {}", config_.vocab));
+    return ids.to(head().device());
+}
+
+// Hidden states after the last block, before the final norm.
+at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states) const {
+    const std::int64_t length = ids.size(1);
+    const bool masked = !RLDP_FUSED_ATTENTION || (config_.sliding_window && *config_.sliding_window < length);
+    const forward_pass pass{ids.size(0), length, adapter,
+                            masked ? causal_mask(length, config_.sliding_window, options()) : at::Tensor(),
+                            positions(length)};
+    at::Tensor x = embed(ids);
+    for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
+        if (states) states->push_back(x.view({ids.size(0), length, -1}));
+        x = block(static_cast<std::size_t>(layer), x, pass);
+    }
+    return x;
+}
+
+at::Tensor causal_lm::logits(const at::Tensor& ids, const lora_layout* layout, const at::Tensor* adapter) const {
+    const auto tokens = on_device(ids);
+    const auto x = final_norm(hidden(tokens, adapted(layout, adapter, options()), nullptr));
+    return at::mm(x, head().t()).view({ids.size(0), ids.size(1), config_.vocab});
+}
+
+std::vector<at::Tensor> causal_lm::hidden_states(const at::Tensor& ids, const lora_layout* layout,
+                                                 const at::Tensor* adapter) const {
+    const torch::NoGradGuard no_grad;
+    std::vector<at::Tensor> states;
+    const auto tokens = on_device(ids);
+    const auto x = final_norm(hidden(tokens, adapted(layout, adapter, options()), &states));
+    states.push_back(x.view({ids.size(0), ids.size(1), config_.width}));
+    return states;
+}
+
+sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* layout, const at::Tensor* adapter) const {
+    const torch::NoGradGuard no_grad;
+    check_batch(batch);
+    const auto ids = on_device(batch.ids);
+    const auto where = predicted(batch.labels.to(ids.device()));
+    const auto x = hidden(ids, adapted(layout, adapter, options()), nullptr).index_select(0, where.rows);
+    const auto nll = head_losses(final_norm(x), head(), where.targets, {}).nll.to(at::kDouble);
+    return {at::zeros({ids.size(0)}, nll.options()).index_add_(0, where.record, nll), where.tokens};
+}
+
+record_gradients causal_lm::backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
+                                     const dropout_source& dropout, bool per_record) const {
+    check_batch(batch);
+    const torch::AutoGradMode recording(true);
+    const auto ids = on_device(batch.ids);
+    const auto where = predicted(batch.labels.to(ids.device()));
+    const auto flat = adapter.detach().to(options());
+    const std::int64_t records = ids.size(0), count = where.rows.size(0);
+    const auto floats = options().dtype(at::kFloat);
+    gradient_sink sink{at::zeros({per_record ? records : 1, layout.dimension}, floats),
+                       at::zeros({0}, floats).requires_grad_(), 0};
+    auto losses = at::zeros({records}, options().dtype(at::kDouble));
+    if (count == 0) return {sink.gradients, losses};
+
+    const adaptation adapted_model(layout, flat, &sink, dropout);
+    const auto x = final_norm(hidden(ids, adapted_model, nullptr).index_select(0, where.rows));
+    // The loss of a record is the mean over its tokens; records without any weigh nothing.
+    const auto weights = where.tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record);
+    const auto parts = head_losses(x.detach(), head(), where.targets, weights.to(at::kFloat));
+    torch::autograd::backward({x}, {parts.d_hidden});
+    if (sink.written != layout.pairs.size())
+        throw error(errc::failed, fmt::format("{} of {} adapters got no gradient", layout.pairs.size() - sink.written,
+                                              layout.pairs.size()));
+    losses.index_add_(0, where.record, parts.nll.to(at::kDouble) * weights);
+    return {sink.gradients, losses};
+}
+
+record_gradients causal_lm::gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
+                                      const dropout_source& dropout) const {
+    return backward(batch, layout, adapter, dropout, true);
+}
+
+record_gradients causal_lm::summed_gradient(const token_batch& batch, const lora_layout& layout,
+                                            const at::Tensor& adapter, const dropout_source& dropout) const {
+    return backward(batch, layout, adapter, dropout, false);
+}
+
+at::Tensor causal_lm::training_loss(const token_batch& batch) const {
+    check_batch(batch);
+    const auto ids = on_device(batch.ids);
+    const auto where = predicted(batch.labels.to(ids.device()));
+    const auto x = final_norm(hidden(ids, {}, nullptr).index_select(0, where.rows));
+    return at::cross_entropy_loss(at::mm(x, head().t()), where.targets);
+}
+
+}  // namespace rldp::models

@@ -1,0 +1,95 @@
+#include "models/functions.hpp"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace rldp::models {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
+    static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& gain, double epsilon) {
+        const auto wide = x.to(torch::kFloat32);  // as the reference does for a base in bfloat16
+        const auto inverse = wide.square().mean({-1}, true).add_(epsilon).rsqrt_();
+        ctx->save_for_backward({x, gain, inverse});
+        return (wide * inverse).to(x.scalar_type()).mul_(gain);
+    }
+
+    static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+        const auto saved = ctx->get_saved_variables();
+        const auto& gain = saved[1];
+        const auto& inverse = saved[2];
+        const auto normed = saved[0].to(torch::kFloat32) * inverse;
+        const auto g = gradients[0].to(torch::kFloat32);
+        at::Tensor d_gain;
+        if (gain.requires_grad()) d_gain = (g * normed).sum(0).to(gain.scalar_type());
+        auto d_x = g * gain;
+        const auto along = (d_x * normed).mean({-1}, true);
+        d_x.addcmul_(normed, along, -1).mul_(inverse);
+        return {d_x.to(saved[0].scalar_type()), d_gain, {}};
+    }
+};
+
+// out [b, H, T, d] = x [b, T, H, d] turned by ±angle.
+at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign) {
+    const std::int64_t half = x.size(-1) / 2;
+    auto out = at::empty({x.size(0), x.size(1), x.size(2), x.size(3)}, x.options());
+    const auto first = x.narrow(-1, 0, half), second = x.narrow(-1, half, half);
+    auto out_first = out.narrow(-1, 0, half), out_second = out.narrow(-1, half, half);
+    at::mul_out(out_first, first, cos).addcmul_(second, sin, -sign);
+    at::mul_out(out_second, second, cos).addcmul_(first, sin, sign);
+    return out;
+}
+
+struct rotate_function : torch::autograd::Function<rotate_function> {
+    static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
+        ctx->save_for_backward({cos, sin});
+        return turned(x.transpose(1, 2), cos, sin, 1);
+    }
+
+    static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+        const auto saved = ctx->get_saved_variables();
+        const auto cos = saved[0].unsqueeze(1), sin = saved[1].unsqueeze(1);  // [T, 1, d/2] against [b, T, H, d/2]
+        return {turned(gradients[0].transpose(1, 2), cos, sin, -1), {}, {}};
+    }
+};
+
+}  // namespace
+
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gain, double epsilon) {
+    return rms_norm_function::apply(x, gain, epsilon);
+}
+
+at::Tensor inverse_frequencies(const model_config& config) {
+    const auto& rope = config.rope;
+    auto result = at::empty({config.head_dim / 2}, torch::kFloat32);
+    for (std::int64_t i = 0; i < config.head_dim / 2; ++i) {
+        double f = std::pow(rope.theta, -2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim));
+        if (rope.type == "linear") f /= rope.factor;
+        if (rope.type == "llama3") {
+            // Long wavelengths are scaled by the factor, short ones kept, those between blended (Llama 3.1).
+            const double turns = static_cast<double>(rope.original_window) * f / (2 * std::numbers::pi);
+            const double blend = (turns - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor);
+            const double keep = std::clamp(blend, 0.0, 1.0);
+            f = (1 - keep) * f / rope.factor + keep * f;
+        }
+        result[i] = f;
+    }
+    return result;
+}
+
+rotation rotations(const at::Tensor& frequencies, std::int64_t length, const at::TensorOptions& options) {
+    const auto angles = at::outer(at::arange(length, torch::kFloat32), frequencies);
+    return {angles.cos().to(options), angles.sin().to(options)};
+}
+
+at::Tensor rotate(const at::Tensor& x, const rotation& by) {
+    return rotate_function::apply(x, by.cos, by.sin);
+}
+
+}  // namespace rldp::models

@@ -1,0 +1,35 @@
+#pragma once
+// The differentiable pieces of a block that LibTorch lacks or does in too many passes over memory.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "models/causal_lm.hpp"
+
+namespace rldp::models {
+
+/// x / rms(x) · gain over the last dimension; differentiable in both.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gain, double epsilon);
+
+/// Inverse frequencies [head_dim / 2], float32 on the CPU, scaled as rope_parameters say.
+at::Tensor inverse_frequencies(const model_config& config);
+
+/// Cosine and sine [T, head_dim / 2] of positions 0 … T-1.
+struct rotation {
+    at::Tensor cos, sin;
+};
+rotation rotations(const at::Tensor& inverse_frequencies, std::int64_t length, const at::TensorOptions& options);
+
+/// Rotates x [b, T, H, d] by position (the two halves of a head are the two coordinates); returns [b, H, T, d]
+/// contiguous.
+at::Tensor rotate(const at::Tensor& x, const rotation& by);
+
+/// Additive mask [T, T]: 0 where query i sees key j (i - window < j <= i), else -inf.
+at::Tensor causal_mask(std::int64_t length, std::optional<std::int64_t> window, const at::TensorOptions& options);
+
+/// Causal attention of q [b, H, T, d] over k, v [b, K, T, d], K dividing H; returns [b·T, H·d]. Each query sees itself,
+/// so padding on the right gives no NaN and no real position sees it.
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask);
+
+}  // namespace rldp::models

@@ -1,0 +1,27 @@
+#pragma once
+// The language-modelling head and its cross-entropy, in chunks of rows so that [rows, V] is held for few of them.
+#include <ATen/core/Tensor.h>
+
+#include "models/causal_lm.hpp"
+
+namespace rldp::models {
+
+/// Positions that predict a labelled token: position t of a row predicts label t+1.
+struct predicted_positions {
+    at::Tensor rows;     ///< [M] int64, into [b·T, width]
+    at::Tensor targets;  ///< [M] int64
+    at::Tensor record;   ///< [M] int64, which of the b records
+    at::Tensor tokens;   ///< [b] int64
+};
+predicted_positions predicted(const at::Tensor& labels);
+
+struct token_losses {
+    at::Tensor nll;       ///< [M] float32, nats
+    at::Tensor d_hidden;  ///< [M, width], gradient of Σ weight·nll; undefined without weights
+};
+/// hidden [M, width] after the final norm, head [V, width], weights [M] float32 or undefined. Computed outside
+/// autograd.
+token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets,
+                         const at::Tensor& weights);
+
+}  // namespace rldp::models
