@@ -1,0 +1,112 @@
+#pragma once
+// Every actor's interface on one page, a sentence per message. Trusted actors: loader, gradient, sanitizer, auditor.
+#include <caf/all.hpp>
+#include <string>
+#include <vector>
+
+#include "messages/local.hpp"
+#include "messages/sides.hpp"
+#include "messages/wire.hpp"
+
+namespace rldp::actors {
+
+using namespace rldp::messages;
+using privacy::trusted;
+
+// -- trusted side ---------------------------------------------------------------------------------------------------------
+
+using loader_actor = caf::typed_actor<
+    // Hands out the draw of a ledger seq; the next one is then made ready ahead of need.
+    caf::replies_to<draw_atom, std::uint64_t>::with<trusted<draw>>,
+    // To itself: make the draw of this seq ready.
+    caf::reacts_to<prepare_atom, std::uint64_t>>;
+
+using sanitizer_actor = caf::typed_actor<
+    // A step begins with these public dials.
+    caf::reacts_to<begin_atom, privacy::step_order>,
+    // Clips a micro-batch's units and adds them to the sums.
+    caf::reacts_to<clip_atom, trusted<privacy::unit_gradients>>,
+    // Adds noise, logs the release durably, answers it.
+    caf::replies_to<finish_atom>::with<privacy::release>,
+    // A checkpoint holds all releases so far: the log may be emptied.
+    caf::reacts_to<forget_atom>>;
+
+using gradient_actor = caf::typed_actor<
+    // Computes the step's unit gradients and delegates to the sanitizer, whose answer is the release.
+    caf::replies_to<compute_atom, step_task>::with<privacy::release>>;
+
+using auditor_actor = caf::typed_actor<
+    // Attacks the finished run in this directory; answers the path of the report on disk.
+    caf::replies_to<audit_atom, std::string>::with<std::string>>;
+
+// -- public side ----------------------------------------------------------------------------------------------------------
+
+using accountant_actor = caf::typed_actor<
+    // Charges a step at the multiplier that the policy grants for the one asked for, durably, or answers "exhausted".
+    caf::replies_to<grant_atom, std::int64_t, double>::with<charged>,
+    // Progress ε of everything charged so far; no guarantee.
+    caf::replies_to<progress_atom>::with<double>,
+    // To itself: recompute the progress ε while the step runs.
+    caf::reacts_to<refresh_atom>>;
+
+using controller_actor = caf::typed_actor<
+    // Dials for the next block, from the current policy, at once; learning follows on its own thread.
+    caf::replies_to<decide_atom, privacy::observation, std::vector<double>>::with<rl::dials>,
+    // To itself: the SAC updates that the last decision brought.
+    caf::reacts_to<learn_atom>,
+    // Everything that acts, as bytes, for a checkpoint.
+    caf::replies_to<save_atom>::with<std::string>>;
+
+using evaluator_actor = caf::typed_actor<
+    // Perplexity of a snapshot, told to the hub only.
+    caf::reacts_to<evaluate_atom, snapshot>,
+    // The perplexities so far, once all snapshots are evaluated.
+    caf::replies_to<finish_atom>::with<evaluations>>;
+
+using trainer_actor = caf::typed_actor<
+    // Runs the steps to the plan's end, exhaustion or a stop.
+    caf::replies_to<train_atom>::with<outcome>,
+    // Stop after the step under way.
+    caf::reacts_to<stop_atom>>;
+
+using display_actor = caf::typed_actor<
+    // The newest state of the run; to be acknowledged before another one comes.
+    caf::reacts_to<telemetry>,
+    // To itself: look again for a run to watch.
+    caf::reacts_to<retry_atom>>;
+
+/// The part of the hub that other processes reach: wire types only.
+using publication_actor = caf::typed_actor<
+    // Sends telemetry from now on, one unacknowledged at most; the latest value wins.
+    caf::replies_to<subscribe_atom, display_actor>::with<telemetry>,
+    // The sender has shown what it got last.
+    caf::reacts_to<ack_atom>>;
+
+using hub_actor = publication_actor::extend<
+    // A run begins: its name is known from the start, its size only now.
+    caf::reacts_to<begin_atom, run_header>,
+    // A step's released numbers, to the run log and the next tick.
+    caf::reacts_to<metrics_atom, eval::metrics_line>,
+    // An evaluation's step and perplexity.
+    caf::reacts_to<evaluate_atom, std::int64_t, double>,
+    // The run's state in a word; sent on at once.
+    caf::reacts_to<finish_atom, std::string>,
+    // To itself, once a second.
+    caf::reacts_to<tick_atom>>;
+
+using supervisor_actor = caf::typed_actor<
+    // Runs the whole pipeline; answers its outcome, or the one error that ended it.
+    caf::replies_to<run_atom>::with<outcome>,
+    // Ends the run cleanly, resumable.
+    caf::reacts_to<stop_atom>>;
+
+// -- the one-way door -----------------------------------------------------------------------------------------------------
+
+static_assert(is_public<accountant_actor> && is_public<controller_actor> && is_public<evaluator_actor> &&
+                  is_public<trainer_actor> && is_public<hub_actor> && is_public<publication_actor> &&
+                  is_public<display_actor> && is_public<supervisor_actor>,
+              "a trusted value must not reach the public side");
+static_assert(answers_publicly<gradient_actor> && answers_publicly<sanitizer_actor> && answers_publicly<auditor_actor>,
+              "what a public actor can ask must not answer with a trusted value");
+
+}  // namespace rldp::actors

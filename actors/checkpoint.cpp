@@ -1,0 +1,47 @@
+#include "actors/checkpoint.hpp"
+
+#include <torch/torch.h>
+
+#include <charconv>
+#include <cstring>
+
+#include "config/error.hpp"
+#include "models/safetensors.hpp"
+
+namespace rldp::actors {
+
+void write_checkpoint(const std::filesystem::path& path, const checkpoint& value) {
+    const auto& [optimizer, rest] = value.training;
+    auto controller = torch::empty({static_cast<std::int64_t>(value.controller.size())}, torch::kUInt8);
+    std::memcpy(controller.data_ptr<std::uint8_t>(), value.controller.data(), value.controller.size());
+    models::save_safetensors(path,
+                             {{"adapter", optimizer.parameters},
+                              {"first_moment", optimizer.first},
+                              {"second_moment", optimizer.second},
+                              {"controller", controller}},
+                             {{"optimizer_steps", std::to_string(optimizer.steps)},
+                              {"training", rest},
+                              {"belongs_to", value.belongs_to}});
+}
+
+checkpoint read_checkpoint(const std::filesystem::path& path) {
+    const models::safetensors_file file(path);
+    const auto text = [&](const std::string& key) {
+        const auto found = file.metadata().find(key);
+        if (found == file.metadata().end()) refuse(path.string() + ": metadata '" + key + "' is missing; not a checkpoint of RLDP");
+        return found->second;
+    };
+    checkpoint out;
+    out.training.optimizer = {.parameters = file.tensor("adapter").clone(),
+                              .first = file.tensor("first_moment").clone(),
+                              .second = file.tensor("second_moment").clone()};
+    const auto steps = text("optimizer_steps");
+    std::from_chars(steps.data(), steps.data() + steps.size(), out.training.optimizer.steps);
+    out.training.rest = text("training");
+    const auto controller = file.tensor("controller").contiguous();
+    out.controller.assign(static_cast<const char*>(controller.data_ptr()), static_cast<std::size_t>(controller.numel()));
+    out.belongs_to = text("belongs_to");
+    return out;
+}
+
+}  // namespace rldp::actors

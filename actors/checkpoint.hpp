@@ -1,0 +1,20 @@
+#pragma once
+// trusted/checkpoint.safetensors: everything on the public side that acts, so that a run goes on as if it had not stopped.
+#include <filesystem>
+#include <string>
+
+#include "rl/training.hpp"
+
+namespace rldp::actors {
+
+struct checkpoint {
+    rl::training::state training;
+    std::string controller;   ///< bytes; empty where there is no controller
+    std::string belongs_to;   ///< hash of the ledger's header and the configuration it was made under
+};
+
+void write_checkpoint(const std::filesystem::path& path, const checkpoint& value);
+/// Errors: bad_input naming file and key.
+checkpoint read_checkpoint(const std::filesystem::path& path);
+
+}  // namespace rldp::actors

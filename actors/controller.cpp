@@ -1,0 +1,27 @@
+#include "actors/controller.hpp"
+
+#include <ATen/Parallel.h>
+
+#include "actors/failure.hpp"
+
+namespace rldp::actors {
+
+controller_actor::behavior_type controller(controller_actor::stateful_pointer<controller_state> self,
+                                           std::shared_ptr<rl::controller> library) {
+    fail_publicly(self);
+    self->state.library = std::move(library);
+    return {
+        [self](decide_atom, const privacy::observation& seen, const std::vector<double>& medians) {
+            auto out = self->state.library->decide(seen, medians);
+            self->send(self, learn_atom::value);
+            return out;
+        },
+        [self](learn_atom) {
+            at::set_num_threads(1);  // of this thread: small nets, and the gradient needs the cores
+            self->state.library->learn();
+        },
+        [self](save_atom) { return self->state.library->save(); },
+    };
+}
+
+}  // namespace rldp::actors

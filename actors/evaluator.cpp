@@ -1,0 +1,32 @@
+#include "actors/evaluator.hpp"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "actors/failure.hpp"
+#include "eval/perplexity.hpp"
+
+namespace rldp::actors {
+
+evaluator_actor::behavior_type evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
+                                         std::shared_ptr<const std::vector<models::sequence>> eval, std::int64_t batch,
+                                         hub_actor hub, evaluations seen_before) {
+    fail_publicly(self);
+    self->state.seen = seen_before;
+    const int threads = std::max(1, at::get_num_threads() / 2);
+    return {
+        [=](evaluate_atom, const snapshot& at) {
+            at::set_num_threads(threads);  // of this thread: training has the first call on the cores
+            const double found = eval::perplexity(*model.base, &model.layout, &at.adapter, *eval, batch);
+            auto& seen = self->state.seen;
+            if (at.step == 0) seen.before = found;
+            seen.last = found;
+            seen.best = std::min(found, seen.best.value_or(found));
+            self->send(hub, evaluate_atom::value, at.step, found);
+        },
+        [self](finish_atom) { return self->state.seen; },
+    };
+}
+
+}  // namespace rldp::actors

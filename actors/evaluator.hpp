@@ -1,0 +1,21 @@
+#pragma once
+// The evaluator reads held-out units, which are outside the contract; what it finds is shown and steers nothing.
+#include <memory>
+#include <vector>
+
+#include "actors/actors.hpp"
+#include "actors/inputs.hpp"
+
+namespace rldp::actors {
+
+struct evaluator_state {
+    static constexpr const char* name = "evaluator";
+    evaluations seen;
+};
+
+/// `seen_before`: what evaluations of a resumed run found.
+evaluator_actor::behavior_type evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
+                                         std::shared_ptr<const std::vector<models::sequence>> eval, std::int64_t batch,
+                                         hub_actor hub, evaluations seen_before);
+
+}  // namespace rldp::actors

@@ -1,0 +1,65 @@
+#pragma once
+// How failures cross between actors: an rldp code and one line. What went wrong on the trusted side may name a record, so only
+// "this actor failed" crosses; the detail goes to the trusted log.
+#include <spdlog/logger.h>
+
+#include <caf/all.hpp>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "config/error.hpp"
+
+namespace rldp::actors {
+
+inline caf::error failure(errc code, const std::string& line) {
+    return caf::error{static_cast<std::uint8_t>(code == errc::interrupted ? 4 : static_cast<int>(code)), caf::atom("rldp"),
+                      caf::make_message(line)};
+}
+
+/// The exception that a caf::error stands for: one made by failure(), or any other as a plain failure.
+inline error to_exception(const caf::error& reason) {
+    if (reason.category() == caf::atom("rldp") && reason.context().match_elements<std::string>()) {
+        const auto code = reason.code() == 4 ? errc::interrupted : static_cast<errc>(reason.code());
+        return {code, reason.context().get_as<std::string>(0)};
+    }
+    return {errc::failed, "an actor stopped: " + caf::to_string(reason)};
+}
+
+inline std::string what_of(const std::exception_ptr& thrown) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const std::exception& e) {
+        return std::string(e.what());
+    } catch (...) {
+        return "unknown exception";
+    }
+}
+
+/// Public actors end with the exception's own line.
+template <class Self>
+void fail_publicly(Self* self) {
+    self->set_exception_handler([name = std::string(self->state.name)](std::exception_ptr& thrown) -> caf::error {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const error& e) {
+            return failure(e.code(), e.what());
+        } catch (...) {
+            auto line = what_of(thrown);
+            return failure(errc::failed, name + ": " + line.substr(0, line.find('\n')));
+        }
+    });
+}
+
+/// Trusted actors end with their name alone.
+template <class Self>
+void fail_silently(Self* self, std::shared_ptr<spdlog::logger> trusted_log) {
+    self->set_exception_handler([name = std::string(self->state.name), log = std::move(trusted_log)](
+                                    std::exception_ptr& thrown) -> caf::error {
+        log->error("{} failed: {}", name, what_of(thrown));
+        log->flush();
+        return failure(errc::failed, name + " failed; the detail is in trusted/trusted.log. The run can be resumed");
+    });
+}
+
+}  // namespace rldp::actors

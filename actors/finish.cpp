@@ -1,0 +1,82 @@
+#include "actors/finish.hpp"
+
+#include <cmath>
+
+#include "config/files.hpp"
+#include "privacy/ledger.hpp"
+#include "version.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+using messages::ending;
+
+std::string status_of(ending how) {
+    switch (how) {
+        case ending::done: return "done";
+        case ending::budget_exhausted: return "budget exhausted";
+        case ending::interrupted: return "interrupted";
+    }
+    return {};
+}
+
+/// As_published charges σ, but s_i = σ·C_i over n groups releases at σ/√n (contract §2).
+std::vector<privacy::run> as_really_released(std::vector<privacy::run> charged, std::size_t groups) {
+    for (auto& run : charged) run.noise_multiplier /= std::sqrt(static_cast<double>(groups));
+    return charged;
+}
+
+eval::run_summary summarise(const session& run, const messages::outcome& ended) {
+    const auto book = privacy::read_ledger(run.where.ledger());
+    const auto spent = book.runs();
+    eval::run_summary out;
+    out.version = RLDP_VERSION;
+    out.status = status_of(ended.how);
+    out.steps_planned = run.plan.steps;
+    out.steps_done = ended.steps_done;
+    out.steps_lost = ended.steps_lost;
+    out.units = run.plan.population;
+    out.trainable_parameters = run.plan.trainable_parameters;
+    out.groups = run.plan.groups;
+    out.perplexity_before = ended.perplexity.before.value_or(std::nan(""));
+    out.perplexity_after = ended.perplexity.last;
+    out.perplexity_best = ended.perplexity.best;
+    out.epsilon_budget = run.config.privacy.epsilon;
+    out.delta = run.config.privacy.delta;
+    out.guaranteed_epsilon = book.header.guaranteed_epsilon;
+    if (!spent.empty()) out.epsilon = epsilon_of(spent, out.delta);
+    for (const auto& [name, value] : out.epsilon) out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
+    out.sample_rate = run.plan.sample_rate;
+    out.policy = book.header.policy;
+    out.allocation = run.config.noise.allocation;
+    out.semantics = run.config.privacy.semantics;
+    out.unit = run.config.privacy.unit;
+    out.split = run.config.data.split;
+    out.insecure_reproducible = run.config.noise.insecure_reproducible;
+    if (out.semantics == "as_published" && !spent.empty())
+        out.tight_epsilon_as_released =
+            privacy::make_accountant("pld")->epsilon(as_really_released(spent, run.plan.groups.size()), out.delta);
+    out.warnings = run.plan.warnings;
+    return out;
+}
+
+void erase_secrets(const run_directory& where) {
+    for (const auto& path : {where.key(), where.releases(), where.checkpoint()}) std::filesystem::remove(path);
+}
+
+}  // namespace
+
+eval::run_summary finish_run(const session& run, const messages::outcome& ended) {
+    std::filesystem::create_directories(run.where.adapter());
+    models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
+                         run.model.base->config());
+    const auto out = summarise(run, ended);
+    write_file(run.where.summary(), eval::to_json(out) + "\n");
+    write_file(run.where.report(),
+               eval::report_html(out, eval::read_metrics(run.where.metrics()), read_file(run.where.config())));
+    if (ended.how != ending::interrupted) erase_secrets(run.where);
+    return out;
+}
+
+}  // namespace rldp::actors

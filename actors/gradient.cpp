@@ -1,0 +1,62 @@
+#include "actors/gradient.hpp"
+
+#include <torch/torch.h>
+
+#include "actors/failure.hpp"
+
+namespace rldp::actors {
+
+models::dropout_factory dropout_of(const privacy::run_key& key, std::uint64_t seq, const models::lora_layout& layout,
+                                   at::Device device) {
+    const double p = layout.config.dropout;
+    if (p == 0) return {};
+    return [&key, seq, pairs = layout.pairs.size(), p, device](std::size_t pass) -> models::dropout_source {
+        return [&key, seq, pairs, p, device, pass](std::size_t pair, at::IntArrayRef shape) {
+            privacy::random_stream random(key, privacy::purpose::dropout, seq, pass * pairs + pair);
+            auto mask = torch::empty(shape, torch::kFloat32);
+            random.dropout({mask.data_ptr<float>(), static_cast<std::size_t>(mask.numel())}, p);
+            return mask.to(device);
+        };
+    };
+}
+
+void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
+                             const std::function<void(trusted<privacy::unit_gradients>)>& on_chunk) const {
+    const auto& inside = drawn.open(privacy::trusted_key{});
+    const auto& key = closed.open(privacy::trusted_key{})->key;
+    std::vector<models::unit_sequences> units;
+    for (const auto& unit : inside.units) units.push_back(unit.records);
+    const auto dropout = dropout_of(key, task.order.seq, model.layout, task.adapter.device());
+    std::size_t pass = 0;
+    for (const auto& chunk : models::plan_chunks(units, micro_batch)) {
+        auto made = models::unit_gradients(*model.base, model.layout, task.adapter, units, chunk, micro_batch, dropout, pass);
+        on_chunk(trusted<privacy::unit_gradients>({std::move(made.gradients), std::move(made.losses)}));
+    }
+}
+
+gradient_actor::behavior_type gradient(gradient_actor::stateful_pointer<gradient_state> self,
+                                       trusted<std::shared_ptr<const secrets>> closed, run_model model,
+                                       std::int64_t micro_batch, loader_actor loader, sanitizer_actor sanitizer,
+                                       std::shared_ptr<spdlog::logger> trusted_log) {
+    fail_silently(self, std::move(trusted_log));
+    self->state.closed = std::move(closed);
+    self->state.model = std::move(model);
+    self->state.micro_batch = micro_batch;
+    return {
+        [=](compute_atom, const step_task& task) {
+            auto promise = self->make_response_promise<privacy::release>();
+            // The grant is there: only now is the draw opened (contract §4).
+            self->request(loader, caf::infinite, draw_atom::value, task.order.seq)
+                .then([=](const trusted<draw>& drawn) mutable {
+                    self->send(sanitizer, begin_atom::value, task.order);
+                    self->state.compute(task, drawn, [&](trusted<privacy::unit_gradients> chunk) {
+                        self->send(sanitizer, clip_atom::value, std::move(chunk));
+                    });
+                    promise.delegate(sanitizer, finish_atom::value);
+                });
+            return promise;
+        },
+    };
+}
+
+}  // namespace rldp::actors

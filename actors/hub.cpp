@@ -1,0 +1,123 @@
+#include "actors/hub.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "actors/failure.hpp"
+#include "config/files.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+using self_pointer = hub_actor::stateful_pointer<hub_state>;
+
+void send_latest(self_pointer self, hub_state::watcher& to) {
+    self->send(to.handle, self->state.latest);
+    to.owes_ack = true;
+    to.stale = false;
+}
+
+void tell_all(self_pointer self) {
+    for (auto& [address, watcher] : self->state.watchers) {
+        if (watcher.owes_ack)
+            watcher.stale = true;
+        else
+            send_latest(self, watcher);
+    }
+}
+
+void tick(self_pointer self) {
+    auto& state = self->state;
+    if (!state.changed) return;
+    if (state.losses > 0) state.latest.loss.value = state.loss_sum / static_cast<double>(state.losses);
+    state.loss_sum = 0;
+    state.losses = 0;
+    state.changed = false;
+    tell_all(self);
+}
+
+}  // namespace
+
+void hub_state::begin(const run_header& header) {
+    latest.state = "running";
+    latest.steps = header.steps;
+    latest.epsilon.value = header.epsilon;
+    latest.guaranteed_epsilon.value = header.guaranteed_epsilon;
+    log_path = header.metrics_path;
+    std::string known;
+    for (const auto& line : header.known) known += eval::to_json(line) + "\n";
+    write_file(log_path, known);
+    log.open(log_path, std::ios::app);
+    changed = true;
+}
+
+void hub_state::write(const eval::metrics_line& line) {
+    log << eval::to_json(line) << '\n' << std::flush;
+    if (!log) throw error(errc::failed, log_path + ": can't be written (is the disk full?)");
+}
+
+void hub_state::record(const eval::metrics_line& line) {
+    write(line);
+    unevaluated[line.step] = line;
+    constexpr std::size_t remembered = 4096;  // far more steps than an evaluation can lag behind
+    if (unevaluated.size() > remembered) unevaluated.erase(unevaluated.begin());
+    latest.step = line.step;
+    latest.noise_multiplier.value = line.noise_multiplier;
+    latest.progress_epsilon.value = line.progress_epsilon;
+    latest.radii.clear();
+    for (const double radius : line.radii) latest.radii.push_back({radius});
+    if (line.loss_released) {
+        loss_sum += *line.loss_released;
+        ++losses;
+    }
+    changed = true;
+}
+
+void hub_state::evaluated(std::int64_t step, double perplexity) {
+    eval::metrics_line line;
+    line.step = step;
+    if (const auto known = unevaluated.find(step); known != unevaluated.end()) line = known->second;
+    line.eval_perplexity = perplexity;
+    write(line);
+    latest.evaluated_step = step;
+    latest.perplexity.value = perplexity;
+    changed = true;
+}
+
+hub_actor::behavior_type hub(self_pointer self, std::string run) {
+    fail_publicly(self);
+    auto& latest = self->state.latest;
+    latest.run = std::move(run);
+    latest.state = "starting";
+    latest.loss.value = latest.perplexity.value = std::numeric_limits<double>::quiet_NaN();
+    self->set_down_handler([self](const caf::down_msg& gone) { self->state.watchers.erase(gone.source); });
+    self->delayed_send(self, tick_interval, tick_atom::value);
+    return {
+        [self](subscribe_atom, const display_actor& who) {
+            self->monitor(who);
+            self->state.watchers[who.address()] = {.handle = who, .owes_ack = true};
+            return self->state.latest;
+        },
+        [self](ack_atom) {
+            const auto found = self->state.watchers.find(caf::actor_cast<caf::actor_addr>(self->current_sender()));
+            if (found == self->state.watchers.end()) return;
+            found->second.owes_ack = false;
+            if (found->second.stale) send_latest(self, found->second);
+        },
+        [self](begin_atom, const run_header& header) { self->state.begin(header); },
+        [self](metrics_atom, const eval::metrics_line& line) { self->state.record(line); },
+        [self](evaluate_atom, std::int64_t step, double perplexity) { self->state.evaluated(step, perplexity); },
+        [self](finish_atom, const std::string& how) {
+            self->state.latest.state = how;
+            self->state.changed = true;
+            tick(self);
+        },
+        [self](tick_atom) {
+            tick(self);
+            self->delayed_send(self, tick_interval, tick_atom::value);
+        },
+    };
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,41 @@
+#pragma once
+// The hub: released numbers to the run log and to whoever watches. Watchers hold one credit each: one unacknowledged message at
+// most, then the latest value wins; a slow or silent one costs no memory. Ticks at most once a second, with averages, so that
+// no single step's time or value shows (contract §7).
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "actors/actors.hpp"
+
+namespace rldp::actors {
+
+struct hub_state {
+    static constexpr const char* name = "hub";
+    struct watcher {
+        display_actor handle;
+        bool owes_ack = false;  ///< got telemetry that it has not acknowledged
+        bool stale = false;     ///< newer telemetry waits for the ack
+    };
+    telemetry latest;
+    double loss_sum = 0;  ///< over `losses` steps since the last tick
+    std::int64_t losses = 0;
+    bool changed = false;
+    std::map<caf::actor_addr, watcher> watchers;
+    std::ofstream log;
+    std::string log_path;
+    std::map<std::int64_t, eval::metrics_line> unevaluated;  ///< recent lines, until an evaluation of their step arrives
+
+    void begin(const run_header& header);
+    void record(const eval::metrics_line& line);
+    void evaluated(std::int64_t step, double perplexity);
+    void write(const eval::metrics_line& line);
+};
+
+inline constexpr std::chrono::seconds tick_interval{1};
+
+/// `run`: the name that watchers see.
+hub_actor::behavior_type hub(hub_actor::stateful_pointer<hub_state> self, std::string run);
+
+}  // namespace rldp::actors

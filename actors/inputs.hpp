@@ -1,0 +1,45 @@
+#pragma once
+// What a run reads before it starts: model, tokenizer, records on their sides. No CAF: check, run and the benchmarks use it.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "data/corpus.hpp"
+#include "models/causal_lm.hpp"
+#include "models/tokenizer.hpp"
+#include "models/unit_gradients.hpp"
+
+namespace rldp::actors {
+
+/// The data of a run, in clear: belongs on the trusted side but for `eval`, `eval_records` and the counts.
+struct run_data {
+    std::vector<data::token_unit> train;
+    std::vector<models::sequence> eval;     ///< the fixed subset of held-out records
+    std::int64_t records = 0, cut = 0;      ///< training records, and how many of them were longer than max_tokens
+    std::string digest;                     ///< of the training units; goes out only as an HMAC
+    std::string canaries;                   ///< JSON array of {unit, canary}, for the owner's audit
+    std::vector<std::string> warnings;
+};
+
+/// Longest sequence that is kept: data.max_tokens, or the model's window. Errors: bad_input if it exceeds the window.
+std::int64_t token_limit(const config::run_config& config, const models::model_config& model);
+
+models::lora_config lora_config_of(const config::run_config& config);
+
+/// Reads, verbalises, splits, tokenises. Errors: bad_input, one line each.
+run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens);
+
+struct run_model {
+    std::shared_ptr<const models::causal_lm> base;
+    models::lora_layout layout;
+    at::Tensor initial_adapter;  ///< [D] float32 on the device
+};
+run_model load_model(const config::run_config& config);
+
+/// cpu or cuda. Errors: bad_input where cuda is asked for and LibTorch has none.
+at::Device device_of(const config::run_config& config);
+
+}  // namespace rldp::actors

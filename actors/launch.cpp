@@ -1,0 +1,132 @@
+#include "actors/launch.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <caf/io/all.hpp>
+#include <charconv>
+#include <thread>
+
+#include "actors/failure.hpp"
+#include "actors/finish.hpp"
+#include "actors/hub.hpp"
+#include "actors/supervisor.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+/// Waits for SIGINT and SIGTERM on a thread of its own: the first asks the run to stop, a second ends the process at once
+/// (the run stays resumable: every charge and release is on disk). Before there is a run, the first ends the process.
+class signal_watch {
+  public:
+    signal_watch() {
+        sigemptyset(&set_);
+        for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set_, signal);
+        pthread_sigmask(SIG_BLOCK, &set_, &before_);
+        thread_ = std::thread([this] { watch(); });
+    }
+    ~signal_watch() {
+        over_ = true;
+        pthread_kill(thread_.native_handle(), SIGUSR1);
+        thread_.join();
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    signal_watch(const signal_watch&) = delete;
+    signal_watch& operator=(const signal_watch&) = delete;
+
+    void on_signal(std::function<void()> stop) {
+        const std::lock_guard lock(mutex_);
+        stop_ = std::move(stop);
+    }
+
+  private:
+    void watch() {
+        for (;;) {
+            int signal = 0;
+            sigwait(&set_, &signal);
+            if (over_) return;
+            if (signal == SIGUSR1) continue;
+            const std::lock_guard lock(mutex_);
+            if (!stop_) _exit(static_cast<int>(errc::interrupted));
+            std::exchange(stop_, {})();
+        }
+    }
+
+    sigset_t set_{}, before_{};
+    std::atomic<bool> over_ = false;
+    std::mutex mutex_;
+    std::function<void()> stop_;
+    std::thread thread_;
+};
+
+class system_config : public caf::actor_system_config {
+  public:
+    explicit system_config(bool network) {
+        set("logger.file-verbosity", caf::atom("quiet"));
+        set("logger.console-verbosity", caf::atom("quiet"));
+        add_wire_types(*this);
+        if (network) load<caf::io::middleman>();
+    }
+};
+
+void publish(caf::actor_system& system, const hub_actor& hub, const std::string& address) {
+    const auto [host, port] = loopback_endpoint(address);
+    const auto bound = system.middleman().publish(publication_actor(hub), port, host.c_str());
+    if (!bound)
+        refuse(fmt::format("monitor.address: {} can't be used ({}); is another run there? choose another port", address,
+                           system.render(bound.error())));
+}
+
+}  // namespace
+
+endpoint loopback_endpoint(const std::string& address) {
+    const auto colon = address.rfind(':');
+    const auto host = address.substr(0, colon);
+    const auto digits = colon == std::string::npos ? std::string_view{} : std::string_view(address).substr(colon + 1);
+    std::uint16_t port = 0;
+    const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    if (wrong != std::errc{} || end != digits.data() + digits.size() || port == 0)
+        refuse("monitor.address: '" + address + "' is not HOST:PORT with a port of 1 to 65535; for example 127.0.0.1:4242");
+    if (host != "127.0.0.1" && host != "localhost" && host != "[::1]")
+        refuse("monitor.address: " + host + " is not this machine's loopback; monitoring over a network needs monitor.tls, which "
+               "this version does not have; use 127.0.0.1");
+    return {host == "[::1]" ? "::1" : host, port};
+}
+
+eval::run_summary launch(const std::function<opened_run()>& open, const launch_options& options) {
+    signal_watch signals;
+    system_config configuration(options.monitor.has_value());
+    caf::actor_system system(configuration);
+    const caf::scoped_actor self(system);
+    const auto hub_ = system.spawn(hub, options.name);
+    const auto display = options.display ? system.spawn<caf::detached>(local_display, publication_actor(hub_), options.display)
+                                         : display_actor{};
+    // Whatever happens from here on, these two end with this function: the system's destructor waits for them.
+    const std::shared_ptr<void> ending_(nullptr, [&](void*) {
+        if (display) self->send_exit(display, caf::exit_reason::user_shutdown);
+        self->send_exit(hub_, caf::exit_reason::user_shutdown);
+    });
+    if (options.monitor) publish(system, hub_, *options.monitor);
+
+    auto opened = open();
+    if (options.on_plan) options.on_plan(opened.open.plan);
+    const auto run = std::make_shared<session>(std::move(opened.open));
+    const auto supervisor_ = system.spawn(supervisor, run, std::move(opened.closed), hub_);
+    signals.on_signal([&] { caf::anon_send(supervisor_, stop_atom::value); });
+
+    std::optional<outcome> ended;
+    std::optional<error> failed;
+    self->request(supervisor_, caf::infinite, run_atom::value)
+        .receive([&](outcome& value) { ended = std::move(value); },
+                 [&](caf::error& reason) { failed = to_exception(reason); });
+    signals.on_signal([] { _exit(static_cast<int>(errc::interrupted)); });
+    self->send_exit(supervisor_, caf::exit_reason::user_shutdown);
+    self->wait_for(supervisor_);
+    if (failed) throw *failed;
+    return finish_run(*run, *ended);
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,167 @@
+#include "actors/plan.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "actors/inputs.hpp"
+#include "config/error.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+privacy::plan privacy_plan(const config::run_config& config, std::int64_t population) {
+    return {.epsilon = config.privacy.epsilon,
+            .delta = config.privacy.delta,
+            .sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(population),
+            .steps = config::planned_steps(config, population),
+            .interval = config.rl.interval,
+            .accountant = config.privacy.accountant,
+            .deck_levels = config.noise.deck.levels,
+            .deck_ratio = config.noise.deck.ratio};
+}
+
+/// Peak of a run, roughly: weights, activations of one micro-batch that backward keeps, gradients, optimiser.
+std::int64_t estimate_memory(const config::run_config& config, const models::model_config& model,
+                             const models::lora_layout& layout, std::int64_t max_tokens) {
+    const double width = static_cast<double>(model.width), layers = static_cast<double>(model.layers);
+    const double linear = width * width * 2 + width * static_cast<double>(model.kv_heads * model.head_dim) * 2;
+    const double mlp = width * static_cast<double>(model.inner) * (model.model_type == "gpt2" ? 2 : 3);
+    const double embeddings = static_cast<double>(model.vocab) * width * (model.tied_head ? 1 : 2);
+    const double bytes_per_weight = config.model.dtype == "bfloat16" ? 2 : 4;
+    const double tokens = static_cast<double>(config.train.micro_batch * max_tokens);
+    const double attention = static_cast<double>(model.heads) * static_cast<double>(max_tokens);
+    const double activations = 4 * tokens * (layers * (10 * width + 3 * static_cast<double>(model.inner) + 3 * attention) +
+                                             3 * static_cast<double>(model.vocab));
+    const double adapter = 4 * static_cast<double>(layout.dimension) * (static_cast<double>(config.train.micro_batch) + 8);
+    return std::llround(bytes_per_weight * (layers * (linear + mlp) + embeddings) + activations + adapter);
+}
+
+std::vector<std::string> group_names(const models::lora_layout& layout) {
+    std::vector<std::string> names;
+    for (const auto& pair : layout.pairs) names.push_back(pair.module);
+    return names;
+}
+
+nlohmann::json number(double x) {
+    if (std::isfinite(x)) return x;
+    return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
+}
+
+bool has_weights(const std::filesystem::path& directory) {
+    return std::filesystem::exists(directory / "model.safetensors") ||
+           std::filesystem::exists(directory / "model.safetensors.index.json");
+}
+
+}  // namespace
+
+std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population) {
+    const auto plan = privacy_plan(config, population);
+    return privacy::make_policy(config.privacy.semantics == "as_published" ? "published" : config.noise.policy, plan);
+}
+
+std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps) {
+    if (policy.deck().empty()) return {{policy.initial_noise_multiplier(), sample_rate, steps}};
+    std::vector<privacy::run> runs;
+    for (const auto& card : policy.deck()) runs.push_back({card.noise_multiplier, sample_rate, card.steps});
+    return runs;
+}
+
+std::map<std::string, double> epsilon_of(const std::vector<privacy::run>& runs, double delta) {
+    std::map<std::string, double> out;
+    for (const auto* name : {"pld", "rdp", "gdp_clt"}) out[name] = privacy::make_accountant(name)->epsilon(runs, delta);
+    return out;
+}
+
+run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
+                  const models::lora_layout& layout) {
+    run_plan out;
+    out.units = units;
+    out.population = config.privacy.population.value_or(units);
+    if (config.train.expected_batch_size > out.population)
+        refuse(fmt::format("train.expected_batch_size: {} is more than the population of {} units (q > 1); lower it",
+                           config.train.expected_batch_size, out.population));
+    out.sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(out.population);
+    out.steps = config::planned_steps(config, out.population);
+    out.epsilon_budget = config.privacy.epsilon;
+    out.delta = config.privacy.delta;
+    out.statistics_share = config.method.name == "static" ? 0 : config.noise.statistics_share;
+    if (out.delta * static_cast<double>(out.population) >= 1)
+        out.warnings.push_back(fmt::format("privacy.delta: {:g} is not below 1/N = {:g}: publishing one record outright would "
+                                           "pass; choose a smaller one", out.delta, 1.0 / static_cast<double>(out.population)));
+
+    const auto policy = policy_of(config, out.population);
+    out.noise_multiplier = policy->initial_noise_multiplier();
+    out.guaranteed_epsilon = policy->guaranteed_epsilon();
+    out.epsilon = epsilon_of(commitment(*policy, out.sample_rate, out.steps), out.delta);
+    out.groups = group_names(layout);
+    out.trainable_parameters = layout.dimension;
+    out.max_tokens = token_limit(config, model);
+    out.memory_bytes = estimate_memory(config, model, layout, out.max_tokens);
+    if (config.noise.insecure_reproducible)
+        out.warnings.emplace_back("noise.insecure_reproducible: draws and noise follow from the seed; there is NO guarantee");
+    if (config.privacy.semantics == "as_published")
+        out.warnings.emplace_back("privacy.semantics: as_published carries NO guarantee");
+    if (config.data.split == "exact")
+        out.warnings.emplace_back("data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
+    if (!config.privacy.population)
+        out.warnings.push_back(fmt::format("privacy.population: not declared; the number of training units, {}, is taken as "
+                                           "public", out.population));
+    return out;
+}
+
+run_plan check(const config::run_config& config) {
+    const auto model = models::read_model_config(config.model.path);
+    const auto layout = models::make_layout(model, lora_config_of(config));
+    device_of(config);
+    std::vector<std::string> missing;
+    const bool weights = has_weights(config.model.path);
+    if (weights)
+        load_model(config);
+    else
+        missing.push_back(config.model.path + ": holds config.json only; a run needs the model's safetensors and tokenizer there");
+
+    const bool data_there = config.data.path.starts_with("synthetic:") || std::filesystem::exists(config.data.path);
+    if (config.privacy.population && (!data_there || !weights)) {
+        if (!data_there) missing.push_back(config.data.path + ": not there; planned from privacy.population");
+        auto out = plan_run(config, *config.privacy.population, model, layout);
+        out.warnings.insert(out.warnings.end(), missing.begin(), missing.end());
+        return out;
+    }
+    if (!weights) refuse(missing.front());
+    const auto tokens = models::tokenizer::load(config.model.path);
+    const auto data = load_data(config, *tokens, token_limit(config, model));
+    auto out = plan_run(config, static_cast<std::int64_t>(data.train.size()), model, layout);
+    out.records = data.records;
+    out.records_cut = data.cut;
+    out.warnings.insert(out.warnings.end(), data.warnings.begin(), data.warnings.end());
+    return out;
+}
+
+std::string to_json(const run_plan& plan) {
+    nlohmann::json epsilon;
+    for (const auto& [name, value] : plan.epsilon) epsilon[name] = number(value);
+    return nlohmann::json{{"units", plan.units},
+                          {"population", plan.population},
+                          {"sample_rate", plan.sample_rate},
+                          {"steps", plan.steps},
+                          {"noise_multiplier", plan.noise_multiplier},
+                          {"guaranteed_epsilon", number(plan.guaranteed_epsilon)},
+                          {"delta", plan.delta},
+                          {"epsilon", epsilon},
+                          {"groups", plan.groups.size()},
+                          {"adapters", plan.groups},
+                          {"trainable_parameters", plan.trainable_parameters},
+                          {"memory_bytes", plan.memory_bytes},
+                          {"records", plan.records},
+                          {"records_cut", plan.records_cut},
+                          {"max_tokens", plan.max_tokens},
+                          {"warnings", plan.warnings}}
+        .dump(2);
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,53 @@
+#pragma once
+// What a run will do and cost, from public numbers: `rldp check` prints it, the pipeline keeps to it.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "models/causal_lm.hpp"
+#include "privacy/accountant.hpp"
+#include "privacy/policy.hpp"
+
+namespace rldp::actors {
+
+struct run_plan {
+    std::int64_t units = 0;       ///< training units read, or the declared population where the data is not there
+    std::int64_t population = 0;  ///< N, the public constant
+    double sample_rate = 0;       ///< q = B/N
+    std::int64_t steps = 0;
+    double epsilon_budget = 0, delta = 0;
+    double noise_multiplier = 0;  ///< z_0
+    double statistics_share = 0;  ///< in force: 0 for methods that need no statistics
+    double guaranteed_epsilon = 0;
+    std::map<std::string, double> epsilon;  ///< of the planned composition under each accountant
+    std::vector<std::string> groups;        ///< adapter names
+    std::int64_t trainable_parameters = 0;
+    std::int64_t memory_bytes = 0;          ///< estimate of the peak
+    std::int64_t records = 0, records_cut = 0, max_tokens = 0;
+    std::vector<std::string> warnings;
+};
+
+/// The policy that a configuration asks for (as_published: the published one).
+std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population);
+
+/// The composition that the policy commits to: its deck, or the plan's steps at z_0.
+std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps);
+
+/// ε of runs under each of pld, rdp, gdp_clt.
+std::map<std::string, double> epsilon_of(const std::vector<privacy::run>& runs, double delta);
+
+/// Plans a run of `units` training units. Errors: bad_input for q > 1, δ ≥ 1, no steps, a budget that can't be met.
+run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
+                  const models::lora_layout& layout);
+
+/// `rldp check`: reads what is there. Data or weights may be absent if privacy.population is declared; warnings say what a
+/// run will need.
+run_plan check(const config::run_config& config);
+
+std::string to_json(const run_plan& plan);
+
+}  // namespace rldp::actors

@@ -1,0 +1,26 @@
+#pragma once
+// Where a run keeps its files: public/ may be shown to anyone, trusted/ (mode 0700) to nobody.
+#include <filesystem>
+
+namespace rldp::actors {
+
+struct run_directory {
+    std::filesystem::path root;
+
+    std::filesystem::path public_side() const { return root / "public"; }
+    std::filesystem::path config() const { return public_side() / "config.json"; }
+    std::filesystem::path ledger() const { return public_side() / "ledger.jsonl"; }
+    std::filesystem::path metrics() const { return public_side() / "metrics.jsonl"; }
+    std::filesystem::path summary() const { return public_side() / "summary.json"; }
+    std::filesystem::path report() const { return public_side() / "report.html"; }
+    std::filesystem::path adapter() const { return public_side() / "adapter"; }
+
+    std::filesystem::path trusted_side() const { return root / "trusted"; }
+    std::filesystem::path key() const { return trusted_side() / "run.key"; }
+    std::filesystem::path releases() const { return trusted_side() / "releases.log"; }
+    std::filesystem::path checkpoint() const { return trusted_side() / "checkpoint.safetensors"; }
+    std::filesystem::path canaries() const { return trusted_side() / "canaries.json"; }
+    std::filesystem::path log() const { return trusted_side() / "trusted.log"; }
+};
+
+}  // namespace rldp::actors

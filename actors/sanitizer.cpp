@@ -1,0 +1,53 @@
+#include "actors/sanitizer.hpp"
+
+#include <cstdlib>
+
+#include "actors/failure.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+#ifdef RLDP_TEST_HOOKS
+/// Lets a test outside the process measure noise and clipping: releases are kept in the file that RLDP_DUMP_RELEASES names.
+void dump(const privacy::release& value) {
+    if (const char* path = std::getenv("RLDP_DUMP_RELEASES")) privacy::release_log(path).append(value);
+}
+#else
+void dump(const privacy::release&) {}
+#endif
+
+}  // namespace
+
+void sanitizer_state::open(const trusted<std::shared_ptr<const secrets>>& closed, privacy::sanitizer_config config,
+                           const std::filesystem::path& release_log) {
+    library.emplace(std::move(config), closed.open(privacy::trusted_key{})->key);
+    log.emplace(release_log);
+}
+
+void sanitizer_state::add(const trusted<privacy::unit_gradients>& chunk) { library->add(chunk.open(privacy::trusted_key{})); }
+
+privacy::release sanitizer_state::finish() {
+    auto out = library->finish();
+    if (unsound) privacy::declassify_unsound(*unsound, library->raw(), out);
+    log->append(out);  // durable before it is handed over (contract §5)
+    dump(out);
+    return out;
+}
+
+sanitizer_actor::behavior_type sanitizer(sanitizer_actor::stateful_pointer<sanitizer_state> self,
+                                         trusted<std::shared_ptr<const secrets>> closed, privacy::sanitizer_config config,
+                                         std::optional<privacy::acknowledgement> unsound, std::filesystem::path release_log,
+                                         std::shared_ptr<spdlog::logger> trusted_log) {
+    fail_silently(self, std::move(trusted_log));
+    self->state.unsound = unsound;
+    self->state.open(closed, std::move(config), release_log);
+    return {
+        [self](begin_atom, const privacy::step_order& order) { self->state.library->begin(order); },
+        [self](clip_atom, const trusted<privacy::unit_gradients>& chunk) { self->state.add(chunk); },
+        [self](finish_atom) { return self->state.finish(); },
+        [self](forget_atom) { self->state.log->clear(); },
+    };
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,33 @@
+#pragma once
+// The sanitizer owns clipping, noise and the release log: what it answers is the only thing that leaves the trusted side.
+#include <memory>
+#include <optional>
+
+#include "actors/actors.hpp"
+#include "actors/session.hpp"
+#include "privacy/declassify_unsound.hpp"
+
+namespace spdlog {
+class logger;
+}
+
+namespace rldp::actors {
+
+struct sanitizer_state {
+    static constexpr const char* name = "sanitizer";
+    std::optional<privacy::sanitizer> library;
+    std::optional<privacy::release_log> log;
+    std::optional<privacy::acknowledgement> unsound;  ///< as_published only
+
+    void open(const trusted<std::shared_ptr<const secrets>>& closed, privacy::sanitizer_config config,
+              const std::filesystem::path& release_log);
+    void add(const trusted<privacy::unit_gradients>& chunk);
+    privacy::release finish();
+};
+
+sanitizer_actor::behavior_type sanitizer(sanitizer_actor::stateful_pointer<sanitizer_state> self,
+                                         trusted<std::shared_ptr<const secrets>> closed, privacy::sanitizer_config config,
+                                         std::optional<privacy::acknowledgement> unsound, std::filesystem::path release_log,
+                                         std::shared_ptr<spdlog::logger> trusted_log);
+
+}  // namespace rldp::actors

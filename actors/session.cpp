@@ -1,0 +1,252 @@
+#include "actors/session.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "actors/checkpoint.hpp"
+#include "config/error.hpp"
+#include "config/files.hpp"
+#include "privacy/ledger.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+rl::training_config training_config_of(const config::run_config& config, const run_plan& plan, std::int64_t vocabulary) {
+    return {.steps = plan.steps,
+            .expected_batch = static_cast<double>(config.train.expected_batch_size),
+            .lr = config.train.lr,
+            .lr_warmup = config.train.warmup,
+            .controlled = config.method.name == "rldp",
+            .interval = config.rl.interval,
+            .warmup = config.rl.warmup,
+            .initial_radius = config.clip.initial,
+            .clip_min = config.clip.min,
+            .clip_max = config.clip.max,
+            .initial_noise_multiplier = plan.noise_multiplier,
+            // Half of what a uniform guess over the vocabulary loses: public, and near what a pretrained model starts at.
+            .initial_loss = 0.5 * std::log(static_cast<double>(vocabulary))};
+}
+
+std::optional<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
+    if (config.method.name != "rldp") return std::nullopt;
+    rl::controller_config out{.actions = config.rl.actions,
+                              .groups = plan.groups.size(),
+                              .clip_min = config.clip.min,
+                              .clip_max = config.clip.max,
+                              .clip_action = config.rl.clip_action,
+                              .initial_noise_multiplier = plan.noise_multiplier,
+                              .epsilon = config.privacy.epsilon,
+                              .reward_floor = config.rl.reward_floor,
+                              .learner = {}};
+    out.learner.batch = config.rl.batch;
+    out.learner.updates = config.rl.updates;
+    out.learner.replay = config.rl.replay;
+    out.learner.gamma = config.rl.gamma;
+    out.learner.alpha = config.rl.alpha;
+    out.learner.tau = config.rl.tau;
+    out.learner.actor_lr = config.rl.actor_lr;
+    out.learner.critic_lr = config.rl.critic_lr;
+    out.learner.seed = config.seed;
+    return rl::controller(out);
+}
+
+privacy::ledger_header header_of(const config::run_config& config, const run_plan& plan,
+                                 const privacy::spending_policy& policy, const std::string& data_hmac) {
+    privacy::ledger_header out;
+    out.delta = config.privacy.delta;
+    out.sample_rate = plan.sample_rate;
+    out.population = plan.population;
+    out.steps = plan.steps;
+    out.policy = std::string(policy.name());
+    out.accountant = config.privacy.accountant;
+    out.semantics = config.privacy.semantics;
+    out.unit = config.privacy.unit;
+    out.split = config.data.split;
+    out.deck = policy.deck();
+    out.epsilon = config.privacy.epsilon;
+    out.guaranteed_epsilon = policy.guaranteed_epsilon();
+    out.data_hmac = data_hmac;
+    out.insecure_reproducible = config.noise.insecure_reproducible;
+    return out;
+}
+
+std::string ownership(const privacy::run_key& key, const privacy::ledger_content& book, const std::string& config_json) {
+    return key.hmac(book.header_hash + "\n" + config_json);
+}
+
+/// A directory under construction: renamed into place at the end, removed if that never comes.
+class nascent_directory {
+  public:
+    explicit nascent_directory(const std::filesystem::path& target) : target_(target), partial_(target) {
+        partial_ += ".partial";
+        std::error_code reason;
+        std::filesystem::remove_all(partial_, reason);
+        std::filesystem::create_directories(partial_ / "public", reason);
+        if (reason) throw error(errc::failed, partial_.string() + ": can't be created: " + reason.message());
+        create_private_directory(partial_ / "trusted");
+    }
+    ~nascent_directory() {
+        std::error_code ignored;
+        if (!partial_.empty()) std::filesystem::remove_all(partial_, ignored);
+    }
+    nascent_directory(const nascent_directory&) = delete;
+    nascent_directory& operator=(const nascent_directory&) = delete;
+
+    const std::filesystem::path& path() const { return partial_; }
+    void settle() {
+        std::error_code reason;
+        std::filesystem::rename(partial_, target_, reason);
+        if (reason) throw error(errc::failed, target_.string() + ": can't be put in place: " + reason.message());
+        partial_.clear();
+    }
+
+  private:
+    std::filesystem::path target_, partial_;
+};
+
+/// Everything read and planned, from a configuration.
+struct prepared {
+    run_model model;
+    run_data data;
+    run_plan plan;
+    std::unique_ptr<privacy::spending_policy> policy;
+};
+
+prepared prepare(const config::run_config& config) {
+    prepared out;
+    out.model = load_model(config);
+    const auto tokens = models::tokenizer::load(config.model.path);
+    const auto& described = out.model.base->config();
+    out.data = load_data(config, *tokens, token_limit(config, described));
+    out.plan = plan_run(config, static_cast<std::int64_t>(out.data.train.size()), described, out.model.layout);
+    out.plan.records = out.data.records;
+    out.plan.records_cut = out.data.cut;
+    out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
+    out.policy = policy_of(config, out.plan.population);
+    return out;
+}
+
+opened_run assemble(const run_directory& where, const config::run_config& config, prepared ready, privacy::ledger book,
+                    const privacy::run_key& key) {
+    const auto training_config = training_config_of(config, ready.plan, ready.model.base->config().vocab);
+    auto adapter = ready.model.initial_adapter;
+    auto belongs_to = ownership(key, book.content(), config::to_json(config));
+    const auto groups = ready.plan.groups.size();
+    auto controller = controller_of(config, ready.plan);
+    auto closed = std::make_shared<secrets>(secrets{std::move(ready.data.train), key});
+    session open{.where = where,
+                 .config = config,
+                 .plan = std::move(ready.plan),
+                 .model = std::move(ready.model),
+                 .held_out = std::move(ready.data.eval),
+                 .training = rl::training(training_config, groups, std::move(adapter)),
+                 .controller = std::move(controller),
+                 .account = privacy::account(std::move(ready.policy), std::move(book)),
+                 .belongs_to = std::move(belongs_to),
+                 .replayed = {}};
+    return {std::move(open), std::move(closed)};
+}
+
+checkpoint checkpoint_of(const session& run) {
+    return {run.training.snapshot(), run.controller ? run.controller->save() : std::string(), run.belongs_to};
+}
+
+/// Brings the public state from the checkpoint to the ledger's end: logged releases are applied, other charges are lost.
+void replay(session& run, const std::vector<privacy::release>& releases) {
+    std::size_t next = 0;
+    double progress = 0;
+    for (const auto& charged : run.account.book().charges) {
+        if (charged.step <= run.training.step()) continue;
+        while (next < releases.size() && releases[next].step < charged.step) ++next;
+        const auto radii = run.training.radii();
+        if (next < releases.size() && releases[next].step == charged.step && releases[next].seq == charged.seq)
+            run.training.apply(releases[next]);
+        else
+            run.training.skip();
+        if (charged.step % run.config.rl.interval == 0)
+            progress = run.account.progress_epsilon(static_cast<std::size_t>(charged.seq));
+        run.replayed.push_back(metrics_of(run.training, radii, charged.noise_multiplier, progress));
+        if (run.training.decision_due()) decide_in_line(run, progress);
+    }
+    // A line that was torn by a crash was a charge under way: it is charged anew, and its step is lost.
+    if (run.account.book().torn && run.account.grant(run.training.step() + 1, run.training.requested_noise_multiplier()))
+        run.training.skip();
+}
+
+}  // namespace
+
+privacy::sanitizer_config sanitizer_config_of(const session& run) {
+    privacy::sanitizer_config out;
+    for (const auto& pair : run.model.layout.pairs) out.group_sizes.push_back(pair.size);
+    out.how = privacy::allocation_from(run.config.noise.allocation);
+    out.statistics_share = run.plan.statistics_share;
+    out.as_published = run.config.privacy.semantics == "as_published";
+    return out;
+}
+
+eval::metrics_line metrics_of(const rl::training& training, const std::vector<double>& radii, double noise_multiplier,
+                              double progress_epsilon) {
+    return {.step = training.step(),
+            .loss_released = training.released_loss(),
+            .noise_multiplier = noise_multiplier,
+            .radii = radii,
+            .progress_epsilon = progress_epsilon,
+            .eval_perplexity = std::nullopt};
+}
+
+void decide_in_line(session& run, double progress_epsilon) {
+    const auto seen = run.training.observe(progress_epsilon);
+    run.training.set(run.controller->decide(seen, run.training.medians()));
+    run.controller->learn();
+}
+
+opened_run create_run(const config::run_config& config, const std::filesystem::path& directory) {
+    if (std::filesystem::exists(directory))
+        refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
+               directory.string());
+    auto ready = prepare(config);
+    const auto key = config.noise.insecure_reproducible ? privacy::run_key::insecure_from_seed(config.seed)
+                                                        : privacy::run_key::from_system();
+    nascent_directory nascent(directory);
+    const run_directory partial{nascent.path()};
+    const auto header = header_of(config, ready.plan, *ready.policy, key.hmac(ready.data.digest));
+    key.save(partial.key());
+    write_file(partial.config(), config::to_json(config));
+    if (config.data.canaries > 0) write_file(partial.canaries(), ready.data.canaries);
+    auto opened = assemble(run_directory{directory}, config, std::move(ready),
+                           privacy::ledger::create(partial.ledger(), header), key);
+    write_checkpoint(partial.checkpoint(), checkpoint_of(opened.open));
+    nascent.settle();
+    return opened;
+}
+
+opened_run resume_run(const std::filesystem::path& directory) {
+    const run_directory where{directory};
+    if (!std::filesystem::exists(where.ledger()))
+        refuse(directory.string() + ": holds no run (public/ledger.jsonl is missing)");
+    if (!std::filesystem::exists(where.key()))
+        refuse(directory.string() + ": that run has finished, its key is erased; start a new run");
+    const auto config = config::load(where.config(), {});
+    const auto key = privacy::run_key::load(where.key());
+    auto ready = prepare(config);
+    auto book = privacy::ledger::open(where.ledger());
+    const auto hmac = key.hmac(ready.data.digest);
+    if (book.content().header.data_hmac != hmac)
+        refuse(fmt::format("{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
+                           "the original data", where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
+    const auto saved = read_checkpoint(where.checkpoint());
+    const auto ours = ownership(key, book.content(), config::to_json(config));
+    if (saved.belongs_to != ours)
+        refuse(fmt::format("{}: belongs to {:.12}…, but ledger header and public/config.json amount to {:.12}…; one of the three "
+                           "was changed since the run began", where.checkpoint().string(), saved.belongs_to, ours));
+    auto opened = assemble(where, config, std::move(ready), std::move(book), key);
+    opened.open.training.restore(saved.training);
+    if (opened.open.controller) opened.open.controller->load(saved.controller);
+    replay(opened.open, privacy::release_log::read(where.releases()));
+    return opened;
+}
+
+}  // namespace rldp::actors

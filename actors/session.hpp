@@ -1,0 +1,63 @@
+#pragma once
+// A run that is ready to go, new or resumed: the public state, and apart from it the secrets. No CAF: the supervisor hands
+// the parts to the actors, the plain loop of the benchmarks keeps them.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/inputs.hpp"
+#include "actors/plan.hpp"
+#include "actors/run_directory.hpp"
+#include "config/config.hpp"
+#include "eval/metrics.hpp"
+#include "privacy/account.hpp"
+#include "privacy/random.hpp"
+#include "rl/controller.hpp"
+#include "rl/training.hpp"
+
+namespace rldp::actors {
+
+/// What only trusted actors may hold.
+struct secrets {
+    std::vector<data::token_unit> train;
+    privacy::run_key key;
+};
+
+struct session {
+    run_directory where;
+    config::run_config config;
+    run_plan plan;
+    run_model model;
+    std::vector<models::sequence> held_out;  ///< the fixed subset of Eval
+    rl::training training;
+    std::optional<rl::controller> controller;  ///< absent for methods without one
+    privacy::account account;
+    std::string belongs_to;                    ///< see checkpoint
+    std::vector<eval::metrics_line> replayed;  ///< of steps that a resume took from the release log
+};
+
+struct opened_run {
+    session open;
+    std::shared_ptr<const secrets> closed;
+};
+
+/// Reads everything, plans, and only then makes the run directory, whole or not at all. Errors: bad_input, among them a
+/// directory that exists.
+opened_run create_run(const config::run_config& config, const std::filesystem::path& directory);
+
+/// Goes on from the last checkpoint and the logged releases (privacy contract §5). A charged step without a logged release is
+/// lost and stays charged. Errors: bad_input where ledger, checkpoint, configuration and data don't belong together, naming
+/// both sides, and for a run that has finished.
+opened_run resume_run(const std::filesystem::path& directory);
+
+privacy::sanitizer_config sanitizer_config_of(const session& run);
+
+/// The metrics line of the step that `training` has just completed.
+eval::metrics_line metrics_of(const rl::training& training, const std::vector<double>& radii, double noise_multiplier,
+                              double progress_epsilon);
+
+/// A decision at a block's end, in line: observe, decide, set, learn. Used by replay and the plain loop.
+void decide_in_line(session& run, double progress_epsilon);
+
+}  // namespace rldp::actors

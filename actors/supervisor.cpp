@@ -1,0 +1,154 @@
+#include "actors/supervisor.hpp"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "actors/accountant.hpp"
+#include "actors/controller.hpp"
+#include "actors/evaluator.hpp"
+#include "actors/failure.hpp"
+#include "actors/gradient.hpp"
+#include "actors/loader.hpp"
+#include "actors/sanitizer.hpp"
+#include "actors/trainer.hpp"
+#include "eval/metrics.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+using self_pointer = supervisor_actor::stateful_pointer<supervisor_state>;
+
+std::string word_of(ending how) {
+    switch (how) {
+        case ending::done: return "done";
+        case ending::budget_exhausted: return "budget exhausted";
+        case ending::interrupted: return "interrupted";
+    }
+    return {};
+}
+
+/// Ends every actor, last wired first.
+void stop_all(self_pointer self) {
+    auto& watched = self->state.watched;
+    for (auto actor = watched.rbegin(); actor != watched.rend(); ++actor)
+        self->send_exit(*actor, caf::exit_reason::user_shutdown);
+    watched.clear();
+    self->state.trainer = nullptr;
+    self->state.evaluator = nullptr;
+}
+
+void fail(self_pointer self, const caf::error& reason) {
+    if (std::exchange(self->state.over, true)) return;
+    self->send(self->state.hub, finish_atom::value, std::string("failed"));
+    self->state.promise.deliver(failure(to_exception(reason).code(), to_exception(reason).what()));
+    stop_all(self);
+}
+
+/// The trainer is done; what remains is to wait for the evaluations under way.
+void conclude(self_pointer self, outcome ended) {
+    self->request(self->state.evaluator, caf::infinite, finish_atom::value).then([self, ended](const evaluations& seen) {
+        if (std::exchange(self->state.over, true)) return;
+        auto whole = ended;
+        whole.perplexity = seen;
+        self->send(self->state.hub, finish_atom::value, word_of(ended.how));
+        self->state.promise.deliver(std::move(whole));
+        stop_all(self);
+    });
+}
+
+/// The run log as it stood, up to the last step that counts, with the steps that a resume replayed.
+std::vector<eval::metrics_line> known_metrics(const session& run) {
+    if (!std::filesystem::exists(run.where.metrics())) return {};
+    auto lines = eval::read_metrics(run.where.metrics());
+    std::erase_if(lines, [&](const auto& line) { return line.step > run.training.step(); });
+    for (const auto& replayed : run.replayed) {
+        const bool there = std::any_of(lines.begin(), lines.end(), [&](const auto& line) { return line.step == replayed.step; });
+        if (!there) lines.push_back(replayed);
+    }
+    return lines;
+}
+
+evaluations evaluations_in(const std::vector<eval::metrics_line>& lines) {
+    evaluations out;
+    for (const auto& line : lines) {
+        if (!line.eval_perplexity) continue;
+        if (line.step == 0) out.before = line.eval_perplexity;
+        out.last = line.eval_perplexity;
+        out.best = std::min(*line.eval_perplexity, out.best.value_or(*line.eval_perplexity));
+    }
+    return out;
+}
+
+template <class Handle>
+Handle watch(self_pointer self, Handle actor) {
+    self->monitor(actor);
+    self->state.watched.push_back(caf::actor_cast<caf::actor>(actor));
+    return actor;
+}
+
+trainer_schedule schedule_of(const session& run) {
+    return {.eval_every = run.config.train.eval_every,
+            .steps_per_epoch = std::max<std::int64_t>(1, run.plan.population / run.config.train.expected_batch_size),
+            .checkpoint = run.where.checkpoint(),
+            .belongs_to = run.belongs_to};
+}
+
+void wire(self_pointer self, session& run, std::shared_ptr<const secrets> secret) {
+    const auto trusted_log = std::make_shared<spdlog::logger>(
+        "trusted", std::make_shared<spdlog::sinks::basic_file_sink_mt>(run.where.log().string()));
+    const trusted<std::shared_ptr<const secrets>> closed(std::move(secret));
+    std::optional<privacy::acknowledgement> unsound;
+    if (run.config.privacy.semantics == "as_published") unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
+    const auto known = known_metrics(run);
+    self->send(self->state.hub, begin_atom::value,
+               run_header{run.where.metrics().string(), known, run.plan.steps, run.config.privacy.epsilon,
+                          run.plan.guaranteed_epsilon});
+
+    const auto spawn = [&]<class... Args>(Args&&... args) {
+        return watch(self, self->system().template spawn<caf::detached>(std::forward<Args>(args)...));
+    };
+    trainer_wiring wiring;
+    wiring.hub = self->state.hub;
+    const auto loader_ = spawn(loader, closed, run.plan.sample_rate, trusted_log);
+    wiring.sanitizer = spawn(sanitizer, closed, sanitizer_config_of(run), unsound, run.where.releases(), trusted_log);
+    wiring.gradient = spawn(gradient, closed, run.model, run.config.train.micro_batch, loader_, wiring.sanitizer, trusted_log);
+    wiring.accountant = spawn(accountant, std::make_shared<privacy::account>(std::move(run.account)), run.config.rl.interval);
+    if (run.controller)
+        wiring.controller = spawn(controller, std::make_shared<rl::controller>(std::move(*run.controller)));
+    wiring.evaluator = spawn(evaluator, run.model, std::make_shared<const std::vector<models::sequence>>(std::move(run.held_out)),
+                             run.config.train.micro_batch, self->state.hub, evaluations_in(known));
+    self->state.evaluator = wiring.evaluator;
+    self->state.trainer = spawn(trainer, std::make_shared<rl::training>(std::move(run.training)), wiring, schedule_of(run));
+}
+
+}  // namespace
+
+supervisor_actor::behavior_type supervisor(self_pointer self, std::shared_ptr<session> run,
+                                           std::shared_ptr<const secrets> closed, hub_actor hub) {
+    fail_publicly(self);
+    self->state.hub = std::move(hub);
+    self->set_down_handler([self](const caf::down_msg& gone) {
+        if (!self->state.over) fail(self, gone.reason);
+    });
+    return {
+        [self, run, closed](run_atom) {
+            self->state.promise = self->make_response_promise<outcome>();
+            wire(self, *run, closed);
+            self->request(self->state.trainer, caf::infinite, train_atom::value)
+                .then([self](const outcome& ended) { conclude(self, ended); },
+                      [self](const caf::error& reason) {
+                          // Errors of ours name a cause; others only echo an actor that died, whose down message is coming.
+                          if (reason.category() == caf::atom("rldp")) fail(self, reason);
+                      });
+            return self->state.promise;
+        },
+        [self](stop_atom) {
+            if (self->state.trainer) self->send(self->state.trainer, stop_atom::value);
+        },
+    };
+}
+
+}  // namespace rldp::actors

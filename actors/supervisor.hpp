@@ -1,0 +1,26 @@
+#pragma once
+// The supervisor wires the actors, watches all of them, and turns the first failure into one message and a clean, resumable end.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "actors/actors.hpp"
+#include "actors/session.hpp"
+
+namespace rldp::actors {
+
+struct supervisor_state {
+    static constexpr const char* name = "supervisor";
+    std::vector<caf::actor> watched;  ///< in wiring order
+    trainer_actor trainer;
+    evaluator_actor evaluator;
+    hub_actor hub;
+    bool over = false;
+    caf::typed_response_promise<outcome> promise;
+};
+
+/// Spawns the pipeline for `run` on threads of its own and answers when it is over. `hub` is told, and outlives the run.
+supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<supervisor_state> self,
+                                           std::shared_ptr<session> run, std::shared_ptr<const secrets> closed, hub_actor hub);
+
+}  // namespace rldp::actors

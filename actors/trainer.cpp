@@ -1,0 +1,133 @@
+#include "actors/trainer.hpp"
+
+#include "actors/checkpoint.hpp"
+#include "actors/failure.hpp"
+#include "actors/session.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+using self_pointer = trainer_actor::stateful_pointer<trainer_state>;
+
+void next_step(self_pointer self);
+
+/// Any request that fails ends the run; the supervisor, which watches every actor, names the cause.
+auto give_up(self_pointer self) {
+    return [self](const caf::error& reason) { self->state.promise.deliver(reason); };
+}
+
+void save(self_pointer self, std::string controller) {
+    auto& state = self->state;
+    write_checkpoint(state.schedule.checkpoint, {state.training->snapshot(), std::move(controller), state.schedule.belongs_to});
+    self->send(state.wiring.sanitizer, forget_atom::value);
+}
+
+/// Writes a checkpoint, then goes on with `then`.
+template <class Then>
+void checkpoint_and(self_pointer self, Then then) {
+    if (!self->state.wiring.controller) {
+        save(self, {});
+        return then();
+    }
+    self->request(self->state.wiring.controller, caf::infinite, save_atom::value)
+        .then(
+            [self, then](std::string& controller) {
+                save(self, std::move(controller));
+                then();
+            },
+            give_up(self));
+}
+
+void end(self_pointer self, ending how) {
+    checkpoint_and(self, [self, how] {
+        const auto& training = *self->state.training;
+        self->state.promise.deliver(outcome{how, training.step(), training.lost(), training.adapter(), {}});
+    });
+}
+
+void after_step(self_pointer self) {
+    const auto& state = self->state;
+    const auto step = state.training->step();
+    const bool evaluate = step % state.schedule.eval_every == 0 || step % state.schedule.steps_per_epoch == 0 ||
+                          state.training->finished();
+    if (evaluate) self->send(state.wiring.evaluator, evaluate_atom::value, snapshot{step, state.training->adapter()});
+    if (step % state.schedule.eval_every == 0)
+        checkpoint_and(self, [self] { next_step(self); });
+    else
+        next_step(self);
+}
+
+void decide(self_pointer self) {
+    self->request(self->state.wiring.accountant, caf::infinite, progress_atom::value)
+        .then(
+            [self](double progress) {
+                auto& state = self->state;
+                self->request(state.wiring.controller, caf::infinite, decide_atom::value, state.training->observe(progress),
+                              state.training->medians())
+                    .then(
+                        [self](const rl::dials& chosen) {
+                            self->state.training->set(chosen);
+                            after_step(self);
+                        },
+                        give_up(self));
+            },
+            give_up(self));
+}
+
+void apply(self_pointer self, const charged& granted, const privacy::release& released) {
+    auto& state = self->state;
+    const auto radii = state.training->radii();
+    state.training->apply(released);
+    self->send(state.wiring.hub, metrics_atom::value,
+               metrics_of(*state.training, radii, granted.noise_multiplier, granted.progress_epsilon));
+    if (state.training->decision_due())
+        decide(self);
+    else
+        after_step(self);
+}
+
+void compute(self_pointer self, const charged& granted) {
+    auto& state = self->state;
+    const step_task task{state.training->order(granted.seq, granted.noise_multiplier), state.training->adapter()};
+    self->request(state.wiring.gradient, caf::infinite, compute_atom::value, task)
+        .then([self, granted](const privacy::release& released) { apply(self, granted, released); }, give_up(self));
+}
+
+void next_step(self_pointer self) {
+    auto& state = self->state;
+    if (state.training->finished()) return end(self, ending::done);
+    if (state.stopping) return end(self, ending::interrupted);
+    self->request(state.wiring.accountant, caf::infinite, grant_atom::value, state.training->step() + 1,
+                  state.training->requested_noise_multiplier())
+        .then([self](const charged& granted) { compute(self, granted); },
+              [self](const caf::error& reason) {
+                  if (to_exception(reason).code() == errc::budget_exhausted)
+                      end(self, ending::budget_exhausted);
+                  else
+                      self->state.promise.deliver(reason);
+              });
+}
+
+}  // namespace
+
+trainer_actor::behavior_type trainer(self_pointer self, std::shared_ptr<rl::training> training, trainer_wiring wiring,
+                                     trainer_schedule schedule) {
+    fail_publicly(self);
+    self->state.training = std::move(training);
+    self->state.wiring = std::move(wiring);
+    self->state.schedule = std::move(schedule);
+    return {
+        [self](train_atom) {
+            auto& state = self->state;
+            state.promise = self->make_response_promise<outcome>();
+            if (state.training->step() == 0)
+                self->send(state.wiring.evaluator, evaluate_atom::value, snapshot{0, state.training->adapter()});
+            next_step(self);
+            return state.promise;
+        },
+        [self](stop_atom) { self->state.stopping = true; },
+    };
+}
+
+}  // namespace rldp::actors

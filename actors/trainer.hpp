@@ -1,0 +1,43 @@
+#pragma once
+// The trainer runs the steps and is the only one that writes weights. Per step: grant, compute, release, AdamW; nothing else
+// is waited for but the controller's dials at the end of a block.
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/actors.hpp"
+#include "rl/training.hpp"
+
+namespace rldp::actors {
+
+struct trainer_wiring {
+    accountant_actor accountant;
+    gradient_actor gradient;
+    sanitizer_actor sanitizer;
+    controller_actor controller;  ///< invalid for methods without one
+    evaluator_actor evaluator;
+    hub_actor hub;
+};
+
+struct trainer_schedule {
+    std::int64_t eval_every = 0;      ///< steps between evaluations and checkpoints
+    std::int64_t steps_per_epoch = 0; ///< an evaluation at each epoch's end too
+    std::filesystem::path checkpoint;
+    std::string belongs_to;
+};
+
+struct trainer_state {
+    static constexpr const char* name = "trainer";
+    std::shared_ptr<rl::training> training;
+    trainer_wiring wiring;
+    trainer_schedule schedule;
+    bool stopping = false;
+    caf::typed_response_promise<outcome> promise;
+};
+
+trainer_actor::behavior_type trainer(trainer_actor::stateful_pointer<trainer_state> self,
+                                     std::shared_ptr<rl::training> training, trainer_wiring wiring,
+                                     trainer_schedule schedule);
+
+}  // namespace rldp::actors

@@ -1,0 +1,19 @@
+#pragma once
+// One function per subcommand: declares its options on the program and, when it was chosen, returns the exit status.
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace rldp::app {
+
+using action = std::function<int()>;
+
+/// Each adds its subcommand; `chosen` is set when the command line names it.
+void add_run(CLI::App& program, action& chosen);
+void add_check(CLI::App& program, action& chosen);
+void add_pretrain(CLI::App& program, action& chosen);
+void add_monitor(CLI::App& program, action& chosen);
+void add_audit(CLI::App& program, action& chosen);
+void add_reference(CLI::App& program, action& chosen);
+void add_version(CLI::App& program, action& chosen);
+
+}  // namespace rldp::app

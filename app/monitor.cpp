@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <caf/io/all.hpp>
+
+#include "actors/display.hpp"
+#include "actors/launch.hpp"
+#include "app/commands.hpp"
+#include "config/error.hpp"
+#include "monitor/terminal.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+class network_config : public caf::actor_system_config {
+  public:
+    network_config() {
+        set("logger.file-verbosity", caf::atom("quiet"));
+        set("logger.console-verbosity", caf::atom("quiet"));
+        messages::add_wire_types(*this);
+        load<caf::io::middleman>();
+    }
+};
+
+/// On a terminal one line that is rewritten; elsewhere a line per value.
+actors::show live_line() {
+    return [terminal = isatty(STDOUT_FILENO) != 0, time = std::make_shared<monitor::time_left>()](const messages::telemetry& seen) {
+        time->observe(seen, monitor::time_left::clock::now());
+        winsize size{};
+        const std::size_t width = terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 200;
+        const bool over = seen.state != "running" && seen.state != "starting";
+        fmt::print("{}{}{}", terminal ? "\r\x1b[K" : "", monitor::progress_line(seen, time->estimate(), width),
+                   terminal && !over ? "" : "\n");
+        std::fflush(stdout);
+    };
+}
+
+int watch(const std::string& address) {
+    const auto [host, port] = actors::loopback_endpoint(address);
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGINT);
+    sigaddset(&stop, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+
+    network_config configuration;
+    caf::actor_system system(configuration);
+    fmt::print(stderr, "waiting for a run at {}; Ctrl-C ends\n", address);
+    const auto display = system.spawn(actors::remote_display, host, port, live_line(),
+                                      [](const std::string& news) { fmt::print(stderr, "\n{}\n", news); });
+    int signal = 0;
+    sigwait(&stop, &signal);
+    caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
+    fmt::print("\n");
+    return 0;
+}
+
+}  // namespace
+
+void add_monitor(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand("monitor", "Watch a run that was started with --monitor; attach and detach at will");
+    auto address = std::make_shared<std::string>();
+    command->add_option("address", *address, "HOST:PORT of the run (loopback)")->required();
+    command->footer("Example: rldp monitor 127.0.0.1:4242");
+    command->callback([address, &chosen] { chosen = [address] { return watch(*address); }; });
+}
+
+}  // namespace rldp::app

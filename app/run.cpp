@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <memory>
+
+#include "actors/launch.hpp"
+#include "app/commands.hpp"
+#include "config/config.hpp"
+#include "config/error.hpp"
+#include "monitor/terminal.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+struct options {
+    std::string config, resume, out, monitor;
+    std::vector<std::string> set;
+    bool json = false, quiet = false;
+};
+
+std::size_t terminal_width() {
+    winsize size{};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/// A bar that rewrites its line on a terminal; elsewhere a line now and then.
+actors::show progress_bar() {
+    return [terminal = isatty(STDERR_FILENO) != 0, time = std::make_shared<monitor::time_left>(),
+            shown = std::int64_t{-1}](const messages::telemetry& seen) mutable {
+        if (seen.steps == 0) return;
+        time->observe(seen, monitor::time_left::clock::now());
+        const bool over = seen.state != "running";
+        const std::int64_t tenth = seen.step * 10 / seen.steps;
+        if (!terminal && !over && tenth == shown) return;
+        shown = tenth;
+        const auto line = monitor::progress_line(seen, time->estimate(), terminal ? terminal_width() - 1 : 200);
+        fmt::print(stderr, "{}{}{}", terminal ? "\r\x1b[K" : "", line, terminal && !over ? "" : "\n");
+    };
+}
+
+void print_plan(const actors::run_plan& plan) {
+    fmt::print(stderr, "{} training units, sample rate {:.3g}, {} steps, noise multiplier {:.4f}, {} adapters, {} trainable numbers\n",
+               plan.units, plan.sample_rate, plan.steps, plan.noise_multiplier, plan.groups.size(), plan.trainable_parameters);
+    if (plan.records_cut > 0)
+        fmt::print(stderr, "{} of {} training records are longer than {} tokens and are cut\n", plan.records_cut, plan.records,
+                   plan.max_tokens);
+    for (const auto& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", warning);
+}
+
+std::string number(double x) { return std::isnan(x) ? "–" : std::isinf(x) ? "∞" : fmt::format("{:.4f}", x); }
+
+void print_summary(const eval::run_summary& run, const std::filesystem::path& directory) {
+    const auto row = [](const std::string& name, const std::string& value) { fmt::print("  {:<34}{}\n", name, value); };
+    fmt::print("\n{}: {} of {} steps{}\n", run.status, run.steps_done, run.steps_planned,
+               run.steps_lost > 0 ? fmt::format(", {} lost to crashes and still charged", run.steps_lost) : "");
+    row("perplexity before", number(run.perplexity_before));
+    row("perplexity after", number(run.perplexity_after.value_or(std::nan(""))));
+    row("perplexity, best seen", number(run.perplexity_best.value_or(std::nan(""))));
+    row(fmt::format("guaranteed ε at δ = {:g}", run.delta),
+        run.semantics == "sound" && !run.insecure_reproducible
+            ? fmt::format("{} (budget {})", number(run.guaranteed_epsilon), number(run.epsilon_budget))
+            : "NONE: " + std::string(run.insecure_reproducible ? "noise.insecure_reproducible" : "as_published"));
+    for (const auto& [name, value] : run.epsilon)
+        row(fmt::format("ε spent, {}", name),
+            number(value) + (run.upper_bound.at(name) ? "" : "  (an approximation that can under-report)"));
+    if (run.tight_epsilon_as_released)
+        row("tight ε of what was released", number(*run.tight_epsilon_as_released) + "  (raw observations void even that)");
+    row("adapter", (directory / "public/adapter").string());
+    row("ledger", (directory / "public/ledger.jsonl").string());
+    row("metrics", (directory / "public/metrics.jsonl").string());
+    row("report", (directory / "public/report.html").string());
+}
+
+int run(const options& given) {
+    if (given.config.empty() == given.resume.empty())
+        refuse("run: give a CONFIG, or --resume DIR (not both); for example rldp run config/demo.json");
+    if (!given.resume.empty() && (!given.set.empty() || !given.out.empty()))
+        refuse("run: --resume goes on with the run's own configuration; leave --set and --out away");
+
+    std::filesystem::path directory = given.resume;
+    std::function<actors::opened_run()> open = [&] { return actors::resume_run(directory); };
+    std::optional<std::string> address;
+    if (given.resume.empty()) {
+        const auto config = config::load(given.config, given.set);
+        const auto stem = std::filesystem::path(given.config).stem();
+        directory = given.out.empty() ? std::filesystem::path("runs") / stem : std::filesystem::path(given.out);
+        address = config.monitor.address;
+        open = [config, directory] { return actors::create_run(config, directory); };
+    }
+    if (!given.monitor.empty()) address = given.monitor;
+    if (address) actors::loopback_endpoint(*address);
+
+    const bool show = !given.quiet;
+    const auto name = std::filesystem::absolute(directory).lexically_normal().filename().string();
+    const auto summary = actors::launch(open, {.name = name,
+                                               .monitor = address,
+                                               .display = show ? progress_bar() : actors::show{},
+                                               .on_plan = show ? print_plan : [](const actors::run_plan&) {}});
+    if (given.json)
+        fmt::print("{}\n", eval::to_json(summary));
+    else
+        print_summary(summary, directory);
+    if (summary.status == "interrupted") {
+        fmt::print(stderr, "rldp: interrupted; go on with: rldp run --resume {}\n", directory.string());
+        return static_cast<int>(errc::interrupted);
+    }
+    return summary.status == "budget exhausted" ? static_cast<int>(errc::budget_exhausted) : 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand("run", "Fine-tune privately: config in, adapter, ledger, metrics and report out");
+    auto given = std::make_shared<options>();
+    command->add_option("config", given->config, "configuration file (JSON)");
+    command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);
+    command->add_option("--out", given->out, "run directory to make (default runs/NAME-OF-CONFIG)");
+    command->add_option("--resume", given->resume, "go on with the interrupted run in this directory");
+    command->add_option("--monitor", given->monitor, "publish live values at HOST:PORT (loopback)");
+    command->add_flag("--json", given->json, "print the result as JSON");
+    command->add_flag("--quiet", given->quiet, "no progress");
+    command->footer("Example: rldp run config/demo.json --set train.steps=60 --out runs/first --monitor 127.0.0.1:4242\n"
+                    "Exit status: 0 done, 1 failed, 2 bad input, 3 budget exhausted early, 130 interrupted (resumable)");
+    command->callback([given, &chosen] { chosen = [given] { return run(*given); }; });
+}
+
+}  // namespace rldp::app

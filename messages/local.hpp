@@ -1,0 +1,44 @@
+#pragma once
+// What crosses between the actors of one process. Tensors travel by handle: a tensor that was sent is frozen.
+#include <caf/all.hpp>
+
+#include "messages/values.hpp"
+#include "privacy/trusted.hpp"
+
+namespace rldp::messages {
+
+using draw_atom = caf::atom_constant<caf::atom("draw")>;
+using prepare_atom = caf::atom_constant<caf::atom("prepare")>;
+using compute_atom = caf::atom_constant<caf::atom("compute")>;
+using begin_atom = caf::atom_constant<caf::atom("begin")>;
+using clip_atom = caf::atom_constant<caf::atom("clip")>;
+using finish_atom = caf::atom_constant<caf::atom("finish")>;
+using forget_atom = caf::atom_constant<caf::atom("forget")>;
+using grant_atom = caf::atom_constant<caf::atom("grant")>;
+using progress_atom = caf::atom_constant<caf::atom("progress")>;
+using refresh_atom = caf::atom_constant<caf::atom("refresh")>;
+using train_atom = caf::atom_constant<caf::atom("train")>;
+using stop_atom = caf::atom_constant<caf::atom("stop")>;
+using decide_atom = caf::atom_constant<caf::atom("decide")>;
+using learn_atom = caf::atom_constant<caf::atom("learn")>;
+using save_atom = caf::atom_constant<caf::atom("save")>;
+using evaluate_atom = caf::atom_constant<caf::atom("evaluate")>;
+using audit_atom = caf::atom_constant<caf::atom("audit")>;
+using metrics_atom = caf::atom_constant<caf::atom("metrics")>;
+using run_atom = caf::atom_constant<caf::atom("run")>;
+
+}  // namespace rldp::messages
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::trusted<rldp::messages::draw>)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::trusted<rldp::privacy::unit_gradients>)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::step_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::release)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::observation)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::rl::dials)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::eval::metrics_line)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::step_task)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::charged)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::snapshot)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::run_header)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::evaluations)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::outcome)

@@ -1,0 +1,26 @@
+#pragma once
+// One line of text that shows a run to a person.
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "messages/wire.hpp"
+
+namespace rldp::monitor {
+
+/// Estimates the time left from the steps and the clock between the first and the latest telemetry of one run.
+class time_left {
+  public:
+    using clock = std::chrono::steady_clock;
+    void observe(const messages::telemetry& seen, clock::time_point now);
+    std::optional<std::chrono::seconds> estimate() const;
+
+  private:
+    std::int64_t first_step_ = -1, step_ = 0, steps_ = 0;
+    clock::time_point first_, last_;
+};
+
+/// "demo  [=====>    ] step 42/120  loss 1.83  ε 3.10 of 8.00 (no guarantee before the end)…", at most `width` columns.
+std::string progress_line(const messages::telemetry& seen, std::optional<std::chrono::seconds> left, std::size_t width);
+
+}  // namespace rldp::monitor
