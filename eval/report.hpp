@@ -20,8 +20,8 @@ struct run_summary {
     double perplexity_before = 0;
     std::optional<double> perplexity_after, perplexity_best;
     double epsilon_budget = 0, delta = 0, guaranteed_epsilon = 0;
-    std::map<std::string, double> epsilon;   ///< of what was really spent, per accountant: pld, rdp, gdp_clt
-    std::map<std::string, bool> upper_bound; ///< per accountant
+    std::map<std::string, double> epsilon;    ///< of what was really spent, per accountant: pld, rdp, gdp_clt
+    std::map<std::string, bool> upper_bound;  ///< per accountant
     double sample_rate = 0;
     std::string policy, allocation, semantics, unit, split;
     bool insecure_reproducible = false;
@@ -33,8 +33,9 @@ struct run_summary {
 std::string to_json(const run_summary& summary);
 run_summary parse_summary(const std::string& json);
 
-/// The whole page: table of the numbers, what is and is not guaranteed, figures of eval perplexity, released loss, radii per
-/// adapter, noise multiplier and progress ε over steps, and how to reproduce.
-std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics, const std::string& config_json);
+/// The whole page: table of the numbers, what is and is not guaranteed, figures of eval perplexity, released loss,
+/// radii per adapter, noise multiplier and progress ε over steps, and how to reproduce.
+std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics,
+                        const std::string& config_json);
 
 }  // namespace rldp::eval
