@@ -1,0 +1,34 @@
+#pragma once
+// Line charts as inline SVG, drawn by gnuplot.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rldp::eval {
+
+using curve = std::vector<std::pair<double, double>>;
+
+/// How a series is drawn. Steps hold their value until the next point.
+enum class mark { line, marked_line, dots, steps, thin_steps, dashed };
+
+struct series {
+    std::string label;  ///< in the legend; empty: not there
+    mark how = mark::line;
+    std::string colour;  ///< #rrggbb, legible on white and on black
+    curve points;        ///< points that are not finite are left out
+};
+
+struct figure {
+    std::string id;  ///< letters only, unique within the page
+    std::string title, x_label, y_label;
+    std::vector<series> lines;
+    std::pair<double, double> x_range;
+    std::optional<std::pair<double, double>> y_range;  ///< default: what the points need
+    bool log_y = false;
+};
+
+/// An <svg> element that takes the page's text colour, or nothing where gnuplot is not installed (or fails).
+std::optional<std::string> draw(const figure& what);
+
+}  // namespace rldp::eval

@@ -1,0 +1,82 @@
+#include "eval/metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "config/files.hpp"
+#include "eval/json_number.hpp"
+
+namespace rldp::eval {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// An evaluation is written when it arrives, often after later steps: a line of its own without the step's dials.
+bool evaluation_only(const metrics_line& line) {
+    return line.radii.empty() && line.noise_multiplier == 0;
+}
+
+void merge(metrics_line& into, const metrics_line& later) {
+    if (!evaluation_only(later)) {
+        into.noise_multiplier = later.noise_multiplier;
+        into.radii = later.radii;
+        into.progress_epsilon = later.progress_epsilon;
+    }
+    if (later.loss_released) into.loss_released = later.loss_released;
+    if (later.eval_perplexity) into.eval_perplexity = later.eval_perplexity;
+}
+
+}  // namespace
+
+std::string to_json(const metrics_line& line) {
+    json out = {{"step", line.step}};
+    if (line.loss_released) out["loss_released"] = json_number(*line.loss_released);
+    if (!evaluation_only(line)) {
+        out["noise_multiplier"] = json_number(line.noise_multiplier);
+        out["radii"] = json::array();
+        for (const double radius : line.radii) out["radii"].push_back(json_number(radius));
+        out["progress_epsilon"] = json_number(line.progress_epsilon);
+    }
+    if (line.eval_perplexity) out["eval_perplexity"] = json_number(*line.eval_perplexity);
+    return out.dump();
+}
+
+metrics_line parse_metrics_line(const std::string& text) try {
+    const auto in = json::parse(text);
+    metrics_line line;
+    line.step = in.at("step").get<std::int64_t>();
+    if (line.step < 0) refuse("metrics line: step is negative; it counts from 0");
+    if (in.contains("loss_released")) line.loss_released = number_from(in["loss_released"]);
+    if (in.contains("noise_multiplier")) line.noise_multiplier = number_from(in["noise_multiplier"]);
+    if (in.contains("radii"))
+        for (const auto& radius : in["radii"]) line.radii.push_back(number_from(radius));
+    if (in.contains("progress_epsilon")) line.progress_epsilon = number_from(in["progress_epsilon"]);
+    if (in.contains("eval_perplexity")) line.eval_perplexity = number_from(in["eval_perplexity"]);
+    return line;
+} catch (const json::exception& reason) {
+    refuse(fmt::format("metrics line: {}", reason.what()));
+}
+
+std::vector<metrics_line> read_metrics(const std::filesystem::path& path) {
+    const std::string text = read_file(path);
+    std::map<std::int64_t, metrics_line> steps;
+    std::size_t begin = 0;
+    for (std::int64_t number = 1;; ++number) {
+        const auto end = text.find('\n', begin);
+        if (end == std::string::npos) break;  // a torn last line is no line
+        try {
+            const auto line = parse_metrics_line(text.substr(begin, end - begin));
+            const auto [place, is_new] = steps.try_emplace(line.step, line);
+            if (!is_new) merge(place->second, line);
+        } catch (const error& reason) {
+            refuse(fmt::format("{}:{}: {}", path.string(), number, reason.what()));
+        }
+        begin = end + 1;
+    }
+    std::vector<metrics_line> lines;
+    for (auto& [step, line] : steps) lines.push_back(std::move(line));
+    return lines;
+}
+
+}  // namespace rldp::eval

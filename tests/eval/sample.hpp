@@ -1,0 +1,44 @@
+#pragma once
+// A run's end as the tests of the report know it.
+#include "eval/report.hpp"
+
+inline rldp::eval::run_summary sample_summary() {
+    rldp::eval::run_summary s;
+    s.version = "1.2.3";
+    s.status = "done";
+    s.steps_planned = s.steps_done = 120;
+    s.steps_lost = 1;
+    s.units = 73271;
+    s.trainable_parameters = 4096;
+    s.groups = {"layer.0.q", "layer.0.v"};
+    s.perplexity_before = 12.5;
+    s.perplexity_after = 5;
+    s.perplexity_best = 4.75;
+    s.epsilon_budget = 8;
+    s.delta = 1e-5;
+    s.guaranteed_epsilon = 7.875;
+    s.epsilon = {{"pld", 7.5}, {"gdp_clt", 6.25}};
+    s.upper_bound = {{"pld", true}, {"gdp_clt", false}};
+    s.sample_rate = 0.125;
+    s.policy = "deck";
+    s.allocation = "proportional";
+    s.semantics = "sound";
+    s.unit = "record";
+    s.split = "hash";
+    return s;
+}
+
+inline std::vector<rldp::eval::metrics_line> sample_metrics() {
+    std::vector<rldp::eval::metrics_line> lines;
+    for (int step = 1; step <= 120; ++step) {
+        rldp::eval::metrics_line line;
+        line.step = step;
+        line.loss_released = 3 - 0.01 * step;
+        line.noise_multiplier = step < 60 ? 0.5 : 1;
+        line.radii = {0.1, 0.2 + (step < 60 ? 0 : 0.1)};
+        line.progress_epsilon = 0.06 * step;
+        if (step % 24 == 0) line.eval_perplexity = 12.5 - 0.05 * step;
+        lines.push_back(line);
+    }
+    return lines;
+}
