@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the build needs and the machine lacks: Debian 12, Debian 13, Ubuntu 24.04. A second call installs nothing.
-# A downloaded LibTorch (CUDA, for example) is used instead of the packaged one:
+# A downloaded LibTorch (CUDA, for example) is used instead of the packaged one, which Ubuntu 24.04 does not have:
 #   CMAKE_PREFIX_PATH=/path/to/libtorch scripts/setup.sh
 set -euo pipefail
 
@@ -68,19 +68,21 @@ fi
 say "missing: ${missing[*]}"
 say "apt-get update"
 as_root apt-get update -qq
+offered=()
 unavailable=()
 for package in "${missing[@]}"; do
-    available "$package" || unavailable+=("$package")
+    if available "$package"; then offered+=("$package"); else unavailable+=("$package"); fi
 done
-for package in "${unavailable[@]}"; do
-    if [[ $package == libtorch-dev ]]; then
-        die "$system offers no libtorch-dev: download LibTorch (C++, cxx11 ABI) from https://pytorch.org," \
-            "unpack it and call again with CMAKE_PREFIX_PATH=/path/to/libtorch"
-    fi
-done
-if ((${#unavailable[@]} > 0)); then
-    die "$system offers no ${unavailable[*]}; on Ubuntu enable the component universe and call again"
+if ((${#offered[@]} > 0)); then
+    say "apt-get install ${offered[*]}"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${offered[@]}"
 fi
-say "apt-get install ${missing[*]}"
-as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+if [[ " ${unavailable[*]} " == *" libtorch-dev "* ]]; then
+    # Ubuntu 24.04 is such a system.
+    die "$system offers no libtorch-dev: download LibTorch (C++, cxx11 ABI) from https://pytorch.org, unpack it," \
+        "and call again with CMAKE_PREFIX_PATH=/path/to/libtorch"
+fi
+if ((${#unavailable[@]} > 0)); then
+    die "$system offers no ${unavailable[*]}; on Ubuntu enable the component universe, and call again"
+fi
 say "done"

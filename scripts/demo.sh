@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds the program and runs the embedded demo: a private fine-tuning of a tiny model on
+# made-up records. Arguments go to `rldp run`, for example: scripts/demo.sh --set privacy.epsilon=2
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+"$root/scripts/setup.sh"
+"$root/scripts/build.sh" rldp
+
+out=()
+if [[ " $* " != *" --out"[\ =]* ]]; then
+    directory=$root/runs/demo
+    for ((n = 2; ; ++n)); do
+        [[ -e $directory ]] || break
+        directory=$root/runs/demo-$n
+    done
+    out=(--out "$directory")
+fi
+"$root/build/rldp" run "$root/config/demo.json" "${out[@]}" "$@"

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# All tests under the address and undefined-behaviour sanitizers, then the actors' tests under the thread sanitizer.
+# Arguments go to both ctest calls.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=${JOBS:-2}
+
+build() {  # DIRECTORY SANITIZERS
+    local generator=()
+    [[ -f $root/$1/CMakeCache.txt ]] || generator=(-G Ninja)
+    # Sanitized code makes GCC see uninitialised values that are none.
+    cmake -S "$root" -B "$root/$1" "${generator[@]}" -DRLDP_SANITIZE="$2" -DRLDP_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug \
+        -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DCMAKE_CXX_FLAGS=-Wno-error=maybe-uninitialized
+    cmake --build "$root/$1" --parallel "$jobs"
+}
+
+export OMP_NUM_THREADS=1
+export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1
+export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
+export UBSAN_OPTIONS=suppressions=$root/scripts/ubsan.supp:print_stacktrace=1:halt_on_error=1
+export TSAN_OPTIONS=suppressions=$root/scripts/tsan.supp:halt_on_error=1
+
+build build-asan address,undefined
+ctest --test-dir "$root/build-asan" --output-on-failure "$@"
+
+build build-tsan thread
+# GCC 12's thread sanitizer can't start where the kernel randomises addresses by more than 28 bits.
+setarch "$(uname -m)" -R ctest --test-dir "$root/build-tsan" --output-on-failure -R actors "$@"
