@@ -53,6 +53,15 @@ TEST_CASE("the first failing unit's error comes out of the threads") {
     for (int round = 0; round < 20; ++round)
         CHECK(has(refusal_of([&] { tokenise(units, bytes_of, 9, false, 4); }),
                   "record 1 of unit 121 has fewer than two tokens"));
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<bool> second_failed{false};  // the first unit fails only after the second has
+        const auto late = [&](const std::string& text) -> std::vector<std::int32_t> {
+            if (text == "second") second_failed = true, second_failed.notify_all();
+            second_failed.wait(false);
+            throw std::logic_error(text);
+        };
+        CHECK_THROWS_WITH(tokenise({{1, {"first"}, {}}, {2, {"second"}, {}}}, late, 9, false, 2), "first");
+    }
     const auto broken = [](const std::string&) -> std::vector<std::int32_t> { throw std::logic_error("encoder"); };
     CHECK_THROWS_AS(tokenise(units, broken, 9, false, 4), std::logic_error);
     CHECK(has(refusal_of([&] { tokenise(units, bytes_of, 1, false, 4); }), "data.max_tokens is 1"));
