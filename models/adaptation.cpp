@@ -24,6 +24,10 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+bool leads_back(const at::Tensor& t) {
+    return t.defined() && t.requires_grad();
+}
+
 // residual + bias + x·matrix in one product.
 at::Tensor frozen(const at::Tensor& x, const linear& module, const at::Tensor& residual) {
     const auto offsets = module.offsets();
@@ -77,14 +81,17 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         std::vector<adaptation::pair_at_work> pairs;
         gradient_sink* sink;
         double scaling;
+        bool has_residual;
     };
 
-    static variable_list forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& residual,
-                                 const at::Tensor&, const adaptation* self, c10::intrusive_ptr<call> state) {
-        auto outputs = self->evaluate(x, state->group, residual, state->pairs);
+    // Inputs: x, the anchor and, where there is one, the residual.
+    static variable_list forward(AutogradContext* ctx, at::TensorList inputs, const adaptation* self,
+                                 c10::intrusive_ptr<call> state) {
+        const at::Tensor residual = inputs.size() > 2 ? inputs[2] : at::Tensor();
+        auto outputs = self->evaluate(inputs[0], state->group, residual, state->pairs);
         // Below the first adapter the modules without one lead nowhere.
         variable_list leaves;
-        if (!x.requires_grad() && !(residual.defined() && residual.requires_grad()))
+        if (!leads_back(inputs[0]) && !leads_back(residual))
             for (std::size_t i = 0; i < outputs.size(); ++i)
                 if (!adapts(*state, i)) leaves.push_back(outputs[i]);
         ctx->mark_non_differentiable(leaves);
@@ -100,7 +107,8 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         if (ctx->needs_input_grad(0)) d_x = through_base(state, gradients);
         for (auto& pair : state.pairs) through_pair(state, pair, gradients, d_x);
         state.pairs.clear();
-        return {d_x, ctx->needs_input_grad(1) ? gradients[0] : at::Tensor(), {}, {}, {}};
+        if (!state.has_residual) return {d_x, {}, {}, {}};
+        return {d_x, {}, ctx->needs_input_grad(2) ? gradients[0] : at::Tensor(), {}, {}};
     }
 
   private:
@@ -177,14 +185,17 @@ std::vector<at::Tensor> adaptation::run(const at::Tensor& x, const modules& grou
                             .to(x.options().requires_grad(false))
                             .view(x.sizes());
     }
-    const bool leads_back = !pairs.empty() || x.requires_grad() || (residual.defined() && residual.requires_grad());
-    if (!sink_ || !leads_back) return evaluate(x, group, residual, pairs);
+    if (!sink_ || (pairs.empty() && !leads_back(x) && !leads_back(residual)))
+        return evaluate(x, group, residual, pairs);
     auto state = c10::make_intrusive<adapted_function::call>();
     state->group = group;
     state->pairs = std::move(pairs);
     state->sink = sink_;
     state->scaling = layout_->scaling();
-    return adapted_function::apply(x, residual, sink_->anchor, this, state);
+    state->has_residual = residual.defined();
+    variable_list inputs{x, sink_->anchor};
+    if (residual.defined()) inputs.push_back(residual);
+    return adapted_function::apply(at::TensorList(inputs), this, state);
 }
 
 std::vector<at::Tensor> adaptation::apply(const at::Tensor& x, const modules& group) const {

@@ -1,0 +1,51 @@
+#pragma once
+// Golden cases, temporary directories and comparisons for the tests of models/.
+#include <torch/torch.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "models/causal_lm.hpp"
+#include "models/safetensors.hpp"
+
+namespace rldp::models::test {
+
+namespace fs = std::filesystem;
+
+/// Golden directories: those below RLDP_GOLDEN (default ../shared/golden/models) and the real tiny model, with a
+/// case.json.
+inline std::vector<fs::path> golden_directories() {
+    const char* root = std::getenv("RLDP_GOLDEN");
+    std::vector<fs::path> found, candidates{"../shared/data/stories260K"};
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(root ? root : "../shared/golden/models", ignored))
+        candidates.push_back(entry.path());
+    for (const auto& directory : candidates)
+        if (fs::exists(directory / "case.json")) found.push_back(directory);
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+inline nlohmann::json read_json(const fs::path& path) {
+    return nlohmann::json::parse(std::ifstream(path));
+}
+
+/// A directory that goes away.
+struct scratch_directory {
+    fs::path path;
+    scratch_directory() {
+        std::string name = (fs::temp_directory_path() / "rldp-models-XXXXXX").string();
+        path = ::mkdtemp(name.data());
+    }
+    ~scratch_directory() { fs::remove_all(path); }
+};
+
+inline double largest_difference(const at::Tensor& x, const at::Tensor& y) {
+    return (x.to(torch::kFloat64) - y.to(torch::kFloat64)).abs().max().item<double>();
+}
+
+}  // namespace rldp::models::test
