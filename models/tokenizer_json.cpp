@@ -21,8 +21,10 @@ class piece_table {
         for (const auto& [piece, id] : vocab.value().items()) {
             const json_at at(id, vocab.where(), "token " + nlohmann::json(piece).dump());
             const auto number = at.id();
+            const auto index = static_cast<std::size_t>(number);
+            if (index < pieces.size() && !pieces[index].empty()) at.refuse_with(fmt::format("id {} is taken", number));
             place(number, piece, at, vocab.value().size());
-            if (!ids.emplace(piece, number).second) at.refuse_with("is there twice");
+            ids.emplace(piece, number);
         }
     }
     /// Puts a piece at its id. Ids much larger than the number of pieces would only waste memory.
