@@ -43,6 +43,13 @@ void add_linear(std::vector<at::Tensor>& into, std::int64_t in, std::int64_t out
     into.push_back(at::empty({out}, at::kFloat).uniform_(-bound, bound, generator));
 }
 
+// LayerNorm (Ba, Kiros and Hinton 2016) from elementary operations: at::layer_norm's gradient sums rows per thread, so
+// its bits would depend on the number of threads.
+at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+    const auto centred = x - x.mean(-1, true);
+    return centred * (centred.square().mean(-1, true) + 1e-5).rsqrt() * weight + bias;
+}
+
 }  // namespace
 
 at::Tensor gaussian::sample(const at::Generator& generator) const {
@@ -95,8 +102,7 @@ at::Tensor networks::twin_part(const at::Tensor& critics) const {
 at::Tensor networks::features(const at::Tensor& encoder, const at::Tensor& states) const {
     const auto p = unpack(encoder, encoder_);
     auto x = states;
-    for (const std::size_t i : {0, 4})
-        x = at::gelu(at::layer_norm(at::linear(x, p[i], p[i + 1]), {hidden_}, p[i + 2], p[i + 3]));
+    for (const std::size_t i : {0, 4}) x = at::gelu(layer_norm(at::linear(x, p[i], p[i + 1]), p[i + 2], p[i + 3]));
     return x;
 }
 

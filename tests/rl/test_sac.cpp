@@ -1,6 +1,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "config/error.hpp"
@@ -147,6 +148,49 @@ TEST_CASE("the same seed gives the same bits, whatever torch's global generator 
     CHECK(at::equal(at::rand({4}), undisturbed));
     CHECK(run(42) == first);
     CHECK(run(43) != first);
+}
+
+TEST_CASE("the number of threads changes no bit") {
+    const auto run = [](int threads) {
+        const int before = at::get_num_threads();
+        at::set_num_threads(threads);
+        auto config = small();
+        config.hidden = 128;
+        config.batch = 32;
+        config.updates = 4;
+        sac learner(config);
+        fill(learner, 64);
+        learner.learn();
+        at::set_num_threads(before);
+        return learner.save();
+    };
+    CHECK(run(1) == run(2));
+}
+
+TEST_CASE("after a round the targets have moved by tau towards the critics") {
+    auto config = small();
+    config.updates = 1;
+    config.tau = 0.25;
+    config.critic_lr = 0.01;
+    sac learner(config);
+    fill(learner, 4);
+    // targets hold the twin critics, which come last among the critics' parameters
+    const auto numbers = [&](const nlohmann::json& stored) {
+        const auto& bytes = stored.get_binary();
+        return at::from_blob(const_cast<std::uint8_t*>(bytes.data()), std::int64_t(bytes.size() / 4), at::kFloat)
+            .clone();
+    };
+    const auto tail = [](const at::Tensor& all, const at::Tensor& like) {
+        return all.narrow(0, all.numel() - like.numel(), like.numel());
+    };
+    const auto before = nlohmann::json::from_cbor(learner.save());
+    learner.learn();
+    const auto after = nlohmann::json::from_cbor(learner.save());
+    const auto old_targets = numbers(before["targets"]), targets = numbers(after["targets"]);
+    const auto critics = tail(numbers(after["critics"]["parameters"]), targets);
+    CHECK(at::equal(old_targets, tail(numbers(before["critics"]["parameters"]), targets)));
+    CHECK_FALSE(at::allclose(critics, old_targets, 0, 1e-3));
+    CHECK(at::allclose(targets, 0.75 * old_targets + 0.25 * critics, 0, 1e-6));
 }
 
 TEST_CASE("a restored learner goes on bit for bit") {
