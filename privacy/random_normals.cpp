@@ -4,13 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-// One clone per instruction set, chosen at load time. The sanitizers' runtimes are not up yet when that choice is made.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define RLDP_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
-#else
-#define RLDP_CLONES
-#endif
+#include "privacy/random_clones.hpp"
+
 #define RLDP_INLINE [[gnu::always_inline]] inline
 
 namespace rldp::privacy::detail {

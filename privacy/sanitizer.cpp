@@ -9,14 +9,59 @@
 #include <utility>
 
 #include "config/error.hpp"
+#include "privacy/sanitizer_kernels.hpp"
 
 namespace rldp::privacy {
 
 namespace {
 
-/// Elements that are held in float64 at a time: on the CPU they stay in the second-level cache.
-std::int64_t block_elements(const at::Tensor& on) {
-    return on.is_cuda() ? std::int64_t{1} << 25 : std::int64_t{1} << 16;
+/// Columns that are worked on at a time: their sums stay in the first-level cache.
+constexpr std::int64_t block_columns = 2048;
+/// Elements that a device holds in float64 at a time.
+constexpr std::int64_t device_elements = std::int64_t{1} << 25;
+
+at::Tensor float_rows(const at::Tensor& gradients) {
+    return gradients.to(at::kFloat).contiguous();
+}
+
+/// norms [b, n] on the CPU.
+void host_norms(const at::Tensor& gradients, const std::vector<std::int64_t>& sizes, at::Tensor& norms) {
+    const auto rows = float_rows(gradients);
+    at::parallel_for(0, rows.size(0), 1, [&](std::int64_t first, std::int64_t last) {
+        for (auto unit = first; unit < last; ++unit) {
+            const float* x = rows.data_ptr<float>() + unit * rows.size(1);
+            double* out = norms.data_ptr<double>() + unit * norms.size(1);
+            for (auto d : sizes) {
+                *out++ = std::sqrt(detail::squared_norm(x, d));
+                x += d;
+            }
+        }
+    });
+}
+
+/// sum += Σ_b factor_b·x_b for the columns of one group.
+void host_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t offset, std::int64_t size,
+              at::Tensor& sum) {
+    const std::int64_t blocks = (size + block_columns - 1) / block_columns;
+    at::parallel_for(0, blocks, 1, [&](std::int64_t first, std::int64_t last) {
+        for (auto at = offset + first * block_columns; at < std::min(offset + last * block_columns, offset + size);
+             at += block_columns) {
+            const auto width = std::min(block_columns, offset + size - at);
+            for (std::int64_t unit = 0; unit < rows.size(0); ++unit) {
+                detail::add_scaled(sum.data_ptr<double>() + at, rows.data_ptr<float>() + unit * rows.size(1) + at,
+                                   factors.data_ptr<double>()[unit], width);
+            }
+        }
+    });
+}
+
+void device_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t offset, std::int64_t size,
+                at::Tensor& sum) {
+    const auto columns = std::max<std::int64_t>(1, device_elements / rows.size(0));
+    for (auto at = offset; at < offset + size; at += columns) {
+        const auto width = std::min(columns, offset + size - at);
+        sum.narrow(0, at, width).addmv_(rows.narrow(1, at, width).to(at::kDouble).t(), factors);
+    }
 }
 
 /// Adds Gaussian noise and rounds to the public grid s·2⁻²⁰: beyond it the low bits of a double could tell about the
@@ -39,21 +84,21 @@ void noise_and_round(const double* sum, T* out, std::int64_t count, double devia
 
 group_norms_result group_norms(const at::Tensor& gradients, const std::vector<std::int64_t>& sizes) {
     const torch::NoGradGuard no_grad;
-    const auto units = gradients.size(0);
-    const auto norms =
-        torch::zeros({units, static_cast<std::int64_t>(sizes.size())}, gradients.options().dtype(at::kDouble));
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        auto squares = norms.select(1, static_cast<std::int64_t>(i));
-        const auto group = gradients.narrow(1, offset, sizes[i]);
-        const auto columns = std::max<std::int64_t>(1, block_elements(gradients) / std::max<std::int64_t>(units, 1));
-        for (std::int64_t at = 0; at < sizes[i]; at += columns) {
-            const auto block = group.narrow(1, at, std::min(columns, sizes[i] - at));
-            squares += at::linalg_vector_norm(block, 2, at::IntArrayRef{1}, false, at::kDouble).square_();
-        }
-        offset += sizes[i];
+    if (gradients.dim() != 2 || gradients.size(1) != std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0})) {
+        throw error(errc::failed, "sanitizer: gradients must be [units, coordinates]");
     }
-    norms.sqrt_();
+    auto norms = torch::zeros({gradients.size(0), std::ssize(sizes)}, gradients.options().dtype(at::kDouble));
+    if (gradients.is_cpu()) {
+        host_norms(gradients, sizes, norms);
+    } else {
+        std::int64_t offset = 0;
+        for (std::int64_t i = 0; i < std::ssize(sizes); ++i) {
+            const auto d = sizes[static_cast<std::size_t>(i)];
+            norms.select(1, i).copy_(
+                at::linalg_vector_norm(gradients.narrow(1, offset, d), 2, at::IntArrayRef{1}, false, at::kDouble));
+            offset += d;
+        }
+    }
     // Squares of finite floats can't overflow a double: a norm is finite exactly where the row is.
     const auto finite = norms.isfinite().all(1);
     return {norms.masked_fill(finite.logical_not().unsqueeze(1), 0), finite};
@@ -103,10 +148,8 @@ void sanitizer::add(const unit_gradients& batch) {
     auto gradients = batch.gradients;
     auto losses = batch.losses;
     if (!open_) throw error(errc::failed, "sanitizer: no step was begun");
-    if (gradients.dim() != 2 || gradients.size(1) != coordinates_ || losses.numel() != gradients.size(0)) {
-        throw error(errc::failed, "sanitizer: gradients must be [units, coordinates] and losses [units]");
-    }
     auto [norms, finite] = group_norms(gradients, config_.group_sizes);
+    if (losses.numel() != gradients.size(0)) throw error(errc::failed, "sanitizer: losses must be [units]");
     losses = losses.to(torch::kCPU, torch::kFloat64).reshape({-1});
     if (!finite.all().item<bool>()) {
         const auto whole = finite.nonzero().squeeze(1);
@@ -130,16 +173,13 @@ void sanitizer::add(const unit_gradients& batch) {
 void sanitizer::clip_into_sum(const at::Tensor& gradients, const at::Tensor& norms) {
     if (!sum_.defined()) sum_ = torch::zeros({coordinates_}, gradients.options().dtype(at::kDouble));
     const auto factors = clip_factors(norms, order_.radii).t().contiguous();  // [n, b]
-    const auto columns = std::max<std::int64_t>(1, block_elements(gradients) / gradients.size(0));
+    const auto rows = gradients.is_cpu() ? float_rows(gradients) : gradients;
+    const auto add_group = gradients.is_cpu() ? host_sum : device_sum;
     std::int64_t offset = 0;
-    for (std::size_t i = 0; i < config_.group_sizes.size(); ++i) {
-        const auto factor = factors[static_cast<std::int64_t>(i)];
-        const auto end = offset + config_.group_sizes[i];
-        for (std::int64_t at = offset; at < end; at += columns) {
-            const auto width = std::min(columns, end - at);
-            sum_.narrow(0, at, width).addmv_(gradients.narrow(1, at, width).to(at::kDouble).t(), factor);
-        }
-        offset = end;
+    for (std::int64_t i = 0; i < std::ssize(config_.group_sizes); ++i) {
+        const auto size = config_.group_sizes[static_cast<std::size_t>(i)];
+        add_group(rows, factors[i], offset, size, sum_);
+        offset += size;
     }
 }
 
