@@ -149,7 +149,7 @@ TEST_CASE("a restored controller goes on bit for bit") {
         subject.learn();
         restored.learn();
     }
-    CHECK(restored.save() == subject.save());
+    CHECK((restored.save() == subject.save()));
     CHECK_THROWS_AS(restored.load("x"), rldp::error);
 }
 

@@ -107,7 +107,7 @@ TEST_CASE("nothing is learnt while the replay holds fewer than a batch") {
     const auto before = learner.save();
     learner.learn();
     CHECK(learner.rounds() == 0);
-    CHECK(learner.save() == before);
+    CHECK((learner.save() == before));
     fill(learner, 1);
     learner.learn();
     CHECK(learner.rounds() == 2);
@@ -125,8 +125,8 @@ TEST_CASE("the replay forgets the oldest transition first") {
         CHECK(learner.remembered() == 4);
         return learner.save();
     };
-    CHECK(after(0) == after(2));
-    CHECK(after(0) == after(1));
+    CHECK((after(0) == after(2)));
+    CHECK((after(0) == after(1)));
 }
 
 TEST_CASE("the same seed gives the same bits, whatever torch's global generator does") {
@@ -146,8 +146,8 @@ TEST_CASE("the same seed gives the same bits, whatever torch's global generator 
     const auto undisturbed = at::rand({4});
     torch::manual_seed(1);
     CHECK(at::equal(at::rand({4}), undisturbed));
-    CHECK(run(42) == first);
-    CHECK(run(43) != first);
+    CHECK((run(42) == first));
+    CHECK((run(43) != first));
 }
 
 TEST_CASE("the number of threads changes no bit") {
@@ -164,7 +164,7 @@ TEST_CASE("the number of threads changes no bit") {
         at::set_num_threads(before);
         return learner.save();
     };
-    CHECK(run(1) == run(2));
+    CHECK((run(1) == run(2)));
 }
 
 TEST_CASE("after a round the targets have moved by tau towards the critics") {
@@ -200,7 +200,7 @@ TEST_CASE("a restored learner goes on bit for bit") {
     learner.learn();
     sac restored(small());
     restored.load(learner.save());
-    CHECK(restored.save() == learner.save());
+    CHECK((restored.save() == learner.save()));
     for (int i = 0; i < 5; ++i) {
         CHECK(restored.act(origin) == learner.act(origin));
         fill(learner, 1, 100 + i);
@@ -209,7 +209,7 @@ TEST_CASE("a restored learner goes on bit for bit") {
         restored.learn();
     }
     CHECK(restored.rounds() == learner.rounds());
-    CHECK(restored.save() == learner.save());
+    CHECK((restored.save() == learner.save()));
 }
 
 TEST_CASE("a checkpoint that is damaged or of other sizes is refused") {
@@ -221,7 +221,7 @@ TEST_CASE("a checkpoint that is damaged or of other sizes is refused") {
     config.action_size = 3;
     sac other(config);
     CHECK_THROWS_AS(other.load(bytes), rldp::error);
-    CHECK(learner.save() == bytes);
+    CHECK((learner.save() == bytes));
 }
 
 TEST_CASE("numbers that are not finite and wrong sizes are refused") {
