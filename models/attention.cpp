@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,40 +13,87 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// The query heads of one key/value head lie one after another, so that they share a product: [b, H, T, d] as [b·K, G·T,
-// d].
+// Queries go in blocks, so that keys after a block or before its window cost nothing.
+struct block {
+    std::int64_t query, queries, key, keys;  // first and count
+};
+
+std::vector<block> blocks_of(std::int64_t length, std::optional<std::int64_t> window) {
+    constexpr std::int64_t most = 128;  // smaller blocks save more products but make them too small
+    std::vector<block> blocks;
+    for (std::int64_t begin = 0; begin < length; begin += most) {
+        const std::int64_t end = std::min(begin + most, length);
+        const std::int64_t first_key = window ? std::max<std::int64_t>(0, begin - *window + 1) : 0;
+        blocks.push_back({begin, end - begin, first_key, end - first_key});
+    }
+    return blocks;
+}
+
+// [b, T, H, d] as [b·K, T·G, d]: the G query heads of a key/value head share its products.
 at::Tensor grouped(const at::Tensor& t, std::int64_t kv_heads) {
-    return t.contiguous().view({t.size(0) * kv_heads, -1, t.size(3)});
+    const std::int64_t b = t.size(0), length = t.size(1), d = t.size(3);
+    return t.reshape({b, length, kv_heads, -1, d}).transpose(1, 2).reshape({b * kv_heads, -1, d});
+}
+
+at::Tensor ungrouped(const at::Tensor& t, std::int64_t batch, std::int64_t length) {
+    const auto wide = t.view({batch, t.size(0) / batch, length, -1, t.size(2)});
+    return wide.transpose(1, 2).reshape({batch, length, -1, t.size(2)});
 }
 
 struct attention_function : torch::autograd::Function<attention_function> {
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                              const at::Tensor& mask) {
-        const std::int64_t heads = k.size(1), repeats = q.size(1) / heads;
+                              const at::Tensor& mask, std::optional<std::int64_t> window) {
+        const std::int64_t batch = q.size(0), length = q.size(1), kv_heads = k.size(2), group = q.size(2) / kv_heads;
         const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
-        const auto queries = grouped(q, heads), keys = grouped(k, heads), values = grouped(v, heads);
-        auto weights = at::baddbmm(mask.repeat({repeats, 1}), queries, keys.transpose(1, 2), 1, scale);
-        at::_softmax_out(weights, weights, -1, false);
-        ctx->save_for_backward({queries, keys, values, weights});
-        return at::bmm(weights, values).view(q.sizes());
+        const auto queries = grouped(q * scale, kv_heads), keys = grouped(k, kv_heads), values = grouped(v, kv_heads);
+        auto out = at::empty_like(queries);
+        variable_list saved{queries, keys, values};
+        for (const block& at : blocks_of(length, window)) {
+            auto weights = at::bmm(queries.narrow(1, at.query * group, at.queries * group),
+                                   keys.narrow(1, at.key, at.keys).transpose(1, 2));
+            const auto seen = mask.narrow(0, at.query, at.queries).narrow(1, at.key, at.keys);
+            weights.view({-1, at.queries, group, at.keys}).add_(seen.unsqueeze(1));
+            at::_softmax_out(weights, weights, -1, false);
+            auto part = out.narrow(1, at.query * group, at.queries * group);
+            at::bmm_out(part, weights, values.narrow(1, at.key, at.keys));
+            saved.push_back(weights);
+        }
+        ctx->save_for_backward(saved);
+        ctx->saved_data["batch"] = batch;
+        ctx->saved_data["length"] = length;
+        ctx->saved_data["window"] = window.value_or(length);
+        ctx->saved_data["scale"] = scale;
+        return ungrouped(out, batch, length);
     }
 
     static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
         const auto saved = ctx->get_saved_variables();
-        const auto &queries = saved[0], &keys = saved[1], &values = saved[2], &weights = saved[3];
-        const std::int64_t batch = gradients[0].size(0), length = gradients[0].size(2), width = gradients[0].size(3);
-        const double scale = 1 / std::sqrt(static_cast<double>(width));
-        const auto shaped = [&](const at::Tensor& t) { return t.view({batch, -1, length, width}); };
-        const auto g = gradients[0].contiguous().view(queries.sizes());
-        at::Tensor d_q, d_k, d_v;
-        if (ctx->needs_input_grad(2)) d_v = shaped(at::bmm(weights.transpose(1, 2), g));
-        if (ctx->needs_input_grad(0) || ctx->needs_input_grad(1)) {
-            auto scores = at::bmm(g, values.transpose(1, 2));
+        const auto &queries = saved[0], &keys = saved[1], &values = saved[2];
+        const std::int64_t batch = ctx->saved_data["batch"].toInt(), length = ctx->saved_data["length"].toInt();
+        const std::int64_t group = queries.size(1) / length;
+        const bool wants_q = ctx->needs_input_grad(0), wants_k = ctx->needs_input_grad(1);
+        const bool wants_v = ctx->needs_input_grad(2);
+        auto d_q = wants_q ? at::empty_like(queries) : at::Tensor();
+        auto d_k = wants_k ? at::zeros_like(keys) : at::Tensor(), d_v = wants_v ? at::zeros_like(values) : at::Tensor();
+        const auto g_all = grouped(gradients[0], keys.size(0) / batch);
+        std::size_t next = 3;
+        for (const block& at : blocks_of(length, ctx->saved_data["window"].toInt())) {
+            const auto rows = [&](const at::Tensor& t) { return t.narrow(1, at.query * group, at.queries * group); };
+            const auto columns = [&](const at::Tensor& t) { return t.narrow(1, at.key, at.keys); };
+            const auto& weights = saved[next++];
+            const auto g = rows(g_all);
+            if (wants_v) columns(d_v).baddbmm_(weights.transpose(1, 2), g);
+            if (!wants_q && !wants_k) continue;
+            auto scores = at::bmm(g, columns(values).transpose(1, 2));
             at::_softmax_backward_data_out(scores, scores, weights, -1, weights.scalar_type());
-            if (ctx->needs_input_grad(0)) d_q = shaped(at::bmm(scores, keys).mul_(scale));
-            if (ctx->needs_input_grad(1)) d_k = shaped(at::bmm(scores.transpose(1, 2), queries).mul_(scale));
+            if (wants_k) columns(d_k).baddbmm_(scores.transpose(1, 2), rows(queries));  // these are scaled
+            if (!wants_q) continue;
+            auto part = rows(d_q);
+            at::bmm_out(part, scores, columns(keys));
         }
-        return {d_q, d_k, d_v, {}};
+        if (wants_q) d_q.mul_(ctx->saved_data["scale"].toDouble());
+        const auto shaped = [&](const at::Tensor& t) { return t.defined() ? ungrouped(t, batch, length) : t; };
+        return {shaped(d_q), shaped(d_k), shaped(d_v), {}, {}};
     }
 };
 #endif
@@ -59,13 +107,15 @@ at::Tensor causal_mask(std::int64_t length, std::optional<std::int64_t> window, 
     return at::zeros({length, length}, options).masked_fill_(hidden, -std::numeric_limits<double>::infinity());
 }
 
-at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask) {
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
+                  std::optional<std::int64_t> window) {
 #if RLDP_FUSED_ATTENTION
-    const auto heads = compat::fused_attention(q, k, v, mask);
+    static_cast<void>(window);  // the mask says it
+    const auto out = compat::fused_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask);
+    return out.transpose(1, 2).reshape({q.size(0) * q.size(1), -1});
 #else
-    const auto heads = attention_function::apply(q, k, v, mask);
+    return attention_function::apply(q, k, v, mask, window).reshape({q.size(0) * q.size(1), -1});
 #endif
-    return heads.transpose(1, 2).reshape({q.size(0) * q.size(2), q.size(1) * q.size(3)});
 }
 
 }  // namespace rldp::models

@@ -57,10 +57,10 @@ at::Tensor gpt2::embed(const at::Tensor& ids) const {
 at::Tensor gpt2::block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const {
     const block_weights& w = blocks_[layer];
     const auto heads = [&](const at::Tensor& t) {
-        return t.view({pass.batch, pass.length, config_.heads, config_.head_dim}).transpose(1, 2);
+        return t.view({pass.batch, pass.length, config_.heads, config_.head_dim});
     };
     const auto qkv = pass.adapter.apply(apply(w.first, x), {&w.q, &w.k, &w.v});
-    const auto attended = attend(heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), pass.mask);
+    const auto attended = attend(heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), pass.mask, {});
     const auto y = pass.adapter.add(x, attended, w.o);
     const auto inner = pass.adapter.apply(apply(w.second, y), {&w.fc})[0];
     return pass.adapter.add(y, at::gelu(inner, config_.activation == "gelu_new" ? "tanh" : "none"), w.proj);
@@ -97,7 +97,7 @@ at::Tensor llama::block(std::size_t layer, const at::Tensor& x, const forward_pa
     const auto heads = [&](const at::Tensor& t) { return t.view({pass.batch, pass.length, -1, config_.head_dim}); };
     const auto qkv = pass.adapter.apply(rms_norm(x, w.first_norm, config_.norm_epsilon), {&w.q, &w.k, &w.v});
     const auto attended = attend(rotate(heads(qkv[0]), pass.positions), rotate(heads(qkv[1]), pass.positions),
-                                 heads(qkv[2]).transpose(1, 2), pass.mask);
+                                 heads(qkv[2]), pass.mask, config_.sliding_window);
     const auto y = pass.adapter.add(x, attended, w.o);
     const auto gated = pass.adapter.apply(rms_norm(y, w.second_norm, config_.norm_epsilon), {&w.gate, &w.up});
     return pass.adapter.add(y, at::silu(gated[0]) * gated[1], w.down);

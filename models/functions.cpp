@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -35,27 +36,27 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
     }
 };
 
-// out [b, H, T, d] = x [b, T, H, d] turned by ±angle.
+// x [b, T, H, d] turned by ±angle [T, d/2].
 at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign) {
     const std::int64_t half = x.size(-1) / 2;
-    auto out = at::empty({x.size(0), x.size(1), x.size(2), x.size(3)}, x.options());
+    auto out = at::empty(x.sizes(), x.options());
+    const auto c = cos.unsqueeze(1), s = sin.unsqueeze(1);
     const auto first = x.narrow(-1, 0, half), second = x.narrow(-1, half, half);
     auto out_first = out.narrow(-1, 0, half), out_second = out.narrow(-1, half, half);
-    at::mul_out(out_first, first, cos).addcmul_(second, sin, -sign);
-    at::mul_out(out_second, second, cos).addcmul_(first, sin, sign);
+    at::mul_out(out_first, first, c).addcmul_(second, s, -sign);
+    at::mul_out(out_second, second, c).addcmul_(first, s, sign);
     return out;
 }
 
 struct rotate_function : torch::autograd::Function<rotate_function> {
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
         ctx->save_for_backward({cos, sin});
-        return turned(x.transpose(1, 2), cos, sin, 1);
+        return turned(x, cos, sin, 1);
     }
 
     static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
         const auto saved = ctx->get_saved_variables();
-        const auto cos = saved[0].unsqueeze(1), sin = saved[1].unsqueeze(1);  // [T, 1, d/2] against [b, T, H, d/2]
-        return {turned(gradients[0].transpose(1, 2), cos, sin, -1), {}, {}};
+        return {turned(gradients[0], saved[0], saved[1], -1), {}, {}};
     }
 };
 

@@ -21,15 +21,16 @@ struct rotation {
 };
 rotation rotations(const at::Tensor& inverse_frequencies, std::int64_t length, const at::TensorOptions& options);
 
-/// Rotates x [b, T, H, d] by position (the two halves of a head are the two coordinates); returns [b, H, T, d]
-/// contiguous.
+/// Rotates x [b, T, H, d] by position; the two halves of a head are the two coordinates.
 at::Tensor rotate(const at::Tensor& x, const rotation& by);
 
 /// Additive mask [T, T]: 0 where query i sees key j (i - window < j <= i), else -inf.
 at::Tensor causal_mask(std::int64_t length, std::optional<std::int64_t> window, const at::TensorOptions& options);
 
-/// Causal attention of q [b, H, T, d] over k, v [b, K, T, d], K dividing H; returns [b·T, H·d]. Each query sees itself,
-/// so padding on the right gives no NaN and no real position sees it.
-at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask);
+/// Causal attention of q [b, T, H, d] over k, v [b, T, K, d], K dividing H; returns [b·T, H·d]. Each query sees itself,
+/// so padding on the right gives no NaN and no real position sees it. `mask` is causal_mask of the same window; with
+/// LibTorch 2 it may be undefined where there is no window.
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
+                  std::optional<std::int64_t> window);
 
 }  // namespace rldp::models
