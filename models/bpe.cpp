@@ -52,11 +52,9 @@ void word_cache::insert(std::string_view word, const std::int32_t* begin, const 
 bpe::bpe(text_map<std::int32_t> vocabulary, const std::vector<merge>& merges, bpe_options options)
     : vocabulary_(std::move(vocabulary)), options_(options) {
     rules_.reserve(merges.size());
-    for (std::size_t i = 0; i < merges.size(); ++i) {
-        const auto& [left, right, joined] = merges[i];
-        // A pair that is listed twice keeps its last rank, as in Hugging Face's map.
-        rules_.insert_or_assign(pair_key(left, right), rule{static_cast<std::int32_t>(i), joined});
-    }
+    // A pair that is listed twice keeps its last rank, as in Hugging Face's map.
+    for (const auto& [left, right, joined, rank] : merges)
+        rules_.insert_or_assign(pair_key(left, right), rule{rank, joined});
     for (unsigned byte = 0; byte < 256; ++byte) {
         const auto name =
             options_.byte_level ? std::string(1, static_cast<char>(byte)) : fmt::format("<0x{:02X}>", byte);

@@ -47,9 +47,9 @@ struct bpe_options {
 /// Immutable but for its cache; safe to share between threads.
 class bpe {
   public:
-    /// Left and right piece and what they become, by id; the first has the highest rank.
+    /// Left and right piece and what they become, by id. The lowest rank goes first, and of equals the leftmost.
     struct merge {
-        std::int32_t left, right, joined;
+        std::int32_t left, right, joined, rank;
     };
     bpe(text_map<std::int32_t> vocabulary, const std::vector<merge>& merges, bpe_options options);
 

@@ -41,8 +41,11 @@ class piece_table {
         if (found == ids.end()) refuse(fmt::format("{}: \"{}\" is not in the vocabulary", where(), piece));
         return found->second;
     }
-    bpe::merge merge(std::string_view left, std::string_view right, const std::function<std::string()>& where) const {
-        return {find(left, where), find(right, where), find(std::string(left) + std::string(right), where)};
+    /// Appends a merge of the next rank.
+    void add_merge(std::string_view left, std::string_view right, const std::function<std::string()>& where,
+                   std::vector<bpe::merge>& out) const {
+        out.push_back({find(left, where), find(right, where), find(std::string(left) + std::string(right), where),
+                       static_cast<std::int32_t>(out.size())});
     }
     /// The keys under which the model looks pieces up: bytes for a byte-level model.
     text_map<std::int32_t> vocabulary(bool byte_level) const {
@@ -58,18 +61,18 @@ class piece_table {
 };
 
 /// A merge is ["a", "b"], in older files "a b".
-bpe::merge read_merge(const json_at& entry, const piece_table& table) {
+void read_merge(const json_at& entry, const piece_table& table, std::vector<bpe::merge>& out) {
     const auto where = [&] { return entry.where(); };
     if (entry.value().is_array()) {
         const auto pair = entry.items();
         if (pair.size() != 2) entry.refuse_with("must be two tokens");
-        return table.merge(pair[0].text(), pair[1].text(), where);
+        return table.add_merge(pair[0].text(), pair[1].text(), where, out);
     }
     const auto text = entry.text();
     const auto space = text.find(' ');
     if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos)
         entry.refuse_with("must be two tokens with one space between them");
-    return table.merge(std::string_view(text).substr(0, space), std::string_view(text).substr(space + 1), where);
+    table.add_merge(std::string_view(text).substr(0, space), std::string_view(text).substr(space + 1), where, out);
 }
 
 /// Options that would change the ids and are not implemented must be off.
@@ -92,7 +95,7 @@ std::shared_ptr<const bpe> read_model(const json_at& model, const piece_table& t
     if (const auto unknown = model.find("unk_token"))
         options.unknown = table.find(unknown->text(), [&] { return unknown->where(); });
     std::vector<bpe::merge> merges;
-    for (const auto& entry : model.at("merges").items()) merges.push_back(read_merge(entry, table));
+    for (const auto& entry : model.at("merges").items()) read_merge(entry, table, merges);
     return std::make_shared<const bpe>(table.vocabulary(byte_level), merges, options);
 }
 
@@ -184,8 +187,8 @@ pipeline_parts read_vocab_and_merges(const std::filesystem::path& vocab, const s
         const auto space = line.find(' ');
         if (space == std::string::npos || line.find(' ', space + 1) != std::string::npos)
             refuse(where() + ": must be two tokens with one space between them");
-        rules.push_back(
-            table.merge(std::string_view(line).substr(0, space), std::string_view(line).substr(space + 1), where));
+        table.add_merge(std::string_view(line).substr(0, space), std::string_view(line).substr(space + 1), where,
+                        rules);
     }
     pipeline_parts parts;
     parts.words = gpt2_pre_tokenizer();

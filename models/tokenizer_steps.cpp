@@ -261,4 +261,11 @@ decoder byte_level_decoder() {
     };
 }
 
+std::vector<decoder> sentencepiece_decoders() {
+    const auto unmark = [](std::vector<std::string>& tokens) {
+        for (auto& token : tokens) replace_all(token, word_mark, " ");
+    };
+    return {unmark, decode_byte_fallback, fuse};
+}
+
 }  // namespace rldp::models

@@ -29,4 +29,7 @@ void read_decoder(const json_at& section, std::vector<decoder>& out);
 pre_tokenizer gpt2_pre_tokenizer();
 decoder byte_level_decoder();
 
+/// Marks become spaces, byte tokens their bytes, and all one text.
+std::vector<decoder> sentencepiece_decoders();
+
 }  // namespace rldp::models

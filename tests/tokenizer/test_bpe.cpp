@@ -37,7 +37,8 @@ vocabulary random_vocabulary(std::mt19937& random, const std::vector<std::string
         if (inner && !inner_marks) continue;
         if (joined.size() > 24 || std::find(out.pieces.begin(), out.pieces.end(), joined) != out.pieces.end()) continue;
         out.merges.push_back({static_cast<std::int32_t>(left), static_cast<std::int32_t>(right),
-                              static_cast<std::int32_t>(out.pieces.size())});
+                              static_cast<std::int32_t>(out.pieces.size()),
+                              static_cast<std::int32_t>(out.merges.size())});
         out.pieces.push_back(joined);
     }
     return out;
@@ -121,6 +122,6 @@ TEST_CASE("a very long word takes little time") {
     std::string text;
     for (int i = 0; i < 200000; ++i) text += "ab";
     ids out;
-    models::bpe({{"a", 0}, {"b", 1}, {"ab", 2}, {"abab", 3}}, {{0, 1, 2}, {2, 2, 3}}, {}).encode(text, out);
+    models::bpe({{"a", 0}, {"b", 1}, {"ab", 2}, {"abab", 3}}, {{0, 1, 2, 0}, {2, 2, 3, 1}}, {}).encode(text, out);
     CHECK(out == ids(100000, 3));
 }

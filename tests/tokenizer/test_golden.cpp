@@ -1,6 +1,5 @@
 // Ids of Hugging Face's tokenizers and of sentencepiece, where the shared data lies beside the project.
 #include <cstdlib>
-#include <random>
 
 #include "tests/tokenizer/fixtures.hpp"
 
@@ -84,35 +83,17 @@ TEST_CASE("golden: the transformers 5 form adds no BOS and no second mark before
     CHECK(different == 2);
 }
 
-TEST_CASE("golden: sentencepiece's ids from its own model and from the whitespace-collapsing tokenizer.json") {
+TEST_CASE("golden: sentencepiece's ids from tokenizer.model and from the whitespace-collapsing tokenizer.json") {
     if (missing(stories)) return;
     const scratch_directory scratch;
     scratch.write("tokenizer.model", read_file(stories / "tokenizer.model"));
-    const auto sentencepiece = tokenizer::load(scratch.path());
+    const auto model = tokenizer::load(scratch.path());
     const auto collapsing = tokenizer::load_json(stories / "tokenizer_spm_whitespace.json");
     for (const auto& one : stories_cases()) {
         INFO(one["text"]);
         const auto text = one["text"].get<std::string>();
         const auto expected = one["sentencepiece_ids"].get<ids>();
-        CHECK(sentencepiece->encode(text) == expected);
+        CHECK(model->encode(text) == expected);
         CHECK(collapsing->encode(text) == expected);
-        CHECK(sentencepiece->decode(expected) == collapsing->decode(expected));
-    }
-}
-
-TEST_CASE("golden: random texts get sentencepiece's ids from tokenizer.json") {
-    if (missing(stories)) return;
-    const scratch_directory scratch;
-    scratch.write("tokenizer.model", read_file(stories / "tokenizer.model"));
-    const auto sentencepiece = tokenizer::load(scratch.path());
-    const auto collapsing = tokenizer::load_json(stories / "tokenizer_spm_whitespace.json");
-    const std::vector<std::string> parts = {"the ", "once", "Lily", " ", "  ", "ing", "é",
-                                            "日本", "\n",   "😀",    "a", "b",  "\t",  "."};
-    std::mt19937 random(1);
-    for (int i = 0; i < 2000; ++i) {
-        std::string text;
-        for (int k = 0; k < 12; ++k) text += parts[random() % parts.size()];
-        INFO(text);
-        REQUIRE(collapsing->encode(text) == sentencepiece->encode(text));
     }
 }
