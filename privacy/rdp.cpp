@@ -63,15 +63,16 @@ double log_delta_bound(direction side, double lambda, std::span<const run> runs,
     return log_moment(side, lambda, runs) - lambda * epsilon + log_conversion(lambda);
 }
 
-/// log λ that is best for a Gaussian of the same small-λ curvature: λ² = 2·log(1/δ)/Σ q²(e^{1/z²} − 1).
+/// log λ that is best for a Gaussian of the same curvature, λ² = 2·log(1/δ)/Σ steps·q²(e^{1/z²} − 1), or where a draw
+/// begins to dominate the moments, λ = 2z²·log(1/q), if that comes first.
 double starting_order(std::span<const run> runs, double log_inverse_delta) {
-    double curvature = 0;
+    double curvature = 0, most = 1e6;
     for (const run& r : runs) {
-        const double z = r.noise_multiplier;
-        curvature +=
-            static_cast<double>(r.steps) * r.sample_rate * r.sample_rate * std::expm1(std::min(1 / z / z, 10.0));
+        const double z = r.noise_multiplier, q = r.sample_rate;
+        curvature += static_cast<double>(r.steps) * q * q * std::expm1(std::min(1 / z / z, 10.0));
+        if (q < 1) most = std::min(most, 1 + 2 * z * z * -std::log(q));
     }
-    return std::log(2 * log_inverse_delta / curvature) / 2;
+    return std::min(std::log(2 * log_inverse_delta / curvature) / 2, std::log(most));
 }
 
 class rdp final : public accountant {
@@ -98,7 +99,7 @@ class rdp final : public accountant {
 }  // namespace
 
 double log_conversion(double lambda) {
-    return lambda * std::log(lambda) - (lambda + 1) * std::log1p(lambda);
+    return lambda == 0 ? 0 : lambda * std::log(lambda) - (lambda + 1) * std::log1p(lambda);
 }
 
 // Both searches are over quasi-convex functions: λ ↦ log_moment is convex (Hölder), log_conversion is convex (its
