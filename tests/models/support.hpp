@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "config/error.hpp"
 #include "models/causal_lm.hpp"
 #include "models/safetensors.hpp"
 
@@ -43,6 +45,20 @@ struct scratch_directory {
     }
     ~scratch_directory() { fs::remove_all(path); }
 };
+
+/// The line of the refusal that `action` ends in; empty if it does not.
+inline std::string complaint(const std::function<void()>& action) {
+    try {
+        action();
+    } catch (const error& e) {
+        return e.code() == errc::bad_input ? e.what() : "not the user's fault: " + std::string(e.what());
+    }
+    return "";
+}
+
+inline bool mentions(const std::string& line, const std::string& what) {
+    return line.find(what) != std::string::npos;
+}
 
 inline double largest_difference(const at::Tensor& x, const at::Tensor& y) {
     return (x.to(torch::kFloat64) - y.to(torch::kFloat64)).abs().max().item<double>();

@@ -1,0 +1,179 @@
+// LoRA layouts and PEFT's directory format.
+#include "tests/models/random_models.hpp"
+
+#include "tests/catch.hpp"
+
+namespace rldp::models::test {
+
+namespace {
+
+model_config small(const std::string& family) {
+    model_config c;
+    c.model_type = family;
+    c.vocab = 11;
+    c.width = 8;
+    c.layers = 2;
+    c.heads = 2;
+    c.kv_heads = family == "gpt2" ? 2 : 1;
+    c.head_dim = 4;
+    c.inner = 12;
+    c.window = 16;
+    c.activation = family == "gpt2" ? "gelu_new" : "silu";
+    return c;
+}
+
+std::vector<std::string> modules(const lora_layout& layout) {
+    std::vector<std::string> names;
+    for (const auto& pair : layout.pairs) names.push_back(pair.module);
+    return names;
+}
+
+}  // namespace
+
+TEST_CASE("targets are roles, module names or ends of names", "[lora]") {
+    const auto names = [](const std::string& family, std::vector<std::string> targets) {
+        return modules(make_layout(small(family), {2, 4, 0, std::move(targets)}));
+    };
+    CHECK(names("gpt2", {"q", "v"}) ==
+          std::vector<std::string>{"transformer.h.0.attn.q_proj", "transformer.h.0.attn.v_proj",
+                                   "transformer.h.1.attn.q_proj", "transformer.h.1.attn.v_proj"});
+    CHECK(names("gpt2", {"c_proj"}).size() == 4);
+    CHECK(names("gpt2", {"mlp.c_proj"}) == names("gpt2", {"proj"}));
+    CHECK(names("llama", {"down_proj", "o"}) ==
+          std::vector<std::string>{"model.layers.0.self_attn.o_proj", "model.layers.0.mlp.down_proj",
+                                   "model.layers.1.self_attn.o_proj", "model.layers.1.mlp.down_proj"});
+    CHECK(names("llama", {"model.layers.1.self_attn.k_proj"}).size() == 1);
+    CHECK(names("gpt2", {"all-linear"}).size() == 8);
+    CHECK(mentions(complaint([&] { names("llama", {"c_attn"}); }), "'c_attn' matches no linear module"));
+    CHECK(mentions(complaint([&] { names("gpt2", {"c_attn", "q"}); }), "part of"));
+    CHECK(!complaint([&] { make_layout(small("llama"), {0, 4, 0, {"q"}}); }).empty());
+    CHECK(!complaint([&] { make_layout(small("llama"), {2, NAN, 0, {"q"}}); }).empty());
+    CHECK(!complaint([&] { make_layout(small("llama"), {2, 4, 1, {"q"}}); }).empty());
+    CHECK(!complaint([&] { make_layout(small("llama"), {2, 4, 0, {}}); }).empty());
+}
+
+TEST_CASE("pairs fill the flat vector without gaps", "[lora]") {
+    const auto layout = make_layout(small("llama"), {3, 6, 0, {"q", "k", "down"}});
+    std::int64_t expected = 0;
+    for (const auto& pair : layout.pairs) {
+        CHECK(pair.offset == expected);
+        CHECK(pair.size == 3 * (pair.d_in + pair.d_out));
+        expected += pair.size;
+    }
+    CHECK(layout.dimension == expected);
+    CHECK(layout.scaling() == 2);
+    const auto flat = torch::arange(layout.dimension, torch::kFloat32);
+    CHECK(layout.a(flat, 1)[0][0].item<double>() == static_cast<double>(layout.pairs[1].offset));
+    CHECK(layout.b(flat, 1)[0][0].item<double>() == static_cast<double>(layout.pairs[1].offset + 3 * 8));
+}
+
+TEST_CASE("a fresh adapter changes nothing and follows PEFT's initialisation", "[lora]") {
+    auto config = small("llama");
+    config.width = 64;
+    const auto layout = make_layout(config, {8, 16, 0, {"q", "v"}});
+    const auto flat = initial_adapter(layout, 7);
+    CHECK(torch::equal(flat, initial_adapter(layout, 7)));
+    CHECK(!torch::equal(flat, initial_adapter(layout, 8)));
+    for (std::size_t i = 0; i < layout.pairs.size(); ++i) {
+        CHECK(layout.b(flat, i).abs().max().item<double>() == 0);
+        const auto a = layout.a(flat, i);
+        CHECK(a.abs().max().item<double>() <= 1 / 8.0);
+        // Uniform on ±1/8: standard deviation 1/(8√3), known to 4 % from 512 numbers (5 standard errors: 10 %).
+        CHECK(a.std().item<double>() == Approx(1 / (8 * std::sqrt(3.0))).epsilon(0.1));
+    }
+}
+
+TEST_CASE("an adapter comes back bit by bit from PEFT's format", "[lora]") {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        random_source random(seed);
+        const auto config = random_config(random);
+        auto lora = random_lora(random, config);
+        lora.dropout = 0.25;
+        const auto layout = make_layout(config, lora);
+        const auto flat = torch::randn({layout.dimension});
+        const scratch_directory scratch;
+        save_adapter(scratch.path / "adapter", layout, flat, "base", config);
+        const auto back = load_adapter(scratch.path / "adapter", config);
+        CHECK(torch::equal(back.flat, flat));
+        CHECK(modules(back.layout) == modules(layout));
+        CHECK(back.layout.config.rank == lora.rank);
+        CHECK(back.layout.config.alpha == lora.alpha);
+        CHECK(back.layout.config.dropout == 0.25);
+    }
+}
+
+TEST_CASE("adapter_config.json says what PEFT needs", "[lora]") {
+    const scratch_directory scratch;
+    const auto config = small("gpt2");
+    const auto written = [&](std::vector<std::string> targets) {
+        const auto layout = make_layout(config, {2, 4, 0.5, std::move(targets)});
+        save_adapter(scratch.path, layout, torch::zeros({layout.dimension}), "gpt2", config);
+        return read_json(scratch.path / "adapter_config.json");
+    };
+    const auto fused = written({"c_attn"});
+    CHECK(fused.at("peft_type") == "LORA");
+    CHECK(fused.at("task_type") == "CAUSAL_LM");
+    CHECK(fused.at("r") == 2);
+    CHECK(fused.at("lora_alpha") == 4);
+    CHECK(fused.at("lora_dropout") == 0.5);
+    CHECK(fused.at("bias") == "none");
+    CHECK(fused.at("base_model_name_or_path") == "gpt2");
+    CHECK(fused.at("fan_in_fan_out") == true);
+    CHECK(fused.at("target_modules") == nlohmann::json({"c_attn"}));
+    const auto split = written({"q", "v"});
+    CHECK(split.at("fan_in_fan_out") == false);
+    CHECK(split.at("target_modules") == nlohmann::json({"q_proj", "v_proj"}));
+    // c_proj alone would also name the attention's.
+    CHECK(written({"proj"}).at("target_modules").size() == 2);
+}
+
+TEST_CASE("adapters that mean something else are refused with file and key", "[lora]") {
+    const scratch_directory scratch;
+    const auto config = small("llama");
+    const auto layout = make_layout(config, {2, 4, 0, {"q"}});
+    save_adapter(scratch.path, layout, torch::zeros({layout.dimension}), "base", config);
+    const auto good = read_json(scratch.path / "adapter_config.json");
+    const auto refused = [&](const std::string& key, const nlohmann::json& value) {
+        INFO(key);
+        auto changed = good;
+        changed[key] = value;
+        std::ofstream(scratch.path / "adapter_config.json") << changed;
+        const auto line = complaint([&] { load_adapter(scratch.path, config); });
+        CHECK(mentions(line, "adapter_config.json"));
+        CHECK(mentions(line, key));
+    };
+    refused("use_rslora", true);
+    refused("use_dora", true);
+    refused("bias", "all");
+    refused("modules_to_save", {"lm_head"});
+    refused("rank_pattern", {{"q_proj", 4}});
+    refused("an_option_of_tomorrow", 1);
+    refused("peft_type", "IA3");
+    refused("task_type", "SEQ_CLS");
+    refused("r", 0);
+    refused("r", "two");
+    refused("lora_alpha", nullptr);
+    refused("lora_dropout", 1.5);
+    refused("target_modules", {"nothing"});
+    refused("target_modules", 3);
+
+    const auto tensor_refused = [&](const nlohmann::json& changes, const std::string& tensor) {
+        auto changed = good;
+        changed.update(changes);
+        std::ofstream(scratch.path / "adapter_config.json") << changed;
+        const auto line = complaint([&] { load_adapter(scratch.path, config); });
+        CHECK(mentions(line, "adapter_model.safetensors"));
+        CHECK(mentions(line, tensor));
+    };
+    tensor_refused({{"r", 3}}, "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
+    tensor_refused({{"target_modules", {"v_proj"}}}, "v_proj.lora_A.weight");
+    tensor_refused({{"target_modules", {"model.layers.0.self_attn.q_proj"}}},
+                   "layers.1.self_attn.q_proj.lora_A.weight");
+    // A pattern is what its tensors say.
+    auto pattern = good;
+    pattern["target_modules"] = ".*q_proj";
+    std::ofstream(scratch.path / "adapter_config.json") << pattern;
+    CHECK(modules(load_adapter(scratch.path, config).layout) == modules(layout));
+}
+
+}  // namespace rldp::models::test

@@ -1,0 +1,228 @@
+// Checkpoints, good and damaged.
+#include "tests/models/random_models.hpp"
+
+#include "tests/catch.hpp"
+
+namespace rldp::models::test {
+
+namespace {
+
+void write(const fs::path& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string with_length(const std::string& header, const std::string& data, std::uint64_t length) {
+    std::string bytes(8, '\0');
+    for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(length >> (8 * i) & 0xff);
+    return bytes.append(header).append(data);
+}
+
+std::string file_of(const std::string& header, std::size_t data) {
+    return with_length(header, std::string(data, '\1'), header.size());
+}
+
+nlohmann::json gpt2_config() {
+    return {{"model_type", "gpt2"}, {"n_embd", 8},      {"n_layer", 1},      {"n_head", 2},
+            {"n_positions", 16},    {"vocab_size", 11}, {"eos_token_id", 3}, {"pad_token_id", nullptr}};
+}
+
+nlohmann::json llama_config() {
+    return {{"model_type", "llama"},   {"hidden_size", 8},       {"num_hidden_layers", 1}, {"num_attention_heads", 2},
+            {"intermediate_size", 12}, {"eos_token_id", {3, 4}}, {"vocab_size", 11}};
+}
+
+}  // namespace
+
+TEST_CASE("tensors come back from a file, whatever their type", "[safetensors]") {
+    const scratch_directory scratch;
+    const auto path = scratch.path / "t.safetensors";
+    const std::map<std::string, at::Tensor> tensors{
+        {"a", torch::randn({3, 5})},
+        {"b.bf16", torch::randn({7}).to(torch::kBFloat16)},
+        {"b.half", torch::randn({2, 2}).to(torch::kHalf)},
+        {"c", torch::randint(-9, 9, {4}, torch::kLong)},
+        {"d", torch::randn({4, 6}).t()},
+        {"empty", torch::zeros({0, 3})},
+        {"flag", torch::ones({3}, torch::kBool)},
+        {"one", torch::scalar_tensor(2.5, torch::kDouble)},
+    };
+    save_safetensors(path, tensors, {{"format", "pt"}});
+    at::Tensor outlives;
+    {
+        const safetensors_file file(path);
+        CHECK(file.metadata().at("format") == "pt");
+        CHECK(file.names().size() == tensors.size());
+        for (const auto& [name, tensor] : tensors) {
+            INFO(name);
+            REQUIRE(file.contains(name));
+            CHECK(file.tensor(name).scalar_type() == tensor.scalar_type());
+            CHECK(torch::equal(file.tensor(name), tensor));
+        }
+        outlives = file.tensor("a");
+        CHECK(file.tensor("a").data_ptr() == outlives.data_ptr());  // a view, not a copy
+        CHECK(mentions(complaint([&] { file.tensor("absent"); }), "t.safetensors: tensor 'absent' is missing"));
+    }
+    CHECK(torch::equal(outlives, tensors.at("a")));
+}
+
+TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]") {
+    const scratch_directory scratch;
+    const auto path = scratch.path / "bad.safetensors";
+    const auto refused = [&](const std::string& bytes, const std::string& what) {
+        INFO(bytes);
+        write(path, bytes);
+        const auto line = complaint([&] { safetensors_file file(path); });
+        CHECK(mentions(line, "bad.safetensors"));
+        CHECK(mentions(line, what));
+        CHECK(!mentions(line, "\n"));
+    };
+    const std::string entry = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+    write(path, file_of(entry, 8));
+    CHECK(safetensors_file(path).tensor("w").numel() == 2);
+
+    refused("", "too few");
+    refused("1234567", "too few");
+    refused(with_length(entry, "12345678", entry.size() + 100), "longer than the file");
+    refused(with_length(entry, "12345678", ~std::uint64_t{0}), "longer than the file");
+    refused(with_length("", "", 0), "not valid JSON");
+    refused(file_of("{\"w\":", 8), "not valid JSON");
+    refused(file_of("[]", 8), "object");
+    refused(file_of(std::string(5000, '['), 8), "deep");
+    refused(file_of(entry, 7), "'w' ends at byte 8 of 7");
+    refused(file_of(R"({"w":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}})", 8), "'w' has dtype 'F8_E4M3'");
+    refused(file_of(R"({"w":{"shape":[2],"data_offsets":[0,8]}})", 8), "'dtype' is missing");
+    refused(file_of(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
+            "'w': shape and data_offsets disagree");
+    refused(file_of(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 8), "'w': shape");
+    refused(file_of(R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), "'w': shape");
+    refused(file_of(R"({"w":{"dtype":"F32","shape":"2","data_offsets":[0,8]}})", 8), "'w': shape");
+    refused(file_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8), "'w': data_offsets");
+    refused(file_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}})", 8), "'w': data_offsets");
+    refused(file_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,99999999999999999999]}})", 8),
+            "'w': data_offsets");
+    refused(file_of(R"({"w":3})", 8), "'w' must be an object");
+    refused(file_of(R"({"__metadata__":{"x":1}})", 8), "__metadata__.x");
+    refused(
+        file_of(
+            R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})",
+            16),
+        "'w' appears twice");
+    refused(
+        file_of(
+            R"({"v":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+            16),
+        "'w' and 'v' overlap");
+    CHECK(mentions(complaint([&] { safetensors_file file(scratch.path / "none"); }), "none"));
+    CHECK(mentions(complaint([&] { safetensors_file file(scratch.path); }), "not a regular file"));
+}
+
+TEST_CASE("unaligned data is read all the same", "[safetensors]") {
+    const scratch_directory scratch;
+    const auto path = scratch.path / "odd.safetensors";
+    write(path, file_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} )", 4));
+    std::uint32_t expected = 0x01010101;
+    float number;
+    std::memcpy(&number, &expected, 4);
+    CHECK(safetensors_file(path).tensor("w").item<float>() == number);
+}
+
+TEST_CASE("config.json is read with its defaults and checked", "[config]") {
+    const scratch_directory scratch;
+    const auto read = [&](const nlohmann::json& json) {
+        std::ofstream(scratch.path / "config.json") << json;
+        return read_model_config(scratch.path);
+    };
+    const auto gpt2 = read(gpt2_config());
+    CHECK(gpt2.inner == 32);
+    CHECK(gpt2.head_dim == 4);
+    CHECK(gpt2.tied_head);
+    CHECK(gpt2.activation == "gelu_new");
+    CHECK(gpt2.eos == std::vector<std::int64_t>{3});
+    CHECK(!gpt2.pad);
+    const auto llama = read(llama_config());
+    CHECK(llama.kv_heads == 2);
+    CHECK(llama.rope.theta == 10000);
+    CHECK(!llama.tied_head);
+    CHECK(llama.eos == std::vector<std::int64_t>{3, 4});
+
+    const auto refused = [&](nlohmann::json json, const std::string& key, const nlohmann::json& value) {
+        INFO(key << " " << value);
+        json[key] = value;
+        const auto line = complaint([&] { read(json); });
+        CHECK(mentions(line, "config.json"));
+        CHECK(mentions(line, key));
+    };
+    refused(gpt2_config(), "model_type", "bert");
+    CHECK(mentions(complaint([&] { read({{"model_type", "bert"}}); }), "gpt2, llama, mistral"));
+    refused(gpt2_config(), "n_embd", 9);
+    refused(gpt2_config(), "n_layer", 0);
+    refused(gpt2_config(), "n_layer", 1e9);
+    refused(gpt2_config(), "n_head", "two");
+    refused(gpt2_config(), "vocab_size", nullptr);
+    refused(gpt2_config(), "vocab_size", 18446744073709551615ull);
+    refused(gpt2_config(), "activation_function", "relu");
+    refused(gpt2_config(), "activation_function", "");
+    refused(gpt2_config(), "scale_attn_by_inverse_layer_idx", true);
+    refused(llama_config(), "num_key_value_heads", 3);
+    refused(llama_config(), "hidden_act", "gelu");
+    refused(llama_config(), "attention_bias", true);
+    refused(llama_config(), "rms_norm_eps", -1);
+    refused(llama_config(), "rope_scaling", {{"rope_type", "yarn"}, {"factor", 2}});
+    refused(llama_config(), "rope_scaling", {{"rope_type", "llama3"}, {"factor", 2}});
+    refused(llama_config(), "rope_parameters", 3);
+    refused(llama_config(), "eos_token_id", {"x"});
+    write(scratch.path / "config.json", "{\"model_type\": \"gpt2\",\n oops}");
+    CHECK(mentions(complaint([&] { read_model_config(scratch.path); }), "config.json: not valid JSON at byte"));
+    fs::remove(scratch.path / "config.json");
+    CHECK(mentions(complaint([&] { read_model_config(scratch.path); }), "config.json"));
+}
+
+TEST_CASE("a checkpoint that does not fit its config is refused with file and tensor", "[checkpoint]") {
+    const scratch_directory scratch;
+    std::ofstream(scratch.path / "config.json") << gpt2_config();
+    auto weights = random_weights(read_model_config(scratch.path));
+    const auto file = scratch.path / "model.safetensors";
+    const auto load = [&] { return causal_lm::load(scratch.path, torch::kFloat32, torch::kCPU); };
+    CHECK(mentions(complaint([&] { load(); }), "model.safetensors"));
+    save_safetensors(file, weights);
+    CHECK(load()->parameters() == 8 * 11 + 8 * 16 + 8 * 24 + 24 + 8 * 8 + 8 + 8 * 32 + 32 + 32 * 8 + 8 + 6 * 8);
+
+    const auto refused = [&](const std::map<std::string, at::Tensor>& changed, const std::string& tensor) {
+        save_safetensors(file, changed);
+        const auto line = complaint([&] { load(); });
+        CHECK(mentions(line, "model.safetensors"));
+        CHECK(mentions(line, tensor));
+        CHECK(mentions(complaint([&] { causal_lm::from_weights(read_model_config(scratch.path), changed); }), tensor));
+    };
+    auto changed = weights;
+    changed.erase("transformer.h.0.mlp.c_fc.bias");
+    refused(changed, "transformer.h.0.mlp.c_fc.bias");
+    changed = weights;
+    changed["transformer.h.0.mlp.c_fc.weight"] = torch::zeros({32, 8});
+    refused(changed, "transformer.h.0.mlp.c_fc.weight");
+    changed = weights;
+    changed["transformer.ln_f.bias"] = torch::zeros({8}, torch::kLong);
+    save_safetensors(file, changed);
+    CHECK(mentions(complaint([&] { load(); }), "transformer.ln_f.bias"));
+}
+
+TEST_CASE("shards are found by their index, and only beside it", "[checkpoint]") {
+    const scratch_directory scratch;
+    std::ofstream(scratch.path / "config.json") << gpt2_config();
+    const auto weights = random_weights(read_model_config(scratch.path));
+    save_safetensors(scratch.path / "x.safetensors", weights);
+    nlohmann::json map;
+    for (const auto& [name, unused] : weights) map[name] = "x.safetensors";
+    const auto load = [&](const nlohmann::json& index) {
+        std::ofstream(scratch.path / "model.safetensors.index.json") << index;
+        return causal_lm::load(scratch.path, torch::kBFloat16, torch::kCPU);
+    };
+    CHECK(load({{"weight_map", map}})->parameters() > 0);
+    CHECK(mentions(complaint([&] { load({{"weights", map}}); }), "weight_map"));
+    map["transformer.ln_f.bias"] = "../x.safetensors";
+    CHECK(mentions(complaint([&] { load({{"weight_map", map}}); }), "index.json: weight_map.transformer.ln_f.bias"));
+    map["transformer.ln_f.bias"] = "y.safetensors";
+    CHECK(mentions(complaint([&] { load({{"weight_map", map}}); }), "y.safetensors"));
+}
+
+}  // namespace rldp::models::test
