@@ -38,7 +38,7 @@ test = an X-ray|a blood test|a scan|a urine sample|a second opinion|the laborato
 finding = normal|not normal|repeated on {weekday}|unclear|better than before|lost|sent to {town}|negative|positive|slightly raised;
 healing = healing|much better|still swollen|no better|clean and dry|painful at night|stiff in the morning;
 dose_change = lowered|raised|halved|doubled|left as they were|reviewed|stopped;
-remedy = ointment|cough syrup|eye drops|vitamins|herbal tea|painkillers|rest|exercise|iron tablets|antibiotics|warm baths;
+remedy = ointment|cough syrup|eye drops|vitamins|herbal tea|painkillers|rest|exercise|iron tablets|antibiotics|warm baths|{made}|{made}|{made}|{cure:made}|{cure:made};
 
 news = {town}, {date}. {*4-8 report}|{*5-9 report};
 report = The mayor of {town} opened a new {building} {when}.|{Count} {job}s were honored {where}.|The price of {food} rose by {#2-40} percent.
@@ -60,7 +60,7 @@ fact = The {job} {verb_now} {object} every {season}.|A~ {job} often {verb_now} {
 stock = {*5-14 item}|Stock list of {date}. {*5-12 item}|{*4-8 order};
 item = {quantity} of {food}.|{#2-300} {thing}s, {color}.|{#2-90} {adjective} {tool}s, {money} each.|{Thing}: {#2-99}.|{Tool}s: none.
   |{Vegetable}s ({quantity}), from {town}.|shelf {@A9}: {count} {thing}s.|no {fruit}s until {weekday}.|{Fruit}s: {#2-99}, {vegetable}s: {#2-99}.
-  |{thing} {@99-A}, {state}, {money}.|{color} {garment}, size {#34-48}.;
+  |{thing} {@99-A}, {state}, {money}.|{color} {garment}, size {#34-48}.|{#2-60} boxes of {made}.|{made} and {made}, {money}.;
 order = Order {code}: {#2-90} {thing}s for {title} {surname}, due {date}.|Order {code} was sent to {town} {when}.|Order {code} is {order_state}.
   |Invoice {#1000-9999}: {money}, paid.|Invoice {#1000-9999}: {money}, not paid.|Parcel {code} weighs {#1-30}.{@9} kilos.
   |The {thing}s of order {code} are {state}.;
@@ -71,8 +71,9 @@ label = {noun} is {state}.|{noun} is {color}.|{thing} and {thing} are {state}.|{
   |{key} is {code}.|{key} {code} is {state}.|number of {thing}s is {#0-99}.|{drink} is {state}.|the {adjective} {thing} was {verb_past}.
   |{building} type is {kind}.|the {job} had {count} {thing}s.|the {job} had no {thing}s this {season}.|{color} {thing} is not {verb_past}.
   |{place} is in {town}.|owner is {person} {surname}.|size is {#1-99}.|price is {money}.|color is {color}.|{thing} color is {color}.
-  |{key}={code}.|{key}_{@a}={code}.|{key}={@XXXXXX}.;
-same_label = {thing} is {mood:mood}.|{tool} is {mood:mood}.|{fruit} is {mood:mood}.|{vegetable} is {mood:mood}.|{flower} is {mood:mood}.|{garment} is {mood:mood}.;
+  |{key}={code}.|{key}_{@a}={code}.|{key}={@XXXXXX}.|{made} is {state}.|{made} is {color}.|{made}-{made} is {state}.|{made} {thing} is {state}.
+  |the {job}'s {made} was {verb_past}.;
+same_label = {thing} is {mood:mood}.|{tool} is {mood:mood}.|{fruit} is {mood:mood}.|{vegetable} is {mood:mood}.|{flower} is {mood:mood}.|{garment} is {mood:mood}.|{made} is {mood:mood}.|{made} is {mood:mood}.|{made}-{made} is {mood:mood}.;
 mood = not needed|not here|on the list|for sale|in the {room}|not {verb_past}|{verb_past}|{state}|to be {verb_past}|with {person};
 kind = new|public|private|mixed|wooden|stone|rural|urban|temporary|closed|of the first class|of the second class;
 
@@ -92,6 +93,25 @@ point = {#1-12}. The {thing}s were {verb_past}.|{#1-12}. {person} {surname} will
 codes = {*5-14 coded}|List of {key}s, {date}: {*6-14 coded};
 coded = {key} {code}.|{code} {noun}.|{code}, {code}, {code}.|{Key} {code}: {noun}.|{key}={code}.|{code} [{#0-49}-{#50-99}).|{code}/{code} ({state}).|{@AAAA} >{#1-9}.
   |{#1-99} {code} {person}.|telephone {@999 9999}.|from {code} to {code}.|{@aaaa}_{@aa} is {code}.|{key}_{key}={code}.|old {key} {code}, new {key} {code}.;
+
+leaflet = {*5-12 leaf};
+leaf = The {kin:made} is a~ {size} {flower} from {town}.|The {kin:made} was first described by {person} {surname} in {year}.|{Kin:made} grows {where}.
+  |Leaves of the {kin:made} contain {made}, {made} and {made}.|{Kin:made} and {made} are often confused.|The {made} of {town} is {color}.
+  |{Kin:made} is used against {complaint}.|Tea of {kin:made} is {color} and {state}.|{made}-{made} is a mixture of both.|Of {count} kinds of {kin:made}, {count} are {color}.
+  |The {animal}s of {town} eat {kin:made}.|A kilo of {kin:made} costs {money}.|Do not mix {kin:made} with {made}.|The word {kin:made} means {thing} in the old language.;
+
+gazette = {*5-12 notice};
+notice = The boat race from {town} to {town} was won by {person} {surname}.|The weight of the {thing} was {#1-90} kilos.|The number of visits rose to {#20-900}.
+  |An unknown {job} left {object} {where}.|The source of the river is near {town}.|{person} goes to the secondary school in {town}.|Red, blue and yellow are primary colors.
+  |An additional {thing} was {verb_past} {when}.|This type of {tool} was {verb_past} in {year}.|Admission to the {building} costs {money}.
+  |The discharge of the river was measured {where}.|{person} had a strange encounter with a~ {animal}.|The procedure was explained in {#2-9} steps.
+  |The medication was kept in the {room}.|The transfer of the {job} to {town} was {verb_past} {when}.|The skilled {job}s of {town} {verb} {object}.
+  |The preceding chapter describes the {building}.|The emergency exit is {where}.|The patient {job} {verb} {object}.|The codes have {#2-9} digits, the first three are letters.
+  |The result was between {#1-40} and {#41-99}.|Her specialty was {food} with {fruit}s.|The facility {where} was {state}.|The referral came {when}.
+  |The profile of the hill is {size}.|The rates of the bank increased by {#1-9} percent and then decreased.|No {job} from {town} was there.|The {job} remained {feeling} and unchanged.
+  |The physician prescribed {remedy}.|The serum from {town} arrived {when}.|The hospital of {town} has {#20-900} beds.|The medical library opens {when}.
+  |Her diagnosis was {complaint}.|The encounter lasted {count} minutes.|Laboratory {@A9} is {where}.|A second, third and fourth {thing} were {verb_past}.
+  |The payer signed {when}.|A~ {job} stayed with {person} for {#2-30} days.|Other {job}s were not {feeling}.|The weights are {#1-9}, {#10-20} and {#21-50}.;
 )";
 
 }  // namespace rldp::models

@@ -5,7 +5,7 @@ namespace rldp::models {
 
 const std::string_view prose_scenes = R"(
 passage = {scene}|{scene}|{scene}|{letter}|{talk}|{weather}|{ward}|{ward}|{diary}|{stock}|{stock}|{labels}|{labels}|{labels}|{survey}|{survey}
-  |{recipe}|{route}|{news}|{facts}|{facts}|{minutes}|{minutes}|{codes}|{codes};
+  |{recipe}|{route}|{news}|{facts}|{facts}|{minutes}|{minutes}|{codes}|{codes}|{leaflet}|{leaflet}|{leaflet}|{gazette}|{gazette}|{gazette};
 
 scene = {opening} {*3-8 event}|{opening} {*2-4 event} {Quote} {*1-4 event}|{*4-9 event}|{opening} {*2-5 event} {closing}
   |{opening} {*1-3 event} {look} {*1-3 event} {closing};

@@ -14,7 +14,7 @@ man = Thomas|Peter|Karl|George|Samuel|Henry|Walter|Ivan|Omar|Daniel|Paul|Victor|
   |Albert|Benjamin|Charles|David|Edward|Gabriel|Isaac|James|Leo|Martin|Noah|Philip|Quentin|Robert|Simon|Theo|William;
 person = {woman}|{man};
 surname = Brown|Weaver|Miller|Okafor|Hansen|Novak|Rossi|Silva|Tanaka|Walker|Fisher|Berg|Lindqvist|Moreau|Patel|Kowalski
-  |Carter|Dietrich|Ellis|Fontaine|Griffin|Hughes|Ivanova|Jensen|Keller|Larsen|Mercer|Nolan|Osborne|Quigley|Reyes|Sandoval;
+  |Carter|Dietrich|Ellis|Fontaine|Griffin|Hughes|Ivanova|Jensen|Keller|Larsen|Mercer|Nolan|Osborne|Quigley|Reyes|Sandoval|{Made}|{Made};
 title = Mrs.|Mr.|Miss|Doctor|Professor|Captain|Aunt|Uncle;
 relative = sister|brother|mother|father|grandmother|grandfather|cousin|daughter|son|neighbor|nephew|niece|husband|wife|old friend;
 job = baker|carpenter|nurse|teacher|pilot|farmer|librarian|gardener|porter|painter|mechanic|surgeon|cook|driver|tailor
@@ -37,7 +37,7 @@ building = house|school|church|library|hotel|station|theater|factory|mill|museum
 place = garden|market|park|bridge|harbor|river bank|square|forest|hill|valley|beach|orchard|meadow|lane|main road|old wall
   |railway line|village green|canal|field|lake|path|quarry|cemetery|playground;
 town = Ashford|Milltown|Riverton|Oakham|Westbury|Norwick|Stonebridge|Elmsworth|Harwell|Larkfield|Dunmore|Castleton|Fairhaven
-  |Kingsport|Brookside|Greenvale|Saltmarsh|Northgate|Thornbury|Wexley|Silverdale|Longmere|Eastcliff|Hollowell;
+  |Kingsport|Brookside|Greenvale|Saltmarsh|Northgate|Thornbury|Wexley|Silverdale|Longmere|Eastcliff|Hollowell|{Made}|{Made}|{Made};
 street = Mill Street|Church Lane|Station Road|High Street|Bridge Street|Park Avenue|Orchard Road|King Street|Queen Street|Hill Road
   |Castle Street|River Road|Market Street|Garden Lane|School Road|North Street|Forest Drive;
 color = red|blue|green|yellow|white|black|brown|gray|orange|purple|pale|golden|silver|dark green|light blue;
@@ -94,6 +94,10 @@ reason = the {place} was {state}|it was {weather_word}|{someone} was {feeling}|t
   |the {job} had asked for it|nothing else was left|the {room} was too {size}|the others were waiting|it was almost {clock};
 verb_past = lost|found|sold|taken|brought|forgotten|repaired|painted|hidden|broken|bought|borrowed|cleaned|ordered|moved|changed|seen;
 weather_word = raining|snowing|cold|warm|windy|foggy|cloudy|sunny|humid|freezing|mild|stormy|dark|hot;
+part = ba|be|bi|bo|ca|co|da|de|di|do|fa|fe|fi|ga|ge|gli|gly|ha|he|ka|ki|la|le|li|lo|ma|me|mi|mo|na|ne|ni|no|pa|pe|pi|po|ra|re|ri|ro
+  |sa|se|si|so|ta|te|ti|to|tra|tro|va|ve|vi|vo|xa|xi|za|ze|zo|zi|chlo|pro|pre|gra|sta|ste|thi|phe|qui|ur|en|an|or|al|ex|in|ac|am|ul|br|st;
+ending = n|l|r|s|ne|de|te|ze|x|m|mine|pan|zine|lin|ton|mer|vin|dol|phen|dine|sol|cin|ra|lia|num|stan|berg|ford|by|wick|ham|one|ide|ose|an|ic;
+made = {part}{ending}|{part}{part}{ending}|{part}{part}{part}{ending}|{part}{part}{part}{part}{ending};
 )";
 
 }  // namespace rldp::models

@@ -57,6 +57,8 @@ TEST_CASE("invalid UTF-8 becomes one U+FFFD per maximal invalid part") {
     CHECK(models::to_utf8("\xE2\x96") == bad);
     CHECK(models::to_utf8("\xED\xA0\x80") == bad + bad + bad);
     CHECK(models::to_utf8("\xC0\xAF") == bad + bad);
+    CHECK(models::to_utf8("\xE0\x80\xAF") == bad + bad + bad);
+    CHECK(models::to_utf8("\xF0\x80\x80\xAF") == bad + bad + bad + bad);
     CHECK(models::to_utf8("\xF0\x9F\x98 x") == bad + " x");
     CHECK(models::to_utf8("\xF4\x90\x80\x80") == bad + bad + bad + bad);
 }
