@@ -66,9 +66,7 @@ std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& co
 
 std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps) {
     if (policy.deck().empty()) return {{policy.initial_noise_multiplier(), sample_rate, steps}};
-    std::vector<privacy::run> runs;
-    for (const auto& card : policy.deck()) runs.push_back({card.noise_multiplier, sample_rate, card.steps});
-    return runs;
+    return privacy::priced_runs(policy.deck(), sample_rate, steps);
 }
 
 std::map<std::string, double> epsilon_of(const std::vector<privacy::run>& runs, double delta) {

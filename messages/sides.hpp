@@ -1,6 +1,7 @@
 #pragma once
 // The door as a property of interfaces: what a typed actor takes and answers, searched for trusted values.
-#include <caf/all.hpp>
+#include <caf/replies_to.hpp>
+#include <caf/typed_actor.hpp>
 #include <optional>
 #include <type_traits>
 #include <vector>

@@ -8,25 +8,6 @@
 
 namespace rldp::rl {
 
-namespace {
-
-/// As_published: the observation is the raw statistics of the last batch.
-privacy::observation raw_observation(const privacy::raw_statistics& raw, double progress_epsilon) {
-    privacy::observation seen;
-    for (const auto& group : raw.quartiles) seen.quartiles.insert(seen.quartiles.end(), group.begin(), group.end());
-    seen.utility = -raw.loss;
-    seen.epsilon = progress_epsilon;
-    seen.variance = raw.variance;
-    seen.loss = raw.loss;
-    seen.fisher_mean = raw.fisher_mean;
-    seen.fisher_variance = raw.fisher_variance;
-    seen.skewness = raw.skewness;
-    seen.kurtosis = raw.kurtosis;
-    return seen;
-}
-
-}  // namespace
-
 training::training(const training_config& config, std::size_t groups, at::Tensor adapter)
     : config_(config),
       optimizer_(std::move(adapter)),
@@ -36,9 +17,7 @@ training::training(const training_config& config, std::size_t groups, at::Tensor
 }
 
 std::optional<double> training::released_loss() const {
-    if (raw_) return raw_->loss;
-    if (released_) return tracker_.last_loss();
-    return std::nullopt;
+    return released_ ? std::optional(tracker_.last_loss()) : std::nullopt;
 }
 
 privacy::step_order training::order(std::uint64_t seq, double noise_multiplier) const {
@@ -56,26 +35,22 @@ void training::apply(const privacy::release& value) {
                             : 1.0;
     // Divided by the public B = q·N, never by the realised batch size, which is private (contract §1).
     optimizer_.step(value.gradient / config_.expected_batch, config_.lr * ramp * dials_.lr_factor);
-    raw_ = value.unsound;
-    released_ = !value.statistics.empty();
+    released_ = !value.statistics.empty() || value.unsound;
     if (released_) tracker_.add(value);
     advance();
 }
 
 void training::skip() {
     ++lost_;
+    released_ = false;
     advance();
 }
 
 void training::advance() {
     ++step_;
-    if (!config_.controlled || step_ > config_.warmup) return;
-    if (raw_) {
-        for (std::size_t i = 0; i < dials_.radii.size(); ++i) dials_.radii[i] = clamp_radius(raw_->quartiles[i][1]);
-    } else if (released_) {
-        const auto medians = tracker_.medians();
-        std::transform(medians.begin(), medians.end(), dials_.radii.begin(), [&](double m) { return clamp_radius(m); });
-    }
+    if (!config_.controlled || step_ > config_.warmup || !released_) return;
+    const auto medians = tracker_.medians();
+    std::transform(medians.begin(), medians.end(), dials_.radii.begin(), [&](double m) { return clamp_radius(m); });
 }
 
 double training::clamp_radius(double radius) const {
@@ -87,7 +62,7 @@ bool training::decision_due() const {
 }
 
 privacy::observation training::observe(double progress_epsilon) {
-    return raw_ ? raw_observation(*raw_, progress_epsilon) : tracker_.observe(progress_epsilon);
+    return tracker_.observe(progress_epsilon);
 }
 
 void training::set(const dials& chosen) {

@@ -72,8 +72,7 @@ class training {
     models::adamw optimizer_;
     privacy::statistics_tracker tracker_;
     dials dials_;
-    std::optional<privacy::raw_statistics> raw_;  ///< as_published: of the last step
-    bool released_ = false;                       ///< whether the last step brought statistics
+    bool released_ = false;  ///< whether the last step brought statistics
 };
 
 }  // namespace rldp::rl

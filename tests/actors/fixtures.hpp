@@ -1,0 +1,90 @@
+#pragma once
+// A tiny model and tiny training units for tests that drive actors.
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "actors/session.hpp"
+
+namespace rldp::testing {
+
+/// A GPT-2 of one block and width 8 with random weights.
+inline actors::run_model tiny_model() {
+    torch::manual_seed(3);
+    models::model_config c;
+    c.model_type = "gpt2";
+    c.vocab = 17;
+    c.width = 8;
+    c.layers = 1;
+    c.heads = c.kv_heads = 2;
+    c.head_dim = 4;
+    c.inner = 32;
+    c.window = 12;
+    c.activation = "gelu_new";
+    const auto normal = [](std::vector<std::int64_t> shape) { return torch::randn(shape) * 0.3; };
+    const std::string h = "transformer.h.0.";
+    std::map<std::string, at::Tensor> w = {
+        {"transformer.wte.weight", normal({17, 8})},       {"transformer.wpe.weight", normal({12, 8})},
+        {"transformer.ln_f.weight", torch::ones({8})},     {"transformer.ln_f.bias", torch::zeros({8})},
+        {h + "ln_1.weight", torch::ones({8})},             {h + "ln_1.bias", torch::zeros({8})},
+        {h + "ln_2.weight", torch::ones({8})},             {h + "ln_2.bias", torch::zeros({8})},
+        {h + "attn.c_attn.weight", normal({8, 24})},       {h + "attn.c_attn.bias", normal({24})},
+        {h + "attn.c_proj.weight", normal({8, 8})},        {h + "attn.c_proj.bias", normal({8})},
+        {h + "mlp.c_fc.weight", normal({8, 32})},          {h + "mlp.c_fc.bias", normal({32})},
+        {h + "mlp.c_proj.weight", normal({32, 8})},        {h + "mlp.c_proj.bias", normal({8})}};
+    actors::run_model out;
+    out.base = models::causal_lm::from_weights(c, std::move(w));
+    models::lora_config lora;
+    lora.rank = 2;
+    out.layout = models::make_layout(c, lora);
+    out.initial_adapter = models::initial_adapter(out.layout, 1);
+    return out;
+}
+
+/// `count` units of one record each: short runs of tokens that depend on the unit.
+inline std::vector<data::token_unit> tiny_units(int count) {
+    std::vector<data::token_unit> units;
+    for (int i = 0; i < count; ++i) {
+        std::vector<std::int32_t> tokens;
+        for (int t = 0; t < 6 + i % 5; ++t) tokens.push_back((i * 7 + t * 3) % 17);
+        units.push_back({{tokens}});
+    }
+    return units;
+}
+
+inline std::shared_ptr<const actors::secrets> tiny_secrets(int units, std::int64_t seed = 5) {
+    return std::make_shared<actors::secrets>(actors::secrets{tiny_units(units), privacy::run_key::insecure_from_seed(seed)});
+}
+
+/// A directory that is gone when the test is.
+class scratch_directory {
+  public:
+    scratch_directory() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "rldp-test-XXXXXX").string();
+        path_ = mkdtemp(pattern.data());
+    }
+    ~scratch_directory() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    scratch_directory(const scratch_directory&) = delete;
+    scratch_directory& operator=(const scratch_directory&) = delete;
+    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+/// A trusted log that a test can read.
+struct captured_log {
+    std::ostringstream text;
+    std::shared_ptr<spdlog::logger> logger =
+        std::make_shared<spdlog::logger>("trusted", std::make_shared<spdlog::sinks::ostream_sink_mt>(text));
+};
+
+}  // namespace rldp::testing

@@ -1,0 +1,105 @@
+// Learning that overlaps with training gives the bits of learning in line, however late it comes.
+#include <torch/torch.h>
+
+#include <caf/all.hpp>
+
+#include "actors/accountant.hpp"
+#include "actors/controller.hpp"
+#include "actors/evaluator.hpp"
+#include "actors/gradient.hpp"
+#include "actors/hub.hpp"
+#include "actors/loader.hpp"
+#include "actors/sanitizer.hpp"
+#include "actors/trainer.hpp"
+#include "bench/plain_loop.hpp"
+#include "config/config.hpp"
+#include "tests/actors/deterministic.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+constexpr std::int64_t interval = 4, steps = 30;
+
+config::run_config reproducible_config() {
+    return config::load("config/demo.json",
+                        {"data.path=synthetic:400", "data.max_tokens=24", "train.steps=30", "train.expected_batch_size=6",
+                         "train.micro_batch=4", "train.eval_every=10", "train.eval_records=2", "rl.interval=4", "rl.warmup=4",
+                         "rl.batch=2", "noise.insecure_reproducible=true", R"(rl.actions=["radii","noise","lr"])"});
+}
+
+/// The pipeline on the test scheduler. The controller gets a message only once `delay` further steps were made since its last
+/// decision, or when nobody else can go on.
+at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_training) {
+    scratch_directory scratch;
+    auto opened = create_run(reproducible_config(), scratch / "run");
+    auto& open = opened.open;
+    deterministic run;
+    captured_log log;
+    const trusted<std::shared_ptr<const secrets>> closed(opened.closed);
+    trainer_wiring wiring;
+    wiring.hub = run.spawn(hub, std::string("test"));
+    run.self->send(wiring.hub, begin_atom::value, run_header{open.where.metrics().string(), {}, steps, 8, 8});
+    const auto loader_ = run.spawn(loader, closed, open.plan.sample_rate, log.logger);
+    wiring.sanitizer = run.spawn(sanitizer, closed, sanitizer_config_of(open), std::optional<privacy::acknowledgement>{},
+                                 open.where.releases(), log.logger);
+    wiring.gradient = run.spawn(gradient, closed, open.model, open.config.train.micro_batch, loader_, wiring.sanitizer, log.logger);
+    wiring.accountant = run.spawn(accountant, std::make_shared<privacy::account>(std::move(open.account)), interval);
+    wiring.controller = run.spawn(controller, std::make_shared<rl::controller>(std::move(*open.controller)));
+    wiring.evaluator = run.spawn(evaluator, open.model, std::make_shared<const std::vector<models::sequence>>(open.held_out),
+                                 open.config.train.micro_batch, wiring.hub, evaluations{});
+    const auto training = std::make_shared<rl::training>(std::move(open.training));
+    const auto trainer_ = run.spawn(trainer, training, wiring,
+                                    trainer_schedule{10, 1000, open.where.checkpoint(), open.belongs_to});
+    auto answer = run.self->request(trainer_, caf::infinite, train_atom::value);
+
+    std::int64_t decided_at = -1;
+    std::int64_t decisions = 0;
+    rounds_while_training = 0;
+    const auto others = [&] {
+        return run.step(trainer_) || run.step(wiring.accountant) || run.step(wiring.gradient) || run.step(loader_) ||
+               run.step(wiring.sanitizer) || run.step(wiring.evaluator) || run.step(wiring.hub);
+    };
+    for (;;) {
+        auto& library = *run.state<controller_state>(wiring.controller).library;
+        const bool late = decided_at < 0 || training->step() >= decided_at + delay;
+        if (late && run.step(wiring.controller)) {
+            if (library.decisions() > decisions) {
+                decisions = library.decisions();
+                decided_at = training->step();
+            } else if (training->step() > decided_at) {
+                ++rounds_while_training;
+            }
+        } else if (!others() && !run.step(wiring.controller)) {
+            break;
+        }
+    }
+    at::Tensor adapter;
+    answer.receive([&](const outcome& ended) { adapter = ended.adapter; },
+                   [&](const caf::error& reason) { FAIL(run.system.render(reason)); });
+    return adapter;
+}
+
+}  // namespace
+
+TEST_CASE("late learning changes no bit: delays of 0, 1 and T_RL − 1 steps equal the plain loop") {
+    if (!std::filesystem::exists("config/tiny-gpt2/config.json")) {
+        WARN("skipped: config/tiny-gpt2 is not there");
+        return;
+    }
+    scratch_directory scratch;
+    auto opened = create_run(reproducible_config(), scratch / "plain");
+    const auto expected = bench::run_plain(opened.open, *opened.closed);
+    CHECK_FALSE(torch::equal(expected, opened.open.model.initial_adapter));
+    for (const std::int64_t delay : {std::int64_t{0}, std::int64_t{1}, interval - 1}) {
+        std::size_t overlapped = 0;
+        const auto adapter = run_with_late_learning(delay, overlapped);
+        INFO("delay " << delay);
+        CHECK(torch::equal(adapter, expected));
+        CHECK((overlapped > 0) == (delay > 0));
+    }
+}

@@ -1,0 +1,247 @@
+// The whole pipeline, on real threads and files.
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <caf/all.hpp>
+#include <cmath>
+#include <fstream>
+
+#include "actors/checkpoint.hpp"
+#include "actors/failure.hpp"
+#include "actors/launch.hpp"
+#include "bench/plain_loop.hpp"
+#include "config/config.hpp"
+#include "config/files.hpp"
+#include "eval/metrics.hpp"
+#include "models/safetensors.hpp"
+#include "privacy/ledger.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+config::run_config small(std::vector<std::string> more = {}) {
+    std::vector<std::string> set = {"data.path=synthetic:400", "data.max_tokens=24",   "train.steps=12",
+                                    "train.expected_batch_size=6", "train.micro_batch=4",  "train.eval_every=5",
+                                    "train.eval_records=4",        "rl.interval=4",        "rl.warmup=4"};
+    set.insert(set.end(), more.begin(), more.end());
+    return config::load("config/demo.json", set);
+}
+
+eval::run_summary run_quietly(const config::run_config& config, const std::filesystem::path& directory) {
+    return launch([&] { return create_run(config, directory); }, {.name = "test", .monitor = {}, .display = {}, .on_plan = {}});
+}
+
+eval::run_summary resume_quietly(const std::filesystem::path& directory) {
+    return launch([&] { return resume_run(directory); }, {.name = "test", .monitor = {}, .display = {}, .on_plan = {}});
+}
+
+at::Tensor saved_adapter(const std::filesystem::path& run) {
+    const models::safetensors_file file(run / "public/adapter/adapter_model.safetensors");
+    std::vector<at::Tensor> parts;
+    for (const auto& name : file.names()) parts.push_back(file.tensor(name).clone().flatten());
+    return torch::cat(parts);
+}
+
+/// Slope of released losses over steps, and its standard error.
+std::pair<double, double> slope(const std::vector<eval::metrics_line>& lines) {
+    std::vector<std::pair<double, double>> points;
+    for (const auto& line : lines)
+        if (line.loss_released) points.emplace_back(static_cast<double>(line.step), *line.loss_released);
+    double mx = 0, my = 0;
+    for (const auto& [x, y] : points) mx += x, my += y;
+    const auto n = static_cast<double>(points.size());
+    mx /= n, my /= n;
+    double sxx = 0, sxy = 0;
+    for (const auto& [x, y] : points) sxx += (x - mx) * (x - mx), sxy += (x - mx) * (y - my);
+    const double b = sxy / sxx;
+    double rest = 0;
+    for (const auto& [x, y] : points) rest += std::pow(y - my - b * (x - mx), 2);
+    return {b, std::sqrt(rest / (n - 2) / sxx)};
+}
+
+std::string refusal(const std::function<void()>& act) {
+    try {
+        act();
+    } catch (const error& e) {
+        CHECK(e.code() == errc::bad_input);
+        return e.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("demo: on three seeds the model learns, every adapter moves, and the contract holds") {
+    for (const auto* seed : {"seed=1", "seed=2", "seed=3"}) {
+        INFO(seed);
+        scratch_directory scratch;
+        // The embedded default, shortened: a third of its steps, shorter records.
+        const auto config =
+            config::load("config/demo.json", {seed, "train.steps=48", "data.max_tokens=96", "train.eval_every=24"});
+        const auto summary = run_quietly(config, scratch / "run");
+        CHECK(summary.status == "done");
+        CHECK(summary.steps_done == 48);
+        CHECK(summary.guaranteed_epsilon <= 8);
+        CHECK(summary.guaranteed_epsilon > 7.9);
+        REQUIRE(summary.perplexity_after);
+        CHECK(*summary.perplexity_after < 0.9 * summary.perplexity_before);
+
+        const auto lines = eval::read_metrics(scratch / "run/public/metrics.jsonl");
+        const auto [b, deviation] = slope(lines);
+        CHECK(b + 1.645 * deviation < 0);
+        const auto mean = [&](std::int64_t from, std::int64_t to) {
+            double sum = 0, count = 0;
+            for (const auto& line : lines)
+                if (line.loss_released && line.step > from && line.step <= to) sum += *line.loss_released, ++count;
+            return sum / count;
+        };
+        CHECK(mean(0, 16) > mean(16, 32));
+        CHECK(mean(16, 32) > mean(32, 48));
+
+        const models::safetensors_file adapter(scratch / "run/public/adapter/adapter_model.safetensors");
+        std::size_t moved = 0;
+        for (const auto& name : adapter.names())
+            if (name.find("lora_B") != std::string::npos) {
+                CHECK(adapter.tensor(name).abs().max().item<float>() > 0);
+                ++moved;
+            }
+        CHECK(moved == summary.groups.size());
+        for (const auto* secret : {"run.key", "releases.log", "checkpoint.safetensors"})
+            CHECK_FALSE(std::filesystem::exists(scratch / "run/trusted" / secret));
+        const auto mode = std::filesystem::status(scratch / "run/trusted").permissions();
+        CHECK(mode == std::filesystem::perms::owner_all);
+    }
+}
+
+TEST_CASE("the pipeline on threads gives the bits of the plain loop") {
+    scratch_directory scratch;
+    for (const auto* policy : {"fixed", "deck", "filter"}) {
+        INFO(policy);
+        const auto config = small({"noise.insecure_reproducible=true", std::string("noise.policy=") + policy});
+        auto opened = create_run(config, scratch / (std::string("plain-") + policy));
+        const auto expected = bench::run_plain(opened.open, *opened.closed);
+        models::save_adapter(scratch / (std::string("adapter-") + policy), opened.open.model.layout, expected, "x",
+                             opened.open.model.base->config());
+        run_quietly(config, scratch / (std::string("run-") + policy));
+        const models::safetensors_file plain(scratch / (std::string("adapter-") + policy) / "adapter_model.safetensors");
+        const models::safetensors_file actors_(scratch / (std::string("run-") + policy) / "public/adapter/adapter_model.safetensors");
+        for (const auto& name : plain.names()) CHECK(torch::equal(plain.tensor(name), actors_.tensor(name)));
+    }
+}
+
+TEST_CASE("without insecure_reproducible two runs of one configuration differ: their draws and noise are secret") {
+    scratch_directory scratch;
+    run_quietly(small(), scratch / "a");
+    run_quietly(small(), scratch / "b");
+    CHECK_FALSE(torch::equal(saved_adapter(scratch / "a"), saved_adapter(scratch / "b")));
+}
+
+TEST_CASE("a run that stopped between steps goes on to the bits of one that did not") {
+    scratch_directory scratch;
+    const auto config = small({"noise.insecure_reproducible=true"});
+    run_quietly(config, scratch / "whole");
+    // A run whose process died after step 7: checkpoint of step 5, two logged releases.
+    {
+        auto opened = create_run(config, scratch / "cut");
+        bench::run_plain(opened.open, *opened.closed, 7);
+    }
+    const auto summary = resume_quietly(scratch / "cut");
+    CHECK(summary.steps_lost == 0);
+    CHECK(summary.steps_done == 12);
+    CHECK(torch::equal(saved_adapter(scratch / "cut"), saved_adapter(scratch / "whole")));
+    const auto book = privacy::read_ledger(scratch / "cut/public/ledger.jsonl");
+    CHECK(book.charges.size() == 12);
+    CHECK(eval::read_metrics(scratch / "cut/public/metrics.jsonl").size() >= 12);
+}
+
+TEST_CASE("a charge without a logged release is lost, stays charged and is never computed again") {
+    scratch_directory scratch;
+    const auto config = small();
+    {
+        auto opened = create_run(config, scratch / "run");
+        bench::run_plain(opened.open, *opened.closed, 6);
+        REQUIRE(opened.open.account.grant(7, opened.open.training.requested_noise_multiplier()));
+    }
+    const auto summary = resume_quietly(scratch / "run");
+    CHECK(summary.steps_lost == 1);
+    CHECK(summary.steps_done == 12);
+    CHECK(privacy::read_ledger(scratch / "run/public/ledger.jsonl").charges.size() == 12);
+}
+
+TEST_CASE("what does not belong together is not resumed, and both sides are named") {
+    scratch_directory scratch;
+    { create_run(small(), scratch / "run"); }
+    CHECK(refusal([&] { create_run(small(), scratch / "run"); }).find("--resume") != std::string::npos);
+
+    const auto path = run_directory{scratch / "run"}.config();
+    const auto original = read_file(path);
+    auto other_rate = original;
+    other_rate.replace(other_rate.find("\"lr\": 0.005"), 11, "\"lr\": 0.009");
+    write_file(path, other_rate);
+    CHECK(refusal([&] { resume_run(scratch / "run"); }).find("checkpoint.safetensors") != std::string::npos);
+
+    auto other_data = original;
+    other_data.replace(other_data.find("synthetic:400"), 13, "synthetic:401");
+    write_file(path, other_data);
+    CHECK(refusal([&] { resume_run(scratch / "run"); }).find("training data") != std::string::npos);
+
+    write_file(path, original);
+    CHECK_NOTHROW(resume_run(scratch / "run"));
+    CHECK(refusal([&] { resume_run(scratch / "nowhere"); }).find("holds no run") != std::string::npos);
+}
+
+TEST_CASE("as_published runs only when acknowledged, and prints the tight ε beside its own") {
+    scratch_directory scratch;
+    const auto summary = run_quietly(small({"privacy.semantics=as_published", "privacy.acknowledge_no_guarantee=true",
+                                            "privacy.accountant=gdp_clt", "rl.clip_action=absolute"}),
+                                     scratch / "run");
+    REQUIRE(summary.tight_epsilon_as_released);
+    CHECK(*summary.tight_epsilon_as_released > summary.epsilon.at("pld"));
+    CHECK(read_file(scratch / "run/public/report.html").find("No guarantee") != std::string::npos);
+    CHECK_THROWS_AS(small({"privacy.semantics=as_published"}), error);
+}
+
+TEST_CASE("method static runs without a controller and releases no statistics") {
+    scratch_directory scratch;
+    const auto summary = run_quietly(small({"method.name=static", "noise.policy=fixed"}), scratch / "run");
+    CHECK(summary.status == "done");
+    for (const auto& line : eval::read_metrics(scratch / "run/public/metrics.jsonl")) CHECK_FALSE(line.loss_released);
+}
+
+TEST_CASE("patients as units: the run goes through and the ledger says so") {
+    scratch_directory scratch;
+    const auto summary = run_quietly(small({R"(privacy.unit={"group":"patient_nbr"})"}), scratch / "run");
+    CHECK(summary.status == "done");
+    CHECK(privacy::read_ledger(scratch / "run/public/ledger.jsonl").header.unit.find("patient_nbr") != std::string::npos);
+}
+
+TEST_CASE("real data: 30 steps of stories260K on the UCI table") {
+    const std::filesystem::path shared = "../shared/data";
+    if (!std::filesystem::exists(shared / "uci-diabetes/diabetic_data.csv")) {
+        WARN("skipped: no shared data");
+        return;
+    }
+    scratch_directory scratch;
+    // The first 3,000 encounters, so that the test stays quick; all files are the real ones.
+    std::ifstream table(shared / "uci-diabetes/diabetic_data.csv");
+    std::ofstream head(scratch / "diabetic_data.csv");
+    std::string line;
+    for (int i = 0; i <= 3000 && std::getline(table, line); ++i) head << line << '\n';
+    head.close();
+    const auto config = config::load(
+        "config/diabetes-stories260k.json",
+        {"data.path=" + (scratch / "diabetic_data.csv").string(),
+         "data.ids_mapping=" + std::filesystem::absolute(shared / "uci-diabetes/IDs_mapping.csv").string(),
+         "model.path=" + std::filesystem::absolute(shared / "stories260K").string(), "train.steps=30",
+         "train.expected_batch_size=16", "train.eval_records=16", "data.max_tokens=128"});
+    const auto summary = run_quietly(config, scratch / "run");
+    CHECK(summary.steps_done == 30);
+    CHECK(summary.guaranteed_epsilon <= 8);
+    REQUIRE(summary.perplexity_after);
+    CHECK(*summary.perplexity_after < summary.perplexity_before);
+}

@@ -1,0 +1,218 @@
+// Accountant, controller, evaluator and trainer, one message at a time.
+#include <torch/torch.h>
+
+#include <caf/all.hpp>
+
+#include "actors/accountant.hpp"
+#include "actors/checkpoint.hpp"
+#include "actors/controller.hpp"
+#include "actors/evaluator.hpp"
+#include "actors/failure.hpp"
+#include "actors/trainer.hpp"
+#include "eval/perplexity.hpp"
+#include "tests/actors/deterministic.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+std::shared_ptr<privacy::account> new_account(const std::filesystem::path& ledger, std::int64_t steps) {
+    privacy::plan plan{};
+    plan.epsilon = 2;
+    plan.delta = 1e-5;
+    plan.sample_rate = 0.01;
+    plan.steps = steps;
+    plan.interval = 4;
+    plan.accountant = "rdp";
+    auto policy = privacy::make_policy("fixed", plan);
+    privacy::ledger_header header;
+    header.delta = plan.delta;
+    header.sample_rate = plan.sample_rate;
+    header.population = 1000;
+    header.steps = steps;
+    header.policy = "fixed";
+    header.accountant = "rdp";
+    header.semantics = "sound";
+    header.unit = "record";
+    header.split = "hash";
+    header.epsilon = plan.epsilon;
+    header.guaranteed_epsilon = policy->guaranteed_epsilon();
+    header.data_hmac = std::string(64, 'a');
+    return std::make_shared<privacy::account>(std::move(policy), privacy::ledger::create(ledger, header));
+}
+
+rl::controller new_controller(std::size_t groups) {
+    rl::controller_config config;
+    config.groups = groups;
+    config.learner.batch = 2;
+    return rl::controller(config);
+}
+
+privacy::observation some_observation(std::size_t groups, double loss) {
+    privacy::observation seen;
+    seen.quartiles.assign(3 * groups, 0.1);
+    seen.loss = loss;
+    seen.utility = -loss;
+    seen.epsilon = 3 - loss;
+    return seen;
+}
+
+
+}  // namespace
+
+TEST_CASE("a grant is in the ledger before it is answered, and the end of the budget is its own error") {
+    deterministic run;
+    scratch_directory scratch;
+    const auto actor = run.spawn(accountant, new_account(scratch / "ledger.jsonl", 2), std::int64_t{4});
+    for (std::int64_t step = 1; step <= 2; ++step) {
+        const auto granted = run.ask<charged>(actor, grant_atom::value, step, 1.0);
+        REQUIRE(granted);
+        const auto book = privacy::read_ledger(scratch / "ledger.jsonl");
+        REQUIRE(book.charges.size() == static_cast<std::size_t>(step));
+        CHECK(book.charges.back().noise_multiplier == granted->noise_multiplier);
+        CHECK(book.charges.back().seq == granted->seq);
+    }
+    const auto refused = run.ask<charged>(actor, grant_atom::value, std::int64_t{3}, 1.0);
+    REQUIRE_FALSE(refused);
+    CHECK(to_exception(refused.error()).code() == errc::budget_exhausted);
+    CHECK(privacy::read_ledger(scratch / "ledger.jsonl").charges.size() == 2);
+}
+
+TEST_CASE("progress ε is refreshed at a block's end, after the grant was answered") {
+    deterministic run;
+    scratch_directory scratch;
+    const auto actor = run.spawn(accountant, new_account(scratch / "ledger.jsonl", 8), std::int64_t{4});
+    for (std::int64_t step = 1; step <= 3; ++step) REQUIRE(run.ask<charged>(actor, grant_atom::value, step, 1.0));
+    CHECK(run.state<accountant_state>(actor).refreshed == 0);
+    run.self->send(actor, grant_atom::value, std::int64_t{4}, 1.0);
+    REQUIRE(run.step(actor));
+    CHECK(run.state<accountant_state>(actor).refreshed == 0);
+    REQUIRE(run.step(actor));
+    CHECK(run.state<accountant_state>(actor).refreshed == 4);
+    const auto progress = run.ask<double>(actor, progress_atom::value);
+    REQUIRE(progress);
+    CHECK(*progress > 0);
+    CHECK(*progress <= 2);
+}
+
+TEST_CASE("the controller answers before it learns, and learning comes before the next decision") {
+    deterministic run;
+    const std::size_t groups = 3;
+    auto alone = new_controller(groups);
+    const auto library = std::make_shared<rl::controller>(new_controller(groups));
+    const auto actor = run.spawn(controller, library);
+    const std::vector<double> medians(groups, 0.2);
+    for (int i = 0; i < 6; ++i) {
+        const auto seen = some_observation(groups, 2.0 - 0.1 * i);
+        run.self->send(actor, decide_atom::value, seen, medians);
+        REQUIRE(run.step(actor));
+        CHECK(library->decisions() == i + 1);
+        const auto before = library->save();
+        const auto expected = alone.decide(seen, medians);
+        alone.learn();
+        CHECK((before == alone.save()) == (i < 2));  // the first decisions bring nothing to learn from
+        REQUIRE(run.step(actor));                    // the message to itself
+        CHECK(library->save() == alone.save());
+        run.self->receive([&](const rl::dials& got) {
+            CHECK(got.radii == expected.radii);
+            CHECK(got.noise_multiplier == expected.noise_multiplier);
+        });
+    }
+}
+
+TEST_CASE("the evaluator tells the hub, and nobody else, the perplexity of a snapshot") {
+    deterministic run;
+    const auto model = tiny_model();
+    const auto sequences = std::make_shared<std::vector<models::sequence>>();
+    for (const auto& unit : tiny_units(9)) sequences->push_back(unit.records.front());
+    std::vector<std::pair<std::int64_t, double>> told;
+    const auto hub_stub = run.spawn([&told](hub_actor::pointer) -> hub_actor::behavior_type {
+        return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
+                [](ack_atom) {},
+                [](begin_atom, const run_header&) {},
+                [](metrics_atom, const eval::metrics_line&) {},
+                [&told](evaluate_atom, std::int64_t step, double found) { told.emplace_back(step, found); },
+                [](finish_atom, const std::string&) {},
+                [](tick_atom) {}};
+    });
+    const auto actor = run.spawn(evaluator, model, std::shared_ptr<const std::vector<models::sequence>>(sequences),
+                                 std::int64_t{4}, hub_stub, evaluations{});
+    auto changed = model.initial_adapter.clone();
+    changed.normal_(0, 0.5);
+    run.self->send(actor, evaluate_atom::value, snapshot{0, model.initial_adapter});
+    run.self->send(actor, evaluate_atom::value, snapshot{7, changed});
+    const auto all = run.ask<evaluations>(actor, finish_atom::value);
+    const double before = eval::perplexity(*model.base, nullptr, nullptr, *sequences, 4);
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].second == Approx(before).epsilon(1e-6));  // B = 0: the base alone
+    CHECK(told[1].first == 7);
+    CHECK(told[1].second != Approx(before).epsilon(1e-3));
+    REQUIRE(all);
+    CHECK(*all->before == told[0].second);
+    CHECK(*all->last == told[1].second);
+    CHECK(*all->best == std::min(told[0].second, told[1].second));
+}
+
+TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file is refused") {
+    scratch_directory scratch;
+    const auto model = tiny_model();
+    rl::training_config config{};
+    config.steps = 10;
+    config.expected_batch = 4;
+    config.lr = 0.1;
+    config.interval = 2;
+    config.initial_radius = 0.1;
+    config.clip_min = 1e-3;
+    config.clip_max = 1;
+    config.initial_noise_multiplier = 1;
+    rl::training training(config, model.layout.pairs.size(), model.initial_adapter);
+    privacy::release value;
+    value.seq = 1;
+    value.step = 1;
+    value.noise_multiplier = 1;
+    value.gradient = torch::randn({model.layout.dimension});
+    value.statistics.assign(3 * model.layout.pairs.size() + 5, 0.25);
+    training.apply(value);
+    const std::string controller("\0\x01\xff bytes", 9);
+    write_checkpoint(scratch / "c.safetensors", {training.snapshot(), controller, "run"});
+
+    const auto back = read_checkpoint(scratch / "c.safetensors");
+    CHECK(back.controller == controller);
+    CHECK(back.belongs_to == "run");
+    rl::training other(config, model.layout.pairs.size(), model.initial_adapter);
+    other.restore(back.training);
+    CHECK(other.step() == 1);
+    CHECK(torch::equal(other.adapter(), training.adapter()));
+    training.apply(value);
+    other.apply(value);
+    CHECK(torch::equal(other.adapter(), training.adapter()));
+    CHECK(other.radii() == training.radii());
+
+    models::save_safetensors(scratch / "foreign.safetensors", {{"adapter", torch::zeros({3})}});
+    CHECK_THROWS_AS(read_checkpoint(scratch / "foreign.safetensors"), rldp::error);
+}
+
+TEST_CASE("a sent adapter stays as it was while training goes on") {
+    const auto model = tiny_model();
+    rl::training_config config{};
+    config.steps = 2;
+    config.expected_batch = 4;
+    config.lr = 0.1;
+    config.controlled = false;
+    config.initial_radius = 0.1;
+    config.clip_min = 1e-3;
+    config.clip_max = 1;
+    rl::training training(config, model.layout.pairs.size(), model.initial_adapter);
+    const auto sent = training.adapter();
+    const auto copy = sent.clone();
+    privacy::release value;
+    value.step = 1;
+    value.gradient = torch::ones({model.layout.dimension});
+    training.apply(value);
+    CHECK(torch::equal(sent, copy));
+    CHECK_FALSE(torch::equal(sent, training.adapter()));
+}

@@ -1,0 +1,163 @@
+// Loader, gradient and sanitizer, one message at a time.
+#include <torch/torch.h>
+
+#include <caf/all.hpp>
+#include <set>
+
+#include "actors/gradient.hpp"
+#include "actors/loader.hpp"
+#include "actors/sanitizer.hpp"
+#include "tests/actors/deterministic.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+using closed_ptr = std::shared_ptr<const secrets>;
+
+privacy::step_order order_for(const run_model& model, std::uint64_t seq, double noise_multiplier, double radius) {
+    const auto groups = model.layout.pairs.size();
+    privacy::step_order order;
+    order.seq = seq;
+    order.step = static_cast<std::int64_t>(seq);
+    order.noise_multiplier = noise_multiplier;
+    order.radii.assign(groups, radius);
+    order.frame.trackers.assign(groups, {0.05, 0.1, 0.2});
+    return order;
+}
+
+privacy::sanitizer_config config_for(const run_model& model, double share) {
+    privacy::sanitizer_config config;
+    for (const auto& pair : model.layout.pairs) config.group_sizes.push_back(pair.size);
+    config.statistics_share = share;
+    return config;
+}
+
+struct trusted_side : deterministic {
+    explicit trusted_side(int units, double rate, double share = 0.02)
+        : closed(tiny_secrets(units)), model(tiny_model()), sample_rate(rate) {
+        const trusted<closed_ptr> wrapped(closed);
+        loader_ = spawn(loader, wrapped, rate, log.logger);
+        sanitizer_ = spawn(sanitizer, wrapped, config_for(model, share), std::optional<privacy::acknowledgement>{},
+                           scratch / "releases.log", log.logger);
+        gradient_ = spawn(gradient, wrapped, model, std::int64_t{4}, loader_, sanitizer_, log.logger);
+    }
+
+    captured_log log;
+    scratch_directory scratch;
+    closed_ptr closed;
+    run_model model;
+    double sample_rate;
+    loader_actor loader_;
+    sanitizer_actor sanitizer_;
+    gradient_actor gradient_;
+};
+
+/// The clipped sum of a step by itself: same draw and dropout, clipped in plain float64 arithmetic, no noise.
+torch::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double radius) {
+    loader_state sampler;
+    sampler.closed = trusted<closed_ptr>(side.closed);
+    sampler.sample_rate = side.sample_rate;
+    const auto drawn = sampler.make(seq);
+    std::vector<models::unit_sequences> units;
+    for (const auto& unit : drawn.units) units.push_back(unit.records);
+    auto sum = torch::zeros({side.model.layout.dimension}, torch::kFloat64);
+    std::size_t pass = 0;
+    const auto dropout = dropout_of(side.closed->key, seq, side.model.layout, torch::kCPU);
+    for (const auto& chunk : models::plan_chunks(units, 4)) {
+        const auto made = models::unit_gradients(*side.model.base, side.model.layout, side.model.initial_adapter, units, chunk,
+                                                 4, dropout, pass);
+        const auto gradients = made.gradients.to(torch::kFloat64);
+        for (const auto& pair : side.model.layout.pairs) {
+            const auto part = gradients.narrow(1, pair.offset, pair.size);
+            const auto factor = (radius / (part.norm(2, 1) + 1e-6)).clamp_max(1.0).unsqueeze(1);
+            sum.narrow(0, pair.offset, pair.size) += (part * factor).sum(0);
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("the loader makes the next draw ahead of need, and the same one either way") {
+    deterministic run;
+    captured_log log;
+    const auto actor = run.spawn(loader, trusted<closed_ptr>(tiny_secrets(200)), 0.2, log.logger);
+    run.self->send(actor, draw_atom::value, std::uint64_t{1});
+    REQUIRE(run.step(actor));
+    CHECK_FALSE(run.state<loader_state>(actor).ready.has_value());
+    REQUIRE(run.step(actor));  // its message to itself
+    REQUIRE(run.state<loader_state>(actor).ready.has_value());
+    const auto ahead = *run.state<loader_state>(actor).ready;
+    CHECK(ahead.seq == 2);
+    const auto again = run.state<loader_state>(actor).make(2);
+    REQUIRE(again.units.size() == ahead.units.size());
+    for (std::size_t i = 0; i < again.units.size(); ++i) CHECK(again.units[i].records == ahead.units[i].records);
+    CHECK(run.state<loader_state>(actor).make(3).units.size() != 0);
+}
+
+TEST_CASE("the gradient actor opens no draw before it is asked, and its answer is the sanitizer's release") {
+    trusted_side side(60, 0.2);
+    side.run();
+    CHECK_FALSE(side.state<loader_state>(side.loader_).ready.has_value());
+    const auto answer = side.ask<privacy::release>(side.gradient_, compute_atom::value,
+                                                   step_task{order_for(side.model, 1, 0.5, 0.1), side.model.initial_adapter});
+    REQUIRE(answer);
+    CHECK(answer->seq == 1);
+    CHECK(answer->gradient.numel() == side.model.layout.dimension);
+    CHECK(answer->statistics.size() == 3 * side.model.layout.pairs.size() + 5);
+    const auto logged = privacy::release_log::read(side.scratch / "releases.log");
+    REQUIRE(logged.size() == 1);
+    CHECK(torch::equal(logged[0].gradient, answer->gradient));
+}
+
+TEST_CASE("a release is the clipped sum over the logical batch plus noise of the allocated scale") {
+    // Hardly any noise: what is left is the clipped sum, over several micro-batches.
+    trusted_side side(60, 0.3, 0.0);
+    const double radius = 0.05;
+    const auto answer = side.ask<privacy::release>(
+        side.gradient_, compute_atom::value, step_task{order_for(side.model, 1, 1e-6, radius), side.model.initial_adapter});
+    REQUIRE(answer);
+    const auto expected = clipped_sum(side, 1, radius);
+    CHECK((answer->gradient.to(torch::kFloat64) - expected).abs().max().item<double>() < 1e-5);
+    CHECK(expected.abs().max().item<double>() > 1e-2);
+}
+
+TEST_CASE("an empty draw is a step like any other: pure noise") {
+    trusted_side side(60, 0.0);
+    const double z = 2, radius = 0.1;
+    const auto answer = side.ask<privacy::release>(
+        side.gradient_, compute_atom::value, step_task{order_for(side.model, 1, z, radius), side.model.initial_adapter});
+    REQUIRE(answer);
+    const auto n = static_cast<double>(side.model.layout.pairs.size());
+    const double deviation = z / std::sqrt(1 - 0.02) * std::sqrt(n) * radius;
+    const auto count = static_cast<double>(answer->gradient.numel());
+    const double chi2 = (answer->gradient.to(torch::kFloat64) / deviation).square().sum().item<double>();
+    CHECK(std::abs(chi2 - count) < 5 * std::sqrt(2 * count));
+}
+
+TEST_CASE("a failing trusted actor crosses as a code; the detail stays in the trusted log") {
+    trusted_side side(60, 0.3);
+    auto wrong = side.model.initial_adapter.slice(0, 0, 3).clone();  // not D numbers: the model throws
+    const auto answer =
+        side.ask<privacy::release>(side.gradient_, compute_atom::value, step_task{order_for(side.model, 1, 1, 0.1), wrong});
+    REQUIRE_FALSE(answer);
+    CHECK(side.log.text.str().find("gradient failed: ") != std::string::npos);
+    const auto what = side.system.render(answer.error());
+    CHECK(what.find("size") == std::string::npos);
+}
+
+TEST_CASE("the sanitizer forgets logged releases once a checkpoint holds them") {
+    trusted_side side(20, 0.3);
+    for (std::uint64_t seq = 1; seq <= 3; ++seq)
+        REQUIRE(side.ask<privacy::release>(side.gradient_, compute_atom::value,
+                                           step_task{order_for(side.model, seq, 1, 0.1), side.model.initial_adapter}));
+    CHECK(privacy::release_log::read(side.scratch / "releases.log").size() == 3);
+    side.self->send(side.sanitizer_, forget_atom::value);
+    side.run();
+    CHECK(privacy::release_log::read(side.scratch / "releases.log").empty());
+}
