@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "config/error.hpp"
+#include "models/blas.hpp"
 
 namespace rldp::actors {
 
@@ -91,6 +92,7 @@ run_model load_model(const config::run_config& config) {
     const auto device = device_of(config);
     run_model out;
     out.base = models::causal_lm::load(config.model.path, dtype, device);
+    models::choose_blas_threads(out.base->config());
     out.layout = models::make_layout(out.base->config(), lora_config_of(config));
     out.initial_adapter = models::initial_adapter(out.layout, config.seed).to(device);
     return out;
