@@ -51,6 +51,11 @@ void fail_publicly(Self* self) {
     });
 }
 
+/// All that crosses of a trusted actor's failure.
+inline caf::error silent_failure(const std::string& name) {
+    return failure(errc::failed, name + " failed; the detail is in trusted/trusted.log. The run can be resumed");
+}
+
 /// Trusted actors end with their name alone.
 template <class Self>
 void fail_silently(Self* self, std::shared_ptr<spdlog::logger> trusted_log) {
@@ -58,7 +63,7 @@ void fail_silently(Self* self, std::shared_ptr<spdlog::logger> trusted_log) {
                                     std::exception_ptr& thrown) -> caf::error {
         log->error("{} failed: {}", name, what_of(thrown));
         log->flush();
-        return failure(errc::failed, name + " failed; the detail is in trusted/trusted.log. The run can be resumed");
+        return silent_failure(name);
     });
 }
 

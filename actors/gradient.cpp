@@ -49,9 +49,14 @@ gradient_actor::behavior_type gradient(gradient_actor::stateful_pointer<gradient
             self->request(loader, caf::infinite, draw_atom::value, task.order.seq)
                 .then([=](const trusted<draw>& drawn) mutable {
                     self->send(sanitizer, begin_atom::value, task.order);
-                    self->state.compute(task, drawn, [&](trusted<privacy::unit_gradients> chunk) {
-                        self->send(sanitizer, clip_atom::value, std::move(chunk));
-                    });
+                    try {
+                        self->state.compute(task, drawn, [&](trusted<privacy::unit_gradients> chunk) {
+                            self->send(sanitizer, clip_atom::value, std::move(chunk));
+                        });
+                    } catch (...) {
+                        promise.deliver(silent_failure(gradient_state::name));  // CAF leaves a promise unanswered
+                        throw;
+                    }
                     promise.delegate(sanitizer, finish_atom::value);
                 });
             return promise;

@@ -49,7 +49,8 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
                                  open.where.releases(), log.logger);
     wiring.gradient = run.spawn(gradient, closed, open.model, open.config.train.micro_batch, loader_, wiring.sanitizer, log.logger);
     wiring.accountant = run.spawn(accountant, std::make_shared<privacy::account>(std::move(open.account)), interval);
-    wiring.controller = run.spawn(controller, std::make_shared<rl::controller>(std::move(*open.controller)));
+    const auto library = std::make_shared<rl::controller>(std::move(*open.controller));
+    wiring.controller = run.spawn(controller, library);
     wiring.evaluator = run.spawn(evaluator, open.model, std::make_shared<const std::vector<models::sequence>>(open.held_out),
                                  open.config.train.micro_batch, wiring.hub, evaluations{});
     const auto training = std::make_shared<rl::training>(std::move(open.training));
@@ -59,19 +60,20 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
 
     std::int64_t decided_at = -1;
     std::int64_t decisions = 0;
+    bool to_learn = false;  // the controller's message to itself is still to be delivered
     rounds_while_training = 0;
     const auto others = [&] {
         return run.step(trainer_) || run.step(wiring.accountant) || run.step(wiring.gradient) || run.step(loader_) ||
                run.step(wiring.sanitizer) || run.step(wiring.evaluator) || run.step(wiring.hub);
     };
     for (;;) {
-        auto& library = *run.state<controller_state>(wiring.controller).library;
         const bool late = decided_at < 0 || training->step() >= decided_at + delay;
         if (late && run.step(wiring.controller)) {
-            if (library.decisions() > decisions) {
-                decisions = library.decisions();
+            if (library->decisions() > decisions) {
+                decisions = library->decisions();
                 decided_at = training->step();
-            } else if (training->step() > decided_at) {
+                to_learn = true;
+            } else if (std::exchange(to_learn, false) && training->step() > decided_at) {
                 ++rounds_while_training;
             }
         } else if (!others() && !run.step(wiring.controller)) {

@@ -10,6 +10,7 @@
 #include "actors/failure.hpp"
 #include "actors/trainer.hpp"
 #include "eval/perplexity.hpp"
+#include "models/safetensors.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
