@@ -20,6 +20,12 @@ void show_and_ack(self_pointer self, const show& how, const telemetry& seen) {
 
 }  // namespace
 
+void add_wire_types(caf::actor_system_config& config) {
+    config.add_message_type<wire_double>("rldp::wire_double");
+    config.add_message_type<telemetry>("rldp::telemetry");
+    config.add_message_type<display_actor>("rldp::display_actor");
+}
+
 display_actor::behavior_type local_display(self_pointer self, publication_actor source, show how) {
     fail_publicly(self);
     self->state.source = source;

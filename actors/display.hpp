@@ -8,6 +8,9 @@
 
 namespace rldp::actors {
 
+/// Registers what crosses between processes; every process that publishes or connects does so.
+void add_wire_types(caf::actor_system_config& config);
+
 /// Shows one telemetry; slow ones only miss values, they never pile up.
 using show = std::function<void(const telemetry&)>;
 

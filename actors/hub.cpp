@@ -87,6 +87,7 @@ void hub_state::evaluated(std::int64_t step, double perplexity) {
 
 hub_actor::behavior_type hub(self_pointer self, std::string run) {
     fail_publicly(self);
+    self->set_default_handler(caf::drop);  // whatever else a foreign process sends
     auto& latest = self->state.latest;
     latest.run = std::move(run);
     latest.state = "starting";

@@ -1,66 +1,20 @@
 #include "actors/launch.hpp"
 
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
+#include <unistd.h>
 
-#include <atomic>
 #include <caf/io/all.hpp>
 #include <charconv>
-#include <thread>
 
 #include "actors/failure.hpp"
 #include "actors/finish.hpp"
 #include "actors/hub.hpp"
+#include "actors/signals.hpp"
 #include "actors/supervisor.hpp"
 
 namespace rldp::actors {
 
 namespace {
-
-/// Waits for SIGINT and SIGTERM on a thread of its own: the first asks the run to stop, a second ends the process at once
-/// (the run stays resumable: every charge and release is on disk). Before there is a run, the first ends the process.
-class signal_watch {
-  public:
-    signal_watch() {
-        sigemptyset(&set_);
-        for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set_, signal);
-        pthread_sigmask(SIG_BLOCK, &set_, &before_);
-        thread_ = std::thread([this] { watch(); });
-    }
-    ~signal_watch() {
-        over_ = true;
-        pthread_kill(thread_.native_handle(), SIGUSR1);
-        thread_.join();
-        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-    signal_watch(const signal_watch&) = delete;
-    signal_watch& operator=(const signal_watch&) = delete;
-
-    void on_signal(std::function<void()> stop) {
-        const std::lock_guard lock(mutex_);
-        stop_ = std::move(stop);
-    }
-
-  private:
-    void watch() {
-        for (;;) {
-            int signal = 0;
-            sigwait(&set_, &signal);
-            if (over_) return;
-            if (signal == SIGUSR1) continue;
-            const std::lock_guard lock(mutex_);
-            if (!stop_) _exit(static_cast<int>(errc::interrupted));
-            std::exchange(stop_, {})();
-        }
-    }
-
-    sigset_t set_{}, before_{};
-    std::atomic<bool> over_ = false;
-    std::mutex mutex_;
-    std::function<void()> stop_;
-    std::thread thread_;
-};
 
 class system_config : public caf::actor_system_config {
   public:
@@ -74,7 +28,7 @@ class system_config : public caf::actor_system_config {
 
 void publish(caf::actor_system& system, const hub_actor& hub, const std::string& address) {
     const auto [host, port] = loopback_endpoint(address);
-    const auto bound = system.middleman().publish(publication_actor(hub), port, host.c_str());
+    const auto bound = system.middleman().publish(publication_actor(hub), port, host.c_str(), true);
     if (!bound)
         refuse(fmt::format("monitor.address: {} can't be used ({}); is another run there? choose another port", address,
                            system.render(bound.error())));

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <caf/io/all.hpp>
+#include <future>
 
 #include "actors/display.hpp"
 #include "actors/launch.hpp"
+#include "actors/signals.hpp"
 #include "app/commands.hpp"
 #include "config/error.hpp"
 #include "monitor/terminal.hpp"
@@ -20,7 +21,7 @@ class network_config : public caf::actor_system_config {
     network_config() {
         set("logger.file-verbosity", caf::atom("quiet"));
         set("logger.console-verbosity", caf::atom("quiet"));
-        messages::add_wire_types(*this);
+        actors::add_wire_types(*this);
         load<caf::io::middleman>();
     }
 };
@@ -40,19 +41,16 @@ actors::show live_line() {
 
 int watch(const std::string& address) {
     const auto [host, port] = actors::loopback_endpoint(address);
-    sigset_t stop;
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGINT);
-    sigaddset(&stop, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+    std::promise<void> over;
+    actors::signal_watch signals;
+    signals.on_signal([&over] { over.set_value(); });
 
     network_config configuration;
     caf::actor_system system(configuration);
     fmt::print(stderr, "waiting for a run at {}; Ctrl-C ends\n", address);
     const auto display = system.spawn(actors::remote_display, host, port, live_line(),
                                       [](const std::string& news) { fmt::print(stderr, "\n{}\n", news); });
-    int signal = 0;
-    sigwait(&stop, &signal);
+    over.get_future().wait();
     caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
     fmt::print("\n");
     return 0;

@@ -47,10 +47,4 @@ typename Inspector::result_type inspect(Inspector& f, telemetry& x) {
              x.progress_epsilon, x.guaranteed_epsilon, x.epsilon, x.evaluated_step, x.perplexity, x.radii);
 }
 
-/// Registers the wire types; every process that publishes or connects does so.
-inline void add_wire_types(caf::actor_system_config& config) {
-    config.add_message_type<wire_double>("rldp::wire_double");
-    config.add_message_type<telemetry>("rldp::telemetry");
-}
-
 }  // namespace rldp::messages
