@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -25,9 +26,9 @@ privacy::plan privacy_plan(const config::run_config& config, std::int64_t popula
             .deck_ratio = config.noise.deck.ratio};
 }
 
-/// Peak of a run, roughly: weights, activations of one micro-batch that backward keeps, gradients, optimiser.
+/// Peak of a run, roughly: weights, tokens, activations of one micro-batch that backward keeps, gradients, optimiser.
 std::int64_t estimate_memory(const config::run_config& config, const models::model_config& model,
-                             const models::lora_layout& layout, std::int64_t max_tokens) {
+                             const models::lora_layout& layout, std::int64_t units, std::int64_t max_tokens) {
     const double width = static_cast<double>(model.width), layers = static_cast<double>(model.layers);
     const double linear = width * width * 2 + width * static_cast<double>(model.kv_heads * model.head_dim) * 2;
     const double mlp = width * static_cast<double>(model.inner) * (model.model_type == "gpt2" ? 2 : 3);
@@ -35,10 +36,14 @@ std::int64_t estimate_memory(const config::run_config& config, const models::mod
     const double bytes_per_weight = config.model.dtype == "bfloat16" ? 2 : 4;
     const double tokens = static_cast<double>(config.train.micro_batch * max_tokens);
     const double attention = static_cast<double>(model.heads) * static_cast<double>(max_tokens);
-    const double activations = 4 * tokens * (layers * (10 * width + 3 * static_cast<double>(model.inner) + 3 * attention) +
-                                             3 * static_cast<double>(model.vocab));
+    const double activations = 4 * tokens * layers * (10 * width + 3 * static_cast<double>(model.inner) + attention);
+    constexpr double head_rows = 1024;  // logits are made for few positions at a time
+    const double logits = 4 * 3 * static_cast<double>(model.vocab) * std::min(tokens, head_rows);
+    const double data = 4 * static_cast<double>(units * max_tokens);
+    constexpr double program = 256 << 20;  // LibTorch itself, threads, reports
     const double adapter = 4 * static_cast<double>(layout.dimension) * (static_cast<double>(config.train.micro_batch) + 8);
-    return std::llround(bytes_per_weight * (layers * (linear + mlp) + embeddings) + activations + adapter);
+    return std::llround(program + data + bytes_per_weight * (layers * (linear + mlp) + embeddings) + activations + logits +
+                        adapter);
 }
 
 std::vector<std::string> group_names(const models::lora_layout& layout) {
@@ -99,7 +104,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.groups = group_names(layout);
     out.trainable_parameters = layout.dimension;
     out.max_tokens = token_limit(config, model);
-    out.memory_bytes = estimate_memory(config, model, layout, out.max_tokens);
+    out.memory_bytes = estimate_memory(config, model, layout, out.units, out.max_tokens);
     if (config.noise.insecure_reproducible)
         out.warnings.emplace_back("noise.insecure_reproducible: draws and noise follow from the seed; there is NO guarantee");
     if (config.privacy.semantics == "as_published")

@@ -17,8 +17,11 @@ namespace rldp {
 
 namespace {
 
+/// What the user can mend (room, rights) is bad input; the rest is a failure.
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
-    throw error(errc::failed, path.string() + ": " + what + ": " + std::strerror(errno));
+    const int reason = errno;
+    const bool mendable = reason == ENOSPC || reason == EDQUOT || reason == EACCES || reason == EROFS;
+    throw error(mendable ? errc::bad_input : errc::failed, path.string() + ": " + what + ": " + std::strerror(reason));
 }
 
 /// A file descriptor that is closed on every path.
@@ -70,7 +73,7 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
             const int reason = errno;
             ::unlink(temporary.c_str());
             errno = reason;
-            fail(path, "can't be written (is the disk full?)");
+            fail(path, "can't be written");
         }
     }
     if (::rename(temporary.c_str(), path.c_str()) != 0) {
@@ -120,7 +123,7 @@ void append_file::append(std::string_view bytes) {
         const int reason = errno;
         if (::ftruncate(descriptor_, static_cast<off_t>(size_)) == 0) ::fdatasync(descriptor_);
         errno = reason;
-        fail(path_, "can't be appended to (is the disk full?)");
+        fail(path_, "can't be appended to");
     }
     size_ += bytes.size();
 }

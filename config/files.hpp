@@ -1,5 +1,6 @@
 #pragma once
-// Files that are whole or absent: write, fsync, rename. Every failure is an rldp::error that names the path.
+// Files that are whole or absent: write, fsync, rename. Every failure is an rldp::error that names the path: bad_input where
+// the user can mend it (a full disk, missing rights), else failed.
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@ namespace rldp {
 std::string read_file(const std::filesystem::path& path);
 
 /// Replaces `path` by `bytes`: a temporary file beside it is written, fsynced and renamed, then the directory is
-/// fsynced. Errors: failed on a full disk or a directory that can't be written (nothing is left behind).
+/// fsynced. Errors: a full disk, a directory that can't be written (nothing is left behind).
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// A directory that only its owner can enter (mode 0700). Existing ones are set to 0700.
@@ -25,7 +26,7 @@ class append_file {
     append_file(append_file&&) noexcept;
     append_file& operator=(append_file&&) noexcept;
 
-    /// Appends all of `bytes` and fsyncs. Errors: failed (on a short write the file is cut back to its former length).
+    /// Appends all of `bytes` and fsyncs. Errors: on a short write the file is cut back to its former length.
     void append(std::string_view bytes);
     /// Cuts the file back to `size` bytes and fsyncs.
     void truncate(std::uintmax_t size);
