@@ -79,7 +79,8 @@ double central_limit_mu(std::span<const run> runs) {
     double sum = 0;
     for (const run& r : checked_runs(runs)) {
         const double z = r.noise_multiplier;
-        sum += r.sample_rate * r.sample_rate * static_cast<double>(r.steps) * std::expm1(1 / z / z);
+        const double mu = r.sample_rate * std::sqrt(static_cast<double>(r.steps) * std::expm1(1 / z / z));
+        sum += mu * mu;
     }
     return std::sqrt(sum);
 }

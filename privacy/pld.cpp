@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "config/error.hpp"
 #include "privacy/accountant_runs.hpp"
@@ -77,36 +79,61 @@ class pld final : public accountant {
     }
 
   private:
-    /// The tilt and the mesh start from the Rényi bound; where that was far off, from the first answer.
+    /// A coarse composition whose mesh relies on the Rényi bound, then finer ones whose meshes rely on the composition
+    /// before, until what an answer loses is what the coarser mesh explains.
     double refine_epsilon(direction side, std::span<const run> runs, double delta, double lambda, double renyi) const {
         const double tail = 1e-7 * delta / total_steps(runs);
         // The Rényi bound is above ε by half at most, usually, and by 8/λ at most.
-        double best = renyi, guess = std::max(renyi / 2, renyi - 8 / lambda);
-        for (int attempt = 0; attempt < 3; ++attempt) {
-            const auto on = mesh::choose(side, lambda, runs, accuracy_ * std::max(guess, smallest_guess), tail);
-            best = std::min(best, composition(runs, on, {guess, delta}).epsilon(delta));
-            if ((best >= guess / 2 && lambda * (guess - best) < 4) || best <= smallest_guess) break;
+        double best = renyi, guess = std::max(renyi / 2, renyi - 8 / lambda), coarseness = first_coarseness;
+        double width = std::numeric_limits<double>::infinity();
+        target at{guess, delta, unsure};
+        sensitivity weight(lambda);
+        for (int pass = 0; pass < most_passes; ++pass) {
+            auto on =
+                mesh::choose(side, std::move(weight), runs, coarseness * accuracy_ * std::max(guess, smallest), tail);
+            on.width = width = std::min(on.width, width);
+            const composition made(runs, on, lambda, at);
+            const double found = made.epsilon(delta), change = std::abs(best - found);
+            best = std::min(best, found);
+            if (best <= smallest || !std::isfinite(found)) break;
+            if (pass > 0 && change <= 1.5 * first_coarseness * accuracy_ * best) break;
+            if (pass > 0) lambda = best_order_for_epsilon(side, outline(runs), best);
             guess = best;
-            lambda = best_order_for_epsilon(side, outline(runs), best);
+            at = {made.correction(best) > 0.1 * delta ? 0 : best, delta};  // 0: no idea yet
+            weight = made.slope(best) > 0 ? made.at(best, lambda) : sensitivity(lambda);
+            coarseness = 1;
         }
         return best;
     }
 
-    /// Near ε = 0, δ changes by at most half of what ε does: δ itself is then the scale of losses.
+    /// The same for δ, which is as accurate as ε, but within ten times that relative to δ.
     double refine_delta(direction side, std::span<const run> runs, double epsilon, double lambda,
                         double chernoff) const {
-        double best = chernoff, scale = std::max(epsilon, std::min(1 / lambda, 1.0));
-        for (int attempt = 0; attempt < 3; ++attempt) {
-            const double expected = best / 100, tail = std::max(1e-8 * expected / total_steps(runs), 1e-280);
-            const auto on = mesh::choose(side, lambda, runs, accuracy_ * scale, tail);
-            best = std::min(best, composition(runs, on, {epsilon, expected}).delta(epsilon));
-            if (best >= expected / 10 && (std::max(epsilon, best) >= scale / 2 || scale <= smallest_guess)) break;
-            scale = std::max({epsilon, best, smallest_guess});
+        double best = chernoff, expected = chernoff / 100, coarseness = first_coarseness;
+        double scale = std::max(epsilon, std::min(1 / lambda, 1.0));  // of ε; later δ/|δ'|
+        double width = std::numeric_limits<double>::infinity();
+        sensitivity weight(lambda);
+        for (int pass = 0; pass < most_passes; ++pass) {
+            const double tail = std::max((pass > 0 ? 1e-7 : 1e-11) * expected / total_steps(runs), 1e-280);
+            auto on = mesh::choose(side, std::move(weight), runs, coarseness * accuracy_ * scale, tail);
+            on.width = width = std::min(on.width, width);
+            const composition made(runs, on, lambda, {epsilon, expected, pass > 0 ? 0 : unsure});
+            const double found = made.delta(epsilon), change = std::abs(best - found), slope = made.slope(epsilon);
+            best = std::min(best, found);
+            if (pass > 0 && change <= 1.5 * first_coarseness * accuracy_ * std::min(slope * scale, 10 * best)) break;
+            if (slope <= 0 || best <= std::numeric_limits<double>::min()) break;
+            expected = best;
+            scale = std::clamp(epsilon, best / slope, 10 * best / slope);
+            weight = made.at(epsilon, lambda);
+            coarseness = 1;
         }
         return best;
     }
 
-    static constexpr double smallest_guess = 1e-9;
+    static constexpr double smallest = 1e-9;  // ε to which accuracy is relative at least
+    static constexpr double first_coarseness = 8;
+    static constexpr double unsure = 10;  // how far the first guess may be off, log
+    static constexpr int most_passes = 8;
     double accuracy_;
 };
 

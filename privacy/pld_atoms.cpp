@@ -16,6 +16,8 @@
 namespace rldp::privacy {
 namespace {
 
+constexpr double widest_cell = 0.5, narrowest_cell = 5e-4;  // of y: no mode is stepped over, and cells stay countable
+
 /// Φ(−|y|).
 double tail(double y) {
     return std::erfc(std::abs(y) / std::numbers::sqrt2) / 2;
@@ -34,6 +36,11 @@ double mass_between(double a, double tail_a, double b, double tail_b) {
     return b <= 0 ? tail_b - tail_a : 1 - tail_a - tail_b;
 }
 
+/// Φ(−reach) ≤ e^{-reach²/2} = tail.
+double normal_reach(double tail_probability) {
+    return std::sqrt(-2 * std::log(tail_probability));
+}
+
 class discretisation {
   public:
     discretisation(const run& step, const mesh& on)
@@ -41,16 +48,15 @@ class discretisation {
           q_(step.sample_rate),
           on_(on),
           origin_(mixture_loss(gaussian_loss(0, z_), q_)),
-          // Φ(−reach) ≤ e^{-reach²/2} = tail
-          reach_(std::sqrt(-2 * std::log(on.tail))),
-          alpha_(on.side == direction::remove ? 1 + on.lambda : -on.lambda),
-          scale_(12 * on.cell_error / (static_cast<double>(step.steps) * (on.lambda + 1))),
-          log_norm_(log_moment(on.side, on.lambda, z_, q_) + std::log(2 * std::numbers::pi) / 2) {}
+          reach_(normal_reach(on.tail)),
+          drawn_reach_(normal_reach(std::min(on.tail / q_, 0.5))),
+          scale_(12 * on.cell_error / static_cast<double>(step.steps)),
+          weight_(on.side, on.weight, step) {}
 
     loss_atoms atoms() const {
         const bool remove = on_.side == direction::remove;
         loss_atoms out{remove ? origin_ : -origin_, {}, {}, 0};
-        const auto last = static_cast<std::int64_t>(std::ceil((loss_at(1 / z_ + reach_) - origin_) / on_.width));
+        const auto last = static_cast<std::int64_t>(std::ceil((loss_at(1 / z_ + drawn_reach_) - origin_) / on_.width));
         knot a = at(static_cast<std::int64_t>(std::floor((loss_at(-reach_) - origin_) / on_.width)));
         double q_mass = below(a, out);
         while (a.index < last) {
@@ -79,14 +85,13 @@ class discretisation {
         return k;
     }
 
-    /// Where the next cell ends. Cells of error e have width w with steps·(λ+1)/12·p_λ(l)·w³ = e; half a unit of y at
-    /// most, so that no mode is stepped over.
+    /// Where the next cell ends. Cells of error e have width w with steps·ρ(l)·p(l)·w³/12 = e.
     std::int64_t next(const knot& a, std::int64_t last) const {
-        const double y = std::max(a.y, -reach_), limit = loss_at(y + 0.5) - a.loss;
-        double width = std::min(limit, cell_width(y));
+        const double y = std::max(a.y, -reach_);
+        double width = std::min(loss_at(y + widest_cell) - a.loss, cell_width(y));
         for (int i = 0; i < 2; ++i) width = std::min(width, cell_width(outcome(a.loss + width)));
-        const double cells = std::clamp(width / on_.width, 1.0, 1e15);
-        return std::min(last, a.index + static_cast<std::int64_t>(cells));
+        width = std::max(width, loss_at(y + narrowest_cell) - a.loss);
+        return std::min(last, a.index + static_cast<std::int64_t>(std::clamp(width / on_.width, 1.0, 1e15)));
     }
     double outcome(double loss) const {
         const double excess = std::expm1(loss) / q_;
@@ -94,8 +99,7 @@ class discretisation {
     }
     double cell_width(double y) const {
         const double u = gaussian_loss(y, z_), slope = mixture_share(u, q_) / z_;
-        const double log_density = -y * y / 2 + alpha_ * mixture_loss(u, q_) - log_norm_;
-        return std::cbrt(scale_ * slope * std::exp(-log_density));
+        return std::cbrt(scale_ * slope / weight_(y, mixture_loss(u, q_)));
     }
 
     void append(loss_atoms& out, const knot& k, double q_mass) const {
@@ -121,7 +125,11 @@ class discretisation {
 
     double z_, q_;
     const mesh& on_;
-    double origin_, reach_, alpha_, scale_, log_norm_;
+    double origin_;
+    double reach_,
+        drawn_reach_;  ///< of y below 0, and above 1/z where a unit was drawn, which happens with probability q
+    double scale_;
+    outcome_weight weight_;
 };
 
 /// So little noise that its losses are out of range: who sees the outcome knows whether the unit was drawn.

@@ -19,6 +19,14 @@ namespace {
 constexpr double mass_rounding = 1e-11;  // τ: cancellation within narrow cells
 constexpr double most_points = 1 << 22;  // of a window; a mesh that needs more is widened, and stays a bound
 
+/// Euclidean norm of e^{-λt}(1 − e^{-t}) over t = 0, h, 2h, … (`points` of them): the sum times h is the integral plus
+/// h times the largest value at most.
+double weight_norm(double lambda, double width, double points) {
+    const double integral = 1 / (2 * lambda * (2 * lambda + 1) * (lambda + 1)),
+                 largest = std::exp(2 * log_conversion(lambda));
+    return std::sqrt(std::min(points * largest, integral / width + largest));
+}
+
 std::vector<run_atoms> atoms_of(std::span<const run> runs, const mesh& on) {
     std::vector<run_atoms> list;
     for (const run& r : runs) list.emplace_back(static_cast<double>(r.steps), discretise(r, on));
@@ -27,7 +35,7 @@ std::vector<run_atoms> atoms_of(std::span<const run> runs, const mesh& on) {
 
 }  // namespace
 
-composition::composition(std::span<const run> runs, mesh on, const target& at) {
+composition::composition(std::span<const run> runs, mesh on, double lambda, const target& at) {
     auto list = atoms_of(runs, on);
     double log_finite = 0, steps = 0;
     for (const run_atoms& r : list) {
@@ -37,7 +45,7 @@ composition::composition(std::span<const run> runs, mesh on, const target& at) {
     infinite_ = -std::expm1(log_finite);
     if (infinite_ >= 1) return;
     margin_ = std::exp(steps * mass_rounding);
-    window_ = choose_window(list, on.width, on.lambda, at);
+    window_ = choose_window(list, on.width, lambda, at);
     for (int attempt = 0; window_.high - window_.low > most_points * on.width; ++attempt) {
         if (attempt == 4 || !std::isfinite(window_.high - window_.low)) {
             infinite_ = 1;
@@ -45,7 +53,7 @@ composition::composition(std::span<const run> runs, mesh on, const target& at) {
         }
         on.width = 1.1 * (window_.high - window_.low) / most_points;
         list = atoms_of(runs, on);
-        window_ = choose_window(list, on.width, on.lambda, at);
+        window_ = choose_window(list, on.width, lambda, at);
     }
     width_ = on.width;
     for (const run_atoms& r : list) offset_ += r.steps * r.atoms.offset;
@@ -58,16 +66,18 @@ composition::composition(std::span<const run> runs, mesh on, const target& at) {
         composed.multiply(r->atoms.index, mass, r->steps);
     }
     const auto circle = composed.masses();
+    excess_ = 4 * std::exp(window_.log_outside + log_conversion(window_.tilt)) +
+              composed.error() * weight_norm(window_.tilt, width_, static_cast<double>(circle.size()));
     const auto size = static_cast<std::int64_t>(circle.size());
     const auto start = circle.begin() + (first_ % size + size) % size;
     tilted_.assign(start, circle.end());
     tilted_.insert(tilted_.end(), circle.begin(), start);
 }
 
-/// What losses outside the window may add, missing above and landed inside.
-double composition::out_of_window(double epsilon) const {
-    return 4 *
-           std::exp(window_.log_outside + window_.log_moment - window_.tilt * epsilon + log_conversion(window_.tilt));
+/// Losses outside the window may be missing above it and land inside; rounding errors are weighed by Cauchy and
+/// Schwarz.
+double composition::correction(double epsilon) const {
+    return excess_ * std::exp(window_.log_moment - window_.tilt * epsilon);
 }
 
 /// Walks down the window with A = Σ v_i e^{-(l_i − l)} and D = Σ v_i (1 − e^{-(l_i − l)}) over the losses l_i ≥ l,
@@ -88,6 +98,8 @@ class composition::suffix {
     double untilt() const { return untilt_; }  ///< M^T·e^{-λl}
     /// D at ε ≤ loss(), if no other loss lies between.
     double finite_at(double epsilon) const { return finite_ - std::expm1(epsilon - loss()) * discounted_; }
+    /// −dD/dε there
+    double slope_at(double epsilon) const { return std::exp(epsilon - loss()) * discounted_; }
     void step() {
         --next_;
         untilt_ = next_ % 64 == 63 || untilt_ == 0
@@ -108,22 +120,36 @@ double composition::delta(double epsilon) const {
     if (infinite_ >= 1) return 1;
     suffix above(*this);
     while (!above.done() && loss(above.next()) > epsilon) above.step();
-    return std::min(1.0, margin_ * (above.finite_at(epsilon) + out_of_window(epsilon)) + infinite_);
+    return std::min(1.0, margin_ * (above.finite_at(epsilon) + correction(epsilon)) + infinite_);
+}
+
+double composition::slope(double epsilon) const {
+    suffix above(*this);
+    while (!above.done() && loss(above.next()) > epsilon) above.step();
+    return above.slope_at(epsilon);
+}
+
+sensitivity composition::at(double epsilon, double lambda) const {
+    std::vector<double> mass(tilted_.size());
+    for (std::size_t k = 0; k < mass.size(); ++k) {
+        const double log_untilt = window_.log_moment - window_.tilt * loss(static_cast<std::int64_t>(k));
+        mass[k] = tilted_[k] * std::exp(std::min(log_untilt, 700.0));
+    }
+    return {lambda, mass, loss(0), width_, epsilon, slope(epsilon)};
 }
 
 double composition::epsilon(double delta) const {
     if (delta <= infinite_) return std::numeric_limits<double>::infinity();
-    const double target = (delta - infinite_) / margin_,
-                 excess = 4 * std::exp(window_.log_outside + log_conversion(window_.tilt));
+    const double target = (delta - infinite_) / margin_;
     suffix above(*this);
     double low = 0, high = above.loss();
-    if (out_of_window(high) > target)  // ε lies above the window, where only what is outside counts
-        return window_.tilt > 0 ? std::max(0.0, (window_.log_moment + std::log(excess / target)) / window_.tilt)
+    if (correction(high) > target)  // ε lies above the window, where only the correction counts
+        return window_.tilt > 0 ? std::max(0.0, (window_.log_moment + std::log(excess_ / target)) / window_.tilt)
                                 : std::numeric_limits<double>::infinity();
     while (!above.done() && loss(above.next()) > 0) {
         suffix lower = above;
         lower.step();
-        if (lower.finite() + excess * lower.untilt() > target) {
+        if (lower.finite() + excess_ * lower.untilt() > target) {
             low = lower.loss();
             break;
         }
@@ -131,7 +157,7 @@ double composition::epsilon(double delta) const {
         high = above.loss();
     }
     // Between two losses, or between the lowest and 0.
-    const auto meets = [&](double x) { return above.finite_at(x) + out_of_window(x) <= target; };
+    const auto meets = [&](double x) { return above.finite_at(x) + correction(x) <= target; };
     if (high <= 0 || meets(low)) return low;
     for (int i = 0; i < 60; ++i) {
         const double middle = low + (high - low) / 2;

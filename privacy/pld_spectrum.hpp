@@ -16,8 +16,9 @@ class spectrum {
     /// `steps` convolutions with masses that sum to 1, at indices modulo the circle's size.
     void multiply(std::span<const std::int64_t> index, std::span<const double> mass, double steps);
 
-    /// The masses on the circle. Each is raised by a bound on its error.
     std::span<const double> masses();
+    /// Euclidean norm of the rounding errors of masses().
+    double error() const { return error_; }
 
   private:
     void transform(std::span<const std::int64_t> index, std::span<const double> mass);
@@ -25,8 +26,9 @@ class spectrum {
 
     real_fft fft_;
     std::vector<std::complex<double>> product_;
-    std::vector<double> sensitivity_;  ///< 1 + Σ steps/|φ|: relative error of the product per error of a transform
+    std::vector<double> sensitivity_;      ///< 1 + Σ steps·|mass|₂/|φ|: relative error of the product
     std::size_t alive_ = product_.size();  ///< frequencies from here on are negligible
+    double error_ = 0;
 };
 
 }  // namespace rldp::privacy

@@ -14,8 +14,9 @@
 namespace rldp::privacy {
 namespace {
 
-constexpr double log_loss_of_mass = -12;     // what wrap-around may add to δ, relative: 6e-6
-constexpr double rounding_per_step = 1e-13;  // rough relative Fourier rounding of one step, to choose a tilt by
+constexpr double log_wrapped = -12;          // what wrap-around may add to δ, relative: 6e-6
+constexpr double log_rounded = -10;          // what rounding should add at most: 5e-5
+constexpr double rounding_per_step = 1e-14;  // rough relative Fourier rounding of one step, to choose a tilt by
 
 /// κ at many exponents.
 struct cumulants {
@@ -32,10 +33,10 @@ struct cumulants {
     }
 };
 
-/// 0, λ/8, …, λ as tilts, and exponents on a geometric scale around them, up to what a narrow composition needs.
+/// 0, λ/8, …, 4λ as tilts, and exponents on a geometric scale around them, up to what a narrow composition needs.
 cumulants sample(std::span<const run_atoms> runs, double width, double lambda, double deviation) {
     cumulants out;
-    for (int i = 0; i <= 8; ++i) out.add(runs, width, lambda * i / 8);
+    for (const double i : {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32}) out.add(runs, width, lambda * i / 8);
     const double scale = std::max(lambda, 2 / deviation);
     for (double move = lambda / 8; move <= 4 * scale; move *= 2) {
         out.add(runs, width, lambda + move);
@@ -82,20 +83,25 @@ window choose_window(std::span<const run_atoms> runs, double width, double lambd
     const cumulants kappa = sample(runs, width, lambda, std::max(composed_deviation(runs, width), width));
     const double infinity = std::numeric_limits<double>::infinity();
     window best{lambda, 0, -infinity, infinity, 0};
+    double best_score = infinity;
     for (std::size_t i = 0; i < kappa.at.size(); ++i) {
         const double tilt = kappa.at[i];
-        if (tilt < 0 || tilt > lambda) continue;
+        if (tilt < 0 || tilt > 4 * lambda) continue;
         // log of M(λ)·e^{-λε}·sup e^{-λt}(1 − e^{-t}) over δ
         const double inflation = kappa.value[i] - tilt * at.epsilon + log_conversion(tilt) - std::log(at.delta);
-        if (tilt != lambda && inflation + std::log(rounding_per_step * steps) > log_loss_of_mass) continue;
-        const double log_outside = std::min(log_loss_of_mass - inflation, -1.0);
+        const double log_outside = std::min(log_wrapped - inflation - at.log_caution, -1.0);
         double low = -infinity, high = infinity;
         for (std::size_t k = 0; k < kappa.at.size(); ++k) {
             const double gap = kappa.at[k] - tilt, cut = (kappa.value[k] - kappa.value[i] - log_outside) / gap;
             if (gap > 0) high = std::min(high, cut);
             if (gap < 0) low = std::max(low, cut);
         }
-        if (high - low < best.high - best.low) best = {tilt, kappa.value[i], low, high, log_outside};
+        const double rounding = std::max(inflation + std::log(rounding_per_step * steps), log_rounded);
+        const double score = 2 * rounding + std::log(high - low);
+        if (score < best_score) {
+            best = {tilt, kappa.value[i], low, high, log_outside};
+            best_score = score;
+        }
     }
     return best;
 }

@@ -24,6 +24,7 @@ struct run_atoms {
 /// Where a composition has to be precise: near ε and relative to δ.
 struct target {
     double epsilon, delta;
+    double log_caution = 0;  ///< how far off δ·e^{λε} may be, λ the tilt
 };
 
 /// Losses outside [low, high] change the tilted composition by at most e^log_outside of its mass.
@@ -33,7 +34,7 @@ struct window {
     double low, high;
     double log_outside;
 };
-/// The tilt of at most `lambda` with the shortest window among those that keep wrap-around and rounding small; infinite
+/// The tilt of at most 4·`lambda` with a short window and little rounding; infinite
 /// if the losses are out of double's range.
 window choose_window(std::span<const run_atoms> runs, double width, double lambda, const target& at);
 

@@ -9,7 +9,7 @@ namespace rldp::privacy {
 namespace {
 
 constexpr double relative_margin = 1e-7;  // covers quadrature and rounding
-constexpr long most_nodes = 2'000'000;
+constexpr long most_nodes = 200'000;
 
 /// E[e^{λL}] − 1 by an integrand that is nowhere negative: with w = e^L − 1 of mean 0 under Q, remove adds
 /// (1+w)(e^{λL} − 1) − λw and add (e^{-λL} − 1) + λw. Keeps moments that are close to 1 precise; NaN or inf if they are
