@@ -1,0 +1,142 @@
+// The trainer alone, between stand-ins that record what it asks of them.
+#include <torch/torch.h>
+
+#include <caf/all.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "actors/failure.hpp"
+#include "actors/trainer.hpp"
+#include "tests/actors/deterministic.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+struct recorded {
+    std::vector<std::string> calls;  ///< in the order in which they arrived
+    std::vector<std::int64_t> evaluated;
+    std::int64_t budget = 1000;      ///< steps that the stand-in accountant grants
+};
+
+struct trainer_between_stubs : deterministic {
+    explicit trainer_between_stubs(std::int64_t steps) {
+        model = tiny_model();
+        rl::training_config plan{};
+        plan.steps = steps;
+        plan.expected_batch = 4;
+        plan.lr = 0.01;
+        plan.interval = 4;
+        plan.warmup = 2;
+        plan.initial_radius = 0.1;
+        plan.clip_min = 1e-3;
+        plan.clip_max = 1;
+        plan.initial_noise_multiplier = 1.5;
+        training = std::make_shared<rl::training>(plan, model.layout.pairs.size(), model.initial_adapter);
+        wiring.accountant = spawn([this](accountant_actor::pointer) -> accountant_actor::behavior_type {
+            return {[this](grant_atom, std::int64_t step, double) -> caf::result<charged> {
+                        seen.calls.push_back("grant " + std::to_string(step));
+                        if (step > seen.budget) return failure(errc::budget_exhausted, "nothing more");
+                        return charged{static_cast<std::uint64_t>(step), 1.5, 0.1};
+                    },
+                    [](progress_atom) { return 0.5; }, [](refresh_atom) {}};
+        });
+        wiring.gradient = spawn([this](gradient_actor::pointer) -> gradient_actor::behavior_type {
+            return {[this](compute_atom, const step_task& task) {
+                seen.calls.push_back("compute " + std::to_string(task.order.step));
+                privacy::release out;
+                out.seq = task.order.seq;
+                out.step = task.order.step;
+                out.noise_multiplier = task.order.noise_multiplier;
+                out.gradient = torch::ones_like(task.adapter);
+                out.statistics.assign(3 * task.order.radii.size() + 5, 0.1);
+                return out;
+            }};
+        });
+        wiring.sanitizer = spawn([this](sanitizer_actor::pointer) -> sanitizer_actor::behavior_type {
+            return {[](begin_atom, const privacy::step_order&) {}, [](clip_atom, const trusted<privacy::unit_gradients>&) {},
+                    [](finish_atom) { return privacy::release{}; },
+                    [this](forget_atom) {
+                        seen.calls.emplace_back(std::filesystem::exists(scratch / "c.safetensors") ? "forget" : "forget too early");
+                    }};
+        });
+        wiring.controller = spawn([this](controller_actor::pointer) -> controller_actor::behavior_type {
+            return {[this](decide_atom, const privacy::observation& at, const std::vector<double>& medians) {
+                        seen.calls.push_back("decide");
+                        CHECK(at.epsilon == 0.5);
+                        rl::dials out;
+                        out.radii.assign(medians.size(), 0.7);
+                        out.noise_multiplier = 2;
+                        return out;
+                    },
+                    [](learn_atom) {}, [](save_atom) { return std::string("bytes"); }};
+        });
+        wiring.evaluator = spawn([this](evaluator_actor::pointer) -> evaluator_actor::behavior_type {
+            return {[this](evaluate_atom, const snapshot& at) { seen.evaluated.push_back(at.step); },
+                    [](finish_atom) { return evaluations{}; }};
+        });
+        wiring.hub = spawn([](hub_actor::pointer) -> hub_actor::behavior_type {
+            return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
+                    [](ack_atom) {},
+                    [](begin_atom, const run_header&) {},
+                    [](metrics_atom, const eval::metrics_line&) {},
+                    [](evaluate_atom, std::int64_t, double) {},
+                    [](finish_atom, const std::string&) {},
+                    [](tick_atom) {}};
+        });
+        actor = spawn(trainer, training, wiring, trainer_schedule{5, 100, scratch / "c.safetensors", "run"});
+    }
+
+    scratch_directory scratch;
+    run_model model;
+    recorded seen;
+    trainer_wiring wiring;
+    std::shared_ptr<rl::training> training;
+    trainer_actor actor;
+};
+
+}  // namespace
+
+TEST_CASE("the trainer asks for a grant before it asks for each step, decides at block ends, evaluates on schedule") {
+    trainer_between_stubs side(9);
+    const auto ended = side.ask<outcome>(side.actor, train_atom::value);
+    REQUIRE(ended);
+    CHECK(ended->how == ending::done);
+    CHECK(ended->steps_done == 9);
+    CHECK(side.seen.calls ==
+          std::vector<std::string>{"grant 1", "compute 1", "grant 2", "compute 2", "grant 3", "compute 3", "grant 4", "compute 4",
+                                   "decide", "grant 5", "compute 5", "forget", "grant 6", "compute 6", "grant 7", "compute 7",
+                                   "grant 8", "compute 8", "decide", "grant 9", "compute 9", "forget"});
+    CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5, 9});
+    CHECK(side.training->radii() == std::vector<double>(side.model.layout.pairs.size(), 0.7));
+    CHECK_FALSE(torch::equal(ended->adapter, side.model.initial_adapter));
+}
+
+TEST_CASE("no grant, no step: an exhausted budget ends training cleanly with a checkpoint") {
+    trainer_between_stubs side(9);
+    side.seen.budget = 3;
+    const auto ended = side.ask<outcome>(side.actor, train_atom::value);
+    REQUIRE(ended);
+    CHECK(ended->how == ending::budget_exhausted);
+    CHECK(ended->steps_done == 3);
+    CHECK(side.seen.calls.back() == "forget");
+    CHECK(std::count(side.seen.calls.begin(), side.seen.calls.end(), "compute 4") == 0);
+}
+
+TEST_CASE("a stop takes effect after the step under way") {
+    trainer_between_stubs side(9);
+    auto answer = side.self->request(side.actor, caf::infinite, train_atom::value);
+    REQUIRE(side.step(side.actor));              // the request: asks for the first grant
+    side.self->send(side.actor, stop_atom::value);
+    side.run();
+    answer.receive(
+        [&](const outcome& ended) {
+            CHECK(ended.how == ending::interrupted);
+            CHECK(ended.steps_done == 1);
+        },
+        [&](const caf::error& reason) { FAIL(side.system.render(reason)); });
+}
