@@ -33,18 +33,19 @@ std::vector<run_atoms> atoms_of(std::span<const run> runs, const mesh& on) {
     return list;
 }
 
+/// Of the composition: 1 − Π (1 − a step's).
+double infinite_mass(std::span<const run_atoms> list) {
+    double log_finite = 0;
+    for (const run_atoms& r : list) log_finite += r.steps * std::log1p(-r.atoms.infinite);
+    return -std::expm1(log_finite);
+}
+
 }  // namespace
 
 composition::composition(std::span<const run> runs, mesh on, double lambda, const target& at) {
     auto list = atoms_of(runs, on);
-    double log_finite = 0, steps = 0;
-    for (const run_atoms& r : list) {
-        log_finite += r.steps * std::log1p(-r.atoms.infinite);
-        steps += r.steps;
-    }
-    infinite_ = -std::expm1(log_finite);
+    infinite_ = infinite_mass(list);
     if (infinite_ >= 1) return;
-    margin_ = std::exp(steps * mass_rounding);
     window_ = choose_window(list, on.width, lambda, at);
     for (int attempt = 0; window_.high - window_.low > most_points * on.width; ++attempt) {
         if (attempt == 4 || !std::isfinite(window_.high - window_.low)) {
@@ -56,8 +57,19 @@ composition::composition(std::span<const run> runs, mesh on, double lambda, cons
         window_ = choose_window(list, on.width, lambda, at);
     }
     width_ = on.width;
-    for (const run_atoms& r : list) offset_ += r.steps * r.atoms.offset;
-    first_ = static_cast<std::int64_t>(std::floor((window_.low - offset_) / width_));
+    infinite_ = infinite_mass(list);
+    double steps = 0;
+    for (const run_atoms& r : list) {
+        steps += r.steps;
+        offset_ += r.steps * r.atoms.offset;
+    }
+    margin_ = std::exp(steps * mass_rounding);
+    const double lowest = std::floor((window_.low - offset_) / width_);
+    if (!(std::abs(lowest) < 1e18)) {  // beyond 64-bit indices
+        infinite_ = 1;
+        return;
+    }
+    first_ = static_cast<std::int64_t>(lowest);
     spectrum composed(real_fft::good_size((window_.high - window_.low) / width_ + 3));
     std::vector<double> mass;
     // Most noise first: its losses are spread most evenly, so that few frequencies are left for the others.

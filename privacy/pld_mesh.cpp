@@ -76,7 +76,7 @@ mesh mesh::choose(direction side, sensitivity weight, std::span<const run> runs,
     for (const run& r : runs) {
         if (r.noise_multiplier >= least_resolved_multiplier) losses.add(side, weight, r);
     }
-    double low = std::log(1e-18), high = std::log(1e4);
+    double low = std::log(1e-15), high = std::log(1e4);  // indices of losses stay within 64 bits
     for (int i = 0; i < 50; ++i) {
         const double h = (low + high) / 2;
         (losses.spread(std::exp(h)) / 2 > mesh_share * tolerance ? high : low) = h;

@@ -5,6 +5,7 @@
 
 #include "privacy/gdp.hpp"
 #include "privacy/pld.hpp"
+#include "privacy/pld_compose.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp::privacy;
@@ -106,5 +107,34 @@ TEST_CASE("the privacy curve decreases and passes through the points that epsilo
         CHECK(curve[i].epsilon == at[i]);
         if (i > 0) CHECK(curve[i].delta < curve[i - 1].delta);
         CHECK(make_accountant("pld")->epsilon(runs, curve[i].delta) == Approx(at[i]).epsilon(3e-3).margin(1e-3));
+    }
+}
+
+TEST_CASE("what meshes, tails and windows leave out is added, however crude they are") {
+    const std::vector<run> runs{{1.5, 1, 6}, {3, 1, 4}};
+    const double mu = std::sqrt(6 / 2.25 + 4 / 9.0);
+    const auto bound = [&](double accuracy, double tail, const target& at, double epsilon) {
+        const double lambda = 3;
+        const auto on = mesh::choose(direction::remove, sensitivity(lambda), runs, accuracy, tail);
+        return composition(runs, on, lambda, at).delta(epsilon);
+    };
+    for (const double epsilon : {0.0, 0.5, 2.0, 5.0, 9.0}) {
+        const double exact = gaussian_delta(mu, epsilon);
+        const target fine{epsilon, exact};
+        CAPTURE(epsilon, exact);
+        CHECK(bound(1e-4, 1e-16, fine, epsilon) == Approx(exact).epsilon(2e-3));
+        CHECK(bound(1, 1e-16, fine, epsilon) >= exact);
+        for (const double tail : {1e-1, 1e-2, 1e-4}) CHECK(bound(1e-4, tail, fine, epsilon) >= exact);
+        // A target of a thousand times δ and more makes the window so short that it loses more than δ.
+        for (const double careless : {1e3, 1e6, 1e9})
+            CHECK(bound(1e-4, 1e-16, {epsilon, careless * exact}, epsilon) >= exact);
+    }
+    const run once{0.8, 1, 1};
+    for (const double tail : {0.3, 0.1, 1e-3}) {
+        const auto on = mesh::choose(direction::add, sensitivity(3), {&once, 1}, 1e-4, tail);
+        for (const double epsilon : {0.5, 3.0, 6.0}) {
+            const double exact = gaussian_delta(1 / 0.8, epsilon);
+            CHECK(composition({&once, 1}, on, 3, {epsilon, exact}).delta(epsilon) >= exact);
+        }
     }
 }
