@@ -91,7 +91,7 @@ struct rl_section {
     double critic_lr = 1e-4;
     std::int64_t replay = 10000;
     double reward_floor = 10;           ///< R_max
-    std::string clip_action = "delta";  ///< absolute (published) | delta (relative to the warm-up median)
+    std::string clip_action = "delta";  ///< absolute (published) | delta (relative to the tracked median)
 };
 
 struct monitor_section {

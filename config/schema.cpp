@@ -215,7 +215,7 @@ void add_rl(std::vector<key>& keys) {
         .add("reward_floor", &rl_section::reward_floor, above(0), "",
              "R_max: rewards below its negative are raised to it.")
         .add("clip_action", &rl_section::clip_action, words{{"absolute", "delta"}}, "",
-             "Radii from the action alone (published), or relative to the warm-up medians.");
+             "Radii from the action alone (published), or relative to the tracked medians.");
     section(
         keys, "monitor.", [](auto& c) -> auto& { return c.monitor; })
         .add("address", &monitor_section::address, form{"HOST:PORT, such as 127.0.0.1:4242", is_host_and_port}, "",

@@ -91,7 +91,7 @@ dials controller::dials_for(const std::vector<double>& action, const privacy::ob
     if (acts_on("radii")) {
         const bool delta = config_.clip_action == "delta";
         if (delta && medians.size() != config_.groups)
-            throw error(errc::failed, "controller: there is not one warm-up median per adapter");
+            throw error(errc::failed, "controller: there is not one tracked median per adapter");
         result.radii = radii_from(take(config_.groups), delta ? medians : std::vector<double>{}, config_.clip_min,
                                   config_.clip_max);
     }

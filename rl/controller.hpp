@@ -39,7 +39,7 @@ class controller {
     explicit controller(const controller_config& config);
 
     /// The decision for the next block: stores the transition that ended here, then acts with the current policy. Takes
-    /// well under a millisecond. `medians` are the warm-up medians (used by clip_action delta).
+    /// well under a millisecond. `medians` are the tracked medians of ν (used by clip_action delta).
     dials decide(const privacy::observation& seen, const std::vector<double>& medians);
     /// The SAC updates that this decision brought; to be called after decide() and before the next one.
     void learn();

@@ -12,7 +12,7 @@ namespace {
 using shapes = std::vector<std::vector<std::int64_t>>;
 
 // Where exploration starts: e^-1 ≈ 0.37 of standard deviation keeps a first radius within a factor of 1.5 of the
-// warm-up median two times out of three. The usual start, σ ≈ 1, would throw radii about by a factor of 3 before
+// tracked median two times out of three. The usual start, σ ≈ 1, would throw radii about by a factor of 3 before
 // anything is learnt.
 constexpr double initial_log_sigma = -1;
 // And nearly constant in the state, for the same reason: the first decisions then come from the median alone.
