@@ -71,7 +71,7 @@ std::int64_t causal_lm::parameters() const {
     return count;
 }
 
-rotation causal_lm::positions(std::int64_t) const {
+rotation causal_lm::rotations_at(const at::Tensor&) const {
     return {};
 }
 
@@ -96,13 +96,18 @@ at::Tensor causal_lm::on_device(const at::Tensor& ids) const {
 }
 
 // Hidden states after the last block, before the final norm.
-at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states) const {
+at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states,
+                             attention_memory* memory) const {
     const std::int64_t length = ids.size(1);
+    const auto positions = memory && memory->has_prompts() ? memory->next_positions() : at::arange(length, at::kLong);
     const bool masked = !RLDP_FUSED_ATTENTION || (config_.sliding_window && *config_.sliding_window < length);
-    const forward_pass pass{ids.size(0), length, adapter,
+    const forward_pass pass{ids.size(0),
+                            length,
+                            adapter,
                             masked ? causal_mask(length, config_.sliding_window, options()) : at::Tensor(),
-                            positions(length)};
-    at::Tensor x = embed(ids);
+                            rotations_at(positions),
+                            memory};
+    at::Tensor x = embed(ids, positions);
     for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
         if (states) states->push_back(x.view({ids.size(0), length, -1}));
         x = block(static_cast<std::size_t>(layer), x, pass);
@@ -112,8 +117,24 @@ at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, s
 
 at::Tensor causal_lm::logits(const at::Tensor& ids, const lora_layout* layout, const at::Tensor* adapter) const {
     const auto tokens = on_device(ids);
-    const auto x = final_norm(hidden(tokens, adapted(layout, adapter, options()), nullptr));
+    const auto x = final_norm(hidden(tokens, adapted(layout, adapter, options())));
     return at::mm(x, head().t()).view({ids.size(0), ids.size(1), config_.vocab});
+}
+
+at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, const lora_layout* layout,
+                             const at::Tensor* adapter) const {
+    const torch::NoGradGuard no_grad;
+    const bool prompts = !memory.has_prompts();
+    const auto tokens = on_device(ids);
+    if (ids.size(0) != (prompts ? memory.prompts() : memory.rows()) || (!prompts && ids.size(1) != 1))
+        throw error(errc::failed, "ids to read do not match the memory's rows");
+    auto x = hidden(tokens, adapted(layout, adapter, options()), nullptr, &memory);
+    memory.advance();
+    // What follows a prompt's last token is the same for all its samples.
+    const auto last = at::tensor(memory.prompt_lengths(), at::kLong) + at::arange(memory.prompts()) * ids.size(1) - 1;
+    if (prompts) x = x.index_select(0, last.to(x.device()));
+    const auto logits = at::mm(final_norm(x), head().t()).to(at::kFloat);
+    return prompts ? logits.repeat_interleave(memory.samples(), 0) : logits;
 }
 
 std::vector<at::Tensor> causal_lm::hidden_states(const at::Tensor& ids, const lora_layout* layout,
@@ -131,7 +152,7 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
     check_batch(batch);
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels.to(ids.device()));
-    const auto x = hidden(ids, adapted(layout, adapter, options()), nullptr).index_select(0, where.rows);
+    const auto x = hidden(ids, adapted(layout, adapter, options())).index_select(0, where.rows);
     const auto nll = head_losses(final_norm(x), head(), where.targets, {}).nll.to(at::kDouble);
     return {at::zeros({ids.size(0)}, nll.options()).index_add_(0, where.record, nll), where.tokens};
 }
@@ -151,7 +172,7 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     if (count == 0) return {sink.gradients, losses};
 
     const adaptation adapted_model(layout, flat, &sink, dropout);
-    const auto x = final_norm(hidden(ids, adapted_model, nullptr).index_select(0, where.rows));
+    const auto x = final_norm(hidden(ids, adapted_model).index_select(0, where.rows));
     // The loss of a record is the mean over its tokens; records without any weigh nothing.
     const auto weights = where.tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record);
     const auto parts = head_losses(x.detach(), head(), where.targets, weights.to(at::kFloat));
@@ -177,7 +198,7 @@ at::Tensor causal_lm::training_loss(const token_batch& batch) const {
     check_batch(batch);
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels.to(ids.device()));
-    const auto x = final_norm(hidden(ids, {}, nullptr).index_select(0, where.rows));
+    const auto x = final_norm(hidden(ids, {}).index_select(0, where.rows));
     return at::cross_entropy_loss(at::mm(x, head().t()), where.targets);
 }
 

@@ -16,6 +16,7 @@
 namespace rldp::models {
 
 class adaptation;
+class attention_memory;
 struct forward_pass;
 struct rotation;
 
@@ -41,6 +42,9 @@ struct model_config {
 /// Reads DIR/config.json, in both layouts. Errors: bad_input naming file and key; an unsupported model_type lists those
 /// supported.
 model_config read_model_config(const std::filesystem::path& directory);
+
+/// Ids that end a text: eos_token_id of DIR/generation_config.json or, without it, of config.json.
+std::vector<std::int64_t> read_stop_tokens(const std::filesystem::path& directory);
 
 /// Sequences of one micro-batch, right-padded to the longest of them.
 struct token_batch {
@@ -85,6 +89,10 @@ class causal_lm {
     /// All hidden states, embeddings first, final norm last (as HF's output_hidden_states).
     std::vector<at::Tensor> hidden_states(const at::Tensor& ids, const lora_layout* layout,
                                           const at::Tensor* adapter) const;
+    /// Reads `ids` after what the memory holds: first the prompts, [prompts, T] padded on the right, then the next
+    /// token of each row, [rows, 1]. Logits of the token to follow, [rows, V] float32. No gradient.
+    at::Tensor extend(attention_memory& memory, const at::Tensor& ids, const lora_layout* layout,
+                      const at::Tensor* adapter) const;
     /// No gradient; float32 logits of labelled positions only, in chunks.
     sequence_loss losses(const token_batch& batch, const lora_layout* layout, const at::Tensor* adapter) const;
     /// Per-record gradients with respect to the adapter in one backward pass: two batched products per pair
@@ -99,11 +107,11 @@ class causal_lm {
 
   protected:
     causal_lm(model_config config, std::map<std::string, at::Tensor> weights);
-    /// ids [b, T] as hidden states [b·T, width].
-    virtual at::Tensor embed(const at::Tensor& ids) const = 0;
+    /// ids [b, T] as hidden states [b·T, width]; positions are [T] or [b, T] int64 on the CPU.
+    virtual at::Tensor embed(const at::Tensor& ids, const at::Tensor& positions) const = 0;
     virtual at::Tensor block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const = 0;
     virtual at::Tensor final_norm(const at::Tensor& x) const = 0;
-    virtual rotation positions(std::int64_t length) const;  ///< none but for rotary models
+    virtual rotation rotations_at(const at::Tensor& positions) const;  ///< none but for rotary models
 
     model_config config_;
     std::map<std::string, at::Tensor> weights_;
@@ -112,7 +120,8 @@ class causal_lm {
     at::TensorOptions options() const;
     const at::Tensor& head() const;
     at::Tensor on_device(const at::Tensor& ids) const;
-    at::Tensor hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states) const;
+    at::Tensor hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states = nullptr,
+                      attention_memory* memory = nullptr) const;
     record_gradients backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
                               const dropout_source& dropout, bool per_record) const;
 };

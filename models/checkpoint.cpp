@@ -69,7 +69,7 @@ class checkpoint {
 }  // namespace
 
 std::map<std::string, at::Tensor> load_weights(const fs::path& directory, const model_config& config,
-                                               at::ScalarType dtype, at::Device device) {
+                                               std::optional<at::ScalarType> dtype, at::Device device) {
     checkpoint files(directory);
     std::map<std::string, at::Tensor> views;
     for (const auto& [name, shape] : base_tensors(config)) {
@@ -81,7 +81,7 @@ std::map<std::string, at::Tensor> load_weights(const fs::path& directory, const 
                                name, fmt::join(tensor.sizes(), ", "), fmt::join(shape, ", ")));
         views.emplace(name, tensor);
     }
-    for (auto& [name, tensor] : views) tensor = tensor.to(device, dtype);
+    for (auto& [name, tensor] : views) tensor = tensor.to(device, dtype.value_or(tensor.scalar_type()));
     return views;
 }
 

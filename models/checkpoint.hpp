@@ -4,16 +4,17 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "models/causal_lm.hpp"
 
 namespace rldp::models {
 
-/// Exactly the tensors of base_tensors(config), in `dtype` on `device`: views of the mapped file where these are the
-/// file's. Errors: bad_input naming file and tensor (missing, wrong shape, not of floats), or file and key of the
-/// index.
+/// Exactly the tensors of base_tensors(config), in `dtype` (without it, as they are stored) on `device`: views of the
+/// mapped file where these are the file's. Errors: bad_input naming file and tensor (missing, wrong shape, not of
+/// floats), or file and key of the index.
 std::map<std::string, at::Tensor> load_weights(const std::filesystem::path& directory, const model_config& config,
-                                               at::ScalarType dtype, at::Device device);
+                                               std::optional<at::ScalarType> dtype, at::Device device);
 
 }  // namespace rldp::models

@@ -49,9 +49,10 @@ at::Tensor gpt2::apply(const norm& by, const at::Tensor& x) const {
     return at::layer_norm(x, {config_.width}, by.weight, by.bias, config_.norm_epsilon);
 }
 
-at::Tensor gpt2::embed(const at::Tensor& ids) const {
+at::Tensor gpt2::embed(const at::Tensor& ids, const at::Tensor& positions) const {
     const auto tokens = at::embedding(weights_.at("transformer.wte.weight"), ids);
-    return (tokens + weights_.at("transformer.wpe.weight").narrow(0, 0, ids.size(1))).view({-1, config_.width});
+    const auto places = at::embedding(weights_.at("transformer.wpe.weight"), positions.to(ids.device()));
+    return (tokens + places).view({-1, config_.width});
 }
 
 at::Tensor gpt2::block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const {
@@ -60,7 +61,7 @@ at::Tensor gpt2::block(std::size_t layer, const at::Tensor& x, const forward_pas
         return t.view({pass.batch, pass.length, config_.heads, config_.head_dim});
     };
     const auto qkv = pass.adapter.apply(apply(w.first, x), {&w.q, &w.k, &w.v});
-    const auto attended = attend(heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), pass.mask, {});
+    const auto attended = pass.attend(layer, heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), {});
     const auto y = pass.adapter.add(x, attended, w.o);
     const auto inner = pass.adapter.apply(apply(w.second, y), {&w.fc})[0];
     return pass.adapter.add(y, at::gelu(inner, config_.activation == "gelu_new" ? "tanh" : "none"), w.proj);
@@ -83,21 +84,21 @@ llama::llama(const model_config& config, std::map<std::string, at::Tensor> weigh
     }
 }
 
-at::Tensor llama::embed(const at::Tensor& ids) const {
+at::Tensor llama::embed(const at::Tensor& ids, const at::Tensor&) const {
     return at::embedding(weights_.at("model.embed_tokens.weight"), ids).view({-1, config_.width});
 }
 
-rotation llama::positions(std::int64_t length) const {
+rotation llama::rotations_at(const at::Tensor& positions) const {
     const auto& embedding = weights_.at("model.embed_tokens.weight");
-    return rotations(inverse_frequencies_, length, embedding.options().requires_grad(false));
+    return rotations(inverse_frequencies_, positions, embedding.options().requires_grad(false));
 }
 
 at::Tensor llama::block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const {
     const block_weights& w = blocks_[layer];
     const auto heads = [&](const at::Tensor& t) { return t.view({pass.batch, pass.length, -1, config_.head_dim}); };
     const auto qkv = pass.adapter.apply(rms_norm(x, w.first_norm, config_.norm_epsilon), {&w.q, &w.k, &w.v});
-    const auto attended = attend(rotate(heads(qkv[0]), pass.positions), rotate(heads(qkv[1]), pass.positions),
-                                 heads(qkv[2]), pass.mask, config_.sliding_window);
+    const auto attended = pass.attend(layer, rotate(heads(qkv[0]), pass.positions),
+                                      rotate(heads(qkv[1]), pass.positions), heads(qkv[2]), config_.sliding_window);
     const auto y = pass.adapter.add(x, attended, w.o);
     const auto gated = pass.adapter.apply(rms_norm(y, w.second_norm, config_.norm_epsilon), {&w.gate, &w.up});
     return pass.adapter.add(y, at::silu(gated[0]) * gated[1], w.down);

@@ -26,7 +26,7 @@ class gpt2 final : public causal_lm {
         norm first, second;
         linear q, k, v, o, fc, proj;
     };
-    at::Tensor embed(const at::Tensor& ids) const override;
+    at::Tensor embed(const at::Tensor& ids, const at::Tensor& positions) const override;
     at::Tensor block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const override;
     at::Tensor final_norm(const at::Tensor& x) const override;
     norm norm_of(const std::string& name) const;
@@ -46,10 +46,10 @@ class llama final : public causal_lm {
         at::Tensor first_norm, second_norm;  // gains
         linear q, k, v, o, gate, up, down;
     };
-    at::Tensor embed(const at::Tensor& ids) const override;
+    at::Tensor embed(const at::Tensor& ids, const at::Tensor& positions) const override;
     at::Tensor block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const override;
     at::Tensor final_norm(const at::Tensor& x) const override;
-    rotation positions(std::int64_t length) const override;
+    rotation rotations_at(const at::Tensor& positions) const override;
 
     std::vector<block_weights> blocks_;
     at::Tensor inverse_frequencies_;

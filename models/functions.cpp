@@ -36,11 +36,11 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
     }
 };
 
-// x [b, T, H, d] turned by ±angle [T, d/2].
+// x [b, T, H, d] turned by ±angle [T, d/2] or [b, T, d/2].
 at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign) {
     const std::int64_t half = x.size(-1) / 2;
     auto out = at::empty(x.sizes(), x.options());
-    const auto c = cos.unsqueeze(1), s = sin.unsqueeze(1);
+    const auto c = cos.unsqueeze(-2), s = sin.unsqueeze(-2);
     const auto first = x.narrow(-1, 0, half), second = x.narrow(-1, half, half);
     auto out_first = out.narrow(-1, 0, half), out_second = out.narrow(-1, half, half);
     at::mul_out(out_first, first, c).addcmul_(second, s, -sign);
@@ -84,8 +84,8 @@ at::Tensor inverse_frequencies(const model_config& config) {
     return result;
 }
 
-rotation rotations(const at::Tensor& frequencies, std::int64_t length, const at::TensorOptions& options) {
-    const auto angles = at::outer(at::arange(length, torch::kFloat32), frequencies);
+rotation rotations(const at::Tensor& frequencies, const at::Tensor& positions, const at::TensorOptions& options) {
+    const auto angles = positions.to(torch::kFloat32).unsqueeze(-1) * frequencies;
     return {angles.cos().to(options), angles.sin().to(options)};
 }
 

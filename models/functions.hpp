@@ -15,11 +15,12 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gain, double epsilon)
 /// Inverse frequencies [head_dim / 2], float32 on the CPU, scaled as rope_parameters say.
 at::Tensor inverse_frequencies(const model_config& config);
 
-/// Cosine and sine [T, head_dim / 2] of positions 0 … T-1.
+/// Cosine and sine [..., head_dim / 2] of positions [...], which are [T] or, where rows differ, [b, T].
 struct rotation {
     at::Tensor cos, sin;
 };
-rotation rotations(const at::Tensor& inverse_frequencies, std::int64_t length, const at::TensorOptions& options);
+rotation rotations(const at::Tensor& inverse_frequencies, const at::Tensor& positions,
+                   const at::TensorOptions& options);
 
 /// Rotates x [b, T, H, d] by position; the two halves of a head are the two coordinates.
 at::Tensor rotate(const at::Tensor& x, const rotation& by);

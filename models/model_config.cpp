@@ -130,4 +130,16 @@ model_config read_model_config(const std::filesystem::path& directory) {
     return c;
 }
 
+std::vector<std::int64_t> read_stop_tokens(const std::filesystem::path& directory) {
+    std::vector<std::int64_t> tokens;
+    for (const auto* name : {"generation_config.json", "config.json"}) {
+        const auto path = directory / name;
+        if (!tokens.empty() || !std::filesystem::exists(path)) continue;
+        const nlohmann::json object = read_object(path);
+        tokens = token_list(json_reader(object, path.string()), "eos_token_id");
+        std::erase_if(tokens, [](auto id) { return id < 0; });  // -1 stands for none
+    }
+    return tokens;
+}
+
 }  // namespace rldp::models

@@ -1,0 +1,41 @@
+#pragma once
+// Texts from a model, token by token, with a key/value cache.
+#include <cstdint>
+#include <vector>
+
+#include "models/causal_lm.hpp"
+#include "models/sampling.hpp"
+
+namespace rldp::models {
+
+struct generation_config {
+    sampling how;
+    std::int64_t max_new_tokens = 32;
+    std::int64_t samples = 1;             ///< continuations of each prompt, which is read once
+    std::vector<std::int64_t> stop = {};  ///< tokens that end a text, as its last one
+    std::int64_t alternatives = 0;        ///< report so many of each step's likeliest tokens
+};
+
+struct prompt {
+    std::vector<std::int32_t> ids;
+    std::uint64_t seed = 0;  ///< of its samples
+};
+
+struct continuation {
+    std::vector<std::int32_t> ids;  ///< the new tokens
+    bool stopped = false;           ///< by a stop token; else by their number
+
+    struct alternative {
+        std::int32_t id;
+        double log_probability;  ///< natural logarithm, before temperature, top-k and top-p
+    };
+    std::vector<std::vector<alternative>> alternatives;  ///< per token, likeliest first; empty unless asked for
+};
+
+/// Sample s of prompt i is result[i][s]: the same whatever other prompts and samples there are. Errors: bad_input for
+/// an option out of range, an empty prompt, a prompt that with the new tokens exceeds the model's window.
+std::vector<std::vector<continuation>> generate(const causal_lm& model, const lora_layout* layout,
+                                                const at::Tensor* adapter, const std::vector<prompt>& prompts,
+                                                const generation_config& config);
+
+}  // namespace rldp::models

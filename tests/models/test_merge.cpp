@@ -1,0 +1,123 @@
+// Base plus adapter as a plain checkpoint.
+#include "models/checkpoint.hpp"
+#include "models/merge.hpp"
+#include "tests/models/random_models.hpp"
+
+#include "tests/catch.hpp"
+
+namespace rldp::models::test {
+
+namespace {
+
+at::Tensor logits_of(const fs::path& directory, const at::Tensor& ids, const loaded_adapter* adapter = nullptr) {
+    const torch::NoGradGuard no_grad;
+    const auto model = causal_lm::load(directory, torch::kFloat32, torch::kCPU);
+    return model->logits(ids, adapter ? &adapter->layout : nullptr, adapter ? &adapter->flat : nullptr);
+}
+
+std::string bytes_of(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::size_t entries(const fs::path& directory) {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory), fs::directory_iterator()));
+}
+
+}  // namespace
+
+TEST_CASE("merged weights give the adapted model's logits", "[merge]") {
+    for (unsigned seed = 1; seed <= 30; ++seed) {
+        random_source random(seed);
+        const auto config = random_config(random);
+        const auto weights = random_weights(config);
+        loaded_adapter adapter{make_layout(config, random_lora(random, config)), {}};
+        adapter.flat = 0.3 * torch::randn({adapter.layout.dimension});
+        INFO("seed " << seed << ", " << config.model_type);
+        const auto base = causal_lm::from_weights(config, weights);
+        const auto merged = causal_lm::from_weights(config, merged_weights(config, weights, adapter));
+        const auto ids = torch::randint(config.vocab, {3, 8}, torch::kLong);
+        const auto expected = base->logits(ids, &adapter.layout, &adapter.flat);
+        const double size = expected.abs().max().item<double>();
+        CHECK(largest_difference(merged->logits(ids, nullptr, nullptr), expected) <= 2e-5 * (1 + size));
+        CHECK(largest_difference(base->logits(ids, nullptr, nullptr), expected) > 1e-3);
+    }
+}
+
+TEST_CASE("a base of 16-bit floats stays one", "[merge]") {
+    random_source random(8);
+    const auto config = random_config(random);
+    auto weights = random_weights(config);
+    for (auto& [name, weight] : weights) weight = weight.to(torch::kBFloat16);
+    loaded_adapter adapter{make_layout(config, random_lora(random, config)), {}};
+    adapter.flat = 0.3 * torch::randn({adapter.layout.dimension});
+    for (const auto& [name, weight] : merged_weights(config, weights, adapter))
+        CHECK(weight.scalar_type() == torch::kBFloat16);
+}
+
+TEST_CASE("golden: every base with every adapter, from disk to disk", "[golden]") {
+    const auto directories = golden_directories();
+    if (directories.empty()) WARN("skipped: no shared data");
+    for (const auto& directory : directories)
+        for (const std::string name : {"adapter", "adapter_qv_split"}) {
+            if (!fs::exists(directory / name)) continue;
+            INFO(directory << " " << name);
+            const scratch_directory scratch;
+            merge(directory, directory / name, scratch.path / "merged/");
+            CHECK(entries(scratch.path) == 1);
+            const auto ids = safetensors_file(directory / "case.safetensors").tensor("input_ids").clone();
+            const auto adapter = load_adapter(directory / name, read_model_config(directory));
+            const double tolerance = directory.filename() == "stories260K" ? 2e-4 : 5e-5;
+            const auto merged = logits_of(scratch.path / "merged", ids);
+            CHECK(largest_difference(merged, logits_of(directory, ids, &adapter)) <= tolerance);
+            CHECK(bytes_of(scratch.path / "merged/config.json") == bytes_of(directory / "config.json"));
+            CHECK(fs::exists(scratch.path / "merged/tokenizer.json") == fs::exists(directory / "tokenizer.json"));
+            // The base's own tensors, no more, no less: a tied head stays absent.
+            const safetensors_file ours(scratch.path / "merged/model.safetensors"),
+                theirs(directory / "model.safetensors");
+            CHECK(ours.names() == theirs.names());
+            CHECK(ours.metadata().at("format") == "pt");
+        }
+}
+
+TEST_CASE("golden: shards, hub layout and bfloat16 merge too", "[golden]") {
+    for (const auto& directory : golden_directories())
+        for (const std::string layout : {"sharded", "hub_layout", "bf16"}) {
+            if (!fs::exists(directory / layout)) continue;
+            INFO(directory << " " << layout);
+            const scratch_directory scratch;
+            merge(directory / layout, directory / "adapter", scratch.path / "merged");
+            const auto ids = safetensors_file(directory / "case.safetensors").tensor("input_ids").clone();
+            const auto adapter = load_adapter(directory / "adapter", read_model_config(directory));
+            const auto expected = logits_of(directory / layout, ids, &adapter);
+            // Rounding a weight to bfloat16 is a relative error of up to 2^-9.
+            const double tolerance = layout == "bf16" ? 0.1 : 5e-5;
+            CHECK(largest_difference(logits_of(scratch.path / "merged", ids), expected) <= tolerance);
+            const safetensors_file file(scratch.path / "merged/model.safetensors");
+            for (const auto& name : file.names())
+                CHECK(file.tensor(name).scalar_type() == (layout == "bf16" ? torch::kBFloat16 : torch::kFloat32));
+        }
+}
+
+TEST_CASE("merging refuses what is there and leaves nothing behind when it fails", "[merge]") {
+    random_source random(3);
+    const auto config = random_config(random);
+    const scratch_directory scratch;
+    const auto layout = make_layout(config, {2, 4, 0, {"q"}});
+    save_adapter(scratch.path / "adapter", layout, torch::zeros({layout.dimension}), "base", config);
+    const auto attempt = [&](const fs::path& base, const fs::path& adapter, const fs::path& out) {
+        return complaint([&] { merge(base, adapter, out); });
+    };
+    fs::create_directory(scratch.path / "there");
+    CHECK(mentions(attempt(scratch.path, scratch.path / "adapter", scratch.path / "there"), "there: exists already"));
+    CHECK(mentions(attempt(scratch.path / "no", scratch.path / "adapter", scratch.path / "out"), "config.json"));
+    const auto count = entries(scratch.path);
+    for (const auto& directory : golden_directories()) {
+        CHECK(mentions(attempt(directory, scratch.path / "no", scratch.path / "out"), "adapter_model.safetensors"));
+        CHECK(mentions(attempt(directory, directory / "adapter", scratch.path / "adapter/adapter_config.json/out"),
+                       "can't be created"));
+    }
+    CHECK(entries(scratch.path) == count);
+}
+
+}  // namespace rldp::models::test
