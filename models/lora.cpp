@@ -22,8 +22,8 @@ bool matches(const linear_module& module, const std::string& target) {
 }
 
 void check(const lora_config& config) {
-    if (config.rank < 1 || config.rank > 4096)
-        refuse(fmt::format("lora.rank is {}; 1 to 4096 are possible", config.rank));
+    if (config.rank < 1 || config.rank > largest_rank)
+        refuse(fmt::format("lora.rank is {}; 1 to {} are possible", config.rank, largest_rank));
     if (!(std::isfinite(config.alpha) && config.alpha > 0))
         refuse(fmt::format("lora.alpha is {}; a positive number is needed", config.alpha));
     if (!(config.dropout >= 0 && config.dropout < 1))

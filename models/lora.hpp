@@ -11,6 +11,8 @@ namespace rldp::models {
 
 struct model_config;
 
+constexpr std::int64_t largest_rank = std::int64_t{1} << 18;
+
 struct lora_config {
     std::int64_t rank = 8;
     double alpha = 16;
@@ -22,7 +24,8 @@ struct lora_config {
 
 /// One adapted linear module. A is [rank, d_in], B is [d_out, rank], both row-major in the flat vector, A before B.
 struct lora_pair {
-    std::string module;  ///< "model.layers.0.self_attn.q_proj", "transformer.h.0.attn.q_proj", "transformer.h.0.attn.c_attn"
+    std::string
+        module;  ///< "model.layers.0.self_attn.q_proj", "transformer.h.0.attn.q_proj", "transformer.h.0.attn.c_attn"
     std::int64_t d_in, d_out;
     std::int64_t offset;  ///< of A in the flat vector; B follows at offset + rank·d_in
     std::int64_t size;    ///< rank·(d_in + d_out)
@@ -44,7 +47,9 @@ lora_layout make_layout(const model_config& model, const lora_config& config);
 /// Kaiming-uniform A (a = √5, as PEFT), zero B; float32 [D] on the CPU from a public seed.
 at::Tensor initial_adapter(const lora_layout& layout, std::int64_t seed);
 
-/// PEFT's directory format: adapter_config.json and adapter_model.safetensors, each written atomically.
+/// PEFT's directory format: adapter_config.json and adapter_model.safetensors, each written atomically. What PEFT can't
+/// attach, GPT-2's q, k and v apart, is written as the same adapter of c_attn at a multiple of the rank, and read back
+/// as it was.
 void save_adapter(const std::filesystem::path& directory, const lora_layout& layout, const at::Tensor& flat,
                   const std::string& base_model, const model_config& model);
 

@@ -10,6 +10,7 @@
 #include "config/files.hpp"
 #include "models/json.hpp"
 #include "models/lora.hpp"
+#include "models/lora_fused.hpp"
 #include "models/modules.hpp"
 #include "models/safetensors.hpp"
 
@@ -97,7 +98,7 @@ lora_config read_config(const std::filesystem::path& path, const safetensors_fil
         refuse(fmt::format("{}: task_type is '{}'; supported: CAUSAL_LM", path.string(), json.text("task_type")));
     refuse_options(object, path.string());
     lora_config config;
-    config.rank = json.integer("r", 1, 4096);
+    config.rank = json.integer("r", 1, largest_rank);
     config.alpha = json.number("lora_alpha", 1e-9, 1e9);
     config.dropout = json.number("lora_dropout", 0, 0.999999, 0);
     const auto& targets = json.at("target_modules");
@@ -130,11 +131,25 @@ at::Tensor read_matrix(const safetensors_file& file, const std::filesystem::path
     return matrix;
 }
 
+// The parts that the file's metadata finds in its whole modules.
+loaded_adapter described(loaded_adapter whole, const safetensors_file& file, const std::filesystem::path& path,
+                         const model_config& model) {
+    try {
+        return unfused(std::move(whole), file.metadata(), model);
+    } catch (const error& e) {
+        refuse(fmt::format("{}: __metadata__: {}", path.string(), e.what()));
+    }
+}
+
 }  // namespace
 
-void save_adapter(const std::filesystem::path& directory, const lora_layout& layout, const at::Tensor& flat,
+void save_adapter(const std::filesystem::path& directory, const lora_layout& parts, const at::Tensor& flat,
                   const std::string& base_model, const model_config& model) {
-    const at::Tensor numbers = flat.detach().cpu();
+    std::map<std::string, std::string> metadata{{"format", "pt"}};
+    const bool fuse = adapts_parts(parts, model);
+    if (fuse) metadata.merge(describe_parts(parts));
+    const auto [layout, numbers] =
+        fuse ? fused(parts, flat.detach().cpu(), model) : loaded_adapter{parts, flat.detach().cpu()};
     std::map<std::string, at::Tensor> tensors;
     for (std::size_t i = 0; i < layout.pairs.size(); ++i) {
         tensors[key_a(layout.pairs[i].module)] = layout.a(numbers, i);
@@ -152,7 +167,7 @@ void save_adapter(const std::filesystem::path& directory, const lora_layout& lay
                                    {"inference_mode", true},
                                    {"init_lora_weights", true}};
     std::filesystem::create_directories(directory);
-    save_safetensors(directory / tensors_name, tensors, {{"format", "pt"}});
+    save_safetensors(directory / tensors_name, tensors, metadata);
     write_file(directory / config_name, config.dump(2) + "\n");
 }
 
@@ -170,7 +185,7 @@ loaded_adapter load_adapter(const std::filesystem::path& directory, const model_
     for (const auto& name : file.names())
         if (!known.count(name)) refuse(fmt::format("{}: tensor '{}' belongs to no target module", path.string(), name));
     for (auto& part : parts) part = part.flatten().to(torch::kFloat32);
-    return {std::move(layout), torch::cat(parts)};
+    return described({std::move(layout), torch::cat(parts)}, file, path, model);
 }
 
 }  // namespace rldp::models

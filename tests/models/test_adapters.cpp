@@ -120,11 +120,59 @@ TEST_CASE("adapter_config.json says what PEFT needs", "[lora]") {
     CHECK(fused.at("base_model_name_or_path") == "gpt2");
     CHECK(fused.at("fan_in_fan_out") == true);
     CHECK(fused.at("target_modules") == nlohmann::json({"c_attn"}));
+    // q and v apart are what PEFT can attach: one adapter of c_attn at twice the rank.
     const auto split = written({"q", "v"});
-    CHECK(split.at("fan_in_fan_out") == false);
-    CHECK(split.at("target_modules") == nlohmann::json({"q_proj", "v_proj"}));
+    CHECK(split.at("fan_in_fan_out") == true);
+    CHECK(split.at("target_modules") == nlohmann::json({"c_attn"}));
+    CHECK(split.at("r") == 4);
+    CHECK(split.at("lora_alpha") == 8);
+    CHECK(written({"k"}).at("r") == 2);
+    CHECK(written({"q", "k", "v", "fc"}).at("r") == 6);
     // c_proj alone would also name the attention's.
     CHECK(written({"proj"}).at("target_modules").size() == 2);
+}
+
+TEST_CASE("GPT-2's q, k and v apart are blocks of one adapter of c_attn", "[lora]") {
+    const auto config = small("gpt2");
+    const auto model = causal_lm::from_weights(config, random_weights(config));
+    const auto ids = torch::randint(config.vocab, {3, 8}, torch::kLong);
+    const std::vector<std::vector<std::string>> choices{
+        {"q", "v"}, {"k"}, {"q", "k", "v", "fc"}, {"o", "v"}, {"transformer.h.1.attn.q_proj", "v"}};
+    for (const auto& targets : choices) {
+        INFO(targets.front());
+        const scratch_directory scratch;
+        const auto layout = make_layout(config, {3, 4, 0, targets});
+        const auto flat = torch::randn({layout.dimension});
+        save_adapter(scratch.path, layout, flat, "base", config);
+        const auto path = scratch.path / "adapter_model.safetensors";
+        std::map<std::string, at::Tensor> tensors;
+        const safetensors_file file(path);
+        for (const auto& name : file.names()) tensors[name] = file.tensor(name).clone();
+        CHECK(tensors.count("base_model.model.transformer.h.0.attn.q_proj.lora_A.weight") == 0);
+        const auto back = load_adapter(scratch.path, config);
+        CHECK(modules(back.layout) == modules(layout));
+        CHECK(back.layout.config.rank == 3);
+        CHECK(back.layout.config.alpha == 4);
+        CHECK(torch::equal(back.flat, flat));
+
+        // As PEFT reads it, without our metadata, the logits are the same.
+        save_safetensors(path, tensors, {{"format", "pt"}});
+        const auto plain = load_adapter(scratch.path, config);
+        CHECK(modules(plain.layout) != modules(layout));
+        const auto expected = model->logits(ids, &layout, &flat);
+        CHECK(largest_difference(model->logits(ids, &plain.layout, &plain.flat), expected) <= 1e-4);
+
+        // Tensors changed by someone else count as they are, and metadata that names no module is refused.
+        const auto description = file.metadata();
+        for (auto& [name, tensor] : tensors) tensor = torch::randn(tensor.sizes());
+        save_safetensors(path, tensors, description);
+        const auto changed = load_adapter(scratch.path, config);
+        CHECK(modules(changed.layout) == modules(plain.layout));
+        save_safetensors(path, tensors, {{"rldp_rank", "3"}, {"rldp_modules", "nothing"}});
+        CHECK(mentions(complaint([&] { load_adapter(scratch.path, config); }), "__metadata__"));
+        save_safetensors(path, tensors, {{"rldp_rank", "many"}, {"rldp_modules", "nothing"}});
+        CHECK(modules(load_adapter(scratch.path, config).layout) == modules(plain.layout));
+    }
 }
 
 TEST_CASE("adapters that mean something else are refused with file and key", "[lora]") {

@@ -7,7 +7,7 @@ namespace rldp::models::test {
 
 namespace {
 
-constexpr unsigned models_tried = 40;
+constexpr unsigned models_tried = 200;
 
 struct setting {
     model_config config;
@@ -50,7 +50,8 @@ void compare(const setting& s) {
         const auto row = static_cast<std::int64_t>(i);
         CHECK(result.losses[row].item<double>() == Approx(expected.loss).epsilon(1e-4));
         const double error = (result.gradients[row] - expected.gradient).norm().item<double>();
-        CHECK(error <= 2e-4 * expected.gradient.norm().item<double>() + 1e-6);
+        // The absolute part is rounding where summands cancel.
+        CHECK(error <= 2e-4 * expected.gradient.norm().item<double>() + 5e-6);
     }
 }
 
