@@ -24,6 +24,9 @@ int main(int argc, char** argv) {
     rldp::app::add_run(program, chosen);
     rldp::app::add_check(program, chosen);
     rldp::app::add_pretrain(program, chosen);
+    rldp::app::add_tokenize(program, chosen);
+    rldp::app::add_generate(program, chosen);
+    rldp::app::add_merge(program, chosen);
     rldp::app::add_monitor(program, chosen);
     rldp::app::add_audit(program, chosen);
     rldp::app::add_reference(program, chosen);

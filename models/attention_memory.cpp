@@ -31,7 +31,7 @@ attention_memory::attention_memory(const model_config& config, std::vector<std::
       layers_(static_cast<std::size_t>(config.layers)) {
     for (const auto length : lengths_) {
         if (length < 1) refuse("a prompt has no tokens; give at least one");
-        if (length + most_new > config.window)
+        if (most_new > config.window - length)
             refuse(fmt::format("a prompt of {} tokens and {} new ones exceed the model's window of {}; shorten either",
                                length, most_new, config.window));
         longest_ = std::max(longest_, length);

@@ -13,6 +13,7 @@
 #include "config/error.hpp"
 #include "models/causal_lm.hpp"
 #include "models/safetensors.hpp"
+#include "tests/models/scratch.hpp"
 
 namespace rldp::models::test {
 
@@ -35,16 +36,6 @@ inline std::vector<fs::path> golden_directories() {
 inline nlohmann::json read_json(const fs::path& path) {
     return nlohmann::json::parse(std::ifstream(path));
 }
-
-/// A directory that goes away.
-struct scratch_directory {
-    fs::path path;
-    scratch_directory() {
-        std::string name = (fs::temp_directory_path() / "rldp-models-XXXXXX").string();
-        path = ::mkdtemp(name.data());
-    }
-    ~scratch_directory() { fs::remove_all(path); }
-};
 
 /// The line of the refusal that `action` ends in; empty if it does not.
 inline std::string complaint(const std::function<void()>& action) {

@@ -235,6 +235,7 @@ TEST_CASE("what can't be generated is refused in one line", "[generate]") {
     says({1, 2}, {{}, 3, 1, {}, -1}, "alternatives");
     says({}, {{}, 3}, "no tokens");
     says({1, 2}, {{}, 299}, "prompt of 2 tokens and 299 new ones exceed the model's window of 300");
+    says({1, 2}, {{}, std::numeric_limits<std::int64_t>::max()}, "exceed the model's window");
     says({1, 1000}, {{}, 3}, "vocabulary");
     CHECK(s.generate({{{1, 2}}}, {{}, 298})[0][0].ids.size() == 298);
 }

@@ -1,0 +1,120 @@
+// rldp generate: text from a model, with an adapter or without.
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "app/commands.hpp"
+#include "config/error.hpp"
+#include "models/blas.hpp"
+#include "models/generate.hpp"
+#include "models/tokenizer.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct options {
+    std::string model, adapter, prompt;
+    models::generation_config config;
+    std::int64_t seed = 0;
+    bool json = false;
+};
+
+std::vector<std::int32_t> prompt_ids(const options& given, const models::tokenizer& words,
+                                     const models::model_config& model) {
+    auto ids = words.encode(given.prompt);
+    if (ids.empty() && !model.bos) refuse("--prompt: it is empty, and the model has no token to begin with");
+    if (ids.empty()) ids.push_back(static_cast<std::int32_t>(*model.bos));
+    return ids;
+}
+
+/// The new part alone can't be decoded by itself: its first token may begin with a space.
+std::string new_text(const models::tokenizer& words, std::vector<std::int32_t> ids,
+                     const std::vector<std::int32_t>& more) {
+    const auto before = words.decode(ids);
+    ids.insert(ids.end(), more.begin(), more.end());
+    const auto all = words.decode(ids);
+    return all.starts_with(before) ? all.substr(before.size()) : words.decode(more);
+}
+
+/// For each new token its likeliest rivals as [id, log-probability].
+json alternatives_of(const models::continuation& text) {
+    json steps = json::array();
+    for (const auto& step : text.alternatives) {
+        json list = json::array();
+        for (const auto& [id, log_probability] : step) list.push_back({id, log_probability});
+        steps.push_back(std::move(list));
+    }
+    return steps;
+}
+
+void check(const options& given) {
+    if (given.seed < 0) refuse(fmt::format("--seed {}: must be 0 or a positive whole number", given.seed));
+    if (given.config.how.temperature == 0 && (given.config.how.top_k != 0 || given.config.how.top_p != 1))
+        refuse("--top-k and --top-p choose among tokens drawn at random: give --temperature too, such as 1");
+    if (given.config.alternatives != 0 && !given.json) refuse("--logprobs: they are printed with --json only");
+}
+
+int generate(const options& given) {
+    check(given);
+    const auto model = models::causal_lm::load(given.model, torch::kFloat32, torch::kCPU);
+    models::choose_blas_threads(model->config());
+    const auto words = models::tokenizer::load(given.model);
+    std::optional<models::loaded_adapter> adapter;
+    if (!given.adapter.empty()) adapter = models::load_adapter(given.adapter, model->config());
+
+    auto config = given.config;
+    config.stop = models::read_stop_tokens(given.model);
+    const auto ids = prompt_ids(given, *words, model->config());
+    const auto made = models::generate(*model, adapter ? &adapter->layout : nullptr, adapter ? &adapter->flat : nullptr,
+                                       {{ids, static_cast<std::uint64_t>(given.seed)}}, config);
+    const auto& text = made.at(0).at(0);
+    const auto words_made = new_text(*words, ids, text.ids);
+    if (!given.json) {
+        fmt::print("{}{}\n", given.prompt, words_made);
+        return 0;
+    }
+    json out{{"prompt", given.prompt},
+             {"text", words_made},
+             {"ids", text.ids},
+             {"stopped", text.stopped ? "eos" : "length"}};
+    if (config.alternatives > 0) out["logprobs"] = alternatives_of(text);
+    fmt::print("{}\n", out.dump(-1, ' ', false, json::error_handler_t::replace));
+    return 0;
+}
+
+}  // namespace
+
+void add_generate(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand("generate", "Continue a text with a model, with an adapter or without");
+    auto given = std::make_shared<options>();
+    auto& config = given->config;
+    command->add_option("model", given->model, "Hugging Face directory of the model and its tokenizer")->required();
+    command->add_option("--adapter", given->adapter, "PEFT directory, such as a run's public/adapter");
+    command->add_option("--prompt", given->prompt, "text to continue")->required();
+    command
+        ->add_option("--max-new-tokens", config.max_new_tokens,
+                     "most tokens to add; the model's end token ends earlier")
+        ->required();
+    command->add_option("--temperature", config.how.temperature, "0 takes the likeliest token, 1 draws from the model")
+        ->capture_default_str();
+    command->add_option("--top-k", config.how.top_k, "draw among the k likeliest tokens only; 0: all")
+        ->capture_default_str();
+    command->add_option("--top-p", config.how.top_p, "draw among the fewest tokens that reach this probability")
+        ->capture_default_str();
+    command->add_option("--seed", given->seed, "of the draws")->capture_default_str();
+    command->add_option("--logprobs", config.alternatives,
+                        "with --json: the log-probabilities of so many likeliest tokens at each step, as [id, ln p]");
+    command->add_flag("--json", given->json,
+                      "print prompt, text, ids of the new tokens, and eos or length as what stopped it");
+    command->footer(
+        "Example: rldp generate config/tiny-gpt2 --adapter runs/first/public/adapter --prompt 'The patient' "
+        "--max-new-tokens 40 --temperature 0.8 --top-p 0.9 --seed 1");
+    command->callback([given, &chosen] { chosen = [given] { return generate(*given); }; });
+}
+
+}  // namespace rldp::app

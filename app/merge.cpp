@@ -1,0 +1,35 @@
+// rldp merge: base and adapter as one plain checkpoint.
+#include "models/merge.hpp"
+
+#include <fmt/format.h>
+
+#include "app/commands.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+struct options {
+    std::string model, adapter, out;
+};
+
+int merge(const options& given) {
+    models::merge(given.model, given.adapter, given.out);
+    fmt::print("{}: {} with {} merged\n", given.out, given.model, given.adapter);
+    return 0;
+}
+
+}  // namespace
+
+void add_merge(CLI::App& program, action& chosen) {
+    auto* command =
+        program.add_subcommand("merge", "Write a model with its adapter added as a plain Hugging Face directory");
+    auto given = std::make_shared<options>();
+    command->add_option("model", given->model, "Hugging Face directory of the base")->required();
+    command->add_option("--adapter", given->adapter, "PEFT directory, such as a run's public/adapter")->required();
+    command->add_option("--out", given->out, "directory to make")->required();
+    command->footer("Example: rldp merge config/tiny-gpt2 --adapter runs/first/public/adapter --out models/first");
+    command->callback([given, &chosen] { chosen = [given] { return merge(*given); }; });
+}
+
+}  // namespace rldp::app

@@ -1,0 +1,109 @@
+// rldp tokenize, generate and merge as a user calls them.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "config/files.hpp"
+#include "tests/models/scratch.hpp"
+
+#include "tests/catch.hpp"
+
+namespace rldp::models::test {
+
+namespace {
+
+constexpr auto model = "config/tiny-gpt2";
+
+struct answer {
+    int status;
+    std::string out, err;
+};
+
+answer rldp_says(const std::string& arguments, const std::string& input = "") {
+    const scratch_directory scratch;
+    const auto file = [&](const char* name) { return (scratch.path / name).string(); };
+    write_file(file("in"), input);
+    const auto command =
+        std::string(RLDP_PROGRAM) + " " + arguments + " <" + file("in") + " >" + file("out") + " 2>" + file("err");
+    const int status = std::system(command.c_str());
+    REQUIRE(WIFEXITED(status));
+    return {WEXITSTATUS(status), read_file(file("out")), read_file(file("err"))};
+}
+
+/// Exit status 2 and one line that says `what`.
+void refuses(const std::string& arguments, const std::string& what, const std::string& input = "") {
+    INFO(arguments);
+    const auto got = rldp_says(arguments, input);
+    CAPTURE(got.err);
+    CHECK(got.status == 2);
+    CHECK(got.err.find(what) != std::string::npos);
+    CHECK(got.err.find('\n') + 1 == got.err.size());
+}
+
+std::string generate(const std::string& more) {
+    return std::string("generate ") + model + " --prompt 'The patient' " + more;
+}
+
+}  // namespace
+
+TEST_CASE("tokenize prints an array per line, and --decode turns it back") {
+    const std::string text = "The patient was admitted.\n\n  Ångström, 64\n";
+    const auto ids = rldp_says(std::string("tokenize ") + model, text);
+    CHECK(ids.status == 0);
+    CHECK(std::count(ids.out.begin(), ids.out.end(), '\n') == 3);
+    CHECK(ids.out.find("\n[]\n") != std::string::npos);
+    CHECK(rldp_says(std::string("tokenize --decode ") + model, ids.out).out == text);
+    const auto decode = std::string("tokenize --decode ") + model;
+    refuses(decode, "line 2: \"a\" is not a token id", "[1]\n[\"a\"]\n");
+    refuses(decode, "line 1: 512 is not a token id from 0 to 511", "[512]\n");
+    refuses(decode, "line 1: -1 is not", "[-1]\n");
+    refuses(decode, "line 3: write one JSON array", "[1]\n[]\n1, 2\n");
+    refuses("tokenize tests", "no tokenizer there");
+}
+
+TEST_CASE("generate repeats itself for a seed, and says in JSON what it did") {
+    const auto json_of = [](const std::string& more) {
+        const auto got = rldp_says(generate("--json " + more));
+        REQUIRE(got.status == 0);
+        return nlohmann::json::parse(got.out);
+    };
+    const auto greedy = json_of("--max-new-tokens 9");
+    CHECK(greedy.at("prompt") == "The patient");
+    CHECK(greedy.at("ids").size() == 9);
+    CHECK(greedy.at("stopped") == "length");
+    CHECK(rldp_says(generate("--max-new-tokens 9")).out == "The patient" + greedy.at("text").get<std::string>() + "\n");
+    CHECK(json_of("--max-new-tokens 9 --temperature 0") == greedy);
+    CHECK(json_of("--max-new-tokens 9 --temperature 1 --top-k 1 --seed 5") == greedy);
+    const std::string draw = "--max-new-tokens 9 --temperature 2 --seed ";
+    CHECK(json_of(draw + "1") == json_of(draw + "1"));
+    CHECK(json_of(draw + "1") != json_of(draw + "2"));
+    const auto likely = json_of("--max-new-tokens 2 --logprobs 3").at("logprobs");
+    CHECK(likely.size() == 2);
+    CHECK(likely[0].size() == 3);
+    CHECK(likely[0][0][0] == greedy.at("ids")[0]);
+}
+
+TEST_CASE("generate refuses bad options in one line") {
+    refuses(generate(""), "--max-new-tokens is required");
+    refuses(generate("--max-new-tokens 0"), "at least 1");
+    refuses(generate("--max-new-tokens 300"), "window of 256");
+    refuses(generate("--max-new-tokens x"), "--max-new-tokens");
+    refuses(generate("--max-new-tokens 3 --temperature -1"), "temperature -1");
+    refuses(generate("--max-new-tokens 3 --temperature nan"), "temperature nan");
+    refuses(generate("--max-new-tokens 3 --top-k 5"), "give --temperature too");
+    refuses(generate("--max-new-tokens 3 --temperature 1 --top-k -5"), "top-k -5");
+    refuses(generate("--max-new-tokens 3 --temperature 1 --top-p 1.5"), "top-p 1.5");
+    refuses(generate("--max-new-tokens 3 --seed -1"), "--seed -1");
+    refuses(generate("--max-new-tokens 3 --logprobs 2"), "--json");
+    refuses(generate("--max-new-tokens 3 --adapter tests"), "adapter_model.safetensors");
+    refuses("generate tests --prompt x --max-new-tokens 3", "config.json");
+}
+
+TEST_CASE("merge refuses a directory that is there, and a missing adapter") {
+    refuses(std::string("merge ") + model + " --adapter tests --out config", "exists already");
+    refuses(std::string("merge ") + model + " --adapter tests --out build/never", "adapter_model.safetensors");
+    CHECK(!std::filesystem::exists("build/never"));
+}
+
+}  // namespace rldp::models::test
