@@ -13,17 +13,25 @@ double accountant_state::progress_epsilon() {
     return progress;
 }
 
+void accountant_state::catch_up(std::int64_t interval) {
+    const auto& charges = account->book().charges;
+    if (charges.empty()) return;
+    refreshed = account->charges_through(charges.back().step / interval * interval);
+    progress = account->progress_epsilon(refreshed);
+}
+
 accountant_actor::behavior_type accountant(accountant_actor::stateful_pointer<accountant_state> self,
                                            std::shared_ptr<privacy::account> account, std::int64_t interval) {
     fail_publicly(self);
     self->state.account = std::move(account);
+    self->state.catch_up(interval);
     return {
         [=](grant_atom, std::int64_t step, double requested) -> caf::result<charged> {
             auto& state = self->state;
             const auto granted = state.account->grant(step, requested);
             if (!granted) return failure(errc::budget_exhausted, "the spending policy grants nothing more");
             if (step % interval == 0) self->send(self, refresh_atom::value);
-            return charged{granted->seq, granted->noise_multiplier, state.progress};
+            return charged{granted->seq, granted->noise_multiplier, state.progress, granted->hash};
         },
         [self](progress_atom) { return self->state.progress_epsilon(); },
         [self](refresh_atom) { self->state.progress_epsilon(); },

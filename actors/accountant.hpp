@@ -14,7 +14,8 @@ struct accountant_state {
     std::size_t refreshed = 0;  ///< charges that `progress` covers
     double progress = 0;
 
-    double progress_epsilon();  ///< of all charges so far
+    double progress_epsilon();             ///< of all charges so far
+    void catch_up(std::int64_t interval);  ///< progress as of the last block's end, for a run that is resumed
 };
 
 /// `interval`: progress ε is recomputed, while the step runs, at the end of every block of so many steps.

@@ -13,7 +13,8 @@ namespace rldp::actors {
 using namespace rldp::messages;
 using privacy::trusted;
 
-// -- trusted side ---------------------------------------------------------------------------------------------------------
+// -- trusted side
+// ---------------------------------------------------------------------------------------------------------
 
 using loader_actor = caf::typed_actor<
     // Hands out the draw of a ledger seq; the next one is then made ready ahead of need.
@@ -39,7 +40,8 @@ using auditor_actor = caf::typed_actor<
     // Attacks the finished run in this directory; answers the path of the report on disk.
     caf::replies_to<audit_atom, std::string>::with<std::string>>;
 
-// -- public side ----------------------------------------------------------------------------------------------------------
+// -- public side
+// ----------------------------------------------------------------------------------------------------------
 
 using accountant_actor = caf::typed_actor<
     // Charges a step at the multiplier that the policy grants for the one asked for, durably, or answers "exhausted".
@@ -58,8 +60,8 @@ using controller_actor = caf::typed_actor<
     caf::replies_to<save_atom>::with<std::string>>;
 
 using evaluator_actor = caf::typed_actor<
-    // Perplexity of a snapshot, told to the hub only.
-    caf::reacts_to<evaluate_atom, snapshot>,
+    // Perplexity of a snapshot, told to the hub; answers the step, that it is done.
+    caf::replies_to<evaluate_atom, snapshot>::with<std::int64_t>,
     // The perplexities so far, once all snapshots are evaluated.
     caf::replies_to<finish_atom>::with<evaluations>>;
 
@@ -100,7 +102,8 @@ using supervisor_actor = caf::typed_actor<
     // Ends the run cleanly, resumable.
     caf::reacts_to<stop_atom>>;
 
-// -- the one-way door -----------------------------------------------------------------------------------------------------
+// -- the one-way door
+// -----------------------------------------------------------------------------------------------------
 
 static_assert(is_public<accountant_actor> && is_public<controller_actor> && is_public<evaluator_actor> &&
                   is_public<trainer_actor> && is_public<hub_actor> && is_public<publication_actor> &&

@@ -21,6 +21,8 @@ void write_checkpoint(const std::filesystem::path& path, const checkpoint& value
                               {"controller", controller}},
                              {{"optimizer_steps", std::to_string(optimizer.steps)},
                               {"training", rest},
+                              {"charges", std::to_string(value.charged.seq)},
+                              {"last_charge", value.charged.hash},
                               {"belongs_to", value.belongs_to}});
 }
 
@@ -28,18 +30,27 @@ checkpoint read_checkpoint(const std::filesystem::path& path) {
     const models::safetensors_file file(path);
     const auto text = [&](const std::string& key) {
         const auto found = file.metadata().find(key);
-        if (found == file.metadata().end()) refuse(path.string() + ": metadata '" + key + "' is missing; not a checkpoint of RLDP");
+        if (found == file.metadata().end())
+            refuse(path.string() + ": metadata '" + key + "' is missing; not a checkpoint of RLDP");
         return found->second;
     };
     checkpoint out;
     out.training.optimizer = {.parameters = file.tensor("adapter").clone(),
                               .first = file.tensor("first_moment").clone(),
                               .second = file.tensor("second_moment").clone()};
-    const auto steps = text("optimizer_steps");
-    std::from_chars(steps.data(), steps.data() + steps.size(), out.training.optimizer.steps);
+    const auto whole = [&](const std::string& key, auto& value) {
+        const auto digits = text(key);
+        const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        if (wrong != std::errc{} || end != digits.data() + digits.size())
+            refuse(path.string() + ": metadata '" + key + "' is no whole number; the checkpoint is damaged");
+    };
+    whole("optimizer_steps", out.training.optimizer.steps);
+    whole("charges", out.charged.seq);
+    out.charged.hash = text("last_charge");
     out.training.rest = text("training");
     const auto controller = file.tensor("controller").contiguous();
-    out.controller.assign(static_cast<const char*>(controller.data_ptr()), static_cast<std::size_t>(controller.numel()));
+    out.controller.assign(static_cast<const char*>(controller.data_ptr()),
+                          static_cast<std::size_t>(controller.numel()));
     out.belongs_to = text("belongs_to");
     return out;
 }

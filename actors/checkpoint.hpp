@@ -1,16 +1,20 @@
 #pragma once
-// trusted/checkpoint.safetensors: everything on the public side that acts, so that a run goes on as if it had not stopped.
+// trusted/checkpoint.safetensors: everything on the public side that acts, so that a run goes on as if it had not
+// stopped.
 #include <filesystem>
 #include <string>
 
+#include "privacy/ledger.hpp"
 #include "rl/training.hpp"
 
 namespace rldp::actors {
 
 struct checkpoint {
     rl::training::state training;
-    std::string controller;   ///< bytes; empty where there is no controller
-    std::string belongs_to;   ///< hash of the ledger's header and the configuration it was made under
+    std::string controller;        ///< bytes; empty where there is no controller
+    privacy::ledger_mark charged;  ///< the ledger's end when it was written
+    std::string
+        belongs_to;  ///< hash of the ledger's header and the configuration it was made under, and of the model's files
 };
 
 void write_checkpoint(const std::filesystem::path& path, const checkpoint& value);

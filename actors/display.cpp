@@ -29,8 +29,9 @@ void add_wire_types(caf::actor_system_config& config) {
 display_actor::behavior_type local_display(self_pointer self, publication_actor source, show how) {
     fail_publicly(self);
     self->state.source = source;
-    self->request(source, caf::infinite, subscribe_atom::value, display_actor{self})
-        .then([=](const telemetry& first) { show_and_ack(self, how, first); });
+    self->request(source, caf::infinite, subscribe_atom::value, display_actor{self}).then([=](const telemetry& first) {
+        show_and_ack(self, how, first);
+    });
     return {
         [=](const telemetry& seen) { show_and_ack(self, how, seen); },
         [](retry_atom) {},
@@ -47,7 +48,8 @@ display_actor::behavior_type remote_display(self_pointer self, std::string host,
         self->delayed_send(self, retry_interval, retry_atom::value);
     };
     self->set_down_handler([self, lost](const caf::down_msg& gone) {
-        if (self->state.source && gone.source == self->state.source.address()) lost("the run ended; waiting for another");
+        if (self->state.source && gone.source == self->state.source.address())
+            lost("the run ended; waiting for another");
     });
     self->send(self, retry_atom::value);
     return {

@@ -24,6 +24,7 @@ evaluator_actor::behavior_type evaluator(evaluator_actor::stateful_pointer<evalu
             seen.last = found;
             seen.best = std::min(found, seen.best.value_or(found));
             self->send(hub, evaluate_atom::value, at.step, found);
+            return at.step;  // the trainer must not learn what was found
         },
         [self](finish_atom) { return self->state.seen; },
     };

@@ -1,6 +1,6 @@
 #pragma once
-// How failures cross between actors: an rldp code and one line. What went wrong on the trusted side may name a record, so only
-// "this actor failed" crosses; the detail goes to the trusted log.
+// How failures cross between actors: an rldp code and one line. What went wrong on the trusted side may name a record,
+// so only "this actor failed" crosses; the detail goes to the trusted log.
 #include <spdlog/logger.h>
 
 #include <caf/all.hpp>
@@ -9,12 +9,13 @@
 #include <string>
 
 #include "config/error.hpp"
+#include "config/files.hpp"
 
 namespace rldp::actors {
 
 inline caf::error failure(errc code, const std::string& line) {
-    return caf::error{static_cast<std::uint8_t>(code == errc::interrupted ? 4 : static_cast<int>(code)), caf::atom("rldp"),
-                      caf::make_message(line)};
+    return caf::error{static_cast<std::uint8_t>(code == errc::interrupted ? 4 : static_cast<int>(code)),
+                      caf::atom("rldp"), caf::make_message(line)};
 }
 
 /// The exception that a caf::error stands for: one made by failure(), or any other as a plain failure.
@@ -56,15 +57,21 @@ inline caf::error silent_failure(const std::string& name) {
     return failure(errc::failed, name + " failed; the detail is in trusted/trusted.log. The run can be resumed");
 }
 
-/// Trusted actors end with their name alone.
+/// Trusted actors end with their name alone, or with the path that could not be written.
 template <class Self>
 void fail_silently(Self* self, std::shared_ptr<spdlog::logger> trusted_log) {
-    self->set_exception_handler([name = std::string(self->state.name), log = std::move(trusted_log)](
-                                    std::exception_ptr& thrown) -> caf::error {
-        log->error("{} failed: {}", name, what_of(thrown));
-        log->flush();
-        return silent_failure(name);
-    });
+    self->set_exception_handler(
+        [name = std::string(self->state.name), log = std::move(trusted_log)](std::exception_ptr& thrown) -> caf::error {
+            log->error("{} failed: {}", name, what_of(thrown));
+            log->flush();
+            try {
+                std::rethrow_exception(thrown);
+            } catch (const storage_error& e) {
+                return failure(e.code(), std::string(e.what()) + ". The run can be resumed");
+            } catch (...) {
+                return silent_failure(name);
+            }
+        });
 }
 
 }  // namespace rldp::actors

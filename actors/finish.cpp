@@ -14,17 +14,14 @@ using messages::ending;
 
 std::string status_of(ending how) {
     switch (how) {
-        case ending::done: return "done";
-        case ending::budget_exhausted: return "budget exhausted";
-        case ending::interrupted: return "interrupted";
+        case ending::done:
+            return "done";
+        case ending::budget_exhausted:
+            return "budget exhausted";
+        case ending::interrupted:
+            return "interrupted";
     }
     return {};
-}
-
-/// As_published charges σ, but s_i = σ·C_i over n groups releases at σ/√n (contract §2).
-std::vector<privacy::run> as_really_released(std::vector<privacy::run> charged, std::size_t groups) {
-    for (auto& run : charged) run.noise_multiplier /= std::sqrt(static_cast<double>(groups));
-    return charged;
 }
 
 eval::run_summary summarise(const session& run, const messages::outcome& ended) {
@@ -46,7 +43,8 @@ eval::run_summary summarise(const session& run, const messages::outcome& ended) 
     out.delta = run.config.privacy.delta;
     out.guaranteed_epsilon = book.header.guaranteed_epsilon;
     if (!spent.empty()) out.epsilon = epsilon_of(spent, out.delta);
-    for (const auto& [name, value] : out.epsilon) out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
+    for (const auto& [name, value] : out.epsilon)
+        out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
     out.sample_rate = run.plan.sample_rate;
     out.policy = book.header.policy;
     out.allocation = run.config.noise.allocation;
@@ -54,9 +52,11 @@ eval::run_summary summarise(const session& run, const messages::outcome& ended) 
     out.unit = run.config.privacy.unit;
     out.split = run.config.data.split;
     out.insecure_reproducible = run.config.noise.insecure_reproducible;
-    if (out.semantics == "as_published" && !spent.empty())
-        out.tight_epsilon_as_released =
-            privacy::make_accountant("pld")->epsilon(as_really_released(spent, run.plan.groups.size()), out.delta);
+    if (out.semantics == "as_published" && !spent.empty()) {
+        const auto price = price_as_published(spent, run.plan.groups.size(), out.delta);
+        out.printed_formula_epsilon = price.printed_formula;
+        out.tight_epsilon_as_released = price.tight_as_released;
+    }
     out.warnings = run.plan.warnings;
     return out;
 }

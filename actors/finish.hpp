@@ -6,8 +6,8 @@
 
 namespace rldp::actors {
 
-/// Writes public/adapter, summary.json and report.html, and returns the summary. A run that is over erases its key, release
-/// log and checkpoint; an interrupted one keeps them.
+/// Writes public/adapter, summary.json and report.html, and returns the summary. A run that is over erases its key,
+/// release log and checkpoint; an interrupted one keeps them.
 eval::run_summary finish_run(const session& run, const messages::outcome& ended);
 
 }  // namespace rldp::actors

@@ -29,7 +29,8 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     const auto dropout = dropout_of(key, task.order.seq, model.layout, task.adapter.device());
     std::size_t pass = 0;
     for (const auto& chunk : models::plan_chunks(units, micro_batch)) {
-        auto made = models::unit_gradients(*model.base, model.layout, task.adapter, units, chunk, micro_batch, dropout, pass);
+        auto made =
+            models::unit_gradients(*model.base, model.layout, task.adapter, units, chunk, micro_batch, dropout, pass);
         on_chunk(trusted<privacy::unit_gradients>({std::move(made.gradients), std::move(made.losses)}));
     }
 }

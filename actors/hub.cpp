@@ -1,6 +1,8 @@
 #include "actors/hub.hpp"
 
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "actors/failure.hpp"
@@ -13,7 +15,7 @@ namespace {
 using self_pointer = hub_actor::stateful_pointer<hub_state>;
 
 void send_latest(self_pointer self, hub_state::watcher& to) {
-    self->send(to.handle, self->state.latest);
+    self->send(to.handle, self->state.shown);
     to.owes_ack = true;
     to.stale = false;
 }
@@ -34,6 +36,7 @@ void tick(self_pointer self) {
     state.loss_sum = 0;
     state.losses = 0;
     state.changed = false;
+    state.shown = state.latest;
     tell_all(self);
 }
 
@@ -54,7 +57,16 @@ void hub_state::begin(const run_header& header) {
 
 void hub_state::write(const eval::metrics_line& line) {
     log << eval::to_json(line) << '\n' << std::flush;
-    if (!log) throw error(errc::failed, log_path + ": can't be written (is the disk full?)");
+    if (!log) refuse(log_path + ": can't be written: " + std::strerror(errno));
+}
+
+void hub_state::sort_log() {
+    if (log_path.empty()) return;
+    log.close();
+    std::string sorted;
+    for (const auto& line : eval::read_metrics(log_path)) sorted += eval::to_json(line) + "\n";
+    write_file(log_path, sorted);
+    log.open(log_path, std::ios::app);
 }
 
 void hub_state::record(const eval::metrics_line& line) {
@@ -87,18 +99,18 @@ void hub_state::evaluated(std::int64_t step, double perplexity) {
 
 hub_actor::behavior_type hub(self_pointer self, std::string run) {
     fail_publicly(self);
-    self->set_default_handler(caf::drop);  // whatever else a foreign process sends
     auto& latest = self->state.latest;
     latest.run = std::move(run);
     latest.state = "starting";
     latest.loss.value = latest.perplexity.value = std::numeric_limits<double>::quiet_NaN();
+    self->state.shown = latest;
     self->set_down_handler([self](const caf::down_msg& gone) { self->state.watchers.erase(gone.source); });
     self->delayed_send(self, tick_interval, tick_atom::value);
     return {
         [self](subscribe_atom, const display_actor& who) {
             self->monitor(who);
             self->state.watchers[who.address()] = {.handle = who, .owes_ack = true};
-            return self->state.latest;
+            return self->state.shown;
         },
         [self](ack_atom) {
             const auto found = self->state.watchers.find(caf::actor_cast<caf::actor_addr>(self->current_sender()));
@@ -110,6 +122,7 @@ hub_actor::behavior_type hub(self_pointer self, std::string run) {
         [self](metrics_atom, const eval::metrics_line& line) { self->state.record(line); },
         [self](evaluate_atom, std::int64_t step, double perplexity) { self->state.evaluated(step, perplexity); },
         [self](finish_atom, const std::string& how) {
+            self->state.sort_log();
             self->state.latest.state = how;
             self->state.changed = true;
             tick(self);
@@ -118,6 +131,20 @@ hub_actor::behavior_type hub(self_pointer self, std::string run) {
             tick(self);
             self->delayed_send(self, tick_interval, tick_atom::value);
         },
+    };
+}
+
+publication_actor::behavior_type publication(publication_actor::stateful_pointer<publication_state> self,
+                                             hub_actor hub) {
+    fail_publicly(self);
+    self->set_default_handler(caf::drop);  // whatever else a foreign process sends
+    self->set_exit_handler(
+        [](const caf::exit_msg&) {});  // nor end this (a kill gets through, and ends no more than the watching)
+    self->set_down_handler([self](const caf::down_msg&) { self->quit(); });
+    self->monitor(hub);
+    return {
+        [=](subscribe_atom, const display_actor& who) { return self->delegate(hub, subscribe_atom::value, who); },
+        [=](ack_atom) { self->delegate(hub, ack_atom::value); },
     };
 }
 

@@ -1,8 +1,13 @@
 #include "actors/inputs.hpp"
 
 #include <fmt/format.h>
+#include <sodium.h>
 #include <torch/torch.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -49,8 +54,9 @@ models::lora_config lora_config_of(const config::run_config& config) {
 
 at::Device device_of(const config::run_config& config) {
     if (config.device == "cuda" && !torch::cuda::is_available())
-        refuse("device: cuda is asked for, but this LibTorch sees no CUDA device; use \"cpu\" or a CUDA LibTorch "
-               "(CMAKE_PREFIX_PATH)");
+        refuse(
+            "device: cuda is asked for, but this LibTorch sees no CUDA device; use \"cpu\" or a CUDA LibTorch "
+            "(CMAKE_PREFIX_PATH)");
     return at::Device(config.device);
 }
 
@@ -82,6 +88,8 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     out.records = train.records;
     out.cut = train.cut;
     out.digest = std::move(corpus.digest);
+    out.planted = std::count_if(corpus.train.begin(), corpus.train.end(),
+                                [](const auto& unit) { return unit.canary.has_value(); });
     out.canaries = canary_list(corpus.train);
     out.warnings = std::move(corpus.warnings);
     return out;
@@ -96,6 +104,58 @@ run_model load_model(const config::run_config& config) {
     out.layout = models::make_layout(out.base->config(), lora_config_of(config));
     out.initial_adapter = models::initial_adapter(out.layout, config.seed).to(device);
     return out;
+}
+
+void check_gradients(const run_model& model, const std::string& path) {
+    const auto& described = model.base->config();
+    constexpr std::int64_t longest = 16;
+    models::sequence tokens;
+    for (std::int64_t i = 0; i < std::min(longest, described.window); ++i)
+        tokens.push_back(static_cast<std::int32_t>((i * 7919 + 1) % described.vocab));
+    const std::vector<models::unit_sequences> unit = {{tokens}};
+    std::size_t pass = 0;
+    const auto made = models::unit_gradients(*model.base, model.layout, model.initial_adapter, unit, {0}, 1, {}, pass);
+    const auto loss = made.losses.item<double>();
+    if (!std::isfinite(loss))
+        refuse(path + ": the model's loss is not finite; its weights are damaged, bring back the original files");
+    std::int64_t offset = 0;
+    for (const auto& pair : model.layout.pairs) {
+        const auto norm = made.gradients[0].slice(0, offset, offset + pair.size).norm().item<double>();
+        if (!(std::isfinite(norm) && norm > 0))
+            refuse(fmt::format(
+                "{}: the adapter on {} gets a gradient of norm {}; the weights are damaged, or lora.targets should "
+                "leave it out",
+                path, pair.module, norm));
+        offset += pair.size;
+    }
+}
+
+std::string model_digest(const std::filesystem::path& directory) {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        const auto extension = entry.path().extension();
+        const bool read =
+            extension == ".json" || extension == ".safetensors" || extension == ".model" || extension == ".txt";
+        if (read && entry.is_regular_file()) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    crypto_generichash_state hash;
+    crypto_generichash_init(&hash, nullptr, 0, crypto_generichash_BYTES);
+    const auto add = [&](std::string_view bytes) {
+        crypto_generichash_update(&hash, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    };
+    std::vector<char> block(1 << 20);
+    for (const auto& path : files) {
+        std::ifstream file(path, std::ios::binary);
+        if (!file) refuse(path.string() + ": can't be read");
+        add(path.filename().string() + fmt::format("\n{}\n", std::filesystem::file_size(path)));
+        while (file.read(block.data(), std::ssize(block)), file.gcount() > 0)
+            add({block.data(), static_cast<std::size_t>(file.gcount())});
+    }
+    std::array<unsigned char, crypto_generichash_BYTES> digest;
+    crypto_generichash_final(&hash, digest.data(), digest.size());
+    std::array<char, 2 * crypto_generichash_BYTES + 1> hex;
+    return sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
 }
 
 }  // namespace rldp::actors

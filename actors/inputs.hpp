@@ -1,6 +1,8 @@
 #pragma once
-// What a run reads before it starts: model, tokenizer, records on their sides. No CAF: check, run and the benchmarks use it.
+// What a run reads before it starts: model, tokenizer, records on their sides. No CAF: check, run and the benchmarks
+// use it.
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,10 +19,11 @@ namespace rldp::actors {
 /// The data of a run, in clear: belongs on the trusted side but for `eval`, `eval_records` and the counts.
 struct run_data {
     std::vector<data::token_unit> train;
-    std::vector<models::sequence> eval;     ///< the fixed subset of held-out records
-    std::int64_t records = 0, cut = 0;      ///< training records, and how many of them were longer than max_tokens
-    std::string digest;                     ///< of the training units; goes out only as an HMAC
-    std::string canaries;                   ///< JSON array of {unit, canary}, for the owner's audit
+    std::vector<models::sequence> eval;  ///< the fixed subset of held-out records
+    std::int64_t records = 0, cut = 0;   ///< training records, and how many of them were longer than max_tokens
+    std::string digest;                  ///< of the training units; goes out only as an HMAC
+    std::int64_t planted = 0;            ///< canaries
+    std::string canaries;                ///< JSON array of {unit, canary}, for the owner's audit
     std::vector<std::string> warnings;
 };
 
@@ -38,6 +41,13 @@ struct run_model {
     at::Tensor initial_adapter;  ///< [D] float32 on the device
 };
 run_model load_model(const config::run_config& config);
+
+/// One forward and backward pass over made-up tokens, before anything is charged: errors with bad_input naming `path`
+/// where the loss is not finite or an adapter gets no gradient, for no budget can train such a model.
+void check_gradients(const run_model& model, const std::string& path);
+
+/// Of every file in a model's directory that loading it reads, in hex: a resumed run must go on with the same model.
+std::string model_digest(const std::filesystem::path& directory);
 
 /// cpu or cuda. Errors: bad_input where cuda is asked for and LibTorch has none.
 at::Device device_of(const config::run_config& config);

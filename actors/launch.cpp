@@ -28,7 +28,7 @@ class system_config : public caf::actor_system_config {
 
 void publish(caf::actor_system& system, const hub_actor& hub, const std::string& address) {
     const auto [host, port] = loopback_endpoint(address);
-    const auto bound = system.middleman().publish(publication_actor(hub), port, host.c_str(), true);
+    const auto bound = system.middleman().publish(system.spawn(publication, hub), port, host.c_str(), true);
     if (!bound)
         refuse(fmt::format("monitor.address: {} can't be used ({}); is another run there? choose another port", address,
                            system.render(bound.error())));
@@ -43,9 +43,11 @@ endpoint loopback_endpoint(const std::string& address) {
     std::uint16_t port = 0;
     const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
     if (wrong != std::errc{} || end != digits.data() + digits.size() || port == 0)
-        refuse("monitor.address: '" + address + "' is not HOST:PORT with a port of 1 to 65535; for example 127.0.0.1:4242");
+        refuse("monitor.address: '" + address +
+               "' is not HOST:PORT with a port of 1 to 65535; for example 127.0.0.1:4242");
     if (host != "127.0.0.1" && host != "localhost" && host != "[::1]")
-        refuse("monitor.address: " + host + " is not this machine's loopback; monitoring over a network needs monitor.tls, which "
+        refuse("monitor.address: " + host +
+               " is not this machine's loopback; monitoring over a network needs monitor.tls, which "
                "this version does not have; use 127.0.0.1");
     return {host == "[::1]" ? "::1" : host, port};
 }
@@ -56,8 +58,9 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
     caf::actor_system system(configuration);
     const caf::scoped_actor self(system);
     const auto hub_ = system.spawn(hub, options.name);
-    const auto display = options.display ? system.spawn<caf::detached>(local_display, publication_actor(hub_), options.display)
-                                         : display_actor{};
+    const auto display = options.display
+                             ? system.spawn<caf::detached>(local_display, publication_actor(hub_), options.display)
+                             : display_actor{};
     // Whatever happens from here on, these two end with this function: the system's destructor waits for them.
     const std::shared_ptr<void> ending_(nullptr, [&](void*) {
         if (display) self->send_exit(display, caf::exit_reason::user_shutdown);

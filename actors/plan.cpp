@@ -10,6 +10,8 @@
 
 #include "actors/inputs.hpp"
 #include "config/error.hpp"
+#include "eval/json_number.hpp"
+#include "privacy/gdp.hpp"
 
 namespace rldp::actors {
 
@@ -41,20 +43,16 @@ std::int64_t estimate_memory(const config::run_config& config, const models::mod
     const double logits = 4 * 3 * static_cast<double>(model.vocab) * std::min(tokens, head_rows);
     const double data = 4 * static_cast<double>(units * max_tokens);
     constexpr double program = 256 << 20;  // LibTorch itself, threads, reports
-    const double adapter = 4 * static_cast<double>(layout.dimension) * (static_cast<double>(config.train.micro_batch) + 8);
-    return std::llround(program + data + bytes_per_weight * (layers * (linear + mlp) + embeddings) + activations + logits +
-                        adapter);
+    const double adapter =
+        4 * static_cast<double>(layout.dimension) * (static_cast<double>(config.train.micro_batch) + 8);
+    return std::llround(program + data + bytes_per_weight * (layers * (linear + mlp) + embeddings) + activations +
+                        logits + adapter);
 }
 
 std::vector<std::string> group_names(const models::lora_layout& layout) {
     std::vector<std::string> names;
     for (const auto& pair : layout.pairs) names.push_back(pair.module);
     return names;
-}
-
-nlohmann::json number(double x) {
-    if (std::isfinite(x)) return x;
-    return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
 }
 
 bool has_weights(const std::filesystem::path& directory) {
@@ -64,8 +62,10 @@ bool has_weights(const std::filesystem::path& directory) {
 
 }  // namespace
 
-std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population) {
-    const auto plan = privacy_plan(config, population);
+std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population,
+                                                    std::vector<privacy::card> ledger_deck) {
+    auto plan = privacy_plan(config, population);
+    plan.ledger_deck = std::move(ledger_deck);
     return privacy::make_policy(config.privacy.semantics == "as_published" ? "published" : config.noise.policy, plan);
 }
 
@@ -78,6 +78,12 @@ std::map<std::string, double> epsilon_of(const std::vector<privacy::run>& runs, 
     std::map<std::string, double> out;
     for (const auto* name : {"pld", "rdp", "gdp_clt"}) out[name] = privacy::make_accountant(name)->epsilon(runs, delta);
     return out;
+}
+
+published_price price_as_published(std::vector<privacy::run> charged, std::size_t groups, double delta) {
+    const double printed = privacy::published_epsilon(privacy::published_formula::printed, charged, delta);
+    for (auto& run : charged) run.noise_multiplier /= std::sqrt(static_cast<double>(groups));
+    return {printed, privacy::make_accountant("pld")->epsilon(charged, delta)};
 }
 
 run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
@@ -94,26 +100,43 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.delta = config.privacy.delta;
     out.statistics_share = config.method.name == "static" ? 0 : config.noise.statistics_share;
     if (out.delta * static_cast<double>(out.population) >= 1)
-        out.warnings.push_back(fmt::format("privacy.delta: {:g} is not below 1/N = {:g}: publishing one record outright would "
-                                           "pass; choose a smaller one", out.delta, 1.0 / static_cast<double>(out.population)));
+        out.warnings.push_back(
+            fmt::format("privacy.delta: {:g} is not below 1/N = {:g}: publishing one record outright would "
+                        "pass; choose a smaller one",
+                        out.delta, 1.0 / static_cast<double>(out.population)));
 
     const auto policy = policy_of(config, out.population);
     out.noise_multiplier = policy->initial_noise_multiplier();
     out.guaranteed_epsilon = policy->guaranteed_epsilon();
-    out.epsilon = epsilon_of(commitment(*policy, out.sample_rate, out.steps), out.delta);
-    out.groups = group_names(layout);
+    const auto committed = commitment(*policy, out.sample_rate, out.steps);
+    out.epsilon = epsilon_of(committed, out.delta);
+    out.groups = config.clip.groups == "flat" ? std::vector<std::string>{"all adapters"} : group_names(layout);
+    if (config.privacy.semantics == "as_published")
+        out.published = price_as_published(committed, out.groups.size(), out.delta);
     out.trainable_parameters = layout.dimension;
     out.max_tokens = token_limit(config, model);
     out.memory_bytes = estimate_memory(config, model, layout, out.units, out.max_tokens);
     if (config.noise.insecure_reproducible)
-        out.warnings.emplace_back("noise.insecure_reproducible: draws and noise follow from the seed; there is NO guarantee");
+        out.warnings.emplace_back(
+            "noise.insecure_reproducible: draws and noise follow from the seed; there is NO guarantee");
     if (config.privacy.semantics == "as_published")
         out.warnings.emplace_back("privacy.semantics: as_published carries NO guarantee");
     if (config.data.split == "exact")
-        out.warnings.emplace_back("data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
+        out.warnings.emplace_back(
+            "data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
+    if (config.method.name == "rldp" && config.rl.interval >= out.steps)
+        out.warnings.push_back(
+            fmt::format("rl.interval: {} is not below the {} steps, so the controller never decides, though its "
+                        "statistics are paid for; lower it, or use method.name static",
+                        config.rl.interval, out.steps));
+    if (config.data.canaries > 0 && config.data.keep == "head")
+        out.warnings.emplace_back(
+            "data.keep: head can cut canaries away, which stand at the end of a record; use tail");
     if (!config.privacy.population)
-        out.warnings.push_back(fmt::format("privacy.population: not declared; the number of training units, {}, is taken as "
-                                           "public", out.population));
+        out.warnings.push_back(
+            fmt::format("privacy.population: not declared; the number of training units, {}, is taken as "
+                        "public",
+                        out.population));
     return out;
 }
 
@@ -124,9 +147,10 @@ run_plan check(const config::run_config& config) {
     std::vector<std::string> missing;
     const bool weights = has_weights(config.model.path);
     if (weights)
-        load_model(config);
+        check_gradients(load_model(config), config.model.path);
     else
-        missing.push_back(config.model.path + ": holds config.json only; a run needs the model's safetensors and tokenizer there");
+        missing.push_back(config.model.path +
+                          ": holds config.json only; a run needs the model's safetensors and tokenizer there");
 
     const bool data_there = config.data.path.starts_with("synthetic:") || std::filesystem::exists(config.data.path);
     if (config.privacy.population && (!data_there || !weights)) {
@@ -141,30 +165,35 @@ run_plan check(const config::run_config& config) {
     auto out = plan_run(config, static_cast<std::int64_t>(data.train.size()), model, layout);
     out.records = data.records;
     out.records_cut = data.cut;
+    out.canaries = data.planted;
     out.warnings.insert(out.warnings.end(), data.warnings.begin(), data.warnings.end());
     return out;
 }
 
 std::string to_json(const run_plan& plan) {
     nlohmann::json epsilon;
-    for (const auto& [name, value] : plan.epsilon) epsilon[name] = number(value);
-    return nlohmann::json{{"units", plan.units},
-                          {"population", plan.population},
-                          {"sample_rate", plan.sample_rate},
-                          {"steps", plan.steps},
-                          {"noise_multiplier", plan.noise_multiplier},
-                          {"guaranteed_epsilon", number(plan.guaranteed_epsilon)},
-                          {"delta", plan.delta},
-                          {"epsilon", epsilon},
-                          {"groups", plan.groups.size()},
-                          {"adapters", plan.groups},
-                          {"trainable_parameters", plan.trainable_parameters},
-                          {"memory_bytes", plan.memory_bytes},
-                          {"records", plan.records},
-                          {"records_cut", plan.records_cut},
-                          {"max_tokens", plan.max_tokens},
-                          {"warnings", plan.warnings}}
-        .dump(2);
+    for (const auto& [name, value] : plan.epsilon) epsilon[name] = eval::json_number(value);
+    nlohmann::json out{{"units", plan.units},
+                       {"population", plan.population},
+                       {"sample_rate", plan.sample_rate},
+                       {"steps", plan.steps},
+                       {"noise_multiplier", plan.noise_multiplier},
+                       {"guaranteed_epsilon", eval::json_number(plan.guaranteed_epsilon)},
+                       {"delta", plan.delta},
+                       {"epsilon", epsilon},
+                       {"groups", plan.groups.size()},
+                       {"adapters", plan.groups},
+                       {"trainable_parameters", plan.trainable_parameters},
+                       {"memory_bytes", plan.memory_bytes},
+                       {"records", plan.records},
+                       {"records_cut", plan.records_cut},
+                       {"max_tokens", plan.max_tokens},
+                       {"warnings", plan.warnings}};
+    if (plan.published) {
+        out["printed_formula_epsilon"] = eval::json_number(plan.published->printed_formula);
+        out["tight_epsilon_as_released"] = eval::json_number(plan.published->tight_as_released);
+    }
+    return out.dump(2);
 }
 
 }  // namespace rldp::actors

@@ -14,6 +14,12 @@
 
 namespace rldp::actors {
 
+/// What as_published prints for a list of runs, and what those are worth (contract §9).
+struct published_price {
+    double printed_formula;    ///< q·√t·(e^{1/σ} − 1) with the last σ: no bound
+    double tight_as_released;  ///< pld at σ/√n: s_i = σ·C_i over n groups. Raw observations void even that
+};
+
 struct run_plan {
     std::int64_t units = 0;       ///< training units read, or the declared population where the data is not there
     std::int64_t population = 0;  ///< N, the public constant
@@ -23,16 +29,19 @@ struct run_plan {
     double noise_multiplier = 0;  ///< z_0
     double statistics_share = 0;  ///< in force: 0 for methods that need no statistics
     double guaranteed_epsilon = 0;
-    std::map<std::string, double> epsilon;  ///< of the planned composition under each accountant
-    std::vector<std::string> groups;        ///< adapter names
+    std::map<std::string, double> epsilon;     ///< of the planned composition under each accountant
+    std::optional<published_price> published;  ///< as_published only
+    std::vector<std::string> groups;           ///< adapter names
     std::int64_t trainable_parameters = 0;
-    std::int64_t memory_bytes = 0;          ///< estimate of the peak
+    std::int64_t memory_bytes = 0;  ///< estimate of the peak
     std::int64_t records = 0, records_cut = 0, max_tokens = 0;
+    std::int64_t canaries = 0;  ///< planted; for the owner's eyes
     std::vector<std::string> warnings;
 };
 
-/// The policy that a configuration asks for (as_published: the published one).
-std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population);
+/// The policy that a configuration asks for (as_published: the published one). `ledger_deck`: of a run that is resumed.
+std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population,
+                                                    std::vector<privacy::card> ledger_deck = {});
 
 /// The composition that the policy commits to: its deck, or the plan's steps at z_0.
 std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps);
@@ -40,12 +49,14 @@ std::vector<privacy::run> commitment(const privacy::spending_policy& policy, dou
 /// ε of runs under each of pld, rdp, gdp_clt.
 std::map<std::string, double> epsilon_of(const std::vector<privacy::run>& runs, double delta);
 
+published_price price_as_published(std::vector<privacy::run> charged, std::size_t groups, double delta);
+
 /// Plans a run of `units` training units. Errors: bad_input for q > 1, δ ≥ 1, no steps, a budget that can't be met.
 run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
                   const models::lora_layout& layout);
 
-/// `rldp check`: reads what is there. Data or weights may be absent if privacy.population is declared; warnings say what a
-/// run will need.
+/// `rldp check`: reads what is there. Data or weights may be absent if privacy.population is declared; warnings say
+/// what a run will need.
 run_plan check(const config::run_config& config);
 
 std::string to_json(const run_plan& plan);

@@ -9,7 +9,8 @@ namespace rldp::actors {
 namespace {
 
 #ifdef RLDP_TEST_HOOKS
-/// Lets a test outside the process measure noise and clipping: releases are kept in the file that RLDP_DUMP_RELEASES names.
+/// Lets a test outside the process measure noise and clipping: releases are kept in the file that RLDP_DUMP_RELEASES
+/// names.
 void dump(const privacy::release& value) {
     if (const char* path = std::getenv("RLDP_DUMP_RELEASES")) privacy::release_log(path).append(value);
 }
@@ -25,7 +26,9 @@ void sanitizer_state::open(const trusted<std::shared_ptr<const secrets>>& closed
     log.emplace(release_log);
 }
 
-void sanitizer_state::add(const trusted<privacy::unit_gradients>& chunk) { library->add(chunk.open(privacy::trusted_key{})); }
+void sanitizer_state::add(const trusted<privacy::unit_gradients>& chunk) {
+    library->add(chunk.open(privacy::trusted_key{}));
+}
 
 privacy::release sanitizer_state::finish() {
     auto out = library->finish();
@@ -36,8 +39,10 @@ privacy::release sanitizer_state::finish() {
 }
 
 sanitizer_actor::behavior_type sanitizer(sanitizer_actor::stateful_pointer<sanitizer_state> self,
-                                         trusted<std::shared_ptr<const secrets>> closed, privacy::sanitizer_config config,
-                                         std::optional<privacy::acknowledgement> unsound, std::filesystem::path release_log,
+                                         trusted<std::shared_ptr<const secrets>> closed,
+                                         privacy::sanitizer_config config,
+                                         std::optional<privacy::acknowledgement> unsound,
+                                         std::filesystem::path release_log,
                                          std::shared_ptr<spdlog::logger> trusted_log) {
     fail_silently(self, std::move(trusted_log));
     self->state.unsound = unsound;

@@ -1,5 +1,6 @@
 #pragma once
-// The sanitizer owns clipping, noise and the release log: what it answers is the only thing that leaves the trusted side.
+// The sanitizer owns clipping, noise and the release log: what it answers is the only thing that leaves the trusted
+// side.
 #include <memory>
 #include <optional>
 
@@ -26,8 +27,10 @@ struct sanitizer_state {
 };
 
 sanitizer_actor::behavior_type sanitizer(sanitizer_actor::stateful_pointer<sanitizer_state> self,
-                                         trusted<std::shared_ptr<const secrets>> closed, privacy::sanitizer_config config,
-                                         std::optional<privacy::acknowledgement> unsound, std::filesystem::path release_log,
+                                         trusted<std::shared_ptr<const secrets>> closed,
+                                         privacy::sanitizer_config config,
+                                         std::optional<privacy::acknowledgement> unsound,
+                                         std::filesystem::path release_log,
                                          std::shared_ptr<spdlog::logger> trusted_log);
 
 }  // namespace rldp::actors

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include <cerrno>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <map>
 
 #include "actors/checkpoint.hpp"
 #include "config/error.hpp"
@@ -14,20 +18,22 @@ namespace rldp::actors {
 
 namespace {
 
-rl::training_config training_config_of(const config::run_config& config, const run_plan& plan, std::int64_t vocabulary) {
-    return {.steps = plan.steps,
-            .expected_batch = static_cast<double>(config.train.expected_batch_size),
-            .lr = config.train.lr,
-            .lr_warmup = config.train.warmup,
-            .controlled = config.method.name == "rldp",
-            .interval = config.rl.interval,
-            .warmup = config.rl.warmup,
-            .initial_radius = config.clip.initial,
-            .clip_min = config.clip.min,
-            .clip_max = config.clip.max,
-            .initial_noise_multiplier = plan.noise_multiplier,
-            // Half of what a uniform guess over the vocabulary loses: public, and near what a pretrained model starts at.
-            .initial_loss = 0.5 * std::log(static_cast<double>(vocabulary))};
+rl::training_config training_config_of(const config::run_config& config, const run_plan& plan,
+                                       std::int64_t vocabulary) {
+    return {
+        .steps = plan.steps,
+        .expected_batch = static_cast<double>(config.train.expected_batch_size),
+        .lr = config.train.lr,
+        .lr_warmup = config.train.warmup,
+        .controlled = config.method.name == "rldp",
+        .interval = config.rl.interval,
+        .warmup = config.rl.warmup,
+        .initial_radius = config.clip.initial,
+        .clip_min = config.clip.min,
+        .clip_max = config.clip.max,
+        .initial_noise_multiplier = plan.noise_multiplier,
+        // Half of what a uniform guess over the vocabulary loses: public, and near what a pretrained model starts at.
+        .initial_loss = 0.5 * std::log(static_cast<double>(vocabulary))};
 }
 
 std::optional<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
@@ -73,19 +79,24 @@ privacy::ledger_header header_of(const config::run_config& config, const run_pla
     return out;
 }
 
-std::string ownership(const privacy::run_key& key, const privacy::ledger_content& book, const std::string& config_json) {
-    return key.hmac(book.header_hash + "\n" + config_json);
+std::string ownership(const privacy::run_key& key, const privacy::ledger_content& book,
+                      const config::run_config& config) {
+    return key.hmac(book.header_hash + "\n" + config::to_json(config) + "\n" + model_digest(config.model.path));
 }
 
-/// A directory under construction: renamed into place at the end, removed if that never comes.
+/// A directory under construction beside its place: renamed into it at the end, removed if that never comes.
 class nascent_directory {
   public:
-    explicit nascent_directory(const std::filesystem::path& target) : target_(target), partial_(target) {
-        partial_ += ".partial";
+    explicit nascent_directory(const std::filesystem::path& target) : target_(target) {
         std::error_code reason;
-        std::filesystem::remove_all(partial_, reason);
-        std::filesystem::create_directories(partial_ / "public", reason);
-        if (reason) throw error(errc::failed, partial_.string() + ": can't be created: " + reason.message());
+        if (target.has_parent_path()) std::filesystem::create_directories(target.parent_path(), reason);
+        auto name = target.string() + ".partial-XXXXXX";
+        if (reason || ::mkdtemp(name.data()) == nullptr)
+            refuse(fmt::format("{}: can't be created: {}", name, reason ? reason.message() : std::strerror(errno)));
+        partial_ = name;
+        std::filesystem::create_directory(partial_ / "public");
+        // mkdtemp's is private; the run directory itself is as open as the user's others.
+        std::filesystem::permissions(partial_, std::filesystem::status(partial_ / "public").permissions());
         create_private_directory(partial_ / "trusted");
     }
     ~nascent_directory() {
@@ -99,8 +110,9 @@ class nascent_directory {
     void settle() {
         std::error_code reason;
         std::filesystem::rename(partial_, target_, reason);
-        if (reason) throw error(errc::failed, target_.string() + ": can't be put in place: " + reason.message());
+        if (reason) refuse(fmt::format("{}: can't be put in place: {}", target_.string(), reason.message()));
         partial_.clear();
+        sync_directory(target_);
     }
 
   private:
@@ -112,31 +124,33 @@ struct prepared {
     run_model model;
     run_data data;
     run_plan plan;
-    std::unique_ptr<privacy::spending_policy> policy;
 };
 
 prepared prepare(const config::run_config& config) {
     prepared out;
     out.model = load_model(config);
+    check_gradients(out.model, config.model.path);
     const auto tokens = models::tokenizer::load(config.model.path);
     const auto& described = out.model.base->config();
     out.data = load_data(config, *tokens, token_limit(config, described));
     out.plan = plan_run(config, static_cast<std::int64_t>(out.data.train.size()), described, out.model.layout);
     out.plan.records = out.data.records;
     out.plan.records_cut = out.data.cut;
+    out.plan.canaries = out.data.planted;
     out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
-    out.policy = policy_of(config, out.plan.population);
     return out;
 }
 
-opened_run assemble(const run_directory& where, const config::run_config& config, prepared ready, privacy::ledger book,
+opened_run assemble(const run_directory& where, const config::run_config& config, prepared ready,
+                    std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book,
                     const privacy::run_key& key) {
     const auto training_config = training_config_of(config, ready.plan, ready.model.base->config().vocab);
     auto adapter = ready.model.initial_adapter;
-    auto belongs_to = ownership(key, book.content(), config::to_json(config));
+    auto belongs_to = ownership(key, book.content(), config);
     const auto groups = ready.plan.groups.size();
     auto controller = controller_of(config, ready.plan);
-    auto closed = std::make_shared<secrets>(secrets{std::move(ready.data.train), key});
+    privacy::trusted<std::shared_ptr<const secrets>> closed(
+        std::make_shared<secrets>(secrets{std::move(ready.data.train), key}));
     session open{.where = where,
                  .config = config,
                  .plan = std::move(ready.plan),
@@ -144,43 +158,87 @@ opened_run assemble(const run_directory& where, const config::run_config& config
                  .held_out = std::move(ready.data.eval),
                  .training = rl::training(training_config, groups, std::move(adapter)),
                  .controller = std::move(controller),
-                 .account = privacy::account(std::move(ready.policy), std::move(book)),
+                 .account = privacy::account(std::move(policy), std::move(book)),
                  .belongs_to = std::move(belongs_to),
-                 .replayed = {}};
+                 .replayed = {},
+                 .passed = {}};
     return {std::move(open), std::move(closed)};
 }
 
 checkpoint checkpoint_of(const session& run) {
-    return {run.training.snapshot(), run.controller ? run.controller->save() : std::string(), run.belongs_to};
+    return {run.training.snapshot(), run.controller ? run.controller->save() : std::string(), run.account.book().end(),
+            run.belongs_to};
 }
 
-/// Brings the public state from the checkpoint to the ledger's end: logged releases are applied, other charges are lost.
-void replay(session& run, const std::vector<privacy::release>& releases) {
-    std::size_t next = 0;
-    double progress = 0;
-    for (const auto& charged : run.account.book().charges) {
-        if (charged.step <= run.training.step()) continue;
-        while (next < releases.size() && releases[next].step < charged.step) ++next;
-        const auto radii = run.training.radii();
-        if (next < releases.size() && releases[next].step == charged.step && releases[next].seq == charged.seq)
-            run.training.apply(releases[next]);
-        else
-            run.training.skip();
-        if (charged.step % run.config.rl.interval == 0)
-            progress = run.account.progress_epsilon(static_cast<std::size_t>(charged.seq));
-        run.replayed.push_back(metrics_of(run.training, radii, charged.noise_multiplier, progress));
-        if (run.training.decision_due()) decide_in_line(run, progress);
+/// Brings the public state from the checkpoint to the ledger's end.
+class replay {
+  public:
+    explicit replay(session& run) : run_(run), times_(evaluation_times_of(run)) {
+        if (run.training.step() > 0) run.passed.push_back({0, run.model.initial_adapter});
+        note_evaluation();
     }
-    // A line that was torn by a crash was a charge under way: it is charged anew, and its step is lost.
-    if (run.account.book().torn && run.account.grant(run.training.step() + 1, run.training.requested_noise_multiplier()))
-        run.training.skip();
-}
+
+    /// Logged releases are applied, other charges are lost.
+    void all(const std::vector<privacy::release>& releases) {
+        std::map<std::uint64_t, const privacy::release*> logged;
+        for (const auto& release : releases) logged[release.seq] = &release;
+        const auto charges = run_.account.book().charges;
+        for (const auto& charged : charges) {
+            if (charged.step <= run_.training.step()) continue;
+            const auto found = logged.find(charged.seq);
+            step(charged, found == logged.end() ? nullptr : found->second);
+        }
+        if (!run_.account.book().torn) return;
+        // A line that was torn by a crash was a charge under way: it is charged anew, and its step is lost.
+        const auto charged = run_.account.grant(run_.training.step() + 1, run_.training.requested_noise_multiplier());
+        if (charged) step(*charged, nullptr);
+    }
+
+  private:
+    void step(const privacy::charge& charged, const privacy::release* released) {
+        const auto radii = run_.training.radii();
+        if (released)
+            run_.training.apply(*released);
+        else
+            run_.training.skip();
+        const auto shown = progress_through((charged.step - 1) / run_.config.rl.interval * run_.config.rl.interval);
+        run_.replayed.push_back(metrics_of(run_.training, radii, charged.noise_multiplier, shown));
+        if (run_.training.decision_due()) decide_in_line(run_, progress_through(charged.step));
+        note_evaluation();
+    }
+
+    void note_evaluation() {
+        const auto step = run_.training.step();
+        if (step > 0 && (times_.due(step) || run_.training.finished()))
+            run_.passed.push_back({step, run_.training.adapter()});
+    }
+
+    /// Progress ε after `step`, an end of a block: the accountant actor, too, refreshes it there and only there.
+    double progress_through(std::int64_t step) {
+        if (step != covered_) progress_ = run_.account.progress_epsilon(run_.account.charges_through(step));
+        covered_ = step;
+        return progress_;
+    }
+
+    session& run_;
+    evaluation_times times_;
+    std::int64_t covered_ = 0;
+    double progress_ = 0;
+};
 
 }  // namespace
 
+evaluation_times evaluation_times_of(const session& run) {
+    return {run.config.train.eval_every,
+            std::max<std::int64_t>(1, run.plan.population / run.config.train.expected_batch_size)};
+}
+
 privacy::sanitizer_config sanitizer_config_of(const session& run) {
     privacy::sanitizer_config out;
-    for (const auto& pair : run.model.layout.pairs) out.group_sizes.push_back(pair.size);
+    if (run.config.clip.groups == "flat")
+        out.group_sizes = {run.model.layout.dimension};
+    else
+        for (const auto& pair : run.model.layout.pairs) out.group_sizes.push_back(pair.size);
     out.how = privacy::allocation_from(run.config.noise.allocation);
     out.statistics_share = run.plan.statistics_share;
     out.as_published = run.config.privacy.semantics == "as_published";
@@ -212,11 +270,12 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
                                                         : privacy::run_key::from_system();
     nascent_directory nascent(directory);
     const run_directory partial{nascent.path()};
-    const auto header = header_of(config, ready.plan, *ready.policy, key.hmac(ready.data.digest));
+    auto policy = policy_of(config, ready.plan.population);
+    const auto header = header_of(config, ready.plan, *policy, key.hmac(ready.data.digest));
     key.save(partial.key());
     write_file(partial.config(), config::to_json(config));
     if (config.data.canaries > 0) write_file(partial.canaries(), ready.data.canaries);
-    auto opened = assemble(run_directory{directory}, config, std::move(ready),
+    auto opened = assemble(run_directory{directory}, config, std::move(ready), std::move(policy),
                            privacy::ledger::create(partial.ledger(), header), key);
     write_checkpoint(partial.checkpoint(), checkpoint_of(opened.open));
     nascent.settle();
@@ -231,21 +290,34 @@ opened_run resume_run(const std::filesystem::path& directory) {
         refuse(directory.string() + ": that run has finished, its key is erased; start a new run");
     const auto config = config::load(where.config(), {});
     const auto key = privacy::run_key::load(where.key());
-    auto ready = prepare(config);
     auto book = privacy::ledger::open(where.ledger());
+    auto ready = prepare(config);
     const auto hmac = key.hmac(ready.data.digest);
     if (book.content().header.data_hmac != hmac)
-        refuse(fmt::format("{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
-                           "the original data", where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
+        refuse(fmt::format(
+            "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
+            "the original data",
+            where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
     const auto saved = read_checkpoint(where.checkpoint());
-    const auto ours = ownership(key, book.content(), config::to_json(config));
+    const auto ours = ownership(key, book.content(), config);
     if (saved.belongs_to != ours)
-        refuse(fmt::format("{}: belongs to {:.12}…, but ledger header and public/config.json amount to {:.12}…; one of the three "
-                           "was changed since the run began", where.checkpoint().string(), saved.belongs_to, ours));
-    auto opened = assemble(where, config, std::move(ready), std::move(book), key);
+        refuse(fmt::format(
+            "{}: belongs to {:.12}…, but ledger header, public/config.json and the files in {} amount to {:.12}…; "
+            "one of them was changed since the run began",
+            where.checkpoint().string(), saved.belongs_to, config.model.path, ours));
+    // Charges that vanished would be made again: the same draw and noise under other dials.
+    if (!book.content().holds(saved.charged))
+        refuse(fmt::format(
+            "{}: ends at charge {}, but {} was written after charge {}; the ledger was cut or exchanged, bring "
+            "back the run's own",
+            where.ledger().string(), book.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
+    const auto releases = privacy::release_log::read(where.releases());
+    privacy::require_charged(releases, book.content(), where.releases());
+    auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
+    auto opened = assemble(where, config, std::move(ready), std::move(policy), std::move(book), key);
     opened.open.training.restore(saved.training);
     if (opened.open.controller) opened.open.controller->load(saved.controller);
-    replay(opened.open, privacy::release_log::read(where.releases()));
+    replay(opened.open).all(releases);
     return opened;
 }
 

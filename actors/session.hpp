@@ -1,6 +1,6 @@
 #pragma once
-// A run that is ready to go, new or resumed: the public state, and apart from it the secrets. No CAF: the supervisor hands
-// the parts to the actors, the plain loop of the benchmarks keeps them.
+// A run that is ready to go, new or resumed: the public state, and apart from it the secrets. No CAF: the supervisor
+// hands the parts to the actors, the plain loop of the benchmarks keeps them.
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +11,10 @@
 #include "actors/run_directory.hpp"
 #include "config/config.hpp"
 #include "eval/metrics.hpp"
+#include "messages/values.hpp"
 #include "privacy/account.hpp"
 #include "privacy/random.hpp"
+#include "privacy/trusted.hpp"
 #include "rl/controller.hpp"
 #include "rl/training.hpp"
 
@@ -35,20 +37,29 @@ struct session {
     privacy::account account;
     std::string belongs_to;                    ///< see checkpoint
     std::vector<eval::metrics_line> replayed;  ///< of steps that a resume took from the release log
+    std::vector<messages::snapshot> passed;  ///< where a resume came past an evaluation, which may have died unfinished
 };
+
+/// When held-out perplexity is measured, besides before the first step and after the last.
+struct evaluation_times {
+    std::int64_t every = 0;  ///< steps; a checkpoint is written then, too
+    std::int64_t epoch = 0;  ///< steps
+    bool due(std::int64_t step) const { return step % every == 0 || step % epoch == 0; }
+};
+evaluation_times evaluation_times_of(const session& run);
 
 struct opened_run {
     session open;
-    std::shared_ptr<const secrets> closed;
+    privacy::trusted<std::shared_ptr<const secrets>> closed;
 };
 
 /// Reads everything, plans, and only then makes the run directory, whole or not at all. Errors: bad_input, among them a
 /// directory that exists.
 opened_run create_run(const config::run_config& config, const std::filesystem::path& directory);
 
-/// Goes on from the last checkpoint and the logged releases (privacy contract §5). A charged step without a logged release is
-/// lost and stays charged. Errors: bad_input where ledger, checkpoint, configuration and data don't belong together, naming
-/// both sides, and for a run that has finished.
+/// Goes on from the last checkpoint and the logged releases (privacy contract §5). A charged step without a logged
+/// release is lost and stays charged. Errors: bad_input where ledger, checkpoint, configuration and data don't belong
+/// together, naming both sides, and for a run that has finished.
 opened_run resume_run(const std::filesystem::path& directory);
 
 privacy::sanitizer_config sanitizer_config_of(const session& run);

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "actors/accountant.hpp"
 #include "actors/controller.hpp"
@@ -23,9 +24,12 @@ using self_pointer = supervisor_actor::stateful_pointer<supervisor_state>;
 
 std::string word_of(ending how) {
     switch (how) {
-        case ending::done: return "done";
-        case ending::budget_exhausted: return "budget exhausted";
-        case ending::interrupted: return "interrupted";
+        case ending::done:
+            return "done";
+        case ending::budget_exhausted:
+            return "budget exhausted";
+        case ending::interrupted:
+            return "interrupted";
     }
     return {};
 }
@@ -49,14 +53,15 @@ void fail(self_pointer self, const caf::error& reason) {
 
 /// The trainer is done; what remains is to wait for the evaluations under way.
 void conclude(self_pointer self, outcome ended) {
-    self->request(self->state.evaluator, caf::infinite, finish_atom::value).then([self, ended](const evaluations& seen) {
-        if (std::exchange(self->state.over, true)) return;
-        auto whole = ended;
-        whole.perplexity = seen;
-        self->send(self->state.hub, finish_atom::value, word_of(ended.how));
-        self->state.promise.deliver(std::move(whole));
-        stop_all(self);
-    });
+    self->request(self->state.evaluator, caf::infinite, finish_atom::value)
+        .then([self, ended](const evaluations& seen) {
+            if (std::exchange(self->state.over, true)) return;
+            auto whole = ended;
+            whole.perplexity = seen;
+            self->send(self->state.hub, finish_atom::value, word_of(ended.how));
+            self->state.promise.deliver(std::move(whole));
+            stop_all(self);
+        });
 }
 
 /// The run log as it stood, up to the last step that counts, with the steps that a resume replayed.
@@ -65,10 +70,16 @@ std::vector<eval::metrics_line> known_metrics(const session& run) {
     auto lines = eval::read_metrics(run.where.metrics());
     std::erase_if(lines, [&](const auto& line) { return line.step > run.training.step(); });
     for (const auto& replayed : run.replayed) {
-        const bool there = std::any_of(lines.begin(), lines.end(), [&](const auto& line) { return line.step == replayed.step; });
+        const bool there =
+            std::any_of(lines.begin(), lines.end(), [&](const auto& line) { return line.step == replayed.step; });
         if (!there) lines.push_back(replayed);
     }
     return lines;
+}
+
+bool evaluated(const std::vector<eval::metrics_line>& lines, std::int64_t step) {
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const auto& line) { return line.step == step && line.eval_perplexity; });
 }
 
 evaluations evaluations_in(const std::vector<eval::metrics_line>& lines) {
@@ -90,46 +101,54 @@ Handle watch(self_pointer self, Handle actor) {
 }
 
 trainer_schedule schedule_of(const session& run) {
-    return {.eval_every = run.config.train.eval_every,
-            .steps_per_epoch = std::max<std::int64_t>(1, run.plan.population / run.config.train.expected_batch_size),
+    return {.evaluations = evaluation_times_of(run),
             .checkpoint = run.where.checkpoint(),
-            .belongs_to = run.belongs_to};
+            .belongs_to = run.belongs_to,
+            .charged = run.account.book().end()};
 }
 
-void wire(self_pointer self, session& run, std::shared_ptr<const secrets> secret) {
+void wire(self_pointer self, session& run, const trusted<std::shared_ptr<const secrets>>& closed) {
     const auto trusted_log = std::make_shared<spdlog::logger>(
         "trusted", std::make_shared<spdlog::sinks::basic_file_sink_mt>(run.where.log().string()));
-    const trusted<std::shared_ptr<const secrets>> closed(std::move(secret));
     std::optional<privacy::acknowledgement> unsound;
     if (run.config.privacy.semantics == "as_published") unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
     const auto known = known_metrics(run);
     self->send(self->state.hub, begin_atom::value,
                run_header{run.where.metrics().string(), known, run.plan.steps, run.config.privacy.epsilon,
-                          run.plan.guaranteed_epsilon});
+                          run.config.noise.insecure_reproducible ? std::numeric_limits<double>::infinity()
+                                                                 : run.plan.guaranteed_epsilon});
 
     const auto spawn = [&]<class... Args>(Args&&... args) {
         return watch(self, self->system().template spawn<caf::detached>(std::forward<Args>(args)...));
     };
+    auto schedule = schedule_of(run);
     trainer_wiring wiring;
     wiring.hub = self->state.hub;
     const auto loader_ = spawn(loader, closed, run.plan.sample_rate, trusted_log);
     wiring.sanitizer = spawn(sanitizer, closed, sanitizer_config_of(run), unsound, run.where.releases(), trusted_log);
-    wiring.gradient = spawn(gradient, closed, run.model, run.config.train.micro_batch, loader_, wiring.sanitizer, trusted_log);
-    wiring.accountant = spawn(accountant, std::make_shared<privacy::account>(std::move(run.account)), run.config.rl.interval);
+    wiring.gradient =
+        spawn(gradient, closed, run.model, run.config.train.micro_batch, loader_, wiring.sanitizer, trusted_log);
+    wiring.accountant =
+        spawn(accountant, std::make_shared<privacy::account>(std::move(run.account)), run.config.rl.interval);
     if (run.controller)
         wiring.controller = spawn(controller, std::make_shared<rl::controller>(std::move(*run.controller)));
-    wiring.evaluator = spawn(evaluator, run.model, std::make_shared<const std::vector<models::sequence>>(std::move(run.held_out)),
-                             run.config.train.micro_batch, self->state.hub, evaluations_in(known));
+    wiring.evaluator =
+        spawn(evaluator, run.model, std::make_shared<const std::vector<models::sequence>>(std::move(run.held_out)),
+              run.config.train.micro_batch, self->state.hub, evaluations_in(known));
     self->state.evaluator = wiring.evaluator;
-    self->state.trainer = spawn(trainer, std::make_shared<rl::training>(std::move(run.training)), wiring, schedule_of(run));
+    for (const auto& at : run.passed)
+        if (!evaluated(known, at.step)) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
+    self->state.trainer =
+        spawn(trainer, std::make_shared<rl::training>(std::move(run.training)), wiring, std::move(schedule));
 }
 
 }  // namespace
 
 supervisor_actor::behavior_type supervisor(self_pointer self, std::shared_ptr<session> run,
-                                           std::shared_ptr<const secrets> closed, hub_actor hub) {
+                                           trusted<std::shared_ptr<const secrets>> closed, hub_actor hub) {
     fail_publicly(self);
     self->state.hub = std::move(hub);
+    self->monitor(self->state.hub);  // without it the run log would stand still unnoticed
     self->set_down_handler([self](const caf::down_msg& gone) {
         if (!self->state.over) fail(self, gone.reason);
     });
@@ -140,13 +159,16 @@ supervisor_actor::behavior_type supervisor(self_pointer self, std::shared_ptr<se
             self->request(self->state.trainer, caf::infinite, train_atom::value)
                 .then([self](const outcome& ended) { conclude(self, ended); },
                       [self](const caf::error& reason) {
-                          // Errors of ours name a cause; others only echo an actor that died, whose down message is coming.
+                          // Errors of ours name a cause; others only echo an actor that died, whose down message is
+                          // coming.
                           if (reason.category() == caf::atom("rldp")) fail(self, reason);
                       });
             return self->state.promise;
         },
         [self](stop_atom) {
-            if (self->state.trainer) self->send(self->state.trainer, stop_atom::value);
+            if (!self->state.trainer) return;
+            self->send(self->state.trainer, stop_atom::value);
+            self->send(self->state.hub, finish_atom::value, std::string("stopping (once more ends at once)"));
         },
     };
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The supervisor wires the actors, watches all of them, and turns the first failure into one message and a clean, resumable end.
+// The supervisor wires the actors, watches all of them, and turns the first failure into one message and a clean,
+// resumable end.
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,8 +20,10 @@ struct supervisor_state {
     caf::typed_response_promise<outcome> promise;
 };
 
-/// Spawns the pipeline for `run` on threads of its own and answers when it is over. `hub` is told, and outlives the run.
+/// Spawns the pipeline for `run` on threads of its own and answers when it is over. `hub` is told, and outlives the
+/// run.
 supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<supervisor_state> self,
-                                           std::shared_ptr<session> run, std::shared_ptr<const secrets> closed, hub_actor hub);
+                                           std::shared_ptr<session> run, trusted<std::shared_ptr<const secrets>> closed,
+                                           hub_actor hub);
 
 }  // namespace rldp::actors

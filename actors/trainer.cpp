@@ -2,7 +2,6 @@
 
 #include "actors/checkpoint.hpp"
 #include "actors/failure.hpp"
-#include "actors/session.hpp"
 
 namespace rldp::actors {
 
@@ -19,7 +18,8 @@ auto give_up(self_pointer self) {
 
 void save(self_pointer self, std::string controller) {
     auto& state = self->state;
-    write_checkpoint(state.schedule.checkpoint, {state.training->snapshot(), std::move(controller), state.schedule.belongs_to});
+    write_checkpoint(state.schedule.checkpoint, {state.training->snapshot(), std::move(controller),
+                                                 state.schedule.charged, state.schedule.belongs_to});
     self->send(state.wiring.sanitizer, forget_atom::value);
 }
 
@@ -46,16 +46,38 @@ void end(self_pointer self, ending how) {
     });
 }
 
-void after_step(self_pointer self) {
-    const auto& state = self->state;
-    const auto step = state.training->step();
-    const bool evaluate = step % state.schedule.eval_every == 0 || step % state.schedule.steps_per_epoch == 0 ||
-                          state.training->finished();
-    if (evaluate) self->send(state.wiring.evaluator, evaluate_atom::value, snapshot{step, state.training->adapter()});
-    if (step % state.schedule.eval_every == 0)
+void evaluate(self_pointer self) {
+    auto& state = self->state;
+    state.evaluating = true;
+    self->request(state.wiring.evaluator, caf::infinite, evaluate_atom::value,
+                  snapshot{state.training->step(), state.training->adapter()})
+        .then(
+            [self](std::int64_t) {
+                self->state.evaluating = false;
+                if (const auto go_on = std::exchange(self->state.waiting, nullptr)) go_on();
+            },
+            give_up(self));
+}
+
+void go_on(self_pointer self) {
+    if (self->state.training->step() % self->state.schedule.evaluations.every == 0)
         checkpoint_and(self, [self] { next_step(self); });
     else
         next_step(self);
+}
+
+void after_step(self_pointer self) {
+    auto& state = self->state;
+    if (!state.schedule.evaluations.due(state.training->step()) && !state.training->finished()) return go_on(self);
+    const auto evaluate_and_go_on = [self] {
+        evaluate(self);
+        go_on(self);
+    };
+    // One snapshot at a time: where evaluation is slower than training, training waits, or adapters would pile up.
+    if (state.evaluating)
+        state.waiting = evaluate_and_go_on;
+    else
+        evaluate_and_go_on();
 }
 
 void decide(self_pointer self) {
@@ -63,8 +85,8 @@ void decide(self_pointer self) {
         .then(
             [self](double progress) {
                 auto& state = self->state;
-                self->request(state.wiring.controller, caf::infinite, decide_atom::value, state.training->observe(progress),
-                              state.training->medians())
+                self->request(state.wiring.controller, caf::infinite, decide_atom::value,
+                              state.training->observe(progress), state.training->medians())
                     .then(
                         [self](const rl::dials& chosen) {
                             self->state.training->set(chosen);
@@ -89,6 +111,7 @@ void apply(self_pointer self, const charged& granted, const privacy::release& re
 
 void compute(self_pointer self, const charged& granted) {
     auto& state = self->state;
+    state.schedule.charged = {granted.seq, granted.hash};
     const step_task task{state.training->order(granted.seq, granted.noise_multiplier), state.training->adapter()};
     self->request(state.wiring.gradient, caf::infinite, compute_atom::value, task)
         .then([self, granted](const privacy::release& released) { apply(self, granted, released); }, give_up(self));
@@ -121,8 +144,7 @@ trainer_actor::behavior_type trainer(self_pointer self, std::shared_ptr<rl::trai
         [self](train_atom) {
             auto& state = self->state;
             state.promise = self->make_response_promise<outcome>();
-            if (state.training->step() == 0)
-                self->send(state.wiring.evaluator, evaluate_atom::value, snapshot{0, state.training->adapter()});
+            if (state.training->step() == 0) evaluate(self);
             next_step(self);
             return state.promise;
         },

@@ -1,12 +1,14 @@
 #pragma once
-// The trainer runs the steps and is the only one that writes weights. Per step: grant, compute, release, AdamW; nothing else
-// is waited for but the controller's dials at the end of a block.
+// The trainer runs the steps and is the only one that writes weights. Per step: grant, compute, release, AdamW; nothing
+// else is waited for but the controller's dials at the end of a block.
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "actors/actors.hpp"
+#include "actors/session.hpp"
 #include "rl/training.hpp"
 
 namespace rldp::actors {
@@ -21,10 +23,10 @@ struct trainer_wiring {
 };
 
 struct trainer_schedule {
-    std::int64_t eval_every = 0;      ///< steps between evaluations and checkpoints
-    std::int64_t steps_per_epoch = 0; ///< an evaluation at each epoch's end too
+    evaluation_times evaluations;
     std::filesystem::path checkpoint;
     std::string belongs_to;
+    privacy::ledger_mark charged;  ///< the ledger's end before the first step
 };
 
 struct trainer_state {
@@ -33,6 +35,8 @@ struct trainer_state {
     trainer_wiring wiring;
     trainer_schedule schedule;
     bool stopping = false;
+    bool evaluating = false;        ///< a snapshot is with the evaluator
+    std::function<void()> waiting;  ///< goes on once it is back
     caf::typed_response_promise<outcome> promise;
 };
 

@@ -16,6 +16,9 @@ void add_generate(CLI::App& program, action& chosen);
 void add_merge(CLI::App& program, action& chosen);
 void add_monitor(CLI::App& program, action& chosen);
 void add_audit(CLI::App& program, action& chosen);
+void add_account(CLI::App& program, action& chosen);
+void add_calibrate(CLI::App& program, action& chosen);
+void add_ledger(CLI::App& program, action& chosen);
 void add_reference(CLI::App& program, action& chosen);
 void add_version(CLI::App& program, action& chosen);
 

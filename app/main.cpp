@@ -29,6 +29,9 @@ int main(int argc, char** argv) {
     rldp::app::add_merge(program, chosen);
     rldp::app::add_monitor(program, chosen);
     rldp::app::add_audit(program, chosen);
+    rldp::app::add_account(program, chosen);
+    rldp::app::add_calibrate(program, chosen);
+    rldp::app::add_ledger(program, chosen);
     rldp::app::add_reference(program, chosen);
     rldp::app::add_version(program, chosen);
     try {

@@ -28,10 +28,12 @@ class network_config : public caf::actor_system_config {
 
 /// On a terminal one line that is rewritten; elsewhere a line per value.
 actors::show live_line() {
-    return [terminal = isatty(STDOUT_FILENO) != 0, time = std::make_shared<monitor::time_left>()](const messages::telemetry& seen) {
+    return [terminal = isatty(STDOUT_FILENO) != 0,
+            time = std::make_shared<monitor::time_left>()](const messages::telemetry& seen) {
         time->observe(seen, monitor::time_left::clock::now());
         winsize size{};
-        const std::size_t width = terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 200;
+        const std::size_t width =
+            terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 200;
         const bool over = seen.state != "running" && seen.state != "starting";
         fmt::print("{}{}{}", terminal ? "\r\x1b[K" : "", monitor::progress_line(seen, time->estimate(), width),
                    terminal && !over ? "" : "\n");
@@ -59,7 +61,8 @@ int watch(const std::string& address) {
 }  // namespace
 
 void add_monitor(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand("monitor", "Watch a run that was started with --monitor; attach and detach at will");
+    auto* command =
+        program.add_subcommand("monitor", "Watch a run that was started with --monitor; attach and detach at will");
     auto address = std::make_shared<std::string>();
     command->add_option("address", *address, "HOST:PORT of the run (loopback)")->required();
     command->footer("Example: rldp monitor 127.0.0.1:4242");

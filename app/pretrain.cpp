@@ -34,18 +34,33 @@ int pretrain(const options& given) {
 }  // namespace
 
 void add_pretrain(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand("pretrain", "Make a tiny public GPT-2 base from synthetic prose, as in config/tiny-gpt2");
+    auto* command = program.add_subcommand(
+        "pretrain", "Make a tiny public GPT-2 base from synthetic prose, as in config/tiny-gpt2");
     auto given = std::make_shared<options>();
     auto& config = given->config;
     command->add_option("out", given->out, "model directory to make")->required();
-    command->add_option("--vocab", config.vocab, "tokens of the byte-level BPE vocabulary")->capture_default_str()->check(CLI::Range(258, 65536));
+    command->add_option("--vocab", config.vocab, "tokens of the byte-level BPE vocabulary")
+        ->capture_default_str()
+        ->check(CLI::Range(258, 65536));
     command->add_option("--width", config.width, "hidden size")->capture_default_str()->check(CLI::Range(8, 4096));
-    command->add_option("--layers", config.layers, "transformer blocks")->capture_default_str()->check(CLI::Range(1, 64));
-    command->add_option("--heads", config.heads, "attention heads; divide the width")->capture_default_str()->check(CLI::Range(1, 64));
-    command->add_option("--window", config.window, "longest sequence, tokens")->capture_default_str()->check(CLI::Range(8, 8192));
-    command->add_option("--texts", config.texts, "passages of synthetic prose")->capture_default_str()->check(CLI::Range(100, 10000000));
-    command->add_option("--steps", config.steps, "optimiser steps")->capture_default_str()->check(CLI::Range(1, 10000000));
-    command->add_option("--batch", config.batch, "sequences per step")->capture_default_str()->check(CLI::Range(1, 4096));
+    command->add_option("--layers", config.layers, "transformer blocks")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 64));
+    command->add_option("--heads", config.heads, "attention heads; divide the width")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 64));
+    command->add_option("--window", config.window, "longest sequence, tokens")
+        ->capture_default_str()
+        ->check(CLI::Range(8, 8192));
+    command->add_option("--texts", config.texts, "passages of synthetic prose")
+        ->capture_default_str()
+        ->check(CLI::Range(100, 10000000));
+    command->add_option("--steps", config.steps, "optimiser steps")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 10000000));
+    command->add_option("--batch", config.batch, "sequences per step")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 4096));
     command->add_option("--lr", config.lr, "peak learning rate")->capture_default_str()->check(CLI::Range(1e-7, 1.0));
     command->add_option("--seed", config.seed, "of prose, initialisation and order")->capture_default_str();
     command->add_flag("--json", given->json, "print the result as JSON");

@@ -42,15 +42,21 @@ actors::show progress_bar() {
 }
 
 void print_plan(const actors::run_plan& plan) {
-    fmt::print(stderr, "{} training units, sample rate {:.3g}, {} steps, noise multiplier {:.4f}, {} adapters, {} trainable numbers\n",
-               plan.units, plan.sample_rate, plan.steps, plan.noise_multiplier, plan.groups.size(), plan.trainable_parameters);
+    fmt::print(stderr,
+               "{} training units, sample rate {:.3g}, {} steps, noise multiplier {:.4f}, {} clip groups, {} trainable "
+               "numbers\n",
+               plan.units, plan.sample_rate, plan.steps, plan.noise_multiplier, plan.groups.size(),
+               plan.trainable_parameters);
     if (plan.records_cut > 0)
-        fmt::print(stderr, "{} of {} training records are longer than {} tokens and are cut\n", plan.records_cut, plan.records,
-                   plan.max_tokens);
+        fmt::print(stderr, "{} of {} training records are longer than {} tokens and are cut\n", plan.records_cut,
+                   plan.records, plan.max_tokens);
+    if (plan.canaries > 0) fmt::print(stderr, "{} canaries planted (trusted/canaries.json)\n", plan.canaries);
     for (const auto& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", warning);
 }
 
-std::string number(double x) { return std::isnan(x) ? "–" : std::isinf(x) ? "∞" : fmt::format("{:.4f}", x); }
+std::string number(double x) {
+    return std::isnan(x) ? "–" : std::isinf(x) ? "∞" : fmt::format("{:.4f}", x);
+}
 
 void print_summary(const eval::run_summary& run, const std::filesystem::path& directory) {
     const auto row = [](const std::string& name, const std::string& value) { fmt::print("  {:<34}{}\n", name, value); };
@@ -66,8 +72,11 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
     for (const auto& [name, value] : run.epsilon)
         row(fmt::format("ε spent, {}", name),
             number(value) + (run.upper_bound.at(name) ? "" : "  (an approximation that can under-report)"));
+    if (run.printed_formula_epsilon)
+        row("ε spent, printed formula", number(*run.printed_formula_epsilon) + "  (the publication's; no bound)");
     if (run.tight_epsilon_as_released)
-        row("tight ε of what was released", number(*run.tight_epsilon_as_released) + "  (raw observations void even that)");
+        row("tight ε of what was released",
+            number(*run.tight_epsilon_as_released) + "  (raw observations void even that)");
     row("adapter", (directory / "public/adapter").string());
     row("ledger", (directory / "public/ledger.jsonl").string());
     row("metrics", (directory / "public/metrics.jsonl").string());
@@ -80,15 +89,21 @@ int run(const options& given) {
     if (!given.resume.empty() && (!given.set.empty() || !given.out.empty()))
         refuse("run: --resume goes on with the run's own configuration; leave --set and --out away");
 
-    std::filesystem::path directory = given.resume;
+    const auto named = [](const std::string& path) {
+        const auto clean = std::filesystem::path(path).lexically_normal();
+        return clean.has_filename() ? clean : clean.parent_path();  // "runs/first/" is runs/first
+    };
+    auto directory = named(given.resume);
     std::function<actors::opened_run()> open = [&] { return actors::resume_run(directory); };
     std::optional<std::string> address;
     if (given.resume.empty()) {
         const auto config = config::load(given.config, given.set);
         const auto stem = std::filesystem::path(given.config).stem();
-        directory = given.out.empty() ? std::filesystem::path("runs") / stem : std::filesystem::path(given.out);
+        directory = given.out.empty() ? std::filesystem::path("runs") / stem : named(given.out);
         address = config.monitor.address;
         open = [config, directory] { return actors::create_run(config, directory); };
+    } else if (const auto own = actors::run_directory{directory}.config(); std::filesystem::exists(own)) {
+        address = config::load(own, {}).monitor.address;
     }
     if (!given.monitor.empty()) address = given.monitor;
     if (address) actors::loopback_endpoint(*address);
@@ -113,7 +128,8 @@ int run(const options& given) {
 }  // namespace
 
 void add_run(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand("run", "Fine-tune privately: config in, adapter, ledger, metrics and report out");
+    auto* command =
+        program.add_subcommand("run", "Fine-tune privately: config in, adapter, ledger, metrics and report out");
     auto given = std::make_shared<options>();
     command->add_option("config", given->config, "configuration file (JSON)");
     command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);
@@ -122,8 +138,9 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("--monitor", given->monitor, "publish live values at HOST:PORT (loopback)");
     command->add_flag("--json", given->json, "print the result as JSON");
     command->add_flag("--quiet", given->quiet, "no progress");
-    command->footer("Example: rldp run config/demo.json --set train.steps=60 --out runs/first --monitor 127.0.0.1:4242\n"
-                    "Exit status: 0 done, 1 failed, 2 bad input, 3 budget exhausted early, 130 interrupted (resumable)");
+    command->footer(
+        "Example: rldp run config/demo.json --set train.steps=60 --out runs/first --monitor 127.0.0.1:4242\n"
+        "Exit status: 0 done, 1 failed, 2 bad input, 3 budget exhausted early, 130 interrupted (resumable)");
     command->callback([given, &chosen] { chosen = [given] { return run(*given); }; });
 }
 

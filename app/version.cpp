@@ -11,6 +11,7 @@
 #include "app/commands.hpp"
 #include "config/config.hpp"
 #include "config/error.hpp"
+#include "models/blas.hpp"
 
 namespace rldp::app {
 
@@ -28,19 +29,27 @@ std::string torch_setting(const std::string& what) {
     return "unknown";
 }
 
+/// Torch's own summary says "generic" where a distribution linked it to whatever stands behind libblas.
+std::string blas() {
+    const auto found = models::blas_name();
+    return found.empty() ? torch_setting("BLAS_INFO") : found;
+}
+
 nlohmann::json versions() {
     return {{"rldp", RLDP_VERSION},
             {"libtorch", TORCH_VERSION},
             {"caf", fmt::format("{}.{}.{}", CAF_MAJOR_VERSION, CAF_MINOR_VERSION, CAF_PATCH_VERSION)},
-            {"blas", torch_setting("BLAS_INFO")},
+            {"blas", blas()},
             {"threads", torch::get_num_threads()},
-            {"device", torch::cuda::is_available() ? fmt::format("cpu, cuda ({} devices)", torch::cuda::device_count()) : "cpu"}};
+            {"device",
+             torch::cuda::is_available() ? fmt::format("cpu, cuda ({} devices)", torch::cuda::device_count()) : "cpu"}};
 }
 
 }  // namespace
 
 void add_version(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand("version", "Print the versions of rldp, LibTorch, CAF, BLAS, and the devices");
+    auto* command =
+        program.add_subcommand("version", "Print the versions of rldp, LibTorch, CAF, BLAS, and the devices");
     auto json = std::make_shared<bool>(false);
     command->add_flag("--json", *json, "print as JSON");
     command->footer("Example: rldp version --json");

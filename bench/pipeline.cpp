@@ -1,5 +1,5 @@
-// The actor pipeline against the same work in a plain loop, and with SAC learning on against off: medians over alternating
-// runs, each in a process of its own so that peak memory is its own. Prints JSON.
+// The actor pipeline against the same work in a plain loop, and with SAC learning on against off: medians over
+// alternating runs, each in a process of its own so that peak memory is its own. Prints JSON.
 //
 //   build/bench/bench_pipeline config/demo.json --set train.steps=60 --repeats 5
 #include <fmt/format.h>
@@ -31,7 +31,9 @@ struct measured {
     double peak_mebibytes;
 };
 
-double milliseconds(clock_type::duration span) { return std::chrono::duration<double, std::milli>(span).count(); }
+double milliseconds(clock_type::duration span) {
+    return std::chrono::duration<double, std::milli>(span).count();
+}
 
 /// Evaluation is left out on both sides: one held-out record, and none between start and end.
 config::run_config bench_config(const std::string& file, std::vector<std::string> set) {
@@ -42,7 +44,7 @@ config::run_config bench_config(const std::string& file, std::vector<std::string
 double run_plain(const config::run_config& config, const std::filesystem::path& directory) {
     auto opened = actors::create_run(config, directory);
     const auto begin = clock_type::now();
-    bench::run_plain(opened.open, *opened.closed);
+    bench::run_plain(opened.open, opened.closed);
     return milliseconds(clock_type::now() - begin) / static_cast<double>(opened.open.plan.steps);
 }
 
@@ -130,7 +132,8 @@ int main(int argc, char** argv) {
         std::filesystem::remove_all(scratch);
         nlohmann::json out;
         for (const auto& [kind, values] : time)
-            out[kind] = {{"milliseconds_per_step", median(values)}, {"peak_mebibytes", median(memory[kind])}, {"runs", values}};
+            out[kind] = {
+                {"milliseconds_per_step", median(values)}, {"peak_mebibytes", median(memory[kind])}, {"runs", values}};
         out["ratio_pipeline_to_plain"] = median(time["pipeline"]) / median(time["plain"]);
         out["ratio_learning_on_to_off"] = median(time["pipeline"]) / median(time["pipeline_without_learning"]);
         out["ratio_memory"] = median(memory["pipeline"]) / median(memory["plain"]);

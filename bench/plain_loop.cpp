@@ -6,41 +6,40 @@
 
 #include "actors/checkpoint.hpp"
 #include "actors/gradient.hpp"
-#include "data/sampler.hpp"
+#include "actors/loader.hpp"
+#include "actors/sanitizer.hpp"
 
 namespace rldp::bench {
 
 namespace {
 
-std::vector<models::unit_sequences> draw(const actors::secrets& closed, double sample_rate, std::uint64_t seq) {
-    privacy::random_stream random(closed.key, privacy::purpose::draw, seq, 0);
-    std::vector<models::unit_sequences> units;
-    for (const auto unit : data::poisson_draw(static_cast<std::int64_t>(closed.train.size()), sample_rate,
-                                              [&] { return random.next(); }))
-        units.push_back(closed.train[static_cast<std::size_t>(unit)].records);
-    return units;
-}
+/// The trusted actors' states without their actors.
+struct trusted_side {
+    actors::loader_state loader;
+    actors::gradient_state gradient;
+    actors::sanitizer_state sanitizer;
 
-privacy::release release_step(const actors::session& run, const actors::secrets& closed, privacy::sanitizer& sanitizer,
-                              const privacy::step_order& order) {
-    const auto units = draw(closed, run.plan.sample_rate, order.seq);
-    const auto& adapter = run.training.adapter();
-    const auto dropout = actors::dropout_of(closed.key, order.seq, run.model.layout, adapter.device());
-    const auto micro_batch = run.config.train.micro_batch;
-    std::size_t pass = 0;
-    sanitizer.begin(order);
-    for (const auto& chunk : models::plan_chunks(units, micro_batch)) {
-        auto made = models::unit_gradients(*run.model.base, run.model.layout, adapter, units, chunk, micro_batch, dropout, pass);
-        sanitizer.add({std::move(made.gradients), std::move(made.losses)});
+    trusted_side(const actors::session& run, const privacy::trusted<std::shared_ptr<const actors::secrets>>& closed) {
+        loader.closed = gradient.closed = closed;
+        loader.sample_rate = run.plan.sample_rate;
+        gradient.model = run.model;
+        gradient.micro_batch = run.config.train.micro_batch;
+        sanitizer.open(closed, actors::sanitizer_config_of(run), run.where.releases());
     }
-    return sanitizer.finish();
-}
+
+    privacy::release step(const messages::step_task& task) {
+        const auto drawn = loader.hand_out(task.order.seq);
+        sanitizer.library->begin(task.order);
+        gradient.compute(task, drawn, [&](auto chunk) { sanitizer.add(chunk); });
+        return sanitizer.finish();
+    }
+};
 
 }  // namespace
 
-at::Tensor run_plain(actors::session& run, const actors::secrets& closed, std::int64_t until) {
-    privacy::sanitizer sanitizer(actors::sanitizer_config_of(run), closed.key);
-    privacy::release_log log(run.where.releases());
+at::Tensor run_plain(actors::session& run, const privacy::trusted<std::shared_ptr<const actors::secrets>>& closed,
+                     std::int64_t until) {
+    trusted_side trusted(run, closed);
     std::ofstream metrics(run.where.metrics(), std::ios::app);
     double progress = 0;
     while (!run.training.finished() && run.training.step() < until) {
@@ -49,18 +48,17 @@ at::Tensor run_plain(actors::session& run, const actors::secrets& closed, std::i
         if (!granted) break;
         const auto radii = run.training.radii();
         const auto released =
-            release_step(run, closed, sanitizer, run.training.order(granted->seq, granted->noise_multiplier));
-        log.append(released);
+            trusted.step({run.training.order(granted->seq, granted->noise_multiplier), run.training.adapter()});
         run.training.apply(released);
-        if (step % run.config.rl.interval == 0) progress = run.account.progress_epsilon();
         metrics << eval::to_json(actors::metrics_of(run.training, radii, granted->noise_multiplier, progress)) << '\n'
                 << std::flush;
+        if (step % run.config.rl.interval == 0) progress = run.account.progress_epsilon();
         if (run.training.decision_due()) actors::decide_in_line(run, progress);
         if (step % run.config.train.eval_every == 0) {
-            actors::write_checkpoint(run.where.checkpoint(), {run.training.snapshot(),
-                                                              run.controller ? run.controller->save() : std::string(),
-                                                              run.belongs_to});
-            log.clear();
+            actors::write_checkpoint(run.where.checkpoint(),
+                                     {run.training.snapshot(), run.controller ? run.controller->save() : std::string(),
+                                      run.account.book().end(), run.belongs_to});
+            trusted.sanitizer.log->clear();
         }
     }
     return run.training.adapter();

@@ -1,6 +1,6 @@
 #pragma once
-// The work of the pipeline called in a plain loop, on one thread, without actors: what the pipeline is measured against, and
-// what it must equal bit for bit when randomness is reproducible.
+// The work of the pipeline called in a plain loop, on one thread, without actors: what the pipeline is measured
+// against, and what it must equal bit for bit when randomness is reproducible.
 #include <cstdint>
 #include <limits>
 
@@ -9,7 +9,7 @@
 namespace rldp::bench {
 
 /// Runs the session to its end, or to step `until`, evaluations left out. Returns the adapter.
-at::Tensor run_plain(actors::session& run, const actors::secrets& closed,
+at::Tensor run_plain(actors::session& run, const privacy::trusted<std::shared_ptr<const actors::secrets>>& closed,
                      std::int64_t until = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace rldp::bench

@@ -34,6 +34,7 @@ struct noise_section {
 };
 
 struct clip_section {
+    std::string groups = "adapters";  ///< adapters (a radius each) | flat (one for all)
     double initial = 0.1;
     double min = 1e-3;
     double max = 1;

@@ -18,10 +18,10 @@ namespace rldp {
 namespace {
 
 /// What the user can mend (room, rights) is bad input; the rest is a failure.
-[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
-    const int reason = errno;
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what, int reason = errno) {
     const bool mendable = reason == ENOSPC || reason == EDQUOT || reason == EACCES || reason == EROFS;
-    throw error(mendable ? errc::bad_input : errc::failed, path.string() + ": " + what + ": " + std::strerror(reason));
+    throw storage_error(mendable ? errc::bad_input : errc::failed,
+                        path.string() + ": " + what + ": " + std::strerror(reason));
 }
 
 /// A file descriptor that is closed on every path.
@@ -63,11 +63,13 @@ std::string read_file(const std::filesystem::path& path) {
     return std::move(out).str();
 }
 
-void write_file(const std::filesystem::path& path, std::string_view bytes) {
+void write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode) {
     auto temporary = path;
     temporary += ".tmp";
     {
-        const descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+        ::unlink(temporary.c_str());
+        // Created with its final mode: a private file is at no time open to others.
+        const descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
         if (file.get() < 0) fail(path, "can't be created");
         if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) {
             const int reason = errno;
@@ -82,7 +84,11 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
         errno = reason;
         fail(path, "can't be replaced");
     }
-    const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    sync_directory(path);
+}
+
+void sync_directory(const std::filesystem::path& entry) {
+    const auto parent = entry.has_parent_path() ? entry.parent_path() : std::filesystem::path(".");
     const descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (directory.get() >= 0) ::fsync(directory.get());
 }
@@ -90,7 +96,7 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
 void create_private_directory(const std::filesystem::path& path) {
     std::error_code reason;
     std::filesystem::create_directories(path, reason);
-    if (reason) throw error(errc::failed, path.string() + ": can't be created: " + reason.message());
+    if (reason) fail(path, "can't be created", reason.value());
     if (::chmod(path.c_str(), 0700) != 0) fail(path, "can't be made private");
 }
 

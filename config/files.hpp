@@ -1,18 +1,29 @@
 #pragma once
-// Files that are whole or absent: write, fsync, rename. Every failure is an rldp::error that names the path: bad_input where
-// the user can mend it (a full disk, missing rights), else failed.
+// Files that are whole or absent: write, fsync, rename. Every failure is an rldp::error that names the path: bad_input
+// where the user can mend it (a full disk, missing rights), else failed.
 #include <filesystem>
 #include <string>
 #include <string_view>
 
+#include "config/error.hpp"
+
 namespace rldp {
+
+/// What went wrong with a file, not with what it holds: path and reason name no record, so they may be shown to anyone.
+class storage_error : public error {
+  public:
+    using error::error;
+};
 
 /// The whole file. Errors: bad_input where it does not exist, is a directory or can't be read.
 std::string read_file(const std::filesystem::path& path);
 
 /// Replaces `path` by `bytes`: a temporary file beside it is written, fsynced and renamed, then the directory is
-/// fsynced. Errors: a full disk, a directory that can't be written (nothing is left behind).
-void write_file(const std::filesystem::path& path, std::string_view bytes);
+/// fsynced. `mode` as for open(2). Errors: a full disk, a directory that can't be written (nothing is left behind).
+void write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
+
+/// Makes the name of `entry` in its directory durable.
+void sync_directory(const std::filesystem::path& entry);
 
 /// A directory that only its owner can enter (mode 0700). Existing ones are set to 0700.
 void create_private_directory(const std::filesystem::path& path);

@@ -34,9 +34,7 @@ std::optional<Number> whole(std::string_view text) {
 }
 
 bool is_synthetic(const std::string& text) {
-    constexpr std::string_view prefix = "synthetic:";
-    if (!text.starts_with(prefix)) return false;
-    return whole<std::int64_t>(std::string_view(text).substr(prefix.size())).value_or(0) > 0;
+    return text.starts_with("synthetic:");  // how many is checked where they are made
 }
 
 bool is_host_and_port(const std::string& text) {
@@ -131,6 +129,8 @@ void add_noise_and_clip(std::vector<key>& keys) {
         .add("ratio", &deck_section::ratio, between(1, 100), "", "Largest over smallest noise multiplier of the deck.");
     section(
         keys, "clip.", [](auto& c) -> auto& { return c.clip; })
+        .add("groups", &clip_section::groups, words{{"adapters", "flat"}}, "",
+             "What is clipped as one: each adapter on its own, or the whole gradient (flat clipping).")
         .add("initial", &clip_section::initial, above(0), "gradient norm", "Every radius at the first step.")
         .add("min", &clip_section::min, above(0), "gradient norm", "No radius goes below.")
         .add("max", &clip_section::max, above(0), "gradient norm", "No radius goes above.");
@@ -151,7 +151,7 @@ void add_train(std::vector<key>& keys) {
         .add("expected_batch_size", &train_section::expected_batch_size, between(1, most_units), "units",
              "B: every unit is drawn with probability B/N at each step.")
         .add("micro_batch", &train_section::micro_batch, between(1, most_width), "records",
-             "Records per forward pass; memory grows with it, the result does not depend on it.")
+             "Records per forward pass; memory grows with it, the result hardly depends on it (rounding, dropout masks).")
         .add("lr", &train_section::lr, above_to(0, 10), "", "AdamW's learning rate after the warm-up.")
         .add("warmup", &train_section::warmup, between(0, most_steps), "steps",
              "The learning rate rises linearly over these steps.")

@@ -35,6 +35,9 @@ finding contract(const run_config& config) {
     if (!sound && !privacy.acknowledge_no_guarantee)
         return R"(privacy.semantics "as_published" guarantees nothing; set privacy.acknowledge_no_guarantee to true, or )"
                R"(use "sound")";
+    const noise_section defaults;
+    if (!sound && (config.noise.policy != defaults.policy || config.noise.allocation != defaults.allocation))
+        return "noise.policy and noise.allocation have no part in as_published, which has its own; leave them out";
     if (sound && privacy.accountant == "gdp_clt")
         return R"(privacy.accountant "gdp_clt" is no upper bound and can't enforce a budget; use "pld" or "rdp")";
     if (privacy.population && config.train.expected_batch_size > *privacy.population)

@@ -8,7 +8,6 @@
 #include <cctype>
 #include <filesystem>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "config/error.hpp"
@@ -51,16 +50,6 @@ class key_column {
     std::size_t column_ = 0;
 };
 
-bool repeats(const table& rows, const narrative_template& how) {
-    std::unordered_set<std::string_view> seen;
-    const auto column = *rows.find(*how.person);
-    for (std::size_t row = 0; row < rows.rows(); ++row) {
-        const auto person = rows.cell(row, column);
-        if (!how.missing.contains(person) && !seen.insert(person).second) return true;
-    }
-    return false;
-}
-
 void check_record_keys(const table& rows, const key_column& key) {
     std::unordered_map<std::string_view, std::size_t> lines;
     for (std::size_t row = 0; row < rows.rows(); ++row)
@@ -83,9 +72,10 @@ loaded verbalise(const table& rows, const narrative_template& how, const code_bo
         if (record_key) out.records[row].key = (*record_key)(row);
         if (group_key) out.records[row].group = (*group_key)(row);
     }
-    if (!group && how.person && repeats(rows, how))
+    // Said of every such table: whether a person does repeat depends on the rows, and warnings are public.
+    if (!group && how.person)
         out.warnings.push_back(
-            fmt::format("\"{0}\" repeats in {1}: the guarantee is for a record, not for a person; "
+            fmt::format("\"{0}\" may repeat in {1}: the guarantee is for a record, not for a person; "
                         "privacy.unit {{\"group\": \"{0}\"}} protects persons",
                         *how.person, rows.file()));
     return out;

@@ -85,6 +85,8 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
                     {"δ", readable(s.delta)},
                     {"privacy unit", escaped(s.unit)},
                     {"semantics", escaped(s.semantics)}};
+    if (s.printed_formula_epsilon)
+        privacy.emplace_back("ε of the publication's printed formula", readable(*s.printed_formula_epsilon));
     if (s.tight_epsilon_as_released)
         privacy.emplace_back("tight ε of the gradients as released", readable(*s.tight_epsilon_as_released));
     const rows run = {{"status", escaped(s.status)},

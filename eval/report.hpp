@@ -25,8 +25,9 @@ struct run_summary {
     double sample_rate = 0;
     std::string policy, allocation, semantics, unit, split;
     bool insecure_reproducible = false;
-    /// as_published only: tight ε of the gradient release that really happened (√n included)
-    std::optional<double> tight_epsilon_as_released;
+    /// as_published only: what the publication's printed formula says, and the tight ε of the gradient release that
+    /// really happened (√n included)
+    std::optional<double> printed_formula_epsilon, tight_epsilon_as_released;
     std::vector<std::string> warnings;
 };
 

@@ -45,6 +45,7 @@ std::string to_json(const run_summary& s) {
     out["unit"] = s.unit;
     out["split"] = s.split;
     out["insecure_reproducible"] = s.insecure_reproducible;
+    put(out, "printed_formula_epsilon", s.printed_formula_epsilon);
     put(out, "tight_epsilon_as_released", s.tight_epsilon_as_released);
     out["warnings"] = s.warnings;
     // A warning may quote a file that is not UTF-8.
@@ -77,6 +78,7 @@ run_summary parse_summary(const std::string& text) try {
     in.at("unit").get_to(s.unit);
     in.at("split").get_to(s.split);
     in.at("insecure_reproducible").get_to(s.insecure_reproducible);
+    s.printed_formula_epsilon = optional_number(in, "printed_formula_epsilon");
     s.tight_epsilon_as_released = optional_number(in, "tight_epsilon_as_released");
     in.at("warnings").get_to(s.warnings);
     return s;

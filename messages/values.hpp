@@ -33,6 +33,7 @@ struct charged {
     std::uint64_t seq = 0;
     double noise_multiplier = 0;
     double progress_epsilon = 0;  ///< as last refreshed; no guarantee
+    std::string hash = {};        ///< of its ledger line
 };
 
 /// An adapter as it was after a step, for the evaluator.

@@ -17,12 +17,13 @@ adamw::adamw(at::Tensor parameters, adamw_config config)
 void adamw::step(const at::Tensor& gradient, double lr) {
     if (gradient.sizes() != parameters_.sizes()) throw error(errc::failed, "adamw: gradient of another shape");
     const torch::NoGradGuard no_grad;
+    const auto here = gradient.to(parameters_.device());  // a release is made on the host
     const auto& [beta1, beta2, epsilon, decay] = config_;
     ++steps_;
     // The order of operations is torch.optim.AdamW's, so that equal gradients give equal floats.
     const auto decayed = parameters_ * (1 - lr * decay);
-    first_ = (first_ * beta1).add_(gradient, 1 - beta1);
-    second_ = (second_ * beta2).addcmul_(gradient, gradient, 1 - beta2);
+    first_ = (first_ * beta1).add_(here, 1 - beta1);
+    second_ = (second_ * beta2).addcmul_(here, here, 1 - beta2);
     const double correction1 = 1 - std::pow(beta1, static_cast<double>(steps_));
     const double correction2 = 1 - std::pow(beta2, static_cast<double>(steps_));
     const auto denominator = second_.sqrt().div_(std::sqrt(correction2)).add_(epsilon);
@@ -34,9 +35,10 @@ adamw::state adamw::snapshot() const {
 }
 
 void adamw::restore(const state& from) {
-    parameters_ = from.parameters;
-    first_ = from.first;
-    second_ = from.second;
+    const auto device = parameters_.device();
+    parameters_ = from.parameters.to(device);
+    first_ = from.first.to(device);
+    second_ = from.second.to(device);
     steps_ = from.steps;
 }
 

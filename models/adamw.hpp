@@ -13,7 +13,7 @@ struct adamw_config {
 class adamw {
   public:
     adamw(at::Tensor parameters, adamw_config config = {});
-    /// One step with `gradient` (float32 [D]) at learning rate `lr`.
+    /// One step with `gradient` (float32 [D], on any device) at learning rate `lr`.
     void step(const at::Tensor& gradient, double lr);
     const at::Tensor& parameters() const { return parameters_; }
 
@@ -22,7 +22,7 @@ class adamw {
         std::int64_t steps = 0;
     };
     state snapshot() const;
-    void restore(const state& from);
+    void restore(const state& from);  ///< onto the device that the parameters are on
 
   private:
     adamw_config config_;

@@ -43,8 +43,9 @@ std::optional<std::chrono::seconds> time_left::estimate() const {
 
 std::string progress_line(const messages::telemetry& seen, std::optional<std::chrono::seconds> left, std::size_t width) {
     const auto or_dash = [](double x) { return std::isfinite(x) ? fmt::format("{:.3f}", x) : std::string("–"); };
-    std::string text = fmt::format(" step {}/{}  loss {}  ε {:.2f} of {:.2f}", seen.step, seen.steps, or_dash(seen.loss.value),
-                                   seen.progress_epsilon.value, seen.epsilon.value);
+    std::string text = fmt::format(" step {}/{}  loss {}  ε ~{:.2f} of {:.2f} {}", seen.step, seen.steps, or_dash(seen.loss.value),
+                                   seen.progress_epsilon.value, seen.epsilon.value,
+                                   std::isfinite(seen.guaranteed_epsilon.value) ? "guaranteed" : "NO GUARANTEE");
     if (std::isfinite(seen.perplexity.value))
         text += fmt::format("  perplexity {} at {}", or_dash(seen.perplexity.value), seen.evaluated_step);
     if (seen.state != "running")

@@ -30,6 +30,15 @@ std::vector<run> ledger_content::runs() const {
     return out;
 }
 
+ledger_mark ledger_content::end() const {
+    return charges.empty() ? ledger_mark{0, header_hash} : ledger_mark{charges.back().seq, charges.back().hash};
+}
+
+bool ledger_content::holds(const ledger_mark& mark) const {
+    if (mark.seq == 0) return mark.hash == header_hash;
+    return mark.seq <= charges.size() && charges[mark.seq - 1].hash == mark.hash;
+}
+
 ledger_content read_ledger(const std::filesystem::path& path) {
     const std::string text = read_file(path);
     ledger_content content;

@@ -33,6 +33,12 @@ struct charge {
     std::string prev, hash;  ///< hex SHA-256; hash is over the line's canonical JSON without `hash`
 };
 
+/// A place in a ledger, remembered outside of it: a ledger that lacks it was cut or is another one.
+struct ledger_mark {
+    std::uint64_t seq = 0;  ///< of the last charge, 0 before the first
+    std::string hash;       ///< of that line; of the header before the first
+};
+
 struct ledger_content {
     ledger_header header;
     std::string header_hash;
@@ -44,6 +50,8 @@ struct ledger_content {
     std::uintmax_t whole_bytes = 0;  ///< length of the file up to the last whole line
     /// Consecutive equal steps joined. A torn charge is one more step at the least noise among deck and charges.
     std::vector<run> runs() const;
+    ledger_mark end() const;
+    bool holds(const ledger_mark& mark) const;
 };
 
 /// Reads and verifies: canonical hashes, chain, seq, finite numbers in range, version. Errors: bad_input with the line

@@ -12,6 +12,12 @@
 
 namespace rldp::privacy {
 
+/// One block's noise level.
+struct card {
+    double noise_multiplier;
+    std::int64_t steps;  ///< of a full block; the last block of a run may be shorter, whichever card it gets
+};
+
 struct plan {
     double epsilon, delta;
     double sample_rate;
@@ -20,12 +26,8 @@ struct plan {
     std::string accountant;  ///< pld | rdp; gdp_clt for the unsound policy only
     std::int64_t deck_levels = 8;
     double deck_ratio = 4;
-};
-
-/// One block's noise level.
-struct card {
-    double noise_multiplier;
-    std::int64_t steps;  ///< of a full block; the last block of a run may be shorter, whichever card it gets
+    /// A ledger's deck, for a run that is resumed: another processor calibrates with other last bits.
+    std::vector<card> ledger_deck = {};
 };
 
 struct grant {

@@ -19,6 +19,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "config/error.hpp"
 #include "privacy/policy_check.hpp"
 
 namespace rldp::privacy {
@@ -62,6 +63,7 @@ class deck_policy final : public spending_policy {
                            plan.delta);
         for (card& each : deck_) each.noise_multiplier *= level_.noise_multiplier;
         dealt_.resize(deck_.size());
+        if (!plan.ledger_deck.empty()) keep(plan.ledger_deck);
     }
     std::string_view name() const override { return "deck"; }
     double initial_noise_multiplier() const override { return level_.noise_multiplier; }
@@ -95,6 +97,14 @@ class deck_policy final : public spending_policy {
     }
 
   private:
+    /// What is guaranteed is the ledger's deck: it stands to the last bit.
+    void keep(const std::vector<card>& written) {
+        const bool same = std::equal(deck_.begin(), deck_.end(), written.begin(), written.end(), [](const card& a, const card& b) {
+            return same_multiplier(a.noise_multiplier, b.noise_multiplier) && a.steps == b.steps;
+        });
+        if (!same) refuse("ledger: its deck is not the one that this plan makes; resume with the run's own configuration");
+        deck_ = written;
+    }
     std::int64_t block_of(std::int64_t step) const { return (step - 1) / interval_; }
 
     void deal(std::int64_t block, std::size_t index) {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "config/error.hpp"
+#include "config/files.hpp"
 #include "privacy/random_normals.hpp"
 
 namespace rldp::privacy {
@@ -65,27 +66,7 @@ run_key run_key::load(const std::filesystem::path& path) {
 }
 
 void run_key::save(const std::filesystem::path& path) const {
-    auto temporary = path;
-    temporary += ".tmp";
-    ::unlink(temporary.c_str());
-    // Created with its final mode: at no time can another user open it.
-    const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool saved = file >= 0 && ::write(file, bytes_.data(), bytes_.size()) == std::ssize(bytes_) && ::fsync(file) == 0;
-    int reason = errno;
-    if (file >= 0) ::close(file);
-    if (saved && ::rename(temporary.c_str(), path.c_str()) != 0) {
-        saved = false;
-        reason = errno;
-    }
-    if (!saved) {
-        ::unlink(temporary.c_str());
-        throw error(errc::failed, path.string() + ": the run key can't be written: " + std::strerror(reason));
-    }
-    const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-    const int directory = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0) return;
-    ::fsync(directory);
-    ::close(directory);
+    write_file(path, {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}, 0600);
 }
 
 run_key::~run_key() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/files.hpp"
+#include "privacy/ledger.hpp"
 
 namespace rldp::privacy {
 
@@ -43,5 +44,8 @@ class release_log {
   private:
     append_file file_;
 };
+
+/// Errors: bad_input naming `log` unless every release was charged: its seq in the ledger, with its step and multiplier.
+void require_charged(const std::vector<release>& releases, const ledger_content& book, const std::filesystem::path& log);
 
 }  // namespace rldp::privacy

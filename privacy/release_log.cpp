@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <sodium.h>
 #include <torch/torch.h>
 
@@ -172,6 +173,19 @@ std::vector<release> release_log::read(const std::filesystem::path& path) {
         return value.has_value();
     });
     return out;
+}
+
+void require_charged(const std::vector<release>& releases, const ledger_content& book, const std::filesystem::path& log) {
+    for (const auto& made : releases) {
+        if (made.seq == 0 || made.seq > book.charges.size())
+            refuse(fmt::format("{}: release {} (step {}) was never charged, the ledger ends at charge {}: it was cut, or belongs "
+                               "to another run; bring back the run's own", log.string(), made.seq, made.step, book.charges.size()));
+        const auto& charged = book.charges[made.seq - 1];
+        if (charged.step != made.step || charged.noise_multiplier != made.noise_multiplier)
+            refuse(fmt::format("{}: release {} is step {} at multiplier {}, but the ledger charged step {} at {}; bring back the "
+                               "run's own", log.string(), made.seq, made.step, made.noise_multiplier, charged.step,
+                               charged.noise_multiplier));
+    }
 }
 
 }  // namespace rldp::privacy

@@ -1,6 +1,7 @@
 #include "privacy/sanitizer.hpp"
 
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -122,9 +123,11 @@ sanitizer::sanitizer(sanitizer_config config, run_key key) : config_(std::move(c
 void sanitizer::begin(const step_order& order) {
     const std::size_t n = config_.group_sizes.size();
     if (order.seq <= last_seq_) throw error(errc::failed, "sanitizer: a ledger seq must be new at every step");
+    double expected = order.noise_multiplier;
     if (config_.as_published) {
         // s_i = σ·C_i is what `proportional` gives for z_g = σ/√n, the multiplier that really results.
-        split_ = split_noise(order.noise_multiplier / std::sqrt(static_cast<double>(n)), 0);
+        expected /= std::sqrt(static_cast<double>(n));
+        split_ = split_noise(expected, 0);
         deviations_ = noise_standard_deviations(allocation::proportional, split_.gradient_multiplier, order.radii,
                                                 config_.group_sizes, {});
     } else {
@@ -134,13 +137,25 @@ void sanitizer::begin(const step_order& order) {
     }
     const bool measured = std::isfinite(split_.statistics_multiplier);
     if (measured && order.frame.trackers.size() != n) refuse("sanitizer: one quantile tracker per group is needed");
+    check_charge(order, expected);
     order_ = order;
     last_seq_ = order.seq;
     open_ = true;
     sum_ = at::Tensor();
-    statistics_sum_.assign(measured ? 3 * n + 5 : 0, 0.0);
+    statistics_.reset();
+    if (measured)  // the sum over nobody: zeros, and the sensitivity
+        statistics_ = statistics_sum(torch::zeros({0, std::ssize(config_.group_sizes)}, torch::kFloat64),
+                                     torch::zeros({0}, torch::kFloat64), order.frame);
     raw_norms_.clear();
     raw_losses_.clear();
+}
+
+void sanitizer::check_charge(const step_order& order, double expected) const {
+    // Worked out again from the deviations that the noise will have, not from the rule that made them.
+    const double joint = std::hypot(1 / effective_multiplier(order.radii, deviations_), 1 / split_.statistics_multiplier);
+    if (!(std::abs(joint * expected - 1) < 1e-9))
+        throw error(errc::failed, fmt::format("sanitizer: step {}: the noise amounts to multiplier {}, {} was charged",
+                                              order.step, 1 / joint, expected));
 }
 
 void sanitizer::add(const unit_gradients& batch) {
@@ -160,9 +175,9 @@ void sanitizer::add(const unit_gradients& batch) {
     if (gradients.size(0) == 0) return;
     clip_into_sum(gradients, norms);
     norms = norms.to(torch::kCPU);
-    if (!statistics_sum_.empty()) {
-        const auto more = statistics_sum(norms, losses, order_.frame);
-        std::transform(more.begin(), more.end(), statistics_sum_.begin(), statistics_sum_.begin(), std::plus<>());
+    if (statistics_) {
+        const auto more = statistics_sum(norms, losses, order_.frame).sum;
+        std::transform(more.begin(), more.end(), statistics_->sum.begin(), statistics_->sum.begin(), std::plus<>());
     }
     if (config_.as_published) {
         raw_norms_.push_back(norms);
@@ -201,12 +216,11 @@ release sanitizer::finish() {
         }
     });
     release out{order_.seq, order_.step, order_.noise_multiplier, gradient, {}, {}};
-    if (!statistics_sum_.empty()) {
-        const double sensitivity = weights_for(sizes.size()).sensitivity(sizes.size());
+    if (statistics_) {
         random_stream stream(key_, purpose::noise, order_.seq, sizes.size());
-        out.statistics.resize(statistics_sum_.size());
-        noise_and_round(statistics_sum_.data(), out.statistics.data(), std::ssize(statistics_sum_),
-                        split_.statistics_multiplier * sensitivity, stream);
+        out.statistics.resize(statistics_->sum.size());
+        noise_and_round(statistics_->sum.data(), out.statistics.data(), std::ssize(statistics_->sum),
+                        split_.statistics_multiplier * statistics_->sensitivity, stream);
     }
     if (config_.as_published) {
         const auto none = torch::zeros({0, std::ssize(sizes)}, torch::kFloat64);

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,8 @@ class sanitizer {
     const raw_statistics& raw() const { return raw_; }
 
   private:
+    /// Errors: failed unless radii, deviations and split amount to the multiplier that was charged.
+    void check_charge(const step_order& order, double expected) const;
     void clip_into_sum(const at::Tensor& gradients, const at::Tensor& norms);
 
     sanitizer_config config_;
@@ -82,7 +85,7 @@ class sanitizer {
     noise_split split_{};
     std::vector<double> deviations_;  ///< s_i
     at::Tensor sum_;                  ///< float64 [D], where the gradients lie
-    std::vector<double> statistics_sum_;
+    std::optional<bounded_sum> statistics_;  ///< where there is a share for them
     std::vector<at::Tensor> raw_norms_, raw_losses_;  ///< kept under as_published only
     raw_statistics raw_;
 };

@@ -22,7 +22,7 @@ statistics_weights weights_for(std::size_t groups) {
     return {std::sqrt(0.5 / (0.75 * static_cast<double>(groups))), std::sqrt(0.375), std::sqrt(0.125)};
 }
 
-std::vector<double> statistics_sum(const at::Tensor& norms, const at::Tensor& losses, const statistics_frame& frame) {
+bounded_sum statistics_sum(const at::Tensor& norms, const at::Tensor& losses, const statistics_frame& frame) {
     const std::size_t groups = frame.trackers.size();
     const auto weights = weights_for(groups);
     if (norms.dim() != 2 || norms.size(1) != static_cast<std::int64_t>(groups) || losses.numel() != norms.size(0)) {
@@ -54,7 +54,7 @@ std::vector<double> statistics_sum(const at::Tensor& norms, const at::Tensor& lo
     for (std::size_t j = 0; j < 3 * groups; ++j) sum[j] *= weights.quantile;
     *loss_part *= weights.loss;
     for (int k = 1; k <= 4; ++k) loss_part[k] *= weights.moment;
-    return sum;
+    return {std::move(sum), weights.sensitivity(groups)};
 }
 
 std::vector<double> observation::flat() const {

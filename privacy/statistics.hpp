@@ -28,9 +28,12 @@ struct statistics_weights {
 /// The weights in use for n groups.
 statistics_weights weights_for(std::size_t groups);
 
-/// Sum of φ over units, float64 [3n + 1 + 4]: quantile bits (group-major), loss, M_1..M_4.
+struct bounded_sum {
+    std::vector<double> sum;  ///< of φ over units, [3n + 1 + 4]: quantile bits (group-major), loss, M_1..M_4
+    double sensitivity;       ///< Δ: by how much one unit can move it, L2
+};
 /// `norms` float64 [b, n], `losses` float64 [b]; a unit with a non-finite loss has the loss part 0.
-std::vector<double> statistics_sum(const at::Tensor& norms, const at::Tensor& losses, const statistics_frame& frame);
+bounded_sum statistics_sum(const at::Tensor& norms, const at::Tensor& losses, const statistics_frame& frame);
 
 /// What the controller sees at a decision: 3n + 8 numbers, all post-processing of releases.
 struct observation {

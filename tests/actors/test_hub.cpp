@@ -7,6 +7,7 @@
 #include "actors/failure.hpp"
 #include "actors/hub.hpp"
 #include "actors/launch.hpp"
+#include "config/files.hpp"
 #include "eval/metrics.hpp"
 #include "monitor/terminal.hpp"
 #include "tests/actors/deterministic.hpp"
@@ -105,6 +106,59 @@ TEST_CASE("ticks come at most once a second and show averages") {
     CHECK(seen.size() == before + 1);  // nothing new, nothing sent
 }
 
+TEST_CASE("who subscribes between two ticks sees the last tick, not the step under way") {
+    watched_hub side;
+    side.self->send(side.hub_, metrics_atom::value, line_of(1, 2.0));
+    side.run();
+    side.second();
+    side.self->send(side.hub_, metrics_atom::value, line_of(2, 2.0));
+    side.run();
+    std::vector<telemetry> seen;
+    const auto first = side.ask<telemetry>(side.hub_, subscribe_atom::value, side.silent_watcher(seen));
+    REQUIRE(first);
+    CHECK(first->step == 1);
+    side.second();
+    const auto later = side.ask<telemetry>(side.hub_, subscribe_atom::value, side.silent_watcher(seen));
+    REQUIRE(later);
+    CHECK(later->step == 2);
+}
+
+TEST_CASE("other processes reach a watcher's two messages and nothing else of the hub") {
+    watched_hub side;
+    const auto published = side.spawn(publication, side.hub_);
+    std::vector<telemetry> seen;
+    const auto watcher = side.silent_watcher(seen);
+    REQUIRE(side.ask<telemetry>(published, subscribe_atom::value, watcher));
+    const auto forged = caf::actor_cast<caf::actor>(published);
+    caf::anon_send(forged, evaluate_atom::value, std::int64_t{1}, 1.5);
+    caf::anon_send(forged, finish_atom::value, std::string("done"));
+    caf::anon_send(forged, tick_atom::value);
+    caf::anon_send_exit(forged, caf::exit_reason::user_shutdown);
+    side.run();
+    CHECK(eval::read_metrics(side.scratch / "metrics.jsonl").empty());
+    side.self->send(side.hub_, metrics_atom::value, line_of(7, 2.0));
+    side.run();
+    side.second();
+    CHECK(seen.empty());  // owes the acknowledgement
+    forged->enqueue(caf::actor_cast<caf::strong_actor_ptr>(watcher), caf::make_message_id(), caf::make_message(ack_atom::value),
+                    nullptr);
+    side.run();
+    REQUIRE(seen.size() == 1);
+    CHECK(seen[0].step == 7);
+    CHECK(seen[0].state == "running");
+}
+
+TEST_CASE("the finished run log is in the order of steps, whenever evaluations came in") {
+    watched_hub side;
+    for (std::int64_t step = 1; step <= 5; ++step) side.self->send(side.hub_, metrics_atom::value, line_of(step, 2.0));
+    side.self->send(side.hub_, evaluate_atom::value, std::int64_t{2}, 4.5);
+    side.self->send(side.hub_, finish_atom::value, std::string("done"));
+    side.run();
+    const auto text = read_file(side.scratch / "metrics.jsonl");
+    CHECK(std::count(text.begin(), text.end(), '\n') == 5);
+    CHECK(eval::read_metrics(side.scratch / "metrics.jsonl")[1].eval_perplexity == 4.5);
+}
+
 TEST_CASE("the run log has every step, and an evaluation that came later is merged into its step") {
     watched_hub side;
     for (std::int64_t step = 1; step <= 5; ++step) side.self->send(side.hub_, metrics_atom::value, line_of(step, 2.0));
@@ -157,11 +211,15 @@ TEST_CASE("the progress line fits its width and shows step, loss, ε and the tim
     value.loss.value = 1.5;
     value.progress_epsilon.value = 2.25;
     value.epsilon.value = 8;
+    value.guaranteed_epsilon.value = 7.99;
     value.perplexity.value = std::nan("");
     const auto line = monitor::progress_line(value, std::chrono::seconds(75), 100);
-    for (const auto* part : {"demo", "step 30/120", "loss 1.500", "ε 2.25 of 8.00", "00:01:15 left"})
+    for (const auto* part : {"demo", "step 30/120", "loss 1.500", "ε ~2.25 of 8.00 guaranteed", "00:01:15 left"})
         CHECK(line.find(part) != std::string::npos);
     CHECK(monitor::progress_line(value, std::chrono::seconds(75), 10).find("░") == std::string::npos);
+
+    value.guaranteed_epsilon.value = std::numeric_limits<double>::infinity();
+    CHECK(monitor::progress_line(value, {}, 100).find("NO GUARANTEE") != std::string::npos);
 
     monitor::time_left time;
     const auto start = monitor::time_left::clock::time_point{};

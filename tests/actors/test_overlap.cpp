@@ -40,7 +40,7 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
     auto& open = opened.open;
     deterministic run;
     captured_log log;
-    const trusted<std::shared_ptr<const secrets>> closed(opened.closed);
+    const auto closed = opened.closed;
     trainer_wiring wiring;
     wiring.hub = run.spawn(hub, std::string("test"));
     run.self->send(wiring.hub, begin_atom::value, run_header{open.where.metrics().string(), {}, steps, 8, 8});
@@ -55,7 +55,7 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
                                  open.config.train.micro_batch, wiring.hub, evaluations{});
     const auto training = std::make_shared<rl::training>(std::move(open.training));
     const auto trainer_ = run.spawn(trainer, training, wiring,
-                                    trainer_schedule{10, 1000, open.where.checkpoint(), open.belongs_to});
+                                    trainer_schedule{{10, 1000}, open.where.checkpoint(), open.belongs_to, {}});
     auto answer = run.self->request(trainer_, caf::infinite, train_atom::value);
 
     std::int64_t decided_at = -1;
@@ -95,7 +95,7 @@ TEST_CASE("late learning changes no bit: delays of 0, 1 and T_RL − 1 steps equ
     }
     scratch_directory scratch;
     auto opened = create_run(reproducible_config(), scratch / "plain");
-    const auto expected = bench::run_plain(opened.open, *opened.closed);
+    const auto expected = bench::run_plain(opened.open, opened.closed);
     CHECK_FALSE(torch::equal(expected, opened.open.model.initial_adapter));
     for (const std::int64_t delay : {std::int64_t{0}, std::int64_t{1}, interval - 1}) {
         std::size_t overlapped = 0;

@@ -5,10 +5,12 @@
 #include <caf/all.hpp>
 #include <cmath>
 #include <fstream>
+#include <map>
 
 #include "actors/checkpoint.hpp"
 #include "actors/failure.hpp"
 #include "actors/launch.hpp"
+#include "actors/supervisor.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/config.hpp"
 #include "config/files.hpp"
@@ -119,7 +121,7 @@ TEST_CASE("the pipeline on threads gives the bits of the plain loop") {
         INFO(policy);
         const auto config = small({"noise.insecure_reproducible=true", std::string("noise.policy=") + policy});
         auto opened = create_run(config, scratch / (std::string("plain-") + policy));
-        const auto expected = bench::run_plain(opened.open, *opened.closed);
+        const auto expected = bench::run_plain(opened.open, opened.closed);
         models::save_adapter(scratch / (std::string("adapter-") + policy), opened.open.model.layout, expected, "x",
                              opened.open.model.base->config());
         run_quietly(config, scratch / (std::string("run-") + policy));
@@ -143,7 +145,7 @@ TEST_CASE("a run that stopped between steps goes on to the bits of one that did 
     // A run whose process died after step 7: checkpoint of step 5, two logged releases.
     {
         auto opened = create_run(config, scratch / "cut");
-        bench::run_plain(opened.open, *opened.closed, 7);
+        bench::run_plain(opened.open, opened.closed, 7);
     }
     const auto summary = resume_quietly(scratch / "cut");
     CHECK(summary.steps_lost == 0);
@@ -159,7 +161,7 @@ TEST_CASE("a charge without a logged release is lost, stays charged and is never
     const auto config = small();
     {
         auto opened = create_run(config, scratch / "run");
-        bench::run_plain(opened.open, *opened.closed, 6);
+        bench::run_plain(opened.open, opened.closed, 6);
         REQUIRE(opened.open.account.grant(7, opened.open.training.requested_noise_multiplier()));
     }
     const auto summary = resume_quietly(scratch / "run");
@@ -190,6 +192,95 @@ TEST_CASE("what does not belong together is not resumed, and both sides are name
     CHECK(refusal([&] { resume_run(scratch / "nowhere"); }).find("holds no run") != std::string::npos);
 }
 
+TEST_CASE("a ledger that was cut behind the checkpoint or the release log is refused, or its draws would be made twice") {
+    scratch_directory scratch;
+    for (const std::size_t left : {3U, 6U}) {  // the checkpoint was written after charge 5, release 7 is logged
+        const auto directory = scratch / ("run" + std::to_string(left));
+        {
+            auto opened = create_run(small(), directory);
+            bench::run_plain(opened.open, opened.closed, 7);
+        }
+        const auto ledger = run_directory{directory}.ledger();
+        auto text = read_file(ledger);
+        std::size_t end = 0;
+        for (std::size_t line = 0; line <= left; ++line) end = text.find('\n', end) + 1;
+        write_file(ledger, text.substr(0, end));
+        const auto said = refusal([&] { resume_run(directory); });
+        CHECK(said.find("ledger.jsonl") + said.find("releases.log") != std::string::npos);
+        CHECK(said.find(left < 5 ? "written after charge 5" : "release 7 (step 7) was never charged") != std::string::npos);
+    }
+}
+
+namespace {
+
+/// The embedded model in a directory of its own, one tensor changed.
+template <class Change>
+void change_model(const std::filesystem::path& directory, const std::string& name, Change change) {
+    std::filesystem::create_directories(directory);
+    std::filesystem::copy("config/tiny-gpt2", directory,
+                          std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+    std::map<std::string, at::Tensor> tensors;
+    {
+        const models::safetensors_file file(directory / "model.safetensors");
+        for (const auto& each : file.names()) tensors[each] = file.tensor(each).clone();
+    }
+    change(tensors.at(name));
+    models::save_safetensors(directory / "model.safetensors", tensors);
+}
+
+}  // namespace
+
+TEST_CASE("a base that no budget can train is refused before anything is charged, and a run goes on with its own base only") {
+    scratch_directory scratch;
+    const auto base = scratch / "base";
+    const auto config = small({"model.path=" + base.string()});
+    const std::string weight = "transformer.h.0.mlp.c_fc.weight";
+    change_model(base, weight, [](at::Tensor& w) { w[0][0] = std::nan(""); });
+    CHECK(refusal([&] { create_run(config, scratch / "run"); }).find("not finite") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(scratch / "run"));
+
+    change_model(base, weight, [](at::Tensor&) {});
+    { create_run(config, scratch / "run"); }
+    CHECK_NOTHROW(resume_run(scratch / "run"));
+    change_model(base, weight, [](at::Tensor& w) { w[0][0] += 0.5; });
+    CHECK(refusal([&] { resume_run(scratch / "run"); }).find(base.string()) != std::string::npos);
+}
+
+TEST_CASE("a run directory is made beside its place and leaves others alone") {
+    scratch_directory scratch;
+    std::filesystem::create_directories(scratch / "run.partial");
+    write_file(scratch / "run.partial/precious", "x");
+    { create_run(small(), scratch / "run"); }
+    CHECK(read_file(scratch / "run.partial/precious") == "x");
+    CHECK(std::distance(std::filesystem::directory_iterator(scratch / "."), {}) == 2);
+    CHECK_THROWS_AS(create_run(small({"data.path=nowhere.csv"}), scratch / "other"), error);
+    CHECK(std::distance(std::filesystem::directory_iterator(scratch / "."), {}) == 2);
+}
+
+TEST_CASE("a hub that dies ends the run: its log would stand still unnoticed") {
+    scratch_directory scratch;
+    auto opened = create_run(small(), scratch / "run");
+    caf::actor_system_config settings;
+    settings.set("logger.file-verbosity", caf::atom("quiet"));
+    caf::actor_system system(settings);
+    const caf::scoped_actor self(system);
+    const auto hub = system.spawn([](hub_actor::pointer) -> hub_actor::behavior_type {
+        return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
+                [](ack_atom) {},
+                [](begin_atom, const run_header&) {},
+                [](metrics_atom, const eval::metrics_line&) { throw error(errc::bad_input, "metrics: the disk is full"); },
+                [](evaluate_atom, std::int64_t, double) {},
+                [](finish_atom, const std::string&) {},
+                [](tick_atom) {}};
+    });
+    const auto running = system.spawn(supervisor, std::make_shared<session>(std::move(opened.open)), opened.closed, hub);
+    std::optional<caf::error> failed;
+    self->request(running, std::chrono::seconds(60), run_atom::value)
+        .receive([](const outcome&) {}, [&](const caf::error& reason) { failed = reason; });
+    REQUIRE(failed);
+    self->send_exit(running, caf::exit_reason::user_shutdown);
+}
+
 TEST_CASE("as_published runs only when acknowledged, and prints the tight ε beside its own") {
     scratch_directory scratch;
     const auto summary = run_quietly(small({"privacy.semantics=as_published", "privacy.acknowledge_no_guarantee=true",
@@ -197,6 +288,8 @@ TEST_CASE("as_published runs only when acknowledged, and prints the tight ε bes
                                      scratch / "run");
     REQUIRE(summary.tight_epsilon_as_released);
     CHECK(*summary.tight_epsilon_as_released > summary.epsilon.at("pld"));
+    REQUIRE(summary.printed_formula_epsilon);
+    CHECK(*summary.printed_formula_epsilon < summary.epsilon.at("pld"));
     CHECK(read_file(scratch / "run/public/report.html").find("No guarantee") != std::string::npos);
     CHECK_THROWS_AS(small({"privacy.semantics=as_published"}), error);
 }
@@ -206,6 +299,15 @@ TEST_CASE("method static runs without a controller and releases no statistics") 
     const auto summary = run_quietly(small({"method.name=static", "noise.policy=fixed"}), scratch / "run");
     CHECK(summary.status == "done");
     for (const auto& line : eval::read_metrics(scratch / "run/public/metrics.jsonl")) CHECK_FALSE(line.loss_released);
+}
+
+TEST_CASE("flat clipping is one group: one radius, three trackers") {
+    scratch_directory scratch;
+    const auto summary = run_quietly(small({"clip.groups=flat"}), scratch / "run");
+    CHECK(summary.status == "done");
+    CHECK(summary.groups.size() == 1);
+    for (const auto& line : eval::read_metrics(scratch / "run/public/metrics.jsonl"))
+        if (line.noise_multiplier > 0) CHECK(line.radii.size() == 1);
 }
 
 TEST_CASE("patients as units: the run goes through and the ledger says so") {

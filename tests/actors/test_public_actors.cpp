@@ -179,11 +179,19 @@ TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file i
     value.statistics.assign(3 * model.layout.pairs.size() + 5, 0.25);
     training.apply(value);
     const std::string controller("\0\x01\xff bytes", 9);
-    write_checkpoint(scratch / "c.safetensors", {training.snapshot(), controller, "run"});
+    checkpoint written;
+    written.training = training.snapshot();
+    written.controller = controller;
+    written.charged.seq = 3;
+    written.charged.hash = "abc";
+    written.belongs_to = "run";
+    write_checkpoint(scratch / "c.safetensors", written);
 
     const auto back = read_checkpoint(scratch / "c.safetensors");
     CHECK(back.controller == controller);
     CHECK(back.belongs_to == "run");
+    CHECK(back.charged.seq == 3);
+    CHECK(back.charged.hash == "abc");
     rl::training other(config, model.layout.pairs.size(), model.initial_adapter);
     other.restore(back.training);
     CHECK(other.step() == 1);

@@ -75,9 +75,17 @@ struct trainer_between_stubs : deterministic {
                     },
                     [](learn_atom) {}, [](save_atom) { return std::string("bytes"); }};
         });
-        wiring.evaluator = spawn([this](evaluator_actor::pointer) -> evaluator_actor::behavior_type {
-            return {[this](evaluate_atom, const snapshot& at) { seen.evaluated.push_back(at.step); },
-                    [](finish_atom) { return evaluations{}; }};
+        wiring.evaluator = spawn([this](evaluator_actor::pointer self_) -> evaluator_actor::behavior_type {
+            return {[this, self_](evaluate_atom, const snapshot& at) -> caf::result<std::int64_t> {
+                        seen.evaluated.push_back(at.step);
+                        if (!slow_evaluator) return at.step;
+                        evaluating = self_->make_response_promise<std::int64_t>();
+                        return evaluating;
+                    },
+                    [this](finish_atom) {  // of the test: the evaluation under way is done
+                        if (evaluating.pending()) evaluating.deliver(std::int64_t{0});
+                        return evaluations{};
+                    }};
         });
         wiring.hub = spawn([](hub_actor::pointer) -> hub_actor::behavior_type {
             return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
@@ -88,7 +96,7 @@ struct trainer_between_stubs : deterministic {
                     [](finish_atom, const std::string&) {},
                     [](tick_atom) {}};
         });
-        actor = spawn(trainer, training, wiring, trainer_schedule{5, 100, scratch / "c.safetensors", "run"});
+        actor = spawn(trainer, training, wiring, trainer_schedule{{5, 100}, scratch / "c.safetensors", "run", {}});
     }
 
     scratch_directory scratch;
@@ -97,6 +105,8 @@ struct trainer_between_stubs : deterministic {
     trainer_wiring wiring;
     std::shared_ptr<rl::training> training;
     trainer_actor actor;
+    bool slow_evaluator = false;  ///< answers when the test says so
+    caf::typed_response_promise<std::int64_t> evaluating;
 };
 
 }  // namespace
@@ -139,4 +149,19 @@ TEST_CASE("a stop takes effect after the step under way") {
             CHECK(ended.steps_done == 1);
         },
         [&](const caf::error& reason) { FAIL(side.system.render(reason)); });
+}
+
+TEST_CASE("where evaluation is slower than training, training waits rather than pile up snapshots") {
+    trainer_between_stubs side(12);
+    side.slow_evaluator = true;
+    side.self->send(side.actor, train_atom::value);
+    side.run();
+    CHECK(side.seen.evaluated == std::vector<std::int64_t>{0});
+    CHECK(side.seen.calls.back() == "compute 5");  // the next snapshot is due, the first is still being evaluated
+    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, finish_atom::value));
+    CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5});
+    CHECK(side.seen.calls.back() == "compute 10");
+    side.slow_evaluator = false;
+    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, finish_atom::value));
+    CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5, 10, 12});
 }

@@ -39,6 +39,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "noise.deck.levels",
                                             "noise.deck.ratio",
                                             "noise.insecure_reproducible",
+                                            "clip.groups",
                                             "clip.initial",
                                             "clip.min",
                                             "clip.max",

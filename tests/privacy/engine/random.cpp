@@ -156,5 +156,5 @@ TEST_CASE("a run key is saved for its owner only and read back") {
     std::ofstream(dir / "long") << std::string(33, 'x');
     CHECK(has(error_of([&] { run_key::load(dir / "short"); }), "not a run key"));
     CHECK(has(error_of([&] { run_key::load(dir / "long"); }), "not a run key"));
-    CHECK(has(error_of([&] { key.save(dir / "none/key"); }), "can't be written"));
+    CHECK(has(error_of([&] { key.save(dir / "none/key"); }), "can't be created"));
 }

@@ -7,12 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "bench/simulated_statistics.hpp"
 #include "privacy/random.hpp"
 #include "privacy/sanitizer.hpp"
 #include "scratch.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp::privacy;
+using rldp::bench::population;
+using rldp::bench::simulate;
 
 namespace {
 
@@ -34,64 +37,6 @@ statistics_frame frame_of(std::size_t groups) {
     return out;
 }
 
-/// Log-normal norms, another median per group; losses about 2 nats.
-struct population {
-    std::size_t groups;
-    double spread = 0.5;
-    double median(std::size_t i) const {
-        return 0.3 * std::exp(0.7 * static_cast<double>(i) / static_cast<double>(groups));
-    }
-    double quantile(std::size_t i, std::size_t k) const {
-        return median(i) * std::exp(spread * (static_cast<double>(k) - 1) * 0.6744897501960817);
-    }
-};
-
-struct simulation {
-    double worst_log_error;  ///< over trackers, mean over the last half
-    observation seen;
-};
-
-/// Poisson batches of mean B under statistics noise z_φ, for `steps` steps.
-simulation simulate(const population& from, double batch, double multiplier, int steps, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    std::poisson_distribution<std::int64_t> size(batch);
-    std::normal_distribution<double> normal;
-    const std::size_t n = from.groups;
-    statistics_tracker tracker(n, batch, 0.1, 4);
-    const auto key = run_key::insecure_from_seed(static_cast<std::int64_t>(seed));
-    double error = 0;
-    for (int step = 1; step <= steps; ++step) {
-        const auto b = size(random);
-        auto norms = torch::empty({b, static_cast<std::int64_t>(n)}, torch::kFloat64);
-        auto losses = torch::empty({b}, torch::kFloat64);
-        for (std::int64_t unit = 0; unit < b; ++unit) {
-            losses.data_ptr<double>()[unit] = 2 + 0.2 * normal(random);
-            for (std::size_t i = 0; i < n; ++i) {
-                norms.data_ptr<double>()[unit * static_cast<std::int64_t>(n) + static_cast<std::int64_t>(i)] =
-                    from.median(i) * std::exp(from.spread * normal(random));
-            }
-        }
-        release out;
-        out.seq = static_cast<std::uint64_t>(step);
-        out.statistics = statistics_sum(norms, losses, tracker.frame());
-        std::vector<double> noise(out.statistics.size());
-        random_stream(key, purpose::noise, out.seq, n).normals(noise);
-        const double s = multiplier * weights_for(n).sensitivity(n);
-        for (std::size_t j = 0; j < noise.size(); ++j) out.statistics[j] += s * noise[j];
-        tracker.add(out);
-        if (step == steps / 2) tracker.observe(0);
-        if (step <= steps / 2) continue;
-        double worst = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-            for (std::size_t k = 0; k < 3; ++k) {
-                worst = std::max(worst, std::abs(std::log(tracker.frame().trackers[i][k] / from.quantile(i, k))));
-            }
-        }
-        error += worst;
-    }
-    return {error / (steps - steps / 2), tracker.observe(1.25)};
-}
-
 }  // namespace
 
 TEST_CASE("no unit's statistics are longer than the sensitivity, whatever it holds") {
@@ -105,10 +50,10 @@ TEST_CASE("no unit's statistics are longer than the sensitivity, whatever it hol
         std::vector<double> row(n);
         for (double& v : row) v = random() % 4 == 0 ? extremes[random() % extremes.size()] : norms(random);
         const double loss = random() % 2 ? extremes[random() % extremes.size()] : norms(random);
-        const auto phi = statistics_sum(torch::tensor(row, torch::kFloat64).unsqueeze(0),
-                                        torch::tensor({loss}, torch::kFloat64), frame_of(n));
+        const auto [phi, sensitivity] = statistics_sum(torch::tensor(row, torch::kFloat64).unsqueeze(0),
+                                                       torch::tensor({loss}, torch::kFloat64), frame_of(n));
         REQUIRE(phi.size() == 3 * n + 5);
-        const double ratio = norm(phi) / weights_for(n).sensitivity(n);
+        const double ratio = norm(phi) / sensitivity;
         REQUIRE(ratio <= 1 + 1e-14);
         longest = std::max(longest, ratio);
     }
@@ -126,7 +71,7 @@ TEST_CASE("statistics of two units, worked out by hand") {
     const auto w = weights_for(2);
     CHECK(w.sensitivity(2) == Approx(1));
     CHECK(0.75 * 2 * w.quantile * w.quantile + w.loss * w.loss + w.moment * w.moment == Approx(1));
-    const auto sum = statistics_sum(norms, losses, frame);
+    const auto sum = statistics_sum(norms, losses, frame).sum;
     const std::vector<double> bits = {0, 0, 0, 0, 0, 1};
     for (std::size_t j = 0; j < 6; ++j) CHECK(sum[j] == Approx(w.quantile * bits[j]).margin(1e-15));
     CHECK(sum[6] == Approx(w.loss * (0.5 + 1)));
@@ -137,7 +82,8 @@ TEST_CASE("statistics of two units, worked out by hand") {
         CHECK(sum[static_cast<std::size_t>(6 + k)] == Approx(w.moment * moments));
     }
     const auto none = statistics_sum(torch::zeros({0, 2}, torch::kFloat64), torch::zeros({0}, torch::kFloat64), frame);
-    CHECK(norm(none) == 0);
+    CHECK(norm(none.sum) == 0);
+    CHECK(none.sensitivity == Approx(1));
     frame.loss_range = 0;
     CHECK_THROWS_AS(statistics_sum(norms, losses, frame), rldp::error);
     CHECK_THROWS_AS(weights_for(0), rldp::error);

@@ -1,0 +1,161 @@
+// rldp account: what a list of runs, or a ledger, costs under every accountant. Needs no data and no model.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "app/commands.hpp"
+#include "app/numbers.hpp"
+#include "config/error.hpp"
+#include "eval/json_number.hpp"
+#include "privacy/accountant.hpp"
+#include "privacy/verify.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+using eval::json_number;
+using json = nlohmann::ordered_json;
+
+constexpr std::array accountants{"pld", "rdp", "gdp_clt"};
+
+struct options {
+    std::vector<std::string> runs;
+    std::string delta, ledger;
+    std::vector<std::string> epsilons;
+    bool json = false;
+};
+
+privacy::run parse_run(const std::string& text) {
+    const auto parts = CLI::detail::split(text, ',');
+    if (parts.size() != 3)
+        refuse(fmt::format("--run \"{}\": write noise multiplier, sample rate and steps as z,q,steps", text));
+    return {parse_number("--run: noise multiplier", parts[0]), parse_number("--run: sample rate", parts[1]),
+            parse_count("--run: steps", parts[2])};
+}
+
+std::string_view bound(const privacy::accountant& by) {
+    return by.is_upper_bound() ? "upper bound" : "no bound: an approximation that can under-report";
+}
+
+json prices(std::span<const privacy::run> runs, double delta) {
+    json out = json::object();
+    for (const auto* name : accountants) {
+        const auto by = privacy::make_accountant(name);
+        out[name] = {{"epsilon", json_number(by->epsilon(runs, delta))}, {"is_upper_bound", by->is_upper_bound()}};
+    }
+    return out;
+}
+
+void print_prices(const json& all, int indent) {
+    for (const auto* name : accountants)
+        fmt::print("{:{}}{:<9}ε = {:<12}{}\n", "", indent, name, show(eval::number_from(all.at(name).at("epsilon"))),
+                   bound(*privacy::make_accountant(name)));
+}
+
+/// δ at each ε: points of the privacy curve.
+json curve(std::span<const privacy::run> runs, const std::vector<std::string>& epsilons) {
+    json points = json::array();
+    for (const auto& text : epsilons) {
+        const double epsilon = parse_number("--epsilon", text);
+        json point{{"epsilon", epsilon}};
+        for (const auto* name : accountants) {
+            const auto by = privacy::make_accountant(name);
+            point[name] = {{"delta", by->delta(runs, epsilon)}, {"is_upper_bound", by->is_upper_bound()}};
+        }
+        points.push_back(std::move(point));
+    }
+    return points;
+}
+
+int account_runs(const options& given) {
+    std::vector<privacy::run> runs;
+    for (const auto& text : given.runs) runs.push_back(parse_run(text));
+    json out = json::object();
+    if (!given.delta.empty()) {
+        const double delta = parse_number("--delta", given.delta);
+        out = prices(runs, delta);
+        out["delta"] = delta;
+    }
+    if (!given.epsilons.empty()) out["curve"] = curve(runs, given.epsilons);
+    if (given.json) {
+        fmt::print("{}\n", out.dump());
+        return 0;
+    }
+    if (out.contains("delta")) {
+        fmt::print("at δ = {:g}\n", out.at("delta").get<double>());
+        print_prices(out, 2);
+    }
+    for (const auto& point : out.value("curve", json::array())) {
+        fmt::print("at ε = {:g}\n", point.at("epsilon").get<double>());
+        for (const auto* name : accountants)
+            fmt::print("  {:<9}δ = {:<12.4g}{}\n", name, point.at(name).at("delta").get<double>(),
+                       bound(*privacy::make_accountant(name)));
+    }
+    return 0;
+}
+
+int account_ledger(const options& given) {
+    const auto content = privacy::read_ledger(given.ledger);
+    const auto& header = content.header;
+    const auto runs = content.runs();
+    const auto progress = prices(runs, header.delta);
+    if (given.json) {
+        fmt::print("{}\n", json{{"delta", header.delta},
+                                {"guaranteed_epsilon", json_number(header.guaranteed_epsilon)},
+                                {"policy", header.policy},
+                                {"semantics", header.semantics},
+                                {"planned_steps", header.steps},
+                                {"charged_steps", content.charges.size() + (content.torn ? 1 : 0)},
+                                {"torn", content.torn},
+                                {"progress", {{"is_guarantee", false}, {"epsilon", progress}}}}
+                               .dump());
+        return 0;
+    }
+    fmt::print("guaranteed ε   {} at δ = {:g}, policy {}, {} planned steps\n", show(header.guaranteed_epsilon),
+               header.delta, header.policy, header.steps);
+    if (header.semantics != "sound" || header.insecure_reproducible)
+        fmt::print("               NO GUARANTEE: {}\n", header.insecure_reproducible
+                                                            ? "draws and noise follow from a seed"
+                                                            : "semantics " + header.semantics);
+    fmt::print("progress ε     of the {} steps charged so far; for orientation, no guarantee\n",
+               content.charges.size());
+    print_prices(progress, 2);
+    if (content.torn) fmt::print("The last line is torn; its charge is counted at the least noise of the plan.\n");
+    return 0;
+}
+
+void check(const options& given) {
+    if (given.ledger.empty() == given.runs.empty())
+        refuse("account: give either --run z,q,steps (repeatable) or --ledger FILE");
+    if (given.ledger.empty() && given.delta.empty() && given.epsilons.empty())
+        refuse("account: give --delta D (prints ε) or --epsilon E (prints δ)");
+    if (!given.ledger.empty() && (!given.delta.empty() || !given.epsilons.empty()))
+        refuse("account: a ledger has its own δ; leave --delta and --epsilon out");
+}
+
+}  // namespace
+
+void add_account(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand(
+        "account", "Price a list of subsampled Gaussian runs, or a ledger, under every accountant");
+    auto given = std::make_shared<options>();
+    command
+        ->add_option("--run", given->runs, "noise multiplier, sample rate, steps: z,q,steps; repeatable, order is free")
+        ->allow_extra_args(false);
+    command->add_option("--delta", given->delta, "δ in (0, 1): print ε");
+    command->add_option("--epsilon", given->epsilons, "ε ≥ 0: print δ; repeatable, for points of the privacy curve")
+        ->allow_extra_args(false);
+    command->add_option("--ledger", given->ledger, "a run's public/ledger.jsonl: guaranteed and progress ε");
+    command->add_flag("--json", given->json, "print as JSON");
+    command->footer("Example: rldp account --run 1.1,0.01,1000 --run 0.9,0.01,200 --delta 1e-5");
+    command->callback([given, &chosen] {
+        chosen = [given] {
+            check(*given);
+            return given->ledger.empty() ? account_runs(*given) : account_ledger(*given);
+        };
+    });
+}
+
+}  // namespace rldp::app

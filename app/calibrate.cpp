@@ -1,0 +1,53 @@
+// rldp calibrate: the least noise that meets a budget.
+#include <fmt/format.h>
+
+#include "app/commands.hpp"
+#include "app/numbers.hpp"
+#include "eval/json_number.hpp"
+#include "privacy/accountant.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+struct options {
+    std::string epsilon, delta, rate, steps, accountant = "pld";
+    bool json = false;
+};
+
+int calibrate(const options& given) {
+    const auto by = privacy::make_accountant(given.accountant);
+    if (!by->is_upper_bound())
+        refuse(
+            fmt::format("--accountant {}: it can under-report, so it can't choose noise for a budget; use pld or rdp",
+                        given.accountant));
+    const privacy::run unit{1, parse_number("--rate", given.rate), parse_count("--steps", given.steps)};
+    const auto found = privacy::calibrate(*by, {&unit, 1}, parse_number("--epsilon", given.epsilon),
+                                          parse_number("--delta", given.delta));
+    if (given.json)
+        fmt::print(
+            "{}\n",
+            nlohmann::ordered_json{{"noise_multiplier", found.noise_multiplier}, {"epsilon", found.epsilon}}.dump());
+    else
+        fmt::print("noise multiplier z = {:.6f}, which composes to ε = {:.6f} at δ = {} under {}\n",
+                   found.noise_multiplier, found.epsilon, given.delta, by->name());
+    return 0;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand("calibrate", "Find the smallest noise multiplier that meets (ε, δ)");
+    auto given = std::make_shared<options>();
+    command->add_option("--epsilon", given->epsilon, "ε > 0 to meet")->required();
+    command->add_option("--delta", given->delta, "δ in (0, 1)")->required();
+    command->add_option("--rate", given->rate, "sample rate q in (0, 1]: expected batch size over population")
+        ->required();
+    command->add_option("--steps", given->steps, "number of steps")->required();
+    command->add_option("--accountant", given->accountant, "pld or rdp")->capture_default_str();
+    command->add_flag("--json", given->json, "print as JSON");
+    command->footer("Example: rldp calibrate --epsilon 2 --delta 1e-5 --rate 0.001 --steps 3000");
+    command->callback([given, &chosen] { chosen = [given] { return calibrate(*given); }; });
+}
+
+}  // namespace rldp::app

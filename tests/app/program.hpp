@@ -1,0 +1,25 @@
+#pragma once
+// Runs the built program as a user would: a command line in, exit status and both streams out.
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "config/files.hpp"
+
+struct answer {
+    int status;
+    std::string out, err;
+};
+
+/// `arguments` are the shell's words; standard input is empty unless they redirect it.
+inline answer rldp_says(const std::string& arguments, const std::filesystem::path& scratch) {
+    const auto out = scratch / "stdout", err = scratch / "stderr";
+    const auto command = RLDP_PROGRAM " " + arguments + " >" + out.string() + " 2>" + err.string() + " </dev/null";
+    const int status = std::system(command.c_str());
+    if (!WIFEXITED(status)) throw std::runtime_error("the program did not exit: " + command);
+    return {WEXITSTATUS(status), rldp::read_file(out), rldp::read_file(err)};
+}

@@ -1,0 +1,163 @@
+// rldp account, calibrate and ledger verify, as users of the accountants alone call them.
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "privacy/accountant.hpp"
+#include "privacy/ledger.hpp"
+#include "privacy/policy.hpp"
+#include "tests/app/program.hpp"
+#include "tests/catch.hpp"
+#include "tests/privacy/engine/scratch.hpp"
+
+using namespace rldp;
+using nlohmann::json;
+
+namespace {
+
+/// Exactly one line on standard error that holds every part, nothing on standard output, exit 2.
+void refuses(const std::string& arguments, const std::vector<std::string>& parts) {
+    const scratch_directory scratch;
+    const auto got = rldp_says(arguments, scratch.path);
+    CAPTURE(arguments);
+    CAPTURE(got.err);
+    CHECK(got.status == 2);
+    CHECK(got.out.empty());
+    CHECK(got.err.find('\n') + 1 == got.err.size());
+    for (const auto& part : parts) CHECK(has(got.err, part));
+}
+
+/// A ledger of a deck plan with its first `charges` steps charged.
+std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_t charges, double promise_factor = 1) {
+    const privacy::plan plan{
+        .epsilon = 2, .delta = 1e-5, .sample_rate = 0.01, .steps = 40, .interval = 10, .accountant = "pld"};
+    const auto policy = privacy::make_policy("deck", plan);
+    privacy::ledger_header header;
+    header.delta = plan.delta;
+    header.sample_rate = plan.sample_rate;
+    header.population = 6400;
+    header.steps = plan.steps;
+    header.policy = "deck";
+    header.accountant = "pld";
+    header.semantics = "sound";
+    header.unit = "record";
+    header.split = "hash";
+    header.deck = policy->deck();
+    header.epsilon = plan.epsilon;
+    header.guaranteed_epsilon = policy->guaranteed_epsilon() * promise_factor;
+    header.data_hmac = std::string(64, 'a');
+    const auto path = scratch / "ledger.jsonl";
+    auto book = privacy::ledger::create(path, header);
+    for (std::int64_t step = 1; step <= charges; ++step) {
+        const auto granted = policy->next(step, 1);
+        book.append(step, granted->noise_multiplier, plan.sample_rate, granted->card);
+    }
+    return path;
+}
+
+}  // namespace
+
+TEST_CASE("account prices runs under every accountant and says which are bounds") {
+    const scratch_directory scratch;
+    const auto got = rldp_says("account --run 1.1,0.01,1000 --delta 1e-5 --json", scratch.path);
+    REQUIRE(got.status == 0);
+    const auto all = json::parse(got.out);
+    CHECK(all.at("delta") == 1e-5);
+    // dp_accounting and Opacus for the same composition.
+    CHECK(all.at("pld").at("epsilon").get<double>() == Approx(1.515370248).epsilon(1e-3));
+    CHECK(all.at("rdp").at("epsilon").get<double>() == Approx(1.711770166).epsilon(1e-3));
+    CHECK(all.at("gdp_clt").at("epsilon").get<double>() == Approx(1.3774291).epsilon(1e-5));
+    CHECK(all.at("pld").at("is_upper_bound") == true);
+    CHECK(all.at("rdp").at("is_upper_bound") == true);
+    CHECK(all.at("gdp_clt").at("is_upper_bound") == false);
+    CHECK(has(rldp_says("account --run 1.1,0.01,1000 --delta 1e-5", scratch.path).out, "no bound"));
+}
+
+TEST_CASE("account joins runs in any order, answers the inverse, and writes infinity as a string") {
+    const scratch_directory scratch;
+    const auto one = json::parse(rldp_says("account --run 1.1,0.01,1e3 --delta 1e-5 --json", scratch.path).out);
+    const auto two =
+        json::parse(rldp_says("account --run 1.1,0.01,400 --run 1.1,0.01,600 --delta 1e-5 --json", scratch.path).out);
+    CHECK(one == two);
+    const auto curve = json::parse(
+        rldp_says("account --run 1.1,0.01,1000 --epsilon 1.515370248 --epsilon 0 --json", scratch.path).out);
+    CHECK(curve.at("curve").at(0).at("pld").at("delta").get<double>() == Approx(1e-5).epsilon(5e-3));
+    CHECK(curve.at("curve").at(1).at("pld").at("delta").get<double>() > 1e-3);
+    // μ overflows: e^{1/z²} with z = 0.01.
+    const auto vast = json::parse(rldp_says("account --run 0.01,0.5,10 --delta 1e-5 --json", scratch.path).out);
+    CHECK(vast.at("gdp_clt").at("epsilon") == "inf");
+}
+
+TEST_CASE("calibrate finds the noise whose price account confirms") {
+    const scratch_directory scratch;
+    const auto found =
+        json::parse(rldp_says("calibrate --epsilon 2 --delta 1e-5 --rate 0.001 --steps 3000 --json", scratch.path).out);
+    CHECK(found.at("epsilon").get<double>() <= 2);
+    CHECK(found.at("epsilon").get<double>() > 2 - 1e-3);
+    const privacy::run run{found.at("noise_multiplier"), 0.001, 3000};
+    CHECK(privacy::make_accountant("pld")->epsilon({&run, 1}, 1e-5) ==
+          Approx(found.at("epsilon").get<double>()).epsilon(1e-9));
+    const auto rdp = json::parse(
+        rldp_says("calibrate --epsilon 2 --delta 1e-5 --rate 0.001 --steps 3000 --accountant rdp --json", scratch.path)
+            .out);
+    CHECK(rdp.at("noise_multiplier") > found.at("noise_multiplier"));
+}
+
+TEST_CASE("account and calibrate refuse bad numbers in one line") {
+    refuses("account --run 1,0.01 --delta 1e-5", {"--run", "z,q,steps"});
+    refuses("account --run 1,0.01,10,9 --delta 1e-5", {"--run", "z,q,steps"});
+    refuses("account --run nan,0.01,10 --delta 1e-5", {"--run", "noise multiplier", "nan"});
+    refuses("account --run inf,0.01,10 --delta 1e-5", {"--run", "inf"});
+    refuses("account --run=-1,0.01,10 --delta 1e-5", {"run 1", "noise_multiplier", "-1"});
+    refuses("account --run 0,0.01,10 --delta 1e-5", {"run 1", "noise_multiplier", "0"});
+    refuses("account --run 1,1.5,10 --delta 1e-5", {"run 1", "sample_rate", "1.5"});
+    refuses("account --run 1,0.01,2.5 --delta 1e-5", {"--run", "steps", "2.5"});
+    refuses("account --run 1,0.01,1e300 --delta 1e-5", {"--run", "steps", "1e300"});
+    refuses("account --run 1,0.01,10 --delta 0", {"delta", "0"});
+    refuses("account --run 1,0.01,10 --delta 1", {"delta", "1"});
+    refuses("account --run 1,0.01,10 --epsilon=-1", {"epsilon", "-1"});
+    refuses("account --run 1,0.01,10", {"--delta"});
+    refuses("account --delta 1e-5", {"--run", "--ledger"});
+    refuses("account --ledger no/such/file", {"no/such/file"});
+    refuses("calibrate --epsilon 0 --delta 1e-5 --rate 0.01 --steps 10", {"epsilon", "0"});
+    refuses("calibrate --epsilon 1 --delta 1e-5 --rate 2 --steps 10", {"sample_rate", "2"});
+    refuses("calibrate --epsilon 1 --delta 1e-5 --rate 0.01 --steps 0", {"--steps", "0"});
+    refuses("calibrate --epsilon 1e-9 --delta 1e-9 --rate 1 --steps 10000000", {"out of reach", "the smallest"});
+    refuses("calibrate --epsilon 1 --delta 1e-5 --rate 0.01 --steps 10 --accountant gdp_clt",
+            {"gdp_clt", "under-report"});
+    refuses("calibrate --epsilon 1 --delta 1e-5 --rate 0.01 --steps 10 --accountant prv", {"prv", "pld"});
+}
+
+TEST_CASE("account --ledger tells the guarantee from what was spent so far") {
+    const scratch_directory scratch;
+    const auto path = write_ledger(scratch, 12).string();
+    const auto all = json::parse(rldp_says("account --ledger " + path + " --json", scratch.path).out);
+    CHECK(all.at("guaranteed_epsilon").get<double>() == Approx(2).margin(1e-3));
+    CHECK(all.at("charged_steps") == 12);
+    CHECK(all.at("progress").at("is_guarantee") == false);
+    CHECK(all.at("progress").at("epsilon").at("pld").at("epsilon").get<double>() < 2);
+    CHECK(has(rldp_says("account --ledger " + path, scratch.path).out, "no guarantee"));
+}
+
+TEST_CASE("ledger verify recomputes the promise and refuses a ledger that promises too much") {
+    const scratch_directory good, liar, torn;
+    const auto path = write_ledger(good, 40).string();
+    const auto verdict = json::parse(rldp_says("ledger verify " + path + " --json", good.path).out);
+    CHECK(verdict.at("charges") == 40);
+    CHECK(verdict.at("recomputed_epsilon").get<double>() == Approx(verdict.at("guaranteed_epsilon").get<double>()));
+    CHECK(verdict.at("releases_checked").is_null());
+
+    refuses("ledger verify " + write_ledger(liar, 3, 0.5).string(), {"promises", "composes to"});
+
+    const auto cut = write_ledger(torn, 5);
+    std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - 7);
+    const auto after = json::parse(rldp_says("ledger verify " + cut.string() + " --json", torn.path).out);
+    CHECK(after.at("charges") == 4);
+    CHECK(after.at("torn") == true);
+
+    auto text = read_file(path);
+    text.replace(text.rfind("\"step\":40"), 9, "\"step\":39");
+    std::ofstream(path) << text;
+    refuses("ledger verify " + path, {"line 41"});
+}

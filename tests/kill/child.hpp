@@ -1,0 +1,38 @@
+#pragma once
+// A process of the program that the test started and may kill.
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace rldp::testing {
+
+class child {
+  public:
+    /// Runs the built program on one thread per pool; what it prints is appended to the file `output`.
+    child(const std::vector<std::string>& arguments, const std::filesystem::path& output);
+    ~child();
+    child(const child&) = delete;
+    child& operator=(const child&) = delete;
+
+    /// Whether it ends before so much time has passed.
+    bool ends_within(std::chrono::microseconds time) const;
+    /// Halts it where it is; false if it ended first.
+    bool stop();
+    void go_on() const;
+    /// SIGKILL. False if it had ended by itself.
+    bool kill();
+    /// Its exit status, or 128 + the signal that ended it.
+    int wait();
+
+  private:
+    void take(int state);
+
+    pid_t id_ = -1;
+    int alive_ = -1;  ///< reads end of file once the process is gone
+    int status_ = -1;
+};
+
+}  // namespace rldp::testing

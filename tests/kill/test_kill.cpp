@@ -1,0 +1,246 @@
+// `rldp run`, killed with SIGKILL again and again and resumed each time.
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "config/files.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+#include "tests/kill/child.hpp"
+#include "tests/kill/witness.hpp"
+
+using namespace rldp;
+using namespace rldp::testing;
+using std::chrono::microseconds;
+
+namespace {
+
+using paths = std::filesystem::path;
+using generator = std::mt19937_64;
+
+std::int64_t setting(const char* name, std::int64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text ? std::atoll(text) : otherwise;
+}
+
+std::uint64_t below(generator& random, std::uint64_t bound) {
+    return random() % bound;
+}
+
+/// A short run of the demo's model. A third each with fixed, deck and filter; checkpoints every 7 steps, or none before
+/// the end, so that every release stays in the log; every third run with a key from the system.
+struct scenario {
+    std::string policy;
+    bool checkpoints, reproducible;
+
+    explicit scenario(std::int64_t number)
+        : policy(std::vector<std::string>{"deck", "fixed", "filter"}[static_cast<std::size_t>(number % 3)]),
+          checkpoints(number % 2 == 0),
+          reproducible(number % 3 != 2) {}
+
+    std::string name() const {
+        return fmt::format("{}-{}-{}", policy, checkpoints ? "checkpoints" : "log", reproducible ? "seeded" : "secret");
+    }
+    std::vector<std::string> start(const paths& directory) const {
+        std::vector<std::string> out = {"run", "config/demo.json", "--quiet", "--json", "--out", directory.string()};
+        for (const auto& set :
+             {std::string("data.path=synthetic:300"), std::string("data.max_tokens=24"), std::string("train.steps=24"),
+              std::string("train.expected_batch_size=8"), std::string("train.eval_records=2"),
+              std::string("rl.interval=4"), std::string("rl.warmup=4"),
+              fmt::format("train.eval_every={}", checkpoints ? 7 : 1000), "noise.policy=" + policy,
+              fmt::format("noise.insecure_reproducible={}", reproducible)}) {
+            out.emplace_back("--set");
+            out.push_back(set);
+        }
+        return out;
+    }
+};
+
+/// An uninterrupted run: how long it takes, and what it ends with.
+struct reference {
+    microseconds time{};
+    std::string adapter;
+    double guaranteed_epsilon = 0;
+    std::map<std::int64_t, eval::metrics_line> shown;
+};
+
+std::string adapter_of(const paths& run) {
+    return read_file(run / "public/adapter/adapter_model.safetensors");
+}
+
+struct tally {
+    std::int64_t kills = 0, between = 0, torn = 0, runs = 0, identical = 0;
+    std::size_t lost = 0;
+};
+
+class killer {
+  public:
+    killer(std::uint64_t seed, std::int64_t kills) : random_(seed), kills_(kills) {}
+
+    tally work() {
+        while (count_.kills < kills_) one_run(scenario(count_.runs++));
+        return count_;
+    }
+
+  private:
+    enum class moment { timer, charge, release, between };
+
+    const reference& reference_of(const scenario& how);
+    void one_run(const scenario& how);
+    bool interrupt(child& process, const paths& run, witness& seen, microseconds usual);
+    bool await_growth(child& process, const paths& file);
+    bool kill_between(child& process, const paths& run, witness& seen);
+    void compare(const scenario& how, const paths& run, const witness& seen);
+
+    generator random_;
+    std::int64_t kills_;
+    tally count_;
+    scratch_directory scratch_;
+    std::map<std::string, reference> references_;
+};
+
+const reference& killer::reference_of(const scenario& how) {
+    auto& known = references_[how.name()];
+    if (!known.adapter.empty()) return known;
+    const auto run = scratch_ / ("whole-" + how.name());
+    const auto began = std::chrono::steady_clock::now();
+    child process(how.start(run), scratch_ / "output");
+    REQUIRE(process.wait() == 0);
+    known.time = std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - began);
+    witness seen(run);
+    seen.look();
+    REQUIRE(seen.finished());
+    known.adapter = adapter_of(run);
+    known.guaranteed_epsilon = seen.guaranteed_epsilon();
+    known.shown = seen.shown();
+    REQUIRE(known.shown.size() == 24);
+    return known;
+}
+
+/// Waits for a random number of further appends to the file; false if the process ends first.
+bool killer::await_growth(child& process, const paths& file) {
+    const auto size = [&] {
+        std::error_code absent;
+        const auto bytes = std::filesystem::file_size(file, absent);
+        return absent ? 0 : bytes;
+    };
+    auto left = 1 + below(random_, 6);
+    for (auto before = size(); left > 0;) {
+        if (process.ends_within(microseconds(200))) return false;
+        const auto now = size();
+        if (now > before) --left;
+        before = now;
+    }
+    return true;
+}
+
+/// Halts the process after a release, and kills it if no charge waits for its release there; else tries again later.
+bool killer::kill_between(child& process, const paths& run, witness& seen) {
+    const auto log = actors::run_directory{run}.releases();
+    while (await_growth(process, log) && process.stop()) {
+        seen.look();
+        if (seen.finished()) break;
+        if (!seen.pending()) {
+            ++count_.between;
+            return process.kill();
+        }
+        process.go_on();
+    }
+    return false;
+}
+
+/// Kills the process at a random moment; false if it ends first.
+bool killer::interrupt(child& process, const paths& run, witness& seen, microseconds usual) {
+    const actors::run_directory where{run};
+    switch (static_cast<moment>(below(random_, 4))) {
+        case moment::timer:
+            return !process.ends_within(microseconds(below(random_, static_cast<std::uint64_t>(usual.count())))) &&
+                   process.kill();
+        case moment::charge:
+            return await_growth(process, where.ledger()) && process.kill();
+        case moment::release:
+            return await_growth(process, where.releases()) && process.kill();
+        case moment::between:
+            return kill_between(process, run, seen);
+    }
+    return false;
+}
+
+void killer::one_run(const scenario& how) {
+    const auto& whole = reference_of(how);
+    const auto name = fmt::format("run-{}-{}", count_.runs, how.name());
+    INFO(name);
+    const auto run = scratch_ / name;
+    witness seen(run);
+    for (int here = 0;; ++here) {
+        const bool resumed = seen.begun();
+        const auto charged = seen.charges();
+        child process(
+            resumed ? std::vector<std::string>{"run", "--quiet", "--json", "--resume", run.string()} : how.start(run),
+            scratch_ / "output");
+        // Six kills at most, then it may finish.
+        const bool killed = here < 6 && count_.kills < kills_ && interrupt(process, run, seen, whole.time);
+        if (killed) ++count_.kills;
+        INFO(read_file(scratch_ / "output"));
+        if (!killed) REQUIRE(process.wait() == 0);
+        if (!seen.begun()) continue;
+        seen.look_at_the_dead();
+        CHECK(seen.charges() >= charged);
+        if (seen.finished()) break;
+        if (seen.just_lost() && below(random_, 3) == 0) {
+            seen.tear(1 + below(random_, 100));
+            ++count_.torn;
+        }
+    }
+    compare(how, run, seen);
+    std::filesystem::remove_all(run);
+}
+
+/// The finished run against the uninterrupted one.
+void killer::compare(const scenario& how, const paths& run, const witness& seen) {
+    const auto& whole = references_.at(how.name());
+    const auto summary = nlohmann::json::parse(read_file(run / "public/summary.json"));
+    CHECK(summary.at("status") == "done");
+    CHECK(summary.at("steps_done") == 24);
+    CHECK(summary.at("steps_lost") == seen.lost().size());
+    CHECK(summary.at("guaranteed_epsilon").get<double>() == whole.guaranteed_epsilon);
+    CHECK(seen.guaranteed_epsilon() == whole.guaranteed_epsilon);
+    CHECK(seen.charges() == 24);
+    CHECK(seen.shown().size() + seen.lost().size() <= 24);
+    CHECK_FALSE(adapter_of(run).empty());
+    count_.lost += seen.lost().size();
+    if (!how.reproducible) return;
+    // Up to the first lost step nothing may differ, and without one nothing at all.
+    const auto first_lost = seen.lost().empty() ? 25 : static_cast<std::int64_t>(*seen.lost().begin());
+    for (const auto& [step, line] : seen.shown()) {
+        if (step >= first_lost) continue;
+        INFO("step " << step);
+        CHECK(eval::to_json(line) == eval::to_json(whole.shown.at(step)));
+    }
+    if (!seen.lost().empty()) return;
+    CHECK(seen.shown().size() == 24);
+    CHECK(adapter_of(run) == whole.adapter);
+    ++count_.identical;
+}
+
+}  // namespace
+
+TEST_CASE("a run that is killed at random moments never under-counts, never repeats a stream, and finishes") {
+    const auto kills = setting("RLDP_KILLS", 20);
+    const auto seed =
+        static_cast<std::uint64_t>(setting("RLDP_KILL_SEED", static_cast<std::int64_t>(std::random_device{}())));
+    INFO("RLDP_KILL_SEED=" << seed);
+    const auto began = std::chrono::steady_clock::now();
+    const auto count = killer(seed, kills).work();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    fmt::print(
+        "RLDP_KILL_SEED={}: {} kills in {} runs, {} of them between steps; {} steps lost, {} torn charges; {} runs "
+        "without a "
+        "lost step ended bit-identical; {:.1f} s\n",
+        seed, count.kills, count.runs, count.between, count.lost, count.torn, count.identical, took.count());
+}

@@ -1,0 +1,120 @@
+#include "tests/kill/witness.hpp"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "actors/checkpoint.hpp"
+#include "privacy/release.hpp"
+#include "tests/catch.hpp"
+
+namespace rldp::testing {
+
+namespace {
+
+std::string bytes_of(const privacy::release& value) {
+    std::string out(static_cast<const char*>(value.gradient.data_ptr()), value.gradient.nbytes());
+    const auto* statistics = reinterpret_cast<const char*>(value.statistics.data());
+    out.append(statistics, value.statistics.size() * sizeof(double));
+    return out;
+}
+
+}  // namespace
+
+bool witness::begun() const {
+    return std::filesystem::exists(where_.ledger());
+}
+
+bool witness::finished() const {
+    return begun() && !std::filesystem::exists(where_.key());
+}
+
+void witness::look() {
+    read_ledger();
+    read_releases();
+    read_metrics();
+    CHECK(released_.size() + lost_.size() <= book_.charges.size() + (book_.torn ? 1 : 0));
+}
+
+void witness::read_ledger() {
+    book_ = privacy::read_ledger(where_.ledger());  // throws unless every whole line verifies
+    if (guaranteed_ < 0) guaranteed_ = book_.header.guaranteed_epsilon;
+    CHECK(book_.header.guaranteed_epsilon == guaranteed_);
+    // A line is only ever missing while it is torn, and then it is the last.
+    REQUIRE(book_.charges.size() + (book_.torn ? 1 : 0) >= hashes_.size());
+    for (std::size_t i = 0; i < book_.charges.size(); ++i) {
+        CHECK(book_.charges[i].seq == i + 1);  // so no seq is charged twice
+        if (i < hashes_.size())
+            CHECK(hashes_[i] == book_.charges[i].hash);
+        else
+            hashes_.push_back(book_.charges[i].hash);
+    }
+}
+
+void witness::read_releases() {
+    std::uint64_t last = 0;
+    for (const auto& value : privacy::release_log::read(where_.releases())) {
+        INFO("release " << value.seq);
+        CHECK(value.seq > last);  // one noise stream, one release
+        last = value.seq;
+        REQUIRE(value.seq <= book_.charges.size());  // charged before it was released
+        const auto& charged = book_.charges[value.seq - 1];
+        CHECK(value.step == charged.step);
+        CHECK(value.noise_multiplier == charged.noise_multiplier);
+        CHECK(lost_.count(value.seq) == 0);
+        CHECK(released_.try_emplace(value.seq, bytes_of(value)).first->second == bytes_of(value));
+    }
+}
+
+void witness::read_metrics() {
+    if (!std::filesystem::exists(where_.metrics())) return;
+    for (const auto& line : eval::read_metrics(where_.metrics())) {
+        INFO("metrics of step " << line.step);
+        if (!line.loss_released) continue;
+        REQUIRE(line.step <= static_cast<std::int64_t>(book_.charges.size()));
+        CHECK(lost_.count(static_cast<std::uint64_t>(line.step)) == 0);  // every step is charged, in order: seq = step
+        const auto& before = shown_.try_emplace(line.step, line).first->second;
+        CHECK(before.loss_released == line.loss_released);
+        CHECK(before.noise_multiplier == line.noise_multiplier);
+        CHECK(before.radii == line.radii);
+        CHECK(before.progress_epsilon == line.progress_epsilon);
+    }
+}
+
+std::int64_t witness::checkpointed() {
+    const auto saved = actors::read_checkpoint(where_.checkpoint());
+    const auto rest = nlohmann::json::parse(saved.training.rest);
+    const std::int64_t step = rest.at("step");
+    const auto lost =
+        std::count_if(lost_.begin(), lost_.end(), [&](auto seq) { return static_cast<std::int64_t>(seq) <= step; });
+    CHECK(rest.at("lost") == lost);
+    return step;
+}
+
+void witness::look_at_the_dead() {
+    look();
+    lost_now_ = false;
+    if (finished()) return;
+    const auto step = checkpointed();
+    const auto lost_before = lost_.size();
+    for (const auto& charged : book_.charges)
+        if (charged.step > step && released_.count(charged.seq) == 0) lost_.insert(charged.seq);
+    CHECK(lost_.size() <= lost_before + 1);
+    lost_now_ = lost_.size() > lost_before;
+}
+
+bool witness::pending() {
+    if (finished() || book_.torn || book_.charges.empty()) return false;
+    const auto& last = book_.charges.back();
+    return last.step > checkpointed() && released_.count(last.seq) == 0 && lost_.count(last.seq) == 0;
+}
+
+void witness::tear(std::size_t bytes) {
+    const auto whole = std::filesystem::file_size(where_.ledger());
+    std::filesystem::resize_file(where_.ledger(), whole - bytes);
+    hashes_.pop_back();  // the line that replaces it may be another
+}
+
+}  // namespace rldp::testing
