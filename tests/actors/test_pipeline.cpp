@@ -170,6 +170,40 @@ TEST_CASE("a charge without a logged release is lost, stays charged and is never
     CHECK(privacy::read_ledger(scratch / "run/public/ledger.jsonl").charges.size() == 12);
 }
 
+TEST_CASE("a charge torn at a block's end is lost, and the decision after it is made once, whenever one looks") {
+    scratch_directory scratch;
+    const auto ledger = run_directory{scratch / "run"}.ledger();
+    {
+        auto opened = create_run(small({"train.eval_every=100"}), scratch / "run");
+        bench::run_plain(opened.open, opened.closed, 7);
+        REQUIRE(opened.open.account.grant(8, opened.open.training.requested_noise_multiplier()));
+    }
+    std::filesystem::resize_file(ledger, std::filesystem::file_size(ledger) - 10);
+    REQUIRE(privacy::read_ledger(ledger).torn);
+    const auto shown = [](const session& run) {
+        std::string out;
+        for (const auto& line : run.replayed) out += eval::to_json(line) + "\n";
+        return out;
+    };
+    std::string before;
+    std::vector<double> radii;
+    double requested = 0;
+    {
+        const auto mended = resume_run(scratch / "run");  // charges step 8 again
+        CHECK(mended.open.training.step() == 8);
+        CHECK(mended.open.training.lost() == 1);
+        before = shown(mended.open);
+        radii = mended.open.training.radii();
+        requested = mended.open.training.requested_noise_multiplier();
+    }
+    CHECK_FALSE(privacy::read_ledger(ledger).torn);
+    const auto again = resume_run(scratch / "run");
+    CHECK(again.open.training.lost() == 1);
+    CHECK(shown(again.open) == before);
+    CHECK(again.open.training.radii() == radii);
+    CHECK(again.open.training.requested_noise_multiplier() == requested);
+}
+
 TEST_CASE("what does not belong together is not resumed, and both sides are named") {
     scratch_directory scratch;
     { create_run(small(), scratch / "run"); }

@@ -34,7 +34,6 @@ class witness {
     const std::set<std::uint64_t>& lost() const { return lost_; }
     std::size_t charges() const { return hashes_.size(); }
     double guaranteed_epsilon() const { return guaranteed_; }
-    const std::map<std::int64_t, eval::metrics_line>& shown() const { return shown_; }
 
   private:
     void read_ledger();
