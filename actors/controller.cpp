@@ -1,14 +1,14 @@
 #include "actors/controller.hpp"
 
-#include <ATen/Parallel.h>
-
 #include "actors/failure.hpp"
+#include "actors/threads.hpp"
 
 namespace rldp::actors {
 
 controller_actor::behavior_type controller(controller_actor::stateful_pointer<controller_state> self,
                                            std::shared_ptr<rl::controller> library) {
     fail_publicly(self);
+    use_threads(1);  // small nets, and the gradient needs the cores
     self->state.library = std::move(library);
     return {
         [self](decide_atom, const privacy::observation& seen, const std::vector<double>& medians) {
@@ -17,7 +17,6 @@ controller_actor::behavior_type controller(controller_actor::stateful_pointer<co
             return out;
         },
         [self](learn_atom) {
-            at::set_num_threads(1);  // of this thread: small nets, and the gradient needs the cores
             self->state.library->learn();
         },
         [self](save_atom) { return self->state.library->save(); },

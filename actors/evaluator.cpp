@@ -1,10 +1,9 @@
 #include "actors/evaluator.hpp"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 
 #include "actors/failure.hpp"
+#include "actors/threads.hpp"
 #include "eval/perplexity.hpp"
 
 namespace rldp::actors {
@@ -14,10 +13,9 @@ evaluator_actor::behavior_type evaluator(evaluator_actor::stateful_pointer<evalu
                                          hub_actor hub, evaluations seen_before) {
     fail_publicly(self);
     self->state.seen = seen_before;
-    const int threads = std::max(1, at::get_num_threads() / 2);
+    use_threads(std::max(1, all_threads() / 2));  // training has the first call on the cores
     return {
         [=](evaluate_atom, const snapshot& at) {
-            at::set_num_threads(threads);  // of this thread: training has the first call on the cores
             const double found = eval::perplexity(*model.base, &model.layout, &at.adapter, *eval, batch);
             auto& seen = self->state.seen;
             if (at.step == 0) seen.before = found;

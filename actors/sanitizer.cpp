@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "actors/failure.hpp"
+#include "actors/threads.hpp"
 
 namespace rldp::actors {
 
@@ -49,8 +50,14 @@ sanitizer_actor::behavior_type sanitizer(sanitizer_actor::stateful_pointer<sanit
     self->state.open(closed, std::move(config), release_log);
     return {
         [self](begin_atom, const privacy::step_order& order) { self->state.library->begin(order); },
-        [self](clip_atom, const trusted<privacy::unit_gradients>& chunk) { self->state.add(chunk); },
-        [self](finish_atom) { return self->state.finish(); },
+        [self](clip_atom, const trusted<privacy::unit_gradients>& chunk) {
+            use_threads(1);  // the next chunk's gradients are under way on all of them
+            self->state.add(chunk);
+        },
+        [self](finish_atom) {
+            use_threads(all_threads());
+            return self->state.finish();
+        },
         [self](forget_atom) { self->state.log->clear(); },
     };
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eval/metrics.hpp"
@@ -23,6 +24,7 @@ struct run_summary {
     std::map<std::string, double> epsilon;    ///< of what was really spent, per accountant: pld, rdp, gdp_clt
     std::map<std::string, bool> upper_bound;  ///< per accountant
     double sample_rate = 0;
+    std::vector<std::pair<double, std::int64_t>> deck;  ///< noise multiplier and planned steps of each level; empty without
     std::string policy, allocation, semantics, unit, split;
     bool insecure_reproducible = false;
     /// as_published only: what the publication's printed formula says, and the tight ε of the gradient release that

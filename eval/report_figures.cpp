@@ -129,6 +129,27 @@ captioned noise_figure(const std::vector<metrics_line>& metrics) {
     return result;
 }
 
+captioned deck_figure(const run_summary& summary, const std::vector<metrics_line>& metrics) {
+    captioned result;
+    result.drawing = {"deck", "Deck left", "step", "steps left at this noise multiplier", {}, {}, {}, false};
+    for (std::size_t i = 0; i < summary.deck.size(); ++i) {
+        const auto& [multiplier, planned] = summary.deck[i];
+        auto left = static_cast<double>(planned);
+        curve points = {{0, left}};
+        for (const auto& line : metrics) {
+            if (line.noise_multiplier != multiplier) continue;
+            points.emplace_back(static_cast<double>(line.step) - 1, left);
+            points.emplace_back(static_cast<double>(line.step), --left);
+        }
+        if (!metrics.empty()) points.emplace_back(static_cast<double>(metrics.back().step), left);
+        const bool least = i == 0, most = i + 1 == summary.deck.size();
+        result.drawing.lines.push_back({least || most ? fmt::format("z = {:.3g}", multiplier) : "", mark::line,
+                                        least ? orange : most ? blue : grey, thinned(points, 500)});
+    }
+    result.caption = "How many steps of each noise level the controller has not dealt yet. Only the order is its choice.";
+    return result;
+}
+
 captioned epsilon_figure(const run_summary& summary, const std::vector<metrics_line>& metrics, double last_step) {
     const auto progress = over_steps(metrics, [](const auto& line) -> std::optional<double> {
         return line.noise_multiplier > 0 ? std::optional(line.progress_epsilon) : std::nullopt;
@@ -165,6 +186,7 @@ std::vector<captioned> report_figures(const run_summary& summary, const std::vec
     const double last = metrics.empty() ? 1 : std::max(1.0, static_cast<double>(metrics.back().step));
     std::vector<captioned> all = {perplexity_figure(metrics), loss_figure(metrics), radii_figure(metrics),
                                   noise_figure(metrics), epsilon_figure(summary, metrics, last)};
+    if (!summary.deck.empty()) all.push_back(deck_figure(summary, metrics));
     for (auto& one : all) {
         one.drawing.x_range = {0, last};
         auto& lines = one.drawing.lines;  // a series without points would be a gnuplot error

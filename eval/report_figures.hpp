@@ -14,7 +14,8 @@ struct captioned {
     bool empty() const;
 };
 
-/// Evaluation perplexity, released loss, clip radii, noise multiplier, ε: over steps, always all five, in this order.
+/// Evaluation perplexity, released loss, clip radii, noise multiplier, ε: over steps, always all five, in this order; then
+/// the deck left, where the run has one.
 std::vector<captioned> report_figures(const run_summary& summary, const std::vector<metrics_line>& metrics);
 
 }  // namespace rldp::eval

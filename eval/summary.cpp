@@ -40,6 +40,9 @@ std::string to_json(const run_summary& s) {
     for (const auto& [name, value] : s.upper_bound) out["upper_bound"][name] = value;
     out["sample_rate"] = json_number(s.sample_rate);
     out["policy"] = s.policy;
+    out["deck"] = json::array();
+    for (const auto& [multiplier, steps] : s.deck)
+        out["deck"].push_back({{"noise_multiplier", multiplier}, {"steps", steps}});
     out["allocation"] = s.allocation;
     out["semantics"] = s.semantics;
     out["unit"] = s.unit;
@@ -73,6 +76,8 @@ run_summary parse_summary(const std::string& text) try {
     for (const auto& [name, value] : in.at("upper_bound").items()) s.upper_bound[name] = value.get<bool>();
     s.sample_rate = number_from(in.at("sample_rate"));
     in.at("policy").get_to(s.policy);
+    for (const auto& level : in.at("deck"))
+        s.deck.emplace_back(level.at("noise_multiplier").get<double>(), level.at("steps").get<std::int64_t>());
     in.at("allocation").get_to(s.allocation);
     in.at("semantics").get_to(s.semantics);
     in.at("unit").get_to(s.unit);

@@ -5,13 +5,15 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=${JOBS:-2}
 
-build() {  # DIRECTORY SANITIZERS
+build() {  # DIRECTORY SANITIZERS [TARGETS…]
+    local directory=$1 sanitizers=$2
+    shift 2
     local generator=()
-    [[ -f $root/$1/CMakeCache.txt ]] || generator=(-G Ninja)
+    [[ -f $root/$directory/CMakeCache.txt ]] || generator=(-G Ninja)
     # Sanitized code makes GCC see uninitialised values that are none.
-    cmake -S "$root" -B "$root/$1" "${generator[@]}" -DRLDP_SANITIZE="$2" -DRLDP_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug \
+    cmake -S "$root" -B "$root/$directory" "${generator[@]}" -DRLDP_SANITIZE="$sanitizers" -DRLDP_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug \
         -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DCMAKE_CXX_FLAGS=-Wno-error=maybe-uninitialized
-    cmake --build "$root/$1" --parallel "$jobs"
+    cmake --build "$root/$directory" --parallel "$jobs" ${*:+--target "$@"}
 }
 
 export OMP_NUM_THREADS=1
@@ -21,8 +23,9 @@ export UBSAN_OPTIONS=suppressions=$root/scripts/ubsan.supp:print_stacktrace=1:ha
 export TSAN_OPTIONS=suppressions=$root/scripts/tsan.supp:halt_on_error=1
 
 build build-asan address,undefined
-ctest --test-dir "$root/build-asan" --output-on-failure "$@"
+ctest --test-dir "$root/build-asan" --output-on-failure -j "$jobs" "$@"
 
-build build-tsan thread
+build build-tsan thread test_actors test_pipeline
 # GCC 12's thread sanitizer can't start where the kernel randomises addresses by more than 28 bits.
-setarch "$(uname -m)" -R ctest --test-dir "$root/build-tsan" --output-on-failure -R actors "$@"
+setarch "$(uname -m)" -R ctest --test-dir "$root/build-tsan" --output-on-failure -j "$jobs" \
+    -R '^test_(actors|pipeline):' "$@"

@@ -21,6 +21,7 @@ inline rldp::eval::run_summary sample_summary() {
     s.upper_bound = {{"pld", true}, {"gdp_clt", false}};
     s.sample_rate = 0.125;
     s.policy = "deck";
+    s.deck = {{0.5, 59}, {1, 61}};
     s.allocation = "proportional";
     s.semantics = "sound";
     s.unit = "record";

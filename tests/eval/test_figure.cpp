@@ -68,7 +68,7 @@ TEST_CASE("a chart is inline SVG in the page's colour, with ids of its own") {
 
 TEST_CASE("the report's figures show what the metrics hold") {
     const auto all = report_figures(sample_summary(), sample_metrics());
-    REQUIRE(all.size() == 5);
+    REQUIRE(all.size() == 6);
     for (const auto& one : all) {
         CHECK_FALSE(one.empty());
         CHECK(one.drawing.x_range == std::pair<double, double>{0, 120});
@@ -87,6 +87,16 @@ TEST_CASE("the report's figures show what the metrics hold") {
     CHECK(radii[1].points[1] == std::pair<double, double>{60, 0.2 + 0.1});
     CHECK(radii[2].points[1].second == Approx(0.2));
     CHECK(drawing(all, "noise").lines[0].points == curve{{1, 0.5}, {60, 1}, {120, 1}});
+    // 59 steps at 0.5, then 61 at 1: each level ends at 0 left
+    const auto& deck = drawing(all, "deck").lines;
+    REQUIRE(deck.size() == 2);
+    CHECK(deck[0].points.front() == std::pair<double, double>{0, 59});
+    CHECK(deck[0].points.back() == std::pair<double, double>{120, 0});
+    CHECK(deck[1].points[1] == std::pair<double, double>{59, 61});
+    CHECK(deck[1].points.back() == std::pair<double, double>{120, 0});
+    auto without = sample_summary();
+    without.deck.clear();
+    CHECK(report_figures(without, sample_metrics()).size() == 5);
     // progress against what is guaranteed
     const auto& epsilon = drawing(all, "epsilon").lines;
     REQUIRE(epsilon.size() == 3);

@@ -23,7 +23,7 @@ TEST_CASE("the page is whole, self-contained and shows every figure") {
     const auto page = page_of(sample_summary());
     CHECK(page.rfind("<!doctype html>", 0) == 0);
     CHECK(has(page, "</html>"));
-    for (const char* id : {"perplexity", "loss", "radii", "noise", "epsilon"})
+    for (const char* id : {"perplexity", "loss", "radii", "noise", "epsilon", "deck"})
         CHECK((has(page, std::string("<figure id=\"figure_") + id + "\"") || has(page, "gnuplot could not be run")));
     CHECK_FALSE(has(page, "<script"));
     CHECK_FALSE(has(page, "<link"));
