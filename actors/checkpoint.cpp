@@ -2,8 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include "config/error.hpp"
 #include "models/safetensors.hpp"
@@ -13,7 +13,7 @@ namespace rldp::actors {
 void write_checkpoint(const std::filesystem::path& path, const checkpoint& value) {
     const auto& [optimizer, rest] = value.training;
     auto controller = torch::empty({static_cast<std::int64_t>(value.controller.size())}, torch::kUInt8);
-    std::memcpy(controller.data_ptr<std::uint8_t>(), value.controller.data(), value.controller.size());
+    std::copy(value.controller.begin(), value.controller.end(), controller.data_ptr<std::uint8_t>());
     models::save_safetensors(path,
                              {{"adapter", optimizer.parameters},
                               {"first_moment", optimizer.first},
