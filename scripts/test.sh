@@ -5,6 +5,6 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 "$root/scripts/setup.sh"
 "$root/scripts/build.sh"
-# Two tests at a time, each on one core: torch would otherwise take all cores for each.
-export OMP_NUM_THREADS=1
-ctest --test-dir "$root/build" --output-on-failure --parallel "$(($(nproc) > 1 ? 2 : 1))" "$@"
+# Two tests at a time, each on one core: torch would otherwise take all cores for each. (nproc heeds OMP_NUM_THREADS.)
+parallel=$(($(nproc) > 1 ? 2 : 1))
+OMP_NUM_THREADS=1 ctest --test-dir "$root/build" --output-on-failure --parallel "$parallel" "$@"
