@@ -11,6 +11,7 @@
 #include "actors/hub.hpp"
 #include "actors/signals.hpp"
 #include "actors/supervisor.hpp"
+#include "actors/threads.hpp"
 
 namespace rldp::actors {
 
@@ -53,6 +54,7 @@ endpoint loopback_endpoint(const std::string& address) {
 }
 
 eval::run_summary launch(const std::function<opened_run()>& open, const launch_options& options) {
+    share_heap();
     signal_watch signals;
     system_config configuration(options.monitor.has_value());
     caf::actor_system system(configuration);

@@ -17,6 +17,7 @@
 
 #include "actors/hub.hpp"
 #include "actors/supervisor.hpp"
+#include "actors/threads.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/config.hpp"
 #include "config/error.hpp"
@@ -78,6 +79,7 @@ measured in_child(Work work) {
     if (child == 0) {
         double figure = -1;
         try {
+            actors::share_heap();  // as every run does
             figure = work();
         } catch (const std::exception& e) {
             fmt::print(stderr, "bench: {}\n", e.what());
