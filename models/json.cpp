@@ -25,13 +25,18 @@ class strictness {
         if (depth > deepest) refuse(fmt::format("{}: nested deeper than {} levels", origin_, deepest));
         if (event == kind::object_start) keys_.emplace_back();
         if (event == kind::object_end) keys_.pop_back();
-        if (event == kind::key && !keys_.back().insert(parsed.get<std::string>()).second)
-            refuse(fmt::format("{}: key '{}' appears twice", origin_, parsed.get<std::string>()));
+        if (event == kind::key) {
+            last_key_ = parsed.get<std::string>();
+            if (!keys_.back().insert(last_key_).second)
+                refuse(fmt::format("{}: key '{}' appears twice", origin_, last_key_));
+        }
         return true;
     }
+    const std::string& last_key() const { return last_key_; }
 
   private:
     const std::string& origin_;
+    std::string last_key_;
     std::vector<std::set<std::string>> keys_;
 };
 
@@ -47,6 +52,8 @@ nlohmann::json parse_object(std::string_view text, const std::string& origin) {
         return parsed;
     } catch (const nlohmann::json::parse_error& e) {
         refuse(fmt::format("{}: not valid JSON at byte {}", origin, e.byte));
+    } catch (const nlohmann::json::out_of_range&) {
+        refuse(fmt::format("{}: key '{}' holds a number that no double holds", origin, strict.last_key()));
     }
 }
 

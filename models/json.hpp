@@ -7,7 +7,8 @@
 
 namespace rldp::models {
 
-/// Parses one JSON object. Errors: bad_input naming `origin` (syntax with its byte, duplicate key, depth above 32).
+/// Parses one JSON object. Errors: bad_input naming `origin` (syntax with its byte, duplicate key, a number that
+/// no double holds, depth above 32).
 nlohmann::json parse_object(std::string_view text, const std::string& origin);
 nlohmann::json read_object(const std::filesystem::path& path);
 

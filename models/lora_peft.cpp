@@ -126,8 +126,8 @@ at::Tensor read_matrix(const safetensors_file& file, const std::filesystem::path
     if (!matrix.is_floating_point()) refuse(fmt::format("{}: tensor '{}' is not of floats", path.string(), key));
     if (matrix.sizes() != at::IntArrayRef({rows, columns}))
         refuse(fmt::format("{}: tensor '{}' is not {} x {}", path.string(), key, rows, columns));
-    if (!at::isfinite(matrix).all().item<bool>())
-        refuse(fmt::format("{}: tensor '{}' holds numbers that are not finite", path.string(), key));
+    if (!at::isfinite(matrix.to(torch::kFloat32)).all().item<bool>())
+        refuse(fmt::format("{}: tensor '{}' holds numbers that are not finite in float32", path.string(), key));
     return matrix;
 }
 

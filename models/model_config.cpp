@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config/error.hpp"
 #include "models/causal_lm.hpp"
 #include "models/json.hpp"
@@ -30,12 +32,13 @@ std::optional<std::int64_t> first_token(const json_reader& json, const std::stri
 }
 
 std::string activation(const json_reader& json, const std::string& key, const std::string& missing,
-                       const std::string& supported) {
+                       std::initializer_list<std::string_view> supported) {
     const std::string name = json.text(key, missing);
     // gelu_pytorch_tanh is gelu_new under its later name.
     const std::string known = name == "gelu_pytorch_tanh" ? "gelu_new" : name == "swish" ? "silu" : name;
-    if (known.empty() || (", " + supported + ",").find(", " + known + ",") == std::string::npos)
-        refuse(fmt::format("{}: key '{}' is '{}'; supported: {}", json.origin(), key, name, supported));
+    if (std::find(supported.begin(), supported.end(), known) == supported.end())
+        refuse(
+            fmt::format("{}: key '{}' is '{}'; supported: {}", json.origin(), key, name, fmt::join(supported, ", ")));
     return known;
 }
 
@@ -54,7 +57,7 @@ void read_gpt2(const json_reader& json, model_config& c) {
     c.window = json.integer("n_positions", 1, longest, 1024);
     c.norm_epsilon = json.number("layer_norm_epsilon", 0, 1, 1e-5);
     c.tied_head = json.boolean("tie_word_embeddings", true);
-    c.activation = activation(json, "activation_function", "gelu_new", "gelu_new, gelu");
+    c.activation = activation(json, "activation_function", "gelu_new", {"gelu_new", "gelu"});
     refuse_option(json, "scale_attn_weights", true);
     refuse_option(json, "scale_attn_by_inverse_layer_idx", false);
     refuse_option(json, "add_cross_attention", false);
@@ -101,7 +104,7 @@ void read_llama(const json_reader& json, model_config& c) {
     c.window = json.integer("max_position_embeddings", 1, longest, mistral ? 131072 : 2048);
     c.norm_epsilon = json.number("rms_norm_eps", 0, 1, 1e-6);
     c.tied_head = json.boolean("tie_word_embeddings", false);
-    c.activation = activation(json, "hidden_act", "silu", "silu");
+    c.activation = activation(json, "hidden_act", "silu", {"silu"});
     c.rope = read_rope(json);
     if (mistral && json.has("sliding_window")) c.sliding_window = json.integer("sliding_window", 1, longest);
     refuse_option(json, "attention_bias", false);

@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t prefix = 8;                  // bytes of the header's length
 constexpr std::size_t longest_header = 100 << 20;  // bytes; the reference implementation's limit
 constexpr std::size_t most_dimensions = 16;
+constexpr std::size_t most_elements = std::size_t{1} << 59;  // their bytes fit 63 bits
 
 struct view {
     std::shared_ptr<void> bytes;
@@ -58,14 +59,17 @@ std::vector<std::int64_t> sizes(const nlohmann::json& list, const std::string& w
     return list.get<std::vector<std::int64_t>>();
 }
 
-// Whether dimensions `shape` hold exactly `count` elements; their product is not formed, it could overflow.
+// Whether dimensions `shape` hold exactly `count` elements. Beside a zero, too, they must not multiply to more than
+// torch can count.
 bool holds(const std::vector<std::int64_t>& shape, std::size_t count) {
-    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return count == 0;
+    std::size_t product = 1;
     for (const std::int64_t size : shape) {
-        if (count % static_cast<std::size_t>(size) != 0) return false;
-        count /= static_cast<std::size_t>(size);
+        const auto factor = static_cast<std::size_t>(std::max<std::int64_t>(size, 1));
+        if (product > most_elements / factor) return false;
+        product *= factor;
     }
-    return count == 1;
+    const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+    return count == (empty ? 0 : product);
 }
 
 }  // namespace

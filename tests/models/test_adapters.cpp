@@ -217,6 +217,14 @@ TEST_CASE("adapters that mean something else are refused with file and key", "[l
     tensor_refused({{"target_modules", {"v_proj"}}}, "v_proj.lora_A.weight");
     tensor_refused({{"target_modules", {"model.layers.0.self_attn.q_proj"}}},
                    "layers.1.self_attn.q_proj.lora_A.weight");
+    // What a double holds may be too much for a float.
+    const auto path = scratch.path / "adapter_model.safetensors";
+    std::map<std::string, at::Tensor> tensors;
+    for (const auto& name : safetensors_file(path).names())
+        tensors[name] = torch::full_like(safetensors_file(path).tensor(name), 1e300, torch::kFloat64);
+    save_safetensors(path, tensors);
+    tensor_refused(nlohmann::json::object(), "not finite");
+    save_adapter(scratch.path, layout, torch::zeros({layout.dimension}), "base", config);
     // A pattern is what its tensors say.
     auto pattern = good;
     pattern["target_modules"] = ".*q_proj";

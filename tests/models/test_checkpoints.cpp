@@ -94,6 +94,9 @@ TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]
     refused(file_of(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
             "'w': shape and data_offsets disagree");
     refused(file_of(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 8), "'w': shape");
+    refused(
+        file_of(R"({"w":{"dtype":"F32","shape":[2305843009213693952,2305843009213693952,0],"data_offsets":[0,0]}})", 8),
+        "'w': shape");
     refused(file_of(R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), "'w': shape");
     refused(file_of(R"({"w":{"dtype":"F32","shape":"2","data_offsets":[0,8]}})", 8), "'w': shape");
     refused(file_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8), "'w': data_offsets");
@@ -101,6 +104,8 @@ TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]
     refused(file_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,99999999999999999999]}})", 8),
             "'w': data_offsets");
     refused(file_of(R"({"w":3})", 8), "'w' must be an object");
+    refused(file_of(R"({"w\n\u001b[2J":3})", 8), "'w??[2J' must be an object");
+    refused(file_of(R"({"w":{"shape":[1e999]}})", 8), "'shape' holds a number that no double holds");
     refused(file_of(R"({"__metadata__":{"x":1}})", 8), "__metadata__.x");
     refused(
         file_of(
@@ -162,6 +167,7 @@ TEST_CASE("config.json is read with its defaults and checked", "[config]") {
     refused(gpt2_config(), "vocab_size", 18446744073709551615ull);
     refused(gpt2_config(), "activation_function", "relu");
     refused(gpt2_config(), "activation_function", "");
+    refused(gpt2_config(), "activation_function", "gelu_new, gelu");
     refused(gpt2_config(), "scale_attn_by_inverse_layer_idx", true);
     refused(llama_config(), "num_key_value_heads", 3);
     refused(llama_config(), "hidden_act", "gelu");
@@ -173,6 +179,8 @@ TEST_CASE("config.json is read with its defaults and checked", "[config]") {
     refused(llama_config(), "eos_token_id", {"x"});
     write(scratch.path / "config.json", "{\"model_type\": \"gpt2\",\n oops}");
     CHECK(mentions(complaint([&] { read_model_config(scratch.path); }), "config.json: not valid JSON at byte"));
+    write(scratch.path / "config.json", "{\"model_type\": \"gpt2\", \"n_embd\": 1e999}");
+    CHECK(mentions(complaint([&] { read_model_config(scratch.path); }), "config.json: key 'n_embd' holds a number"));
     fs::remove(scratch.path / "config.json");
     CHECK(mentions(complaint([&] { read_model_config(scratch.path); }), "config.json"));
 }
