@@ -29,9 +29,9 @@ std::unique_ptr<const tokenizer> tokenizer::load_json(const std::filesystem::pat
 void added_tokens::add(std::string content, std::int32_t id) {
     if (content.empty()) return;
     auto& bucket = by_first_byte_[static_cast<std::uint8_t>(content.front())];
-    bucket.push_back({std::move(content), id});
-    std::stable_sort(bucket.begin(), bucket.end(),
-                     [](const token& a, const token& b) { return a.content.size() > b.content.size(); });
+    const auto shorter = std::find_if(bucket.begin(), bucket.end(),
+                                      [&](const token& other) { return other.content.size() < content.size(); });
+    bucket.insert(shorter, {std::move(content), id});
 }
 
 const added_tokens::token* added_tokens::match(std::string_view text) const {

@@ -12,6 +12,8 @@ namespace rldp::models {
 
 namespace {
 
+constexpr std::size_t most_template_ids = 64;
+
 /// The vocabulary with its pieces by id and by text, as the file spells them.
 class piece_table {
   public:
@@ -135,6 +137,8 @@ void read_template(const json_at& section, pipeline_parts& parts) {
         auto& side = inside ? parts.prefix : parts.suffix;
         for (const auto& id : section.at("special_tokens").at(name).at("ids").items()) {
             side.push_back(id.id());
+            if (parts.prefix.size() + parts.suffix.size() > most_template_ids)
+                section.at("single").refuse_with(fmt::format("adds more than {} tokens to a text", most_template_ids));
             if (static_cast<std::size_t>(side.back()) >= parts.pieces.size())
                 id.refuse_with("is not an id of the vocabulary");
         }

@@ -18,8 +18,10 @@ namespace rldp::models {
 inline nlohmann::json read_json(const std::filesystem::path& file) {
     try {
         return nlohmann::json::parse(read_file(file));
-    } catch (const nlohmann::json::exception& problem) {
-        refuse(file.string() + ": not JSON: " + problem.what());
+    } catch (const nlohmann::json::parse_error& problem) {
+        refuse(file.string() + ": not JSON at byte " + std::to_string(problem.byte));
+    } catch (const nlohmann::json::out_of_range&) {
+        refuse(file.string() + ": not JSON: a number that no double holds");
     }
 }
 

@@ -1,5 +1,6 @@
 #include "models/tokenizer_steps.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "models/tokenizer_text.hpp"
@@ -7,6 +8,24 @@
 namespace rldp::models {
 
 namespace {
+
+/// What the steps of one section may do together. Chains of replacements would otherwise make gigabytes of a few words,
+/// and chains of patterns of a small file.
+class step_budget {
+  public:
+    /// A step that makes a text at most `growth` times as long.
+    void take(const json_at& section, std::size_t growth = 1) {
+        constexpr std::size_t most_steps = 16, most_growth = 64;
+        if (++steps_ > most_steps)
+            section.refuse_with("is a step too many: " + std::to_string(most_steps) + " are the most");
+        if (growth > most_growth / growth_)
+            section.refuse_with("could make a text more than " + std::to_string(most_growth) + " times as long");
+        growth_ *= growth;
+    }
+
+  private:
+    std::size_t steps_ = 0, growth_ = 1;
+};
 
 /// A `pattern` key: {"String": …} or {"Regex": …}.
 struct pattern {
@@ -21,6 +40,11 @@ struct pattern {
             text = at.at("String").text();
             if (text.empty()) at.refuse_with("must not be empty");
         }
+    }
+    /// How many times as long replacing makes a text, at most. A match has a byte or more.
+    std::size_t growth(const std::string& with) const {
+        const auto shortest = expression ? 1 : text.size();
+        return std::max<std::size_t>((with.size() + shortest - 1) / shortest, 1);
     }
     void replace(std::string& in, const std::string& with) const {
         if (expression)
@@ -74,6 +98,13 @@ splitter read_split(const json_at& section) {
     };
 }
 
+normalizer read_replace(const json_at& section, step_budget& budget) {
+    pattern from(section);
+    auto to = section.at("content").text();
+    budget.take(section, from.growth(to));
+    return [from = std::move(from), to = std::move(to)](std::string& text) { from.replace(text, to); };
+}
+
 splitter prefix_space() {
     return [](std::vector<std::string>& pieces, bool) {
         for (auto& piece : pieces)
@@ -119,8 +150,10 @@ void cut_before(const std::string& mark, const std::string& text, std::vector<st
     }
 }
 
-splitter read_metaspace(const json_at& section) {
-    return [mark = read_replacement(section), when = read_prepend_scheme(section), cut = section.flag("split", true)](
+splitter read_metaspace(const json_at& section, step_budget& budget) {
+    const auto mark = read_replacement(section);
+    budget.take(section, 2 * mark.size());  // for a space, and before each piece
+    return [mark, when = read_prepend_scheme(section), cut = section.flag("split", true)](
                std::vector<std::string>& pieces, bool at_start) {
         for (std::size_t i = 0; i < pieces.size(); ++i) {
             replace_all(pieces[i], " ", mark);
@@ -131,8 +164,10 @@ splitter read_metaspace(const json_at& section) {
     };
 }
 
-void read_byte_level(const json_at& section, pre_tokenizer& out) {
-    if (section.flag("add_prefix_space", true)) out.steps.push_back(prefix_space());
+void read_byte_level(const json_at& section, step_budget& budget, pre_tokenizer& out) {
+    const bool prefixed = section.flag("add_prefix_space", true);
+    budget.take(section, prefixed ? 2 : 1);
+    if (prefixed) out.steps.push_back(prefix_space());
     if (section.flag("use_regex", true)) out.steps.push_back(gpt2_words());
     out.byte_level = true;
 }
@@ -191,49 +226,54 @@ decoder read_metaspace_decoder(const json_at& section) {
     };
 }
 
-}  // namespace
-
-void read_normalizer(const json_at& section, std::vector<normalizer>& out) {
+void read_normalizers(const json_at& section, step_budget& budget, std::vector<normalizer>& out) {
     const auto kind = section.at("type").text();
     if (kind == "Sequence") {
-        for (const auto& part : section.at("normalizers").items()) read_normalizer(part, out);
+        for (const auto& part : section.at("normalizers").items()) read_normalizers(part, budget, out);
     } else if (kind == "Prepend") {
-        out.emplace_back([with = section.at("prepend").text()](std::string& text) {
+        const auto with = section.at("prepend").text();
+        budget.take(section, 1 + with.size());
+        out.emplace_back([with](std::string& text) {
             if (!text.empty()) text.insert(0, with);
         });
     } else if (kind == "Replace") {
-        out.emplace_back(
-            [p = pattern(section), with = section.at("content").text()](std::string& text) { p.replace(text, with); });
+        out.push_back(read_replace(section, budget));
     } else {
         section.at("type").refuse_with(kind + " is not supported (Sequence, Prepend and Replace are)");
     }
 }
 
-void read_pre_tokenizer(const json_at& section, pre_tokenizer& out) {
+void read_splitters(const json_at& section, step_budget& budget, pre_tokenizer& out) {
     const auto kind = section.at("type").text();
     if (out.byte_level) section.refuse_with("nothing may follow ByteLevel");
     if (kind == "Sequence") {
-        for (const auto& part : section.at("pretokenizers").items()) read_pre_tokenizer(part, out);
+        for (const auto& part : section.at("pretokenizers").items()) read_splitters(part, budget, out);
     } else if (kind == "Split") {
+        budget.take(section);
         out.steps.push_back(read_split(section));
     } else if (kind == "Metaspace") {
-        out.steps.push_back(read_metaspace(section));
+        out.steps.push_back(read_metaspace(section, budget));
     } else if (kind == "ByteLevel") {
-        read_byte_level(section, out);
+        read_byte_level(section, budget, out);
     } else {
         section.at("type").refuse_with(kind + " is not supported (Sequence, Split, Metaspace and ByteLevel are)");
     }
 }
 
-void read_decoder(const json_at& section, std::vector<decoder>& out) {
+void read_decoders(const json_at& section, step_budget& budget, std::vector<decoder>& out) {
     const auto kind = section.at("type").text();
     if (kind == "Sequence") {
-        for (const auto& part : section.at("decoders").items()) read_decoder(part, out);
-    } else if (kind == "Replace") {
-        out.emplace_back([p = pattern(section), with = section.at("content").text()](std::vector<std::string>& tokens) {
-            for (auto& token : tokens) p.replace(token, with);
+        for (const auto& part : section.at("decoders").items()) read_decoders(part, budget, out);
+        return;
+    }
+    if (kind == "Replace") {
+        out.emplace_back([how = read_replace(section, budget)](std::vector<std::string>& tokens) {
+            for (auto& token : tokens) how(token);
         });
-    } else if (kind == "Strip") {
+        return;
+    }
+    budget.take(section);  // the others lengthen nothing, or only once
+    if (kind == "Strip") {
         out.push_back(read_strip(section));
     } else if (kind == "Metaspace") {
         out.push_back(read_metaspace_decoder(section));
@@ -247,6 +287,23 @@ void read_decoder(const json_at& section, std::vector<decoder>& out) {
         section.at("type").refuse_with(
             kind + " is not supported (Sequence, Replace, Strip, Metaspace, ByteFallback, Fuse and ByteLevel are)");
     }
+}
+
+}  // namespace
+
+void read_normalizer(const json_at& section, std::vector<normalizer>& out) {
+    step_budget budget;
+    read_normalizers(section, budget, out);
+}
+
+void read_pre_tokenizer(const json_at& section, pre_tokenizer& out) {
+    step_budget budget;
+    read_splitters(section, budget, out);
+}
+
+void read_decoder(const json_at& section, std::vector<decoder>& out) {
+    step_budget budget;
+    read_decoders(section, budget, out);
 }
 
 pre_tokenizer gpt2_pre_tokenizer() {

@@ -20,7 +20,8 @@ struct pre_tokenizer {
     bool byte_level = false;  ///< words go to the model as bytes
 };
 
-/// Each takes the section of that name and appends to `out`. Errors: bad_input naming a kind that is not supported.
+/// Each takes the section of that name and appends to `out`. Errors: bad_input naming a kind that is not supported,
+/// too many steps, or steps that together could make a text 64 times as long.
 void read_normalizer(const json_at& section, std::vector<normalizer>& out);
 void read_pre_tokenizer(const json_at& section, pre_tokenizer& out);
 void read_decoder(const json_at& section, std::vector<decoder>& out);

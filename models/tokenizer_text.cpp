@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <pcre2.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -92,6 +93,17 @@ std::string unicode_spaces(std::string_view pattern) {
     return out;
 }
 
+/// Of one match. A hostile pattern could else take minutes and gigabytes over a few words.
+auto match_limits(std::size_t text) {
+    std::unique_ptr<pcre2_match_context, decltype(&pcre2_match_context_free)> limits(
+        pcre2_match_context_create(nullptr), pcre2_match_context_free);
+    if (limits == nullptr) throw std::bad_alloc();
+    constexpr std::size_t most_steps = 10'000'000;  // PCRE2's own limit
+    pcre2_set_match_limit(limits.get(), static_cast<std::uint32_t>(std::min(most_steps, 100'000 + 1000 * text)));
+    pcre2_set_heap_limit(limits.get(), static_cast<std::uint32_t>(std::min(most_steps, 512 + text)));  // KiB
+    return limits;
+}
+
 }  // namespace
 
 std::size_t character_length(std::string_view text, std::size_t at) {
@@ -166,13 +178,14 @@ std::optional<std::string> spelled_bytes(std::string_view piece) {
     return out;
 }
 
-regex::regex(std::string_view pattern, const std::string& where) {
+regex::regex(std::string_view pattern, const std::string& where) : where_(where) {
     const auto portable = unicode_spaces(pattern);
     int problem = 0;
     PCRE2_SIZE offset = 0;
-    // Oniguruma's Ruby syntax lets ^ and $ match at every line.
-    auto* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(portable.data()), portable.size(),
-                               PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &problem, &offset, nullptr);
+    // Oniguruma's Ruby syntax lets ^ and $ match at every line. \C would split characters.
+    auto* code =
+        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(portable.data()), portable.size(),
+                      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &problem, &offset, nullptr);
     if (code == nullptr) {
         std::array<PCRE2_UCHAR, 160> message{};
         pcre2_get_error_message(problem, message.data(), message.size());
@@ -187,16 +200,17 @@ std::vector<text_span> regex::matches(std::string_view text) const {
     const auto* code = static_cast<const pcre2_code*>(code_.get());
     const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
         pcre2_match_data_create_from_pattern(code, nullptr), pcre2_match_data_free);
+    const auto limits = match_limits(text.size());
     if (data == nullptr) throw std::bad_alloc();
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
     std::vector<text_span> out;
     for (std::size_t at = 0; at < text.size();) {
-        auto rc = pcre2_match(code, subject, text.size(), at, PCRE2_NO_UTF_CHECK, data.get(), nullptr);
+        auto rc = pcre2_match(code, subject, text.size(), at, PCRE2_NO_UTF_CHECK, data.get(), limits.get());
         if (rc == PCRE2_ERROR_JIT_STACKLIMIT)  // the interpreter keeps its stack on the heap
-            rc = pcre2_match(code, subject, text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data.get(), nullptr);
+            rc = pcre2_match(code, subject, text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data.get(),
+                             limits.get());
         if (rc == PCRE2_ERROR_NOMATCH) break;
-        if (rc < 0)
-            throw error(errc::failed, fmt::format("a tokenizer's pattern gave up on a text (PCRE2 error {})", rc));
+        if (rc < 0) refuse(fmt::format("{}: the pattern takes too long on a text (PCRE2 error {})", where_, rc));
         const auto* hit = pcre2_get_ovector_pointer(data.get());
         if (hit[1] > hit[0] && hit[0] >= at) out.push_back({hit[0], hit[1]});
         at = hit[1] > at ? hit[1] : at + character_length(text, at);

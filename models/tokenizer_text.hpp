@@ -45,14 +45,16 @@ struct text_span {
 /// share.
 class regex {
   public:
-    /// `where` names file and key in the refusal of a bad pattern.
+    /// `where` names file and key in refusals.
     regex(std::string_view pattern, const std::string& where);
-    /// All matches that are not empty, left to right. `text` must be valid UTF-8.
+    /// All matches that are not empty, left to right. `text` must be valid UTF-8. Errors: bad_input, naming file and
+    /// key, where the pattern takes too many steps or too much memory.
     std::vector<text_span> matches(std::string_view text) const;
     std::string replace(std::string_view text, std::string_view with) const;
 
   private:
     std::shared_ptr<const void> code_;
+    std::string where_;
 };
 
 }  // namespace rldp::models

@@ -92,6 +92,24 @@ TEST_CASE("a damaged tokenizer.json is refused by file and key") {
              j["decoder"] = {{"type", "WordPiece"}};
          },
          "decoder.type: WordPiece is not supported"},
+        {[](json& j) {
+             j["post_processor"]["single"] = json::array({{{"Sequence", json::object()}}});
+             for (int i = 0; i < 65; ++i) j["post_processor"]["single"].push_back({{"SpecialToken", {{"id", "<s>"}}}});
+         },
+         "post_processor.single: adds more than 64 tokens"},
+        {[](json& j) { j["normalizer"]["prepend"] = std::string(64, 'a'); },
+         "normalizer: could make a text more than 64 times as long"},
+        {[](json& j) {
+             const json twice = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+             j["normalizer"] = {{"type", "Sequence"}, {"normalizers", json(7, twice)}};
+         },
+         "normalizer.normalizers[6]: could make a text more than 64 times as long"},
+        {[](json& j) {
+             j["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", json(17, j["pre_tokenizer"])}};
+         },
+         "pre_tokenizer.pretokenizers[16]: is a step too many"},
+        {[](json& j) { j["pre_tokenizer"]["pattern"]["Regex"] = "a\\C"; },  // half a character
+         "pre_tokenizer.pattern.Regex: not a regular expression"},
         {[](json& j) { j = json::array(); }, "must be an object"},
     };
     for (const auto& [damage, expected] : damages) {
@@ -112,12 +130,20 @@ TEST_CASE("missing, empty, broken and deeply nested files are refused") {
     CHECK(contains(refusal([&] { tokenizer::load(scratch.path()); }), "tokenizer.model"));
     scratch.write("tokenizer.model", "");
     CHECK(contains(refusal([&] { tokenizer::load(scratch.path()); }), "tokenizer.model"));
-    for (const std::string text : {"", "{", "{\"model\": \xFF}", "nul"})
+    for (const std::string text : {"", "{", "{\"model\": \xFF}", "nul", "{\"model\": 1e999}"})
         CHECK(contains(refusal([&] { tokenizer::load_json(scratch.write("t.json", text)); }), "t.json: not JSON"));
     std::string nested = "null";
     for (int i = 0; i < 3000; ++i) nested = R"({"type":"Sequence","normalizers":[)" + nested + "]}";
     CHECK(contains(refusal([&] { tokenizer::load_json(scratch.write("t.json", R"({"normalizer":)" + nested + "}")); }),
                    "nested too deeply"));
+}
+
+TEST_CASE("a pattern that would try for ever is refused by file and key") {
+    auto description = good();
+    description["pre_tokenizer"]["pattern"]["Regex"] = "(\\w+)+[!?]";
+    const auto patient = load(description);
+    const auto line = refusal([&] { patient->encode(std::string(60, 'a')); });
+    CHECK(contains(line, "tokenizer.json: pre_tokenizer.pattern.Regex: the pattern takes too long"));
 }
 
 TEST_CASE("vocab.json and merges.txt: a bad line is named") {
