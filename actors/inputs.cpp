@@ -96,11 +96,10 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
 }
 
 run_model load_model(const config::run_config& config) {
-    const auto dtype = config.model.dtype == "bfloat16" ? torch::kBFloat16 : torch::kFloat32;
     const auto device = device_of(config);
     run_model out;
-    out.base = models::causal_lm::load(config.model.path, dtype, device);
-    models::choose_blas_threads(out.base->config());
+    out.base = models::causal_lm::load(config.model.path, models::use_precision(config.model.dtype, device), device);
+    models::choose_threads(out.base->config());
     out.layout = models::make_layout(out.base->config(), lora_config_of(config));
     out.initial_adapter = models::initial_adapter(out.layout, config.seed).to(device);
     return out;

@@ -4,10 +4,12 @@
 #include <dlfcn.h>
 #include <malloc.h>
 
+#include "models/blas.hpp"
+
 namespace rldp::actors {
 
 int all_threads() {
-    return at::intraop_default_num_threads();
+    return models::default_threads();
 }
 
 void use_threads(int count) {
@@ -20,6 +22,8 @@ void use_threads(int count) {
 void share_heap() {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    // Setting one threshold stops glibc from adapting the other: without this a tensor of 128 KiB is a mapping of its own.
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that it takes
 }
 
 }  // namespace rldp::actors

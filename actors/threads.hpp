@@ -3,7 +3,7 @@
 
 namespace rldp::actors {
 
-/// As many as LibTorch would use.
+/// As many as training may use: models::default_threads().
 int all_threads();
 
 /// From now on the calling thread's tensor operations use `count` threads. at::set_num_threads() would do more: threads

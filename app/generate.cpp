@@ -62,7 +62,7 @@ void check(const options& given) {
 int generate(const options& given) {
     check(given);
     const auto model = models::causal_lm::load(given.model, torch::kFloat32, torch::kCPU);
-    models::choose_blas_threads(model->config());
+    models::choose_threads(model->config());
     const auto words = models::tokenizer::load(given.model);
     std::optional<models::loaded_adapter> adapter;
     if (!given.adapter.empty()) adapter = models::load_adapter(given.adapter, model->config());

@@ -40,7 +40,7 @@ nlohmann::json versions() {
             {"libtorch", TORCH_VERSION},
             {"caf", fmt::format("{}.{}.{}", CAF_MAJOR_VERSION, CAF_MINOR_VERSION, CAF_PATCH_VERSION)},
             {"blas", blas()},
-            {"threads", torch::get_num_threads()},
+            {"threads", models::default_threads()},
             {"device",
              torch::cuda::is_available() ? fmt::format("cpu, cuda ({} devices)", torch::cuda::device_count()) : "cpu"}};
 }

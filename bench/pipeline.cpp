@@ -3,8 +3,6 @@
 //
 //   build/bench/bench_pipeline config/demo.json --set train.steps=60 --repeats 5
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +16,7 @@
 #include "actors/hub.hpp"
 #include "actors/supervisor.hpp"
 #include "actors/threads.hpp"
+#include "bench/child.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/config.hpp"
 #include "config/error.hpp"
@@ -26,11 +25,6 @@ namespace {
 
 using namespace rldp;
 using clock_type = std::chrono::steady_clock;
-
-struct measured {
-    double milliseconds_per_step;  ///< over the whole loop; reading and planning are left out
-    double peak_mebibytes;
-};
 
 double milliseconds(clock_type::duration span) {
     return std::chrono::duration<double, std::milli>(span).count();
@@ -70,38 +64,13 @@ double run_pipeline(const config::run_config& config, const std::filesystem::pat
     return span / steps;
 }
 
-/// Runs `work` in a child and brings back its figure and its peak memory.
+/// Milliseconds per step over the whole loop; reading and planning are left out.
 template <class Work>
-measured in_child(Work work) {
-    int ends[2];
-    if (pipe(ends) != 0) throw error(errc::failed, "bench: no pipe");
-    const pid_t child = fork();
-    if (child == 0) {
-        double figure = -1;
-        try {
-            actors::share_heap();  // as every run does
-            figure = work();
-        } catch (const std::exception& e) {
-            fmt::print(stderr, "bench: {}\n", e.what());
-        }
-        const bool sent = write(ends[1], &figure, sizeof figure) == sizeof figure;
-        _exit(sent && figure >= 0 ? 0 : 1);
-    }
-    close(ends[1]);
-    measured out{};
-    const bool received = read(ends[0], &out.milliseconds_per_step, sizeof(double)) == sizeof(double);
-    close(ends[0]);
-    int status = 0;
-    rusage usage{};
-    wait4(child, &status, 0, &usage);
-    if (!received || status != 0) throw error(errc::failed, "bench: a run failed");
-    out.peak_mebibytes = static_cast<double>(usage.ru_maxrss) / 1024;
-    return out;
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+bench::child_result in_child(Work work) {
+    return bench::in_child([&] {
+        actors::share_heap();  // as every run does
+        return std::vector{work()};
+    });
 }
 
 }  // namespace
@@ -123,8 +92,8 @@ int main(int argc, char** argv) {
         std::map<std::string, std::vector<double>> time, memory;
         for (int i = 0; i < repeats; ++i) {
             const auto fresh = [&](const std::string& kind) { return scratch / fmt::format("{}-{}", kind, i); };
-            const auto note = [&](const std::string& kind, measured m) {
-                time[kind].push_back(m.milliseconds_per_step);
+            const auto note = [&](const std::string& kind, const bench::child_result& m) {
+                time[kind].push_back(m.figures.at(0));
                 memory[kind].push_back(m.peak_mebibytes);
             };
             note("plain", in_child([&] { return run_plain(config, fresh("plain")); }));
@@ -132,6 +101,7 @@ int main(int argc, char** argv) {
             note("pipeline_without_learning", in_child([&] { return run_pipeline(without, fresh("without")); }));
         }
         std::filesystem::remove_all(scratch);
+        using bench::median;
         nlohmann::json out;
         for (const auto& [kind, values] : time)
             out[kind] = {

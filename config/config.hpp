@@ -69,7 +69,7 @@ struct data_section {
 
 struct model_section {
     std::string path;               ///< a Hugging Face model directory
-    std::string dtype = "float32";  ///< float32 | bfloat16: the frozen base
+    std::string dtype = "float32";  ///< float32 | tf32 (products on CUDA) | bfloat16: the frozen base
 };
 
 struct lora_section {

@@ -186,7 +186,8 @@ void add_data_and_model(std::vector<key>& keys) {
         keys, "model.", [](auto& c) -> auto& { return c.model; })
         .add("path", &model_section::path, location{"the path of a model directory"}, "",
              "A Hugging Face directory: config.json, model.safetensors, tokenizer.")
-        .add("dtype", &model_section::dtype, words{{"float32", "bfloat16"}}, "", "Type of the frozen weights.");
+        .add("dtype", &model_section::dtype, words{{"float32", "tf32", "bfloat16"}}, "",
+             "Type of the frozen weights; tf32 is float32 with the products of a CUDA device in TensorFloat-32.");
     section(
         keys, "lora.", [](auto& c) -> auto& { return c.lora; })
         .add("rank", &lora_section::rank, between(1, most_width), "", "Rank of every adapter.")

@@ -47,6 +47,12 @@ finding contract(const run_config& config) {
     return {};
 }
 
+finding precision(const run_config& config) {
+    if (config.model.dtype == "tf32" && config.device != "cuda")
+        return R"(model.dtype "tf32" is a precision of CUDA devices; use "float32", or device "cuda")";
+    return {};
+}
+
 finding method(const run_config& config) {
     const auto share = config.noise.statistics_share;
     if (config.method.name == "static") {
@@ -81,7 +87,7 @@ finding sizes(const run_config& config) {
 }  // namespace
 
 std::optional<std::string> problem(const run_config& config) {
-    for (const auto check : {ranges, contract, method, sizes})
+    for (const auto check : {ranges, contract, precision, method, sizes})
         if (auto found = check(config)) return found;
     return {};
 }

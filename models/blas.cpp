@@ -1,29 +1,96 @@
 #include "models/blas.hpp"
 
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <dlfcn.h>
+#include <fmt/format.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "config/error.hpp"
 
 namespace rldp::models {
 
-void choose_blas_threads(const model_config& model) {
+namespace {
+
+// Looked up at run time: LibTorch is linked to whatever BLAS the system chose.
+template <class Function>
+Function blas_symbol(const char* name) {
+    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+enum class blas_threading { none = 0, own = 1, openmp = 2 };  // as openblas_get_parallel() says it
+
+std::optional<blas_threading> threading() {
+    const auto ask = blas_symbol<int (*)()>("openblas_get_parallel");
+    return ask ? std::optional(static_cast<blas_threading>(ask())) : std::nullopt;
+}
+
+// Which core a processor belongs to: "package core", as Linux numbers them.
+std::string core_of(int processor) {
+    std::string name;
+    for (const char* part : {"physical_package_id", "core_id"}) {
+        std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/{}", processor, part));
+        std::string number;
+        if (!(file >> number)) return fmt::format("processor {}", processor);
+        name += number + ' ';
+    }
+    return name;
+}
+
+int usable_cores() {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    std::set<std::string> cores;
+    for (int processor = 0; processor < CPU_SETSIZE; ++processor)
+        if (CPU_ISSET(processor, &allowed)) cores.insert(core_of(processor));
+    return static_cast<int>(cores.size());
+}
+
+}  // namespace
+
+int default_threads() {
+    static const int threads = std::getenv("OMP_NUM_THREADS") ? at::intraop_default_num_threads() : usable_cores();
+    return threads;
+}
+
+void choose_threads(const model_config& model, int threads) {
     constexpr std::int64_t narrow = 256;
-    if (model.width >= narrow || std::getenv("OPENBLAS_NUM_THREADS") != nullptr) return;
-    // Looked up at run time: LibTorch is linked to whatever BLAS the system chose.
-    using set_threads = void (*)(int);
-    if (const auto set = reinterpret_cast<set_threads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) set(1);
+    at::set_num_threads(threads);
+    if (model.width >= narrow || threading() != blas_threading::own || std::getenv("OPENBLAS_NUM_THREADS")) return;
+    if (const auto set = blas_symbol<void (*)(int)>("openblas_set_num_threads")) set(1);
+}
+
+at::ScalarType use_precision(const std::string& precision, at::Device device) {
+    if (precision != "float32" && precision != "tf32" && precision != "bfloat16")
+        refuse(fmt::format("precision '{}' is unknown; use float32, tf32 or bfloat16", precision));
+    if (precision == "tf32" && !device.is_cuda())
+        refuse("tf32 is a precision of CUDA devices; use float32, or device cuda");
+    at::globalContext().setAllowTF32CuBLAS(precision == "tf32");
+    return precision == "bfloat16" ? at::kBFloat16 : at::kFloat;
 }
 
 std::string blas_name() {
-    using describe = const char* (*)();
-    if (const auto config = reinterpret_cast<describe>(dlsym(RTLD_DEFAULT, "openblas_get_config"))) {
-        // "OpenBLAS 0.3.21 DYNAMIC_ARCH … SkylakeX MAX_THREADS=64": name, version and the kernels it chose are of use.
-        const std::string text = config();
-        const auto version_end = text.find(' ', text.find(' ') + 1);
-        const auto core = reinterpret_cast<describe>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
-        return text.substr(0, version_end) + (core ? " (" + std::string(core()) + " kernels)" : "");
-    }
-    return {};
+    const auto describe = blas_symbol<const char* (*)()>("openblas_get_config");
+    if (!describe) return {};
+    // "OpenBLAS 0.3.21 DYNAMIC_ARCH … SkylakeX MAX_THREADS=64": name and version are of use.
+    const std::string text = describe();
+    const auto version_end = text.find(' ', text.find(' ') + 1);
+    const auto core = blas_symbol<const char* (*)()>("openblas_get_corename");
+    const auto kinds = std::map<blas_threading, std::string>{{blas_threading::none, "no threads"},
+                                                             {blas_threading::own, "threads of its own"},
+                                                             {blas_threading::openmp, "OpenMP"}};
+    const auto kind = kinds.find(threading().value_or(blas_threading::none));
+    return fmt::format("{} ({}{})", text.substr(0, version_end), core ? core() + std::string(" kernels, ") : "",
+                       kind == kinds.end() ? "unknown threads" : kind->second);
 }
 
 }  // namespace rldp::models

@@ -1,16 +1,26 @@
 #pragma once
+// How matrix products are computed.
 #include <string>
 
 #include "models/causal_lm.hpp"
 
 namespace rldp::models {
 
-/// Keeps OpenBLAS, where it is the BLAS, to one thread for narrow models: between their many small products its threads only
-/// spin (measured on config/demo.json, two hyperthreads: 8 s of system time in 13 s, and slower than one thread). The user's
-/// OPENBLAS_NUM_THREADS wins.
-void choose_blas_threads(const model_config& model);
+/// What OMP_NUM_THREADS says, else the physical cores that this process may use. (LibTorch's own count sees one core in
+/// some virtual machines that have more.)
+int default_threads();
 
-/// The BLAS that answers, with its version and kernels; empty where it is not OpenBLAS.
+/// Sets the number of threads of LibTorch's operators, for the whole process. Where the BLAS is OpenBLAS with threads
+/// of its own (not OpenMP's, which LibTorch shares), it is kept to one thread for narrow models: between many small
+/// products its threads only spin, and take the processors from LibTorch's. The user's OPENBLAS_NUM_THREADS wins.
+void choose_threads(const model_config& model, int threads = default_threads());
+
+/// The type of the weights for a precision float32, tf32 (products in TensorFloat-32) or bfloat16. Sets for the whole
+/// process whether a CUDA device uses TensorFloat-32. Errors: bad_input for another word, and for tf32 on a device that
+/// is not CUDA.
+at::ScalarType use_precision(const std::string& precision, at::Device device);
+
+/// The BLAS that answers, with its version, kernels and kind of threads; empty where it is not OpenBLAS.
 std::string blas_name();
 
 }  // namespace rldp::models

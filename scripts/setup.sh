@@ -10,7 +10,7 @@ die() { echo "setup: $*" >&2; exit 1; }
 packages=(
     cmake g++ ninja-build ccache pkg-config git python3 gnuplot-nox
     libcaf-dev libboost-dev nlohmann-json3-dev catch2 libcli11-dev libspdlog-dev libfmt-dev
-    libsodium-dev libpcre2-dev libsentencepiece-dev libfftw3-dev libopenblas0-pthread
+    libsodium-dev libpcre2-dev libsentencepiece-dev libfftw3-dev libopenblas0-openmp
 )
 
 # Whether a directory of CMAKE_PREFIX_PATH (separated by : or ;) holds a LibTorch; prints it.

@@ -48,6 +48,11 @@ TEST_CASE("the method and what it needs") {
     CHECK(mentions(refused(R"({"rl": {"batch": 8, "replay": 7}})"), "rl.replay"));
 }
 
+TEST_CASE("tf32 needs a CUDA device") {
+    CHECK(mentions(refused(R"({"model": {"dtype": "tf32"}})"), "model.dtype"));
+    CHECK(refused(R"({"model": {"dtype": "tf32"}, "device": "cuda"})").empty());
+}
+
 TEST_CASE("validate checks the range of every member, NaN and infinity included") {
     config::run_config good;
     CHECK(refusal([&] { config::validate(good); }).empty());

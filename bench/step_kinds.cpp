@@ -1,0 +1,138 @@
+#include "bench/step_kinds.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include "actors/gradient.hpp"
+#include "bench/timing.hpp"
+#include "config/error.hpp"
+#include "models/blas.hpp"
+#include "models/modules.hpp"
+
+namespace rldp::bench {
+
+namespace {
+
+std::shared_ptr<const models::causal_lm> random_model(const models::model_config& config,
+                                                      const at::TensorOptions& options) {
+    torch::manual_seed(1);
+    std::map<std::string, at::Tensor> weights;
+    for (const auto& [name, shape] : models::base_tensors(config)) {
+        const bool is_gain = shape.size() == 1 && name.ends_with(".weight");
+        weights[name] = is_gain ? torch::ones(shape, options) : torch::empty(shape, options).normal_(0, 0.02);
+    }
+    return models::causal_lm::from_weights(config, std::move(weights));
+}
+
+models::token_batch random_batch(const step_shape& shape, std::int64_t vocabulary) {
+    const auto ids = torch::randint(vocabulary, {shape.batch, shape.length}, torch::kLong);
+    return {ids, ids};
+}
+
+privacy::sanitizer_config sanitizer_of(const models::lora_layout& layout) {
+    privacy::sanitizer_config config;
+    for (const auto& pair : layout.pairs) config.group_sizes.push_back(pair.size);
+    return config;
+}
+
+constexpr double learning_rate = 1e-4;
+
+}  // namespace
+
+models::model_config shape_of(const std::string& model) {
+    models::model_config c;
+    if (model == "gpt2-small") {
+        c.model_type = "gpt2";
+        c.vocab = 50257, c.width = 768, c.layers = 12, c.heads = c.kv_heads = 12, c.head_dim = 64, c.inner = 3072;
+        c.window = 1024;
+        c.activation = "gelu_new";
+    } else if (model == "llama-3.2-1b") {
+        c.model_type = "llama";
+        c.vocab = 128256, c.width = 2048, c.layers = 16, c.heads = 32, c.kv_heads = 8, c.head_dim = 64, c.inner = 8192;
+        c.window = 131072;
+        c.activation = "silu";
+        c.rope = {500000, "llama3", 32, 1, 4, 8192};
+    } else if (model == "stories260k") {
+        c.model_type = "llama";
+        c.vocab = 512, c.width = 64, c.layers = 5, c.heads = 8, c.kv_heads = 4, c.head_dim = 8, c.inner = 172;
+        c.window = 512;
+        c.activation = "silu";
+    } else {
+        refuse(fmt::format("--model {}: unknown; use gpt2-small, llama-3.2-1b or stories260k", model));
+    }
+    return c;
+}
+
+step_kinds::step_kinds(const step_shape& shape)
+    : shape_(shape),
+      options_(at::TensorOptions(at::Device(shape.device))
+                   .dtype(models::use_precision(shape.precision, at::Device(shape.device)))),
+      model_(random_model(shape_of(shape.model), options_)),
+      layout_(models::make_layout(model_->config(), {.dropout = shape.dropout})),
+      batch_(random_batch(shape, model_->config().vocab)),
+      optimizer_(models::initial_adapter(layout_, 1).to(options_.device())),
+      sanitizer_(sanitizer_of(layout_), key_) {
+    models::choose_threads(model_->config(), shape.threads);
+}
+
+models::dropout_source step_kinds::keyed_dropout() {
+    const auto factory = actors::dropout_of(key_, seq_, layout_, options_.device());
+    return factory ? factory(0) : models::dropout_source();
+}
+
+models::dropout_source step_kinds::ordinary_dropout() const {
+    if (shape_.dropout == 0) return {};
+    return [this](std::size_t, at::IntArrayRef sizes) {
+        return torch::empty(sizes, options_).bernoulli_(1 - shape_.dropout).div_(1 - shape_.dropout);
+    };
+}
+
+void step_kinds::forward() const {
+    const auto adapter = optimizer_.parameters();
+    model_->losses(batch_, &layout_, &adapter);
+}
+
+void step_kinds::ordinary() {
+    const auto made = model_->summed_gradient(batch_, layout_, optimizer_.parameters(), ordinary_dropout());
+    optimizer_.step(made.gradients[0] / shape_.batch, learning_rate);
+}
+
+void step_kinds::autograd() {
+    const torch::AutoGradMode recording(true);
+    const auto adapter = optimizer_.parameters().detach().clone().requires_grad_();
+    const auto logits = model_->logits(batch_.ids, &layout_, &adapter).narrow(1, 0, shape_.length - 1);
+    const auto targets = batch_.labels.narrow(1, 1, shape_.length - 1).to(logits.device()).reshape({-1});
+    at::cross_entropy_loss(logits.reshape({targets.size(0), -1}).to(torch::kFloat32), targets).backward();
+    optimizer_.step(adapter.grad(), learning_rate);
+}
+
+void step_kinds::begin() {
+    privacy::step_order order{++seq_, static_cast<std::int64_t>(seq_), 0.65, {}, {}, {}};
+    order.radii.assign(layout_.pairs.size(), 0.1);
+    order.frame.trackers.assign(layout_.pairs.size(), {0.05, 0.1, 0.2});
+    sanitizer_.begin(order);
+}
+
+void step_kinds::private_step() {
+    begin();
+    const auto made = model_->gradients(batch_, layout_, optimizer_.parameters(), keyed_dropout());
+    sanitizer_.add({made.gradients, made.losses});
+    optimizer_.step(sanitizer_.finish().gradient.to(options_.device()) / shape_.batch, learning_rate);
+}
+
+std::map<std::string, double> step_kinds::private_parts() {
+    std::map<std::string, double> parts;
+    const auto device = options_.device();
+    begin();
+    models::record_gradients made;
+    parts["gradients"] = milliseconds_of(
+        device, [&] { made = model_->gradients(batch_, layout_, optimizer_.parameters(), keyed_dropout()); });
+    parts["clip and sum"] = milliseconds_of(device, [&] { sanitizer_.add({made.gradients, made.losses}); });
+    privacy::release out;
+    parts["noise"] = milliseconds_of(device, [&] { out = sanitizer_.finish(); });
+    parts["AdamW"] =
+        milliseconds_of(device, [&] { optimizer_.step(out.gradient.to(device) / shape_.batch, learning_rate); });
+    return parts;
+}
+
+}  // namespace rldp::bench
