@@ -13,10 +13,11 @@ evaluator_actor::behavior_type evaluator(evaluator_actor::stateful_pointer<evalu
                                          hub_actor hub, evaluations seen_before) {
     fail_publicly(self);
     self->state.seen = seen_before;
-    use_threads(std::max(1, all_threads() / 2));  // training has the first call on the cores
     return {
         [=](evaluate_atom, const snapshot& at) {
-            const double found = eval::perplexity(*model.base, &model.layout, &at.adapter, *eval, batch);
+            const double found = on_passing_thread(std::max(1, all_threads() / 2), [&] {
+                return eval::perplexity(*model.base, &model.layout, &at.adapter, *eval, batch);
+            });
             auto& seen = self->state.seen;
             if (at.step == 0) seen.before = found;
             seen.last = found;

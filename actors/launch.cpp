@@ -20,8 +20,7 @@ namespace {
 class system_config : public caf::actor_system_config {
   public:
     explicit system_config(bool network) {
-        set("logger.file-verbosity", caf::atom("quiet"));
-        set("logger.console-verbosity", caf::atom("quiet"));
+        settle(*this);
         add_wire_types(*this);
         if (network) load<caf::io::middleman>();
     }
@@ -70,7 +69,7 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
     });
     if (options.monitor) publish(system, hub_, *options.monitor);
 
-    auto opened = open();
+    auto opened = on_passing_thread(all_threads(), open);
     if (options.on_plan) options.on_plan(opened.open.plan);
     const auto run = std::make_shared<session>(std::move(opened.open));
     const auto supervisor_ = system.spawn(supervisor, run, std::move(opened.closed), hub_);

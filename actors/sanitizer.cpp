@@ -46,18 +46,13 @@ sanitizer_actor::behavior_type sanitizer(sanitizer_actor::stateful_pointer<sanit
                                          std::filesystem::path release_log,
                                          std::shared_ptr<spdlog::logger> trusted_log) {
     fail_silently(self, std::move(trusted_log));
+    use_threads(1);  // the next chunk's gradients are under way on all of them
     self->state.unsound = unsound;
     self->state.open(closed, std::move(config), release_log);
     return {
         [self](begin_atom, const privacy::step_order& order) { self->state.library->begin(order); },
-        [self](clip_atom, const trusted<privacy::unit_gradients>& chunk) {
-            use_threads(1);  // the next chunk's gradients are under way on all of them
-            self->state.add(chunk);
-        },
-        [self](finish_atom) {
-            use_threads(all_threads());
-            return self->state.finish();
-        },
+        [self](clip_atom, const trusted<privacy::unit_gradients>& chunk) { self->state.add(chunk); },
+        [self](finish_atom) { return self->state.finish(); },
         [self](forget_atom) { self->state.log->clear(); },
     };
 }

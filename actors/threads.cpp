@@ -4,9 +4,18 @@
 #include <dlfcn.h>
 #include <malloc.h>
 
+#include <caf/actor_system_config.hpp>
+
 #include "models/blas.hpp"
 
 namespace rldp::actors {
+
+void settle(caf::actor_system_config& config) {
+    config.set("logger.file-verbosity", caf::atom("quiet"));
+    config.set("logger.console-verbosity", caf::atom("quiet"));
+    config.set("scheduler.policy", caf::atom("sharing"));
+    config.set("scheduler.max-threads", 2);
+}
 
 int all_threads() {
     return models::default_threads();

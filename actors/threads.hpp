@@ -1,7 +1,15 @@
 #pragma once
-// Threads and memory of a process whose actors pass large tensors to each other.
+// Threads and memory of a process whose actors pass large tensors to each other. Training has the processors: of the actors only
+// gradient computes on several threads for long. libgomp keeps the workers of a thread as long as that thread lives, and while a
+// process has more of them than processors, all sleep between operators (5 % of a step of the demo).
+#include <caf/fwd.hpp>
+#include <future>
 
 namespace rldp::actors {
+
+/// Settings of every actor system here: no log files, and scheduler threads that wait for work. (By default at least four of them
+/// poll for it, 800 times a second each.) Two suffice: actors that compute have threads of their own.
+void settle(caf::actor_system_config& config);
 
 /// As many as training may use: models::default_threads().
 int all_threads();
@@ -9,6 +17,16 @@ int all_threads();
 /// From now on the calling thread's tensor operations use `count` threads. at::set_num_threads() would do more: threads
 /// that come later would start with that number too, and so an evaluation under way slow down training for good.
 void use_threads(int count);
+
+/// Runs `work` with `count` threads on a thread that ends with it, and so do its workers.
+template <class Work>
+auto on_passing_thread(int count, Work work) {
+    return std::async(std::launch::async, [&] {
+               use_threads(count);
+               return work();
+           })
+        .get();
+}
 
 /// One heap for all threads, before the first is started, that keeps what was freed: tensors are made by one actor and freed by
 /// another, and with a heap per thread every step would take fresh pages from the system (3 % of a step of the demo).

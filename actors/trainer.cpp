@@ -2,6 +2,7 @@
 
 #include "actors/checkpoint.hpp"
 #include "actors/failure.hpp"
+#include "actors/threads.hpp"
 
 namespace rldp::actors {
 
@@ -137,6 +138,7 @@ void next_step(self_pointer self) {
 trainer_actor::behavior_type trainer(self_pointer self, std::shared_ptr<rl::training> training, trainer_wiring wiring,
                                      trainer_schedule schedule) {
     fail_publicly(self);
+    use_threads(1);  // one AdamW step is short
     self->state.training = std::move(training);
     self->state.wiring = std::move(wiring);
     self->state.schedule = std::move(schedule);

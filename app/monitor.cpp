@@ -8,6 +8,7 @@
 #include "actors/display.hpp"
 #include "actors/launch.hpp"
 #include "actors/signals.hpp"
+#include "actors/threads.hpp"
 #include "app/commands.hpp"
 #include "config/error.hpp"
 #include "monitor/terminal.hpp"
@@ -19,8 +20,7 @@ namespace {
 class network_config : public caf::actor_system_config {
   public:
     network_config() {
-        set("logger.file-verbosity", caf::atom("quiet"));
-        set("logger.console-verbosity", caf::atom("quiet"));
+        actors::settle(*this);
         actors::add_wire_types(*this);
         load<caf::io::middleman>();
     }

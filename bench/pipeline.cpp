@@ -44,10 +44,10 @@ double run_plain(const config::run_config& config, const std::filesystem::path& 
 }
 
 double run_pipeline(const config::run_config& config, const std::filesystem::path& directory) {
-    auto opened = actors::create_run(config, directory);
+    auto opened = actors::on_passing_thread(actors::all_threads(), [&] { return actors::create_run(config, directory); });
     const auto steps = static_cast<double>(opened.open.plan.steps);
     caf::actor_system_config settings;
-    settings.set("logger.file-verbosity", caf::atom("quiet"));
+    actors::settle(settings);
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
     const auto hub = system.spawn(actors::hub, std::string("bench"));
