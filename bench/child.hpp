@@ -50,6 +50,10 @@ child_result in_child(Work work) {
     return out;
 }
 
+/// What other work on the machine disturbed least.
+inline double least(const std::vector<double>& values) {
+    return *std::min_element(values.begin(), values.end());
+}
 inline double median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     return values[values.size() / 2];
