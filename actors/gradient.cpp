@@ -2,7 +2,12 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
+#include <future>
+
 #include "actors/failure.hpp"
+#include "actors/threads.hpp"
+#include "models/blas.hpp"
 
 namespace rldp::actors {
 
@@ -27,12 +32,35 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     std::vector<models::unit_sequences> units;
     for (const auto& unit : inside.units) units.push_back(unit.records);
     const auto dropout = dropout_of(key, task.order.seq, model.layout, task.adapter.device());
-    std::size_t pass = 0;
-    for (const auto& chunk : models::plan_chunks(units, micro_batch)) {
-        auto made =
-            models::unit_gradients(*model.base, model.layout, task.adapter, units, chunk, micro_batch, dropout, pass);
-        on_chunk(trusted<privacy::unit_gradients>({std::move(made.gradients), std::move(made.losses)}));
+    const auto chunks = models::plan_chunks(units, micro_batch);
+    std::vector<std::size_t> first_pass{0};
+    for (const auto& chunk : chunks)
+        first_pass.push_back(first_pass.back() + models::passes_of(units, chunk, micro_batch));
+    const auto made = [&](std::size_t i) {
+        return models::unit_gradients(*model.base, model.layout, task.adapter, units, chunks[i], micro_batch, dropout,
+                                      first_pass[i]);
+    };
+    const auto hand_over = [&](models::record_gradients chunk) {
+        on_chunk(trusted<privacy::unit_gradients>({std::move(chunk.gradients), std::move(chunk.losses)}));
+    };
+    const auto abreast = static_cast<std::size_t>(chunks_abreast());
+    if (abreast == 1) {
+        for (std::size_t i = 0; i < chunks.size(); ++i) hand_over(made(i));
+        return;
     }
+    for (std::size_t begin = 0; begin < chunks.size(); begin += abreast) {
+        std::vector<std::future<models::record_gradients>> under_way;
+        for (std::size_t i = begin; i < std::min(begin + abreast, chunks.size()); ++i)
+            under_way.push_back(std::async(std::launch::async, [&made, i] {
+                use_threads(1);
+                return made(i);
+            }));
+        for (auto& chunk : under_way) hand_over(chunk.get());
+    }
+}
+
+int gradient_state::chunks_abreast() const {
+    return models::is_narrow(model.base->config()) && model.initial_adapter.is_cpu() ? all_threads() : 1;
 }
 
 gradient_actor::behavior_type gradient(gradient_actor::stateful_pointer<gradient_state> self,

@@ -20,6 +20,10 @@ struct gradient_state {
     /// Calls `on_chunk` with the unit gradients of each chunk of the draw, in order.
     void compute(const step_task& task, const trusted<draw>& drawn,
                  const std::function<void(trusted<privacy::unit_gradients>)>& on_chunk) const;
+
+  private:
+    /// Chunks computed at a time, each on one thread: several of a narrow model, one of others.
+    int chunks_abreast() const;
 };
 
 /// Dropout masks of step `seq` from the stream (run key, dropout, seq, pass·pairs + pair).

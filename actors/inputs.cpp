@@ -45,11 +45,11 @@ std::int64_t token_limit(const config::run_config& config, const models::model_c
     return limit;
 }
 
-models::lora_config lora_config_of(const config::run_config& config) {
-    return {.rank = config.lora.rank,
-            .alpha = config.lora.alpha,
-            .dropout = config.lora.dropout,
-            .targets = config.lora.targets};
+models::lora_layout layout_of(const config::run_config& config, const models::model_config& model) {
+    return models::make_layout(model, {.rank = config.lora.rank,
+                                       .alpha = config.lora.alpha,
+                                       .dropout = config.lora.dropout,
+                                       .targets = models::expand_targets(model, config.lora.targets)});
 }
 
 at::Device device_of(const config::run_config& config) {
@@ -100,7 +100,7 @@ run_model load_model(const config::run_config& config) {
     run_model out;
     out.base = models::causal_lm::load(config.model.path, models::use_precision(config.model.dtype, device), device);
     models::choose_threads(out.base->config());
-    out.layout = models::make_layout(out.base->config(), lora_config_of(config));
+    out.layout = layout_of(config, out.base->config());
     out.initial_adapter = models::initial_adapter(out.layout, config.seed).to(device);
     return out;
 }
@@ -112,8 +112,7 @@ void check_gradients(const run_model& model, const std::string& path) {
     for (std::int64_t i = 0; i < std::min(longest, described.window); ++i)
         tokens.push_back(static_cast<std::int32_t>((i * 7919 + 1) % described.vocab));
     const std::vector<models::unit_sequences> unit = {{tokens}};
-    std::size_t pass = 0;
-    const auto made = models::unit_gradients(*model.base, model.layout, model.initial_adapter, unit, {0}, 1, {}, pass);
+    const auto made = models::unit_gradients(*model.base, model.layout, model.initial_adapter, unit, {0}, 1, {}, 0);
     const auto loss = made.losses.item<double>();
     if (!std::isfinite(loss))
         refuse(path + ": the model's loss is not finite; its weights are damaged, bring back the original files");

@@ -30,7 +30,8 @@ struct run_data {
 /// Longest sequence that is kept: data.max_tokens, or the model's window. Errors: bad_input if it exceeds the window.
 std::int64_t token_limit(const config::run_config& config, const models::model_config& model);
 
-models::lora_config lora_config_of(const config::run_config& config);
+/// Errors: bad_input for a target that matches no linear module.
+models::lora_layout layout_of(const config::run_config& config, const models::model_config& model);
 
 /// Reads, verbalises, splits, tokenises. Errors: bad_input, one line each.
 run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens);

@@ -142,7 +142,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
 
 run_plan check(const config::run_config& config) {
     const auto model = models::read_model_config(config.model.path);
-    const auto layout = models::make_layout(model, lora_config_of(config));
+    const auto layout = layout_of(config, model);
     device_of(config);
     std::vector<std::string> missing;
     const bool weights = has_weights(config.model.path);

@@ -194,7 +194,8 @@ void add_data_and_model(std::vector<key>& keys) {
         .add("alpha", &lora_section::alpha, above(0), "", "An adapter's output is scaled by alpha/rank.")
         .add("dropout", &lora_section::dropout, half_open(0, 1), "", "Dropout of an adapter's input.")
         .add("targets", &lora_section::targets, form{"module names", is_name}, "",
-             "The linear modules that get an adapter: q, k, v, o, or a module's name in the model.");
+             "The linear modules that get an adapter: q, k, v, o, all-linear, the end of a module's name, or a regular "
+             "expression for the whole name.");
 }
 
 void add_rl(std::vector<key>& keys) {

@@ -62,10 +62,13 @@ int default_threads() {
     return threads;
 }
 
+bool is_narrow(const model_config& model) {
+    return model.width < 256;
+}
+
 void choose_threads(const model_config& model, int threads) {
-    constexpr std::int64_t narrow = 256;
     at::set_num_threads(threads);
-    if (model.width >= narrow || threading() != blas_threading::own || std::getenv("OPENBLAS_NUM_THREADS")) return;
+    if (!is_narrow(model) || threading() != blas_threading::own || std::getenv("OPENBLAS_NUM_THREADS")) return;
     if (const auto set = blas_symbol<void (*)(int)>("openblas_set_num_threads")) set(1);
 }
 

@@ -10,6 +10,11 @@ namespace rldp::models {
 /// some virtual machines that have more.)
 int default_threads();
 
+/// Whether a model's operators are too small to be shared out among threads: each then ends with a wait for the slowest
+/// thread, and with other work on the machine that is a time slice every time (a step of config/demo.json: 0.5 s alone,
+/// 15 s beside a compilation).
+bool is_narrow(const model_config& model);
+
 /// Sets the number of threads of LibTorch's operators, for the whole process. Where the BLAS is OpenBLAS with threads
 /// of its own (not OpenMP's, which LibTorch shares), it is kept to one thread for narrow models: between many small
 /// products its threads only spin, and take the processors from LibTorch's. The user's OPENBLAS_NUM_THREADS wins.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
 #include <set>
 
 #include "config/error.hpp"
@@ -56,6 +57,28 @@ at::Tensor lora_layout::a(const at::Tensor& flat, std::size_t pair) const {
 at::Tensor lora_layout::b(const at::Tensor& flat, std::size_t pair) const {
     const lora_pair& p = pairs.at(pair);
     return flat.narrow(0, p.offset + config.rank * p.d_in, config.rank * p.d_out).view({p.d_out, config.rank});
+}
+
+std::vector<std::string> expand_targets(const model_config& model, const std::vector<std::string>& targets) {
+    std::vector<std::string> expanded;
+    for (const auto& target : targets) {
+        if (target.find_first_of("\\^$*+?()[]{}|") == std::string::npos) {
+            expanded.push_back(target);
+            continue;
+        }
+        std::regex pattern;
+        try {
+            pattern = std::regex(target);
+        } catch (const std::regex_error& e) {
+            refuse(fmt::format("lora.targets: '{}' is not a regular expression ({})", target, e.what()));
+        }
+        const auto before = expanded.size();
+        for (std::int64_t layer = 0; layer < model.layers; ++layer)
+            for (const auto& module : block_modules(model, layer))
+                if (std::regex_match(module.name, pattern)) expanded.push_back(module.name);
+        if (expanded.size() == before) refuse_target(model, target);
+    }
+    return expanded;
 }
 
 lora_layout make_layout(const model_config& model, const lora_config& config) {

@@ -41,6 +41,11 @@ struct lora_layout {
     at::Tensor b(const at::Tensor& flat, std::size_t pair) const;  ///< view [d_out, rank]
 };
 
+/// Targets with each regular expression (recognised by a character that no name has, such as in
+/// `model\.layers\.[01]\..*_proj`) replaced by the modules whose whole name it matches, as PEFT does it. Errors:
+/// bad_input for one that is none or matches nothing.
+std::vector<std::string> expand_targets(const model_config& model, const std::vector<std::string>& targets);
+
 /// Errors: bad_input for a target that matches no linear module (names those there are).
 lora_layout make_layout(const model_config& model, const lora_config& config);
 

@@ -31,9 +31,17 @@ std::vector<std::vector<std::size_t>> plan_chunks(std::span<const unit_sequences
     return chunks;
 }
 
+std::size_t passes_of(std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
+                      std::int64_t micro_batch) {
+    std::size_t records = 0;
+    for (const auto unit : chunk) records += units[unit].size();
+    const auto most = static_cast<std::size_t>(micro_batch);
+    return (records + most - 1) / most;
+}
+
 record_gradients unit_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
                                 std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
-                                std::int64_t micro_batch, const dropout_factory& dropout, std::size_t& first_pass) {
+                                std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass) {
     std::vector<sequence> records;
     std::vector<std::int64_t> owner;  // row of the chunk that a record belongs to
     for (std::size_t row = 0; row < chunk.size(); ++row) {
@@ -43,8 +51,8 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
         }
     }
     const auto pass = [&](std::size_t begin, std::size_t end) {
-        const auto batch = make_batch({records.begin() + static_cast<std::ptrdiff_t>(begin),
-                                       records.begin() + static_cast<std::ptrdiff_t>(end)});
+        const auto batch = make_batch(
+            {records.begin() + static_cast<std::ptrdiff_t>(begin), records.begin() + static_cast<std::ptrdiff_t>(end)});
         return model.gradients(batch, layout, adapter, dropout ? dropout(first_pass++) : dropout_source{});
     };
     if (records.size() == chunk.size() && static_cast<std::int64_t>(records.size()) <= micro_batch)

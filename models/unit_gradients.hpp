@@ -13,17 +13,21 @@ namespace rldp::models {
 using sequence = std::vector<std::int32_t>;
 using unit_sequences = std::vector<sequence>;  ///< one sequence per record of the unit
 
-/// Unit indices of each chunk, longest sequences together so that little is padded; a chunk holds about `micro_batch` records
-/// and always whole units. Deterministic.
+/// Unit indices of each chunk, longest sequences together so that little is padded; a chunk holds about `micro_batch`
+/// records and always whole units. Deterministic.
 std::vector<std::vector<std::size_t>> plan_chunks(std::span<const unit_sequences> units, std::int64_t micro_batch);
+
+/// Forward passes that unit_gradients() takes for a chunk.
+std::size_t passes_of(std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
+                      std::int64_t micro_batch);
 
 /// Dropout of forward pass number `pass` of the step.
 using dropout_factory = std::function<dropout_source(std::size_t pass)>;
 
-/// Gradient and loss of each unit of one chunk: the mean over its records of their mean token losses. `first_pass` numbers
-/// the forward passes from where the last chunk ended and is moved on; a unit of more than `micro_batch` records takes several.
+/// Gradient and loss of each unit of one chunk: the mean over its records of their mean token losses. `first_pass`
+/// numbers the chunk's first forward pass; a unit of more than `micro_batch` records takes several.
 record_gradients unit_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
                                 std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
-                                std::int64_t micro_batch, const dropout_factory& dropout, std::size_t& first_pass);
+                                std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass);
 
 }  // namespace rldp::models

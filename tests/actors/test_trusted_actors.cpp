@@ -69,8 +69,9 @@ torch::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double ra
     std::size_t pass = 0;
     const auto dropout = dropout_of(side.closed->key, seq, side.model.layout, torch::kCPU);
     for (const auto& chunk : models::plan_chunks(units, 4)) {
-        const auto made = models::unit_gradients(*side.model.base, side.model.layout, side.model.initial_adapter, units, chunk,
-                                                 4, dropout, pass);
+        const auto made = models::unit_gradients(*side.model.base, side.model.layout, side.model.initial_adapter, units,
+                                                 chunk, 4, dropout, pass);
+        pass += models::passes_of(units, chunk, 4);
         const auto gradients = made.gradients.to(torch::kFloat64);
         for (const auto& pair : side.model.layout.pairs) {
             const auto part = gradients.narrow(1, pair.offset, pair.size);
@@ -104,8 +105,8 @@ TEST_CASE("the gradient actor opens no draw before it is asked, and its answer i
     trusted_side side(60, 0.2);
     side.run();
     CHECK_FALSE(side.state<loader_state>(side.loader_).ready.has_value());
-    const auto answer = side.ask<privacy::release>(side.gradient_, compute_atom::value,
-                                                   step_task{order_for(side.model, 1, 0.5, 0.1), side.model.initial_adapter});
+    const auto answer = side.ask<privacy::release>(
+        side.gradient_, compute_atom::value, step_task{order_for(side.model, 1, 0.5, 0.1), side.model.initial_adapter});
     REQUIRE(answer);
     CHECK(answer->seq == 1);
     CHECK(answer->gradient.numel() == side.model.layout.dimension);
@@ -119,8 +120,9 @@ TEST_CASE("a release is the clipped sum over the logical batch plus noise of the
     // Hardly any noise: what is left is the clipped sum, over several micro-batches.
     trusted_side side(60, 0.3, 0.0);
     const double radius = 0.05;
-    const auto answer = side.ask<privacy::release>(
-        side.gradient_, compute_atom::value, step_task{order_for(side.model, 1, 1e-6, radius), side.model.initial_adapter});
+    const auto answer =
+        side.ask<privacy::release>(side.gradient_, compute_atom::value,
+                                   step_task{order_for(side.model, 1, 1e-6, radius), side.model.initial_adapter});
     REQUIRE(answer);
     const auto expected = clipped_sum(side, 1, radius);
     CHECK((answer->gradient.to(torch::kFloat64) - expected).abs().max().item<double>() < 1e-5);
@@ -130,8 +132,9 @@ TEST_CASE("a release is the clipped sum over the logical batch plus noise of the
 TEST_CASE("an empty draw is a step like any other: pure noise") {
     trusted_side side(60, 0.0);
     const double z = 2, radius = 0.1;
-    const auto answer = side.ask<privacy::release>(
-        side.gradient_, compute_atom::value, step_task{order_for(side.model, 1, z, radius), side.model.initial_adapter});
+    const auto answer =
+        side.ask<privacy::release>(side.gradient_, compute_atom::value,
+                                   step_task{order_for(side.model, 1, z, radius), side.model.initial_adapter});
     REQUIRE(answer);
     const auto n = static_cast<double>(side.model.layout.pairs.size());
     const double deviation = z / std::sqrt(1 - 0.02) * std::sqrt(n) * radius;
@@ -143,8 +146,8 @@ TEST_CASE("an empty draw is a step like any other: pure noise") {
 TEST_CASE("a failing trusted actor crosses as a code; the detail stays in the trusted log") {
     trusted_side side(60, 0.3);
     auto wrong = side.model.initial_adapter.slice(0, 0, 3).clone();  // not D numbers: the model throws
-    const auto answer =
-        side.ask<privacy::release>(side.gradient_, compute_atom::value, step_task{order_for(side.model, 1, 1, 0.1), wrong});
+    const auto answer = side.ask<privacy::release>(side.gradient_, compute_atom::value,
+                                                   step_task{order_for(side.model, 1, 1, 0.1), wrong});
     REQUIRE_FALSE(answer);
     CHECK(side.log.text.str().find("gradient failed: ") != std::string::npos);
     const auto what = side.system.render(answer.error());

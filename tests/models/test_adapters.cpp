@@ -52,6 +52,15 @@ TEST_CASE("targets are roles, module names or ends of names", "[lora]") {
     CHECK(!complaint([&] { make_layout(small("llama"), {2, 4, 0, {}}); }).empty());
 }
 
+TEST_CASE("a target may be a regular expression for whole names", "[lora]") {
+    const auto expanded = [](std::vector<std::string> targets) { return expand_targets(small("llama"), targets); };
+    CHECK(expanded({"q", "o_proj"}) == std::vector<std::string>{"q", "o_proj"});
+    CHECK(expanded({R"(model\.layers\.1\..*\.[qv]_proj)", "down"}) ==
+          std::vector<std::string>{"model.layers.1.self_attn.q_proj", "model.layers.1.self_attn.v_proj", "down"});
+    CHECK(mentions(complaint([&] { expanded({"[qv]_proj"}); }), "'[qv]_proj' matches no linear module"));
+    CHECK(mentions(complaint([&] { expanded({"(q"}); }), "'(q' is not a regular expression"));
+}
+
 TEST_CASE("pairs fill the flat vector without gaps", "[lora]") {
     const auto layout = make_layout(small("llama"), {3, 6, 0, {"q", "k", "down"}});
     std::int64_t expected = 0;
