@@ -90,7 +90,8 @@ TEST_CASE("golden: logits through the cache are those of the whole text", "[gold
         prompts.resize(2);
         prompts[0].resize(prompts[0].size() / 2);  // rows of different lengths
         for (const bool adapted : {false, true})
-            check_cache(s, prompts, 2, 4, adapted, directory.filename() == "stories260K" ? 1e-4 : 1e-5);
+            check_cache(s, prompts, 2, 4, adapted,
+                        directory.filename() == "stories260K" ? 2e-4 : 5e-5);  // as for all logits (golden README)
     }
 }
 
