@@ -20,7 +20,7 @@ namespace {
 class system_config : public caf::actor_system_config {
   public:
     explicit system_config(bool network) {
-        settle(*this);
+        configure(*this);
         add_wire_types(*this);
         if (network) load<caf::io::middleman>();
     }

@@ -10,7 +10,7 @@
 
 namespace rldp::actors {
 
-void settle(caf::actor_system_config& config) {
+void configure(caf::actor_system_config& config) {
     config.set("logger.file-verbosity", caf::atom("quiet"));
     config.set("logger.console-verbosity", caf::atom("quiet"));
     config.set("scheduler.policy", caf::atom("sharing"));

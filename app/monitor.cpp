@@ -20,7 +20,7 @@ namespace {
 class network_config : public caf::actor_system_config {
   public:
     network_config() {
-        actors::settle(*this);
+        actors::configure(*this);
         actors::add_wire_types(*this);
         load<caf::io::middleman>();
     }
