@@ -43,14 +43,14 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     const auto hand_over = [&](models::record_gradients chunk) {
         on_chunk(trusted<privacy::unit_gradients>({std::move(chunk.gradients), std::move(chunk.losses)}));
     };
-    const auto abreast = static_cast<std::size_t>(chunks_abreast());
-    if (abreast == 1) {
+    const auto at_once = static_cast<std::size_t>(abreast);
+    if (at_once == 1) {
         for (std::size_t i = 0; i < chunks.size(); ++i) hand_over(made(i));
         return;
     }
-    for (std::size_t begin = 0; begin < chunks.size(); begin += abreast) {
+    for (std::size_t begin = 0; begin < chunks.size(); begin += at_once) {
         std::vector<std::future<models::record_gradients>> under_way;
-        for (std::size_t i = begin; i < std::min(begin + abreast, chunks.size()); ++i)
+        for (std::size_t i = begin; i < std::min(begin + at_once, chunks.size()); ++i)
             under_way.push_back(std::async(std::launch::async, [&made, i] {
                 use_threads(1);
                 return made(i);
@@ -59,7 +59,7 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     }
 }
 
-int gradient_state::chunks_abreast() const {
+int chunks_abreast(const run_model& model) {
     return models::is_narrow(model.base->config()) && model.initial_adapter.is_cpu() ? all_threads() : 1;
 }
 
@@ -71,6 +71,7 @@ gradient_actor::behavior_type gradient(gradient_actor::stateful_pointer<gradient
     self->state.closed = std::move(closed);
     self->state.model = std::move(model);
     self->state.micro_batch = micro_batch;
+    self->state.abreast = chunks_abreast(self->state.model);
     return {
         [=](compute_atom, const step_task& task) {
             auto promise = self->make_response_promise<privacy::release>();

@@ -24,6 +24,7 @@ struct trusted_side {
         loader.sample_rate = run.plan.sample_rate;
         gradient.model = run.model;
         gradient.micro_batch = run.config.train.micro_batch;
+        gradient.abreast = actors::chunks_abreast(run.model);
         sanitizer.open(closed, actors::sanitizer_config_of(run), run.where.releases());
     }
 

@@ -36,10 +36,6 @@ class step_kinds {
     /// Milliseconds of the private step's parts, of one step.
     std::map<std::string, double> private_parts();
 
-    const models::model_config& config() const { return model_->config(); }
-    at::TensorOptions options() const { return options_; }
-    std::int64_t adapter_size() const { return layout_.dimension; }
-
   private:
     models::dropout_source keyed_dropout();           ///< as a run draws it
     models::dropout_source ordinary_dropout() const;  ///< as torch draws it

@@ -117,8 +117,10 @@ TEST_CASE("the gradient actor opens no draw before it is asked, and its answer i
 }
 
 TEST_CASE("a release is the clipped sum over the logical batch plus noise of the allocated scale") {
-    // Hardly any noise: what is left is the clipped sum, over several micro-batches.
+    // Hardly any noise: what is left is the clipped sum, over several micro-batches, in turn or side by side.
     trusted_side side(60, 0.3, 0.0);
+    side.run();
+    side.state<gradient_state>(side.gradient_).abreast = GENERATE(1, 3);
     const double radius = 0.05;
     const auto answer =
         side.ask<privacy::release>(side.gradient_, compute_atom::value,
