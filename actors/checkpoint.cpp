@@ -4,22 +4,31 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "config/error.hpp"
 #include "models/safetensors.hpp"
 
 namespace rldp::actors {
 
+namespace {
+
+const std::string method_prefix = "method.";  // of its tensors' names
+
+}  // namespace
+
 void write_checkpoint(const std::filesystem::path& path, const checkpoint& value) {
-    const auto& [optimizer, rest] = value.training;
+    const auto& [optimizer, method, rest] = value.training;
     auto controller = torch::empty({static_cast<std::int64_t>(value.controller.size())}, torch::kUInt8);
     std::copy(value.controller.begin(), value.controller.end(), controller.data_ptr<std::uint8_t>());
-    models::save_safetensors(path,
-                             {{"adapter", optimizer.parameters},
-                              {"first_moment", optimizer.first},
-                              {"second_moment", optimizer.second},
-                              {"controller", controller}},
-                             {{"optimizer_steps", std::to_string(optimizer.steps)},
+    std::map<std::string, at::Tensor> tensors = {{"adapter", optimizer.parameters},
+                                                 {"first_moment", optimizer.first},
+                                                 {"second_moment", optimizer.second},
+                                                 {"controller", controller}};
+    for (const auto& [name, tensor] : method.tensors) tensors[method_prefix + name] = tensor;
+    models::save_safetensors(path, tensors,
+                             {{"method", method.numbers},
+                              {"optimizer_steps", std::to_string(optimizer.steps)},
                               {"training", rest},
                               {"charges", std::to_string(value.charged.seq)},
                               {"last_charge", value.charged.hash},
@@ -48,6 +57,10 @@ checkpoint read_checkpoint(const std::filesystem::path& path) {
     whole("charges", out.charged.seq);
     out.charged.hash = text("last_charge");
     out.training.rest = text("training");
+    out.training.method.numbers = text("method");
+    for (const auto& name : file.names())
+        if (name.starts_with(method_prefix))
+            out.training.method.tensors.emplace_back(name.substr(method_prefix.size()), file.tensor(name).clone());
     const auto controller = file.tensor("controller").contiguous();
     out.controller.assign(static_cast<const char*>(controller.data_ptr()),
                           static_cast<std::size_t>(controller.numel()));

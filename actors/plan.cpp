@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/inputs.hpp"
+#include "actors/method.hpp"
 #include "config/error.hpp"
+#include "config/method_choices.hpp"
 #include "eval/json_number.hpp"
 #include "privacy/gdp.hpp"
 
@@ -49,12 +51,6 @@ std::int64_t estimate_memory(const config::run_config& config, const models::mod
                         logits + adapter);
 }
 
-std::vector<std::string> group_names(const models::lora_layout& layout) {
-    std::vector<std::string> names;
-    for (const auto& pair : layout.pairs) names.push_back(pair.module);
-    return names;
-}
-
 bool has_weights(const std::filesystem::path& directory) {
     return std::filesystem::exists(directory / "model.safetensors") ||
            std::filesystem::exists(directory / "model.safetensors.index.json");
@@ -66,7 +62,9 @@ std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& co
                                                     std::vector<privacy::card> ledger_deck) {
     auto plan = privacy_plan(config, population);
     plan.ledger_deck = std::move(ledger_deck);
-    return privacy::make_policy(config.privacy.semantics == "as_published" ? "published" : config.noise.policy, plan);
+    return privacy::make_policy(config.privacy.semantics == "as_published" ? "published"
+                                                                              : config::choices_of(config).policy,
+                                plan);
 }
 
 std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps) {
@@ -98,7 +96,6 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.steps = config::planned_steps(config, out.population);
     out.epsilon_budget = config.privacy.epsilon;
     out.delta = config.privacy.delta;
-    out.statistics_share = config.method.name == "static" ? 0 : config.noise.statistics_share;
     if (out.delta * static_cast<double>(out.population) >= 1)
         out.warnings.push_back(
             fmt::format("privacy.delta: {:g} is not below 1/N = {:g}: publishing one record outright would "
@@ -110,7 +107,8 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.guaranteed_epsilon = policy->guaranteed_epsilon();
     const auto committed = commitment(*policy, out.sample_rate, out.steps);
     out.epsilon = epsilon_of(committed, out.delta);
-    out.groups = config.clip.groups == "flat" ? std::vector<std::string>{"all adapters"} : group_names(layout);
+    out.groups = group_names(config, layout);
+    require_noise_left(config, layout, out);
     if (config.privacy.semantics == "as_published")
         out.published = price_as_published(committed, out.groups.size(), out.delta);
     out.trainable_parameters = layout.dimension;
@@ -124,7 +122,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     if (config.data.split == "exact")
         out.warnings.emplace_back(
             "data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
-    if (config.method.name == "rldp" && config.rl.interval >= out.steps)
+    if (config::is_steered(config) && config.rl.interval >= out.steps)
         out.warnings.push_back(
             fmt::format("rl.interval: {} is not below the {} steps, so the controller never decides, though its "
                         "statistics are paid for; lower it, or use method.name static",

@@ -27,7 +27,6 @@ struct run_plan {
     std::int64_t steps = 0;
     double epsilon_budget = 0, delta = 0;
     double noise_multiplier = 0;  ///< z_0
-    double statistics_share = 0;  ///< in force: 0 for methods that need no statistics
     double guaranteed_epsilon = 0;
     std::map<std::string, double> epsilon;     ///< of the planned composition under each accountant
     std::optional<published_price> published;  ///< as_published only

@@ -10,35 +10,29 @@
 #include <map>
 
 #include "actors/checkpoint.hpp"
+#include "actors/method.hpp"
 #include "config/error.hpp"
 #include "config/files.hpp"
+#include "config/method_choices.hpp"
 #include "privacy/ledger.hpp"
 
 namespace rldp::actors {
 
 namespace {
 
-rl::training_config training_config_of(const config::run_config& config, const run_plan& plan,
-                                       std::int64_t vocabulary) {
-    return {
-        .steps = plan.steps,
-        .expected_batch = static_cast<double>(config.train.expected_batch_size),
-        .lr = config.train.lr,
-        .lr_warmup = config.train.warmup,
-        .controlled = config.method.name == "rldp",
-        .interval = config.rl.interval,
-        .warmup = config.rl.warmup,
-        .initial_radius = config.clip.initial,
-        .clip_min = config.clip.min,
-        .clip_max = config.clip.max,
-        .initial_noise_multiplier = plan.noise_multiplier,
-        // Half of what a uniform guess over the vocabulary loses: public, and near what a pretrained model starts at.
-        .initial_loss = 0.5 * std::log(static_cast<double>(vocabulary))};
+rl::training_config training_config_of(const config::run_config& config, const run_plan& plan) {
+    return {.steps = plan.steps,
+            .lr = config.train.lr,
+            .lr_warmup = config.train.warmup,
+            .interval = config.rl.interval,
+            .warmup = config.rl.warmup,
+            .initial_noise_multiplier = plan.noise_multiplier};
 }
 
 std::optional<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
-    if (config.method.name != "rldp") return std::nullopt;
+    if (!config::is_steered(config)) return std::nullopt;
     rl::controller_config out{.actions = config.rl.actions,
+                              .policy = config.rl.policy,
                               .groups = plan.groups.size(),
                               .clip_min = config.clip.min,
                               .clip_max = config.clip.max,
@@ -144,10 +138,10 @@ prepared prepare(const config::run_config& config) {
 opened_run assemble(const run_directory& where, const config::run_config& config, prepared ready,
                     std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book,
                     const privacy::run_key& key) {
-    const auto training_config = training_config_of(config, ready.plan, ready.model.base->config().vocab);
+    const auto training_config = training_config_of(config, ready.plan);
+    auto method = method_of(config, ready.plan, ready.model);
     auto adapter = ready.model.initial_adapter;
     auto belongs_to = ownership(key, book.content(), config);
-    const auto groups = ready.plan.groups.size();
     auto controller = controller_of(config, ready.plan);
     privacy::trusted<std::shared_ptr<const secrets>> closed(
         std::make_shared<secrets>(secrets{std::move(ready.data.train), key}));
@@ -156,7 +150,7 @@ opened_run assemble(const run_directory& where, const config::run_config& config
                  .plan = std::move(ready.plan),
                  .model = std::move(ready.model),
                  .held_out = std::move(ready.data.eval),
-                 .training = rl::training(training_config, groups, std::move(adapter)),
+                 .training = rl::training(training_config, std::move(method), std::move(adapter)),
                  .controller = std::move(controller),
                  .account = privacy::account(std::move(policy), std::move(book)),
                  .belongs_to = std::move(belongs_to),
@@ -235,12 +229,8 @@ evaluation_times evaluation_times_of(const session& run) {
 
 privacy::sanitizer_config sanitizer_config_of(const session& run) {
     privacy::sanitizer_config out;
-    if (run.config.clip.groups == "flat")
-        out.group_sizes = {run.model.layout.dimension};
-    else
-        for (const auto& pair : run.model.layout.pairs) out.group_sizes.push_back(pair.size);
+    out.segments = segments_of(run.config, run.model.layout);
     out.how = privacy::allocation_from(run.config.noise.allocation);
-    out.statistics_share = run.plan.statistics_share;
     out.as_published = run.config.privacy.semantics == "as_published";
     return out;
 }

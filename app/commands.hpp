@@ -9,6 +9,8 @@ using action = std::function<int()>;
 
 /// Each adds its subcommand; `chosen` is set when the command line names it.
 void add_run(CLI::App& program, action& chosen);
+void add_compare(CLI::App& program, action& chosen);
+void add_sweep(CLI::App& program, action& chosen);
 void add_check(CLI::App& program, action& chosen);
 void add_pretrain(CLI::App& program, action& chosen);
 void add_tokenize(CLI::App& program, action& chosen);

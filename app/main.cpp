@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
     program.require_subcommand(1);
     rldp::app::action chosen;
     rldp::app::add_run(program, chosen);
+    rldp::app::add_compare(program, chosen);
+    rldp::app::add_sweep(program, chosen);
     rldp::app::add_check(program, chosen);
     rldp::app::add_pretrain(program, chosen);
     rldp::app::add_tokenize(program, chosen);

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
     for (const double batch : {16.0, 64.0, 256.0, 1024.0}) {
         fmt::print("| {:g} |", batch);
         for (const double share : shares) {
-            const double multiplier = privacy::split_noise(z, share).statistics_multiplier;
+            const double multiplier = privacy::measurement_multiplier(z, share);
             double quartiles = 0, loss = 0;
             for (int seed = 1; seed <= seeds; ++seed) {
                 const auto run = bench::simulate({groups}, batch, multiplier, steps, static_cast<std::uint64_t>(seed));

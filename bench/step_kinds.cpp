@@ -30,9 +30,9 @@ models::token_batch random_batch(const step_shape& shape, std::int64_t vocabular
 }
 
 privacy::sanitizer_config sanitizer_of(const models::lora_layout& layout) {
-    privacy::sanitizer_config config;
-    for (const auto& pair : layout.pairs) config.group_sizes.push_back(pair.size);
-    return config;
+    std::vector<std::int64_t> sizes;
+    for (const auto& pair : layout.pairs) sizes.push_back(pair.size);
+    return {.segments = privacy::segments_of(sizes)};
 }
 
 constexpr double learning_rate = 1e-4;
@@ -107,9 +107,15 @@ void step_kinds::autograd() {
 }
 
 void step_kinds::begin() {
-    privacy::step_order order{++seq_, static_cast<std::int64_t>(seq_), 0.65, {}, {}, {}};
+    privacy::statistics_frame frame;
+    frame.trackers.assign(layout_.pairs.size(), {0.05, 0.1, 0.2});
+    privacy::step_order order;
+    order.seq = ++seq_;
+    order.step = static_cast<std::int64_t>(seq_);
+    order.noise_multiplier = 0.65;
     order.radii.assign(layout_.pairs.size(), 0.1);
-    order.frame.trackers.assign(layout_.pairs.size(), {0.05, 0.1, 0.2});
+    order.measured = privacy::measure_statistics(frame);
+    order.measurement_multiplier = privacy::measurement_multiplier(order.noise_multiplier, 0.02);
     sanitizer_.begin(order);
 }
 

@@ -45,7 +45,7 @@ void read(const json& object, const std::string& prefix, layer& from, run_config
 }
 
 /// Overrides in order. One that gives the run's length in steps takes the file's epochs away, and the other way round.
-std::set<std::string> apply(const std::vector<std::string>& overrides, run_config& into) {
+void apply(const std::vector<std::string>& overrides, run_config& into) {
     std::set<std::string> given;
     const auto epochs_in_file = std::exchange(into.train.epochs, std::nullopt);
     const auto steps_in_file = std::exchange(into.train.steps, std::nullopt);
@@ -58,7 +58,6 @@ std::set<std::string> apply(const std::vector<std::string>& overrides, run_confi
         if (!given.count("train.epochs")) into.train.epochs = epochs_in_file;
         if (!given.count("train.steps")) into.train.steps = steps_in_file;
     }
-    return given;
 }
 
 [[noreturn]] void require(const std::filesystem::path& file, const std::string& path) {
@@ -74,9 +73,7 @@ run_config parse(const std::string& text, const std::string& origin, const std::
     read(parse_object(text, origin), "", file, config);
     if (config.train.epochs && config.train.steps)
         refuse(origin + ": gives both train.steps and train.epochs; keep one of the two");
-    auto given = apply(overrides, config);
-    given.merge(file.given);
-    if (config.method.name == "static" && !given.count("noise.statistics_share")) config.noise.statistics_share = 0;
+    apply(overrides, config);
     if (const auto found = problem(config)) refuse(origin + ": " + *found);
     return config;
 }

@@ -26,22 +26,25 @@ struct deck_section {
 };
 
 struct noise_section {
-    std::string policy = "deck";              ///< fixed | deck | filter
+    std::optional<std::string> policy;        ///< fixed | deck | filter; default: deck for rldp, else fixed
     std::string allocation = "proportional";  ///< shares | proportional | uniform | min_variance
-    double statistics_share = 0.02;           ///< part of 1/z² spent on statistics, [0, 1)
+    std::optional<double> statistics_share;   ///< part of 1/z² spent on statistics, [0, 1); default 0.02 for rldp, else 0
     deck_section deck;
     bool insecure_reproducible = false;  ///< draws, dropout and noise from `seed`: no guarantee, for tests
 };
 
 struct clip_section {
-    std::string groups = "adapters";  ///< adapters (a radius each) | flat (one for all)
-    double initial = 0.1;
+    std::optional<std::string> groups;  ///< adapters (a radius each) | factors (one for all A, one for all B) | flat
+    std::optional<double> initial;      ///< default by method (method_choices.hpp)
     double min = 1e-3;
     double max = 1;
+    std::optional<std::string> public_data;  ///< records whose unit norms set the radii
 };
 
 struct method_section {
-    std::string name = "rldp";  ///< rldp | static (no controller)
+    std::string name = "rldp";  ///< rldp, or one of the baselines, which have no controller
+    std::optional<double> quantile, query_noise, stabiliser;
+    std::optional<std::int64_t> rank;
 };
 
 struct train_section {
@@ -81,6 +84,7 @@ struct lora_section {
 
 struct rl_section {
     std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
+    std::string policy = "learned";                         ///< learned | frozen | random
     std::int64_t interval = 112;                            ///< T_RL, steps
     std::int64_t warmup = 50;                               ///< T_warm, steps
     std::int64_t batch = 4;                                 ///< B_SAC, transitions

@@ -47,6 +47,11 @@ bool is_name(const std::string& text) {
     return !text.empty() && text.find_first_of(" \t\r\n\"") == std::string::npos;
 }
 
+std::vector<std::string> method_names() {
+    return {"rldp",    "static",  "adaclip", "autoclip_quantile", "auto_s",  "dcsgd_p",
+            "dcsgd_e", "geoclip", "psac",    "dp_lora",           "dp_lora_literal"};
+}
+
 /// The unit of privacy: "record", or {"group": "column"}, which takes two members.
 bool read_unit(const json& value, const std::filesystem::path&, run_config& into) {
     auto& privacy = into.privacy;
@@ -115,12 +120,14 @@ void add_noise_and_clip(std::vector<key>& keys) {
         keys, "noise.", [](auto& c) -> auto& { return c.noise; })
         .add("policy", &noise_section::policy, words{{"fixed", "deck", "filter"}}, "",
              "How the budget is spent: the same noise at each step, a deck of levels played in the controller's order, "
-             "or free levels under a Rényi filter.")
+             "or free levels under a Rényi filter.",
+             "deck for rldp, fixed for other methods")
         .add("allocation", &noise_section::allocation, words{{"shares", "proportional", "uniform", "min_variance"}}, "",
              "How the gradient's noise is divided among the adapters.")
         .add(
             "statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
-            "Part of 1/z² spent on the statistics that the controller sees; method static uses none, so there it is 0.")
+            "Part of 1/z² spent on the statistics that the controller sees; other methods have none.",
+            "0.02 for rldp, 0 for other methods")
         .add("insecure_reproducible", &noise_section::insecure_reproducible, yes_or_no{}, "",
              "Draws, dropout and noise follow from the seed: for tests, no guarantee.");
     section(
@@ -129,18 +136,38 @@ void add_noise_and_clip(std::vector<key>& keys) {
         .add("ratio", &deck_section::ratio, between(1, 100), "", "Largest over smallest noise multiplier of the deck.");
     section(
         keys, "clip.", [](auto& c) -> auto& { return c.clip; })
-        .add("groups", &clip_section::groups, words{{"adapters", "flat"}}, "",
-             "What is clipped as one: each adapter on its own, or the whole gradient (flat clipping).")
-        .add("initial", &clip_section::initial, above(0), "gradient norm", "Every radius at the first step.")
+        .add("groups", &clip_section::groups, words{{"adapters", "factors", "flat"}}, "",
+             "What is clipped as one: each adapter on its own, all A matrices and all B matrices, or the whole gradient.",
+             "adapters for rldp, factors for dp_lora and dp_lora_literal, else flat")
+        .add("initial", &clip_section::initial, above(0), "gradient norm", "Every radius at the first step.",
+             "0.1 for rldp and autoclip_quantile, else 1")
         .add("min", &clip_section::min, above(0), "gradient norm", "No radius goes below.")
-        .add("max", &clip_section::max, above(0), "gradient norm", "No radius goes above.");
+        .add("max", &clip_section::max, above(0), "gradient norm", "No radius goes above.")
+        .add("public_data", &clip_section::public_data,
+             location{"the path of a CSV, JSONL or text file, or synthetic:N", is_synthetic}, "",
+             "Public records on which an adapter is trained beforehand, without noise: the medians of their gradient "
+             "norms become rldp's radii, in place of the private ones.",
+             "the private quantile trackers set the radii");
 }
 
 void add_train(std::vector<key>& keys) {
     section(
         keys, "method.", [](auto& c) -> auto& { return c.method; })
-        .add("name", &method_section::name, words{{"rldp", "static"}}, "",
-             "rldp steers radii and noise by reinforcement learning; static keeps them.");
+        .add("name", &method_section::name, words{method_names()}, "",
+             "rldp steers radii and noise by reinforcement learning; the others are published baselines.")
+        .add("quantile", &method_section::quantile, open(between(0, 1)), "",
+             "autoclip_quantile and dcsgd_p: the fraction of units whose gradient lies within the radius.",
+             "0.5 for autoclip_quantile, 0.3 for dcsgd_p")
+        .add("query_noise", &method_section::query_noise, above(0), "units",
+             "Standard deviation of the noise on the count of units within the radius (autoclip_quantile), or on each of "
+             "the histogram's 20 counts (dcsgd_p, dcsgd_e); charged jointly with the gradient.",
+             "expected_batch_size/20 for autoclip_quantile, 6 for dcsgd_p and dcsgd_e")
+        .add("stabiliser", &method_section::stabiliser, above(0), "gradient norm",
+             "γ of auto_s, r of psac: what keeps the weight of the smallest gradients finite.",
+             "0.01")
+        .add("rank", &method_section::rank, between(0, 64), "",
+             "geoclip: directions per adapter whose variance is tracked on its own; 0 tracks one number per adapter.",
+             "8");
     section(
         keys, "train.", [](auto& c) -> auto& { return c.train; })
         .add("epochs", &train_section::epochs, above_to(0, 1e6), "epochs",
@@ -203,6 +230,9 @@ void add_rl(std::vector<key>& keys) {
         keys, "rl.", [](auto& c) -> auto& { return c.rl; })
         .add("actions", &rl_section::actions, words{{"radii", "noise", "shares", "lr"}}, "",
              "What the controller sets; shares needs noise.allocation shares.")
+        .add("policy", &rl_section::policy, words{{"learned", "frozen", "random"}}, "",
+             "learned improves while the run goes on; frozen stays as it was initialised, random draws every action from "
+             "a standard normal: controls for experiments.")
         .add("interval", &rl_section::interval, between(1, most_steps), "steps", "T_RL: steps between decisions.")
         .add("warmup", &rl_section::warmup, between(0, most_steps), "steps",
              "T_warm: no decision before; afterwards the radii start from the released medians.")

@@ -7,8 +7,8 @@
 
 #include "eval/guarantees.hpp"
 #include "eval/html.hpp"
+#include "eval/page.hpp"
 #include "eval/report_figures.hpp"
-#include "eval/report_style.hpp"
 
 namespace rldp::eval {
 namespace {
@@ -110,24 +110,9 @@ std::string claims_section(const guarantees& claims) {
     return out + "<section class=\"fails\"><h3>Not guaranteed</h3>" + list(claims.does_not) + "</section>\n</div>\n";
 }
 
-std::string figures(const run_summary& s, const std::vector<metrics_line>& metrics) {
-    std::string out = "<h2>Over the run</h2>\n<div class=\"figures\">\n";
-    for (const auto& one : report_figures(s, metrics)) {
-        std::string picture = "<p class=\"sub\">No values were recorded.</p>";
-        if (!one.empty()) {
-            const auto svg = draw(one.drawing);
-            if (!svg)  // the same for every other figure
-                return "<h2>Over the run</h2>\n<p class=\"note\">The figures are missing because gnuplot could not be "
-                       "run. "
-                       "Their data is in <code>metrics.jsonl</code>, beside this page; install gnuplot (Debian: "
-                       "gnuplot-nox) and the next report will show them.</p>\n";
-            picture = *svg;
-        }
-        out += fmt::format(
-            "<figure id=\"figure_{0}\"><h3 id=\"{0}_title\">{1}</h3>\n{2}<figcaption>{3}</figcaption></figure>\n",
-            one.drawing.id, escaped(one.drawing.title), picture, one.caption);
-    }
-    return out + "</div>\n";
+std::string over_the_run(const run_summary& s, const std::vector<metrics_line>& metrics) {
+    return "<h2>Over the run</h2>\n" +
+           figures(report_figures(s, metrics), "Their data is in <code>metrics.jsonl</code>, beside this page");
 }
 
 std::string adapters(const run_summary& s, const std::vector<metrics_line>& metrics) {
@@ -163,17 +148,9 @@ std::string reproduction(const std::string& config_json) {
 std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics,
                         const std::string& config_json) {
     const auto claims = guarantees_of(summary);
-    std::string out =
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        // nothing from outside, no script: the page is what it is
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        "<title>Private fine-tuning report</title>\n<style>";
-    out += report_style;
-    out += "</style></head>\n<body><main>\n";
-    out += head(summary, claims) + numbers(summary, claims.any) + claims_section(claims) + figures(summary, metrics) +
-           adapters(summary, metrics) + reproduction(config_json);
-    return out + "</main></body></html>\n";
+    return page("Private fine-tuning report", head(summary, claims) + numbers(summary, claims.any) +
+                                                  claims_section(claims) + over_the_run(summary, metrics) +
+                                                  adapters(summary, metrics) + reproduction(config_json));
 }
 
 }  // namespace rldp::eval

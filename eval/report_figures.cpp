@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "eval/curves.hpp"
 #include "eval/html.hpp"
 
 namespace rldp::eval {
@@ -21,22 +22,6 @@ curve over_steps(const std::vector<metrics_line>& metrics, const value_of& value
     for (const auto& line : metrics)
         if (const auto y = value(line); y && std::isfinite(*y)) points.emplace_back(static_cast<double>(line.step), *y);
     return points;
-}
-
-// Only the points where the value changes, and the last: a dial stands still between decisions.
-curve changes(const curve& points) {
-    curve kept;
-    for (std::size_t i = 0; i < points.size(); ++i)
-        if (i == 0 || i + 1 == points.size() || points[i].second != points[i - 1].second) kept.push_back(points[i]);
-    return kept;
-}
-
-// At most `most` points, evenly chosen, the last one among them.
-curve thinned(const curve& points, std::size_t most) {
-    if (points.size() <= most) return points;
-    curve kept;
-    for (std::size_t i = 1; i <= most; ++i) kept.push_back(points[i * points.size() / most - 1]);
-    return kept;
 }
 
 curve interval_means(const curve& points, std::size_t width) {
@@ -62,13 +47,6 @@ std::pair<double, double> usual_range(const curve& points, const curve& means) {
     for (const auto& mean : means) low = std::min(low, mean.second), high = std::max(high, mean.second);
     const double margin = high > low ? 0.05 * (high - low) : 0.05 * std::max(1.0, std::abs(high));
     return {low - margin, high + margin};
-}
-
-bool spans_decades(const std::vector<series>& lines) {
-    double low = INFINITY, high = 0;
-    for (const auto& line : lines)
-        for (const auto& point : line.points) low = std::min(low, point.second), high = std::max(high, point.second);
-    return low > 0 && high > 20 * low;
 }
 
 captioned perplexity_figure(const std::vector<metrics_line>& metrics) {
@@ -144,9 +122,13 @@ captioned deck_figure(const run_summary& summary, const std::vector<metrics_line
         if (!metrics.empty()) points.emplace_back(static_cast<double>(metrics.back().step), left);
         const bool least = i == 0, most = i + 1 == summary.deck.size();
         result.drawing.lines.push_back({least || most ? fmt::format("z = {:.3g}", multiplier) : "", mark::line,
-                                        least ? orange : most ? blue : grey, thinned(points, 500)});
+                                        least  ? orange
+                                        : most ? blue
+                                               : grey,
+                                        thinned(points, 500)});
     }
-    result.caption = "How many steps of each noise level the controller has not dealt yet. Only the order is its choice.";
+    result.caption =
+        "How many steps of each noise level the controller has not dealt yet. Only the order is its choice.";
     return result;
 }
 
@@ -189,9 +171,7 @@ std::vector<captioned> report_figures(const run_summary& summary, const std::vec
     if (!summary.deck.empty()) all.push_back(deck_figure(summary, metrics));
     for (auto& one : all) {
         one.drawing.x_range = {0, last};
-        auto& lines = one.drawing.lines;  // a series without points would be a gnuplot error
-        lines.erase(std::remove_if(lines.begin(), lines.end(), [](const auto& line) { return line.points.empty(); }),
-                    lines.end());
+        drop_empty(one.drawing.lines);
     }
     return all;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <span>
 
 #include "config/error.hpp"
@@ -24,6 +25,8 @@ void check(const controller_config& c) {
         if (!contains({"radii", "noise", "shares", "lr"}, name))
             refuse(fmt::format("rl.actions: \"{}\" is unknown; choose from radii, noise, shares, lr", name));
     if (c.actions.empty()) refuse("rl.actions is empty; name at least one of radii, noise, shares, lr");
+    if (!contains({"learned", "frozen", "random"}, c.policy))
+        refuse(fmt::format("rl.policy: \"{}\" is unknown; choose learned, frozen or random", c.policy));
     if (c.groups == 0) refuse("the controller has no adapter to act on; name modules in lora.targets");
     if (!(c.clip_min > 0 && c.clip_min <= c.clip_max && std::isfinite(c.clip_max)))
         refuse(fmt::format("clip.min {} and clip.max {} are no range of positive numbers", c.clip_min, c.clip_max));
@@ -72,7 +75,7 @@ dials controller::decide(const privacy::observation& seen, const std::vector<dou
         learner_.remember({std::move(open_->state), std::move(open_->action),
                            reward(seen.utility - open_->utility, seen.epsilon - open_->epsilon, config_.reward_floor),
                            state});
-    const auto action = learner_.act(state);
+    const auto action = config_.policy == "random" ? random_action() : learner_.act(state);
     const auto result = dials_for(action, seen, medians);
     open_ = step{std::move(state), action, seen.utility, seen.epsilon};
     ++decisions_;
@@ -105,8 +108,17 @@ dials controller::dials_for(const std::vector<double>& action, const privacy::ob
     return result;
 }
 
+std::vector<double> controller::random_action() const {
+    std::seed_seq seed{config_.learner.seed, decisions_};
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> standard;
+    std::vector<double> action(static_cast<std::size_t>(config_.learner.action_size));
+    for (double& component : action) component = standard(random);
+    return action;
+}
+
 void controller::learn() {
-    learner_.learn();
+    if (config_.policy == "learned") learner_.learn();
 }
 
 std::string controller::save() const {

@@ -14,6 +14,7 @@ namespace rldp::rl {
 
 struct controller_config {
     std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
+    std::string policy = "learned";                         ///< learned | frozen | random
     std::size_t groups = 0;                                 ///< n
     double clip_min = 1e-3, clip_max = 1;
     std::string clip_action = "delta";    ///< absolute: C = e^a (published); delta: C = median·e^a
@@ -55,6 +56,7 @@ class controller {
     };
 
     bool acts_on(const std::string& name) const;
+    std::vector<double> random_action() const;  ///< of this decision, from the seed
     dials dials_for(const std::vector<double>& action, const privacy::observation& seen,
                     const std::vector<double>& medians);
 

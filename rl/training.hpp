@@ -1,43 +1,40 @@
 #pragma once
-// The public side of a run as plain code: adapter, AdamW, learning-rate schedule, trackers and dials. Everything in here is
+// The public side of a run as plain code: adapter, AdamW, learning-rate schedule, method and dials. Everything in here is
 // post-processing of releases. The trainer actor is a shell around it; resume and the plain loop of the benchmarks call it too.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "models/adamw.hpp"
-#include "privacy/sanitizer.hpp"
-#include "privacy/statistics.hpp"
+#include "privacy/method.hpp"
 #include "rl/controller.hpp"
+#include "rl/steered.hpp"
 
 namespace rldp::rl {
 
 struct training_config {
     std::int64_t steps = 0;         ///< of the plan
-    double expected_batch = 0;      ///< B, the public divisor of every sum
     double lr = 0;
-    std::int64_t lr_warmup = 0;     ///< steps of linear warm-up
-    bool controlled = true;         ///< false: radii stay at their start, no decisions (method static)
-    std::int64_t interval = 0, warmup = 0;  ///< T_RL, T_warm, steps
-    double initial_radius = 0, clip_min = 0, clip_max = 0;
+    std::int64_t lr_warmup = 0;             ///< steps of linear warm-up
+    std::int64_t interval = 0, warmup = 0;  ///< T_RL, T_warm, steps: when a controller decides
     double initial_noise_multiplier = 0;    ///< σ_0
-    double initial_loss = 0;        ///< a public guess of the mean token loss, nats: where the loss centre starts
 };
 
 class training {
   public:
-    /// `adapter` is the flat vector [D], `groups` the number of adapters n.
-    training(const training_config& config, std::size_t groups, at::Tensor adapter);
+    /// `adapter` is the flat vector [D]. A controller decides where the method is rl::steered.
+    training(const training_config& config, std::unique_ptr<privacy::method> method, at::Tensor adapter);
 
     std::int64_t step() const { return step_; }  ///< steps behind us, lost ones included
     std::int64_t lost() const { return lost_; }
     bool finished() const { return step_ >= config_.steps; }
     const at::Tensor& adapter() const { return optimizer_.parameters(); }
-    const std::vector<double>& radii() const { return dials_.radii; }
-    double requested_noise_multiplier() const { return dials_.noise_multiplier; }
+    std::vector<double> radii() const { return method_->radii(); }
+    double requested_noise_multiplier() const { return noise_multiplier_; }
     /// Mean loss of the last step as released, if statistics were.
     std::optional<double> released_loss() const;
 
@@ -50,28 +47,27 @@ class training {
 
     /// Whether the controller decides now: after step t > T_warm with t mod T_RL = 0, while steps remain.
     bool decision_due() const;
-    /// The interval's observation; starts a new interval.
-    privacy::observation observe(double progress_epsilon);
-    std::vector<double> medians() const { return tracker_.medians(); }
+    /// The interval's observation; starts a new interval. Only where decisions are due, as the next two.
+    privacy::observation observe(double progress_epsilon) { return steered_->observe(progress_epsilon); }
+    std::vector<double> medians() const { return steered_->medians(); }
     void set(const dials& chosen);
 
     /// Everything that acts, for a checkpoint.
     struct state {
         models::adamw::state optimizer;
+        privacy::method_state method;
         std::string rest;  ///< JSON
     };
     state snapshot() const;
     void restore(const state& from);
 
   private:
-    void advance();
-    double clamp_radius(double radius) const;
-
     training_config config_;
     std::int64_t step_ = 0, lost_ = 0;
     models::adamw optimizer_;
-    privacy::statistics_tracker tracker_;
-    dials dials_;
+    std::unique_ptr<privacy::method> method_;
+    steered* steered_;  ///< the method, where a controller steers it
+    double noise_multiplier_, lr_factor_ = 1;
     bool released_ = false;  ///< whether the last step brought statistics
 };
 

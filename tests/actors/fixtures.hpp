@@ -10,6 +10,7 @@
 #include <string>
 
 #include "actors/session.hpp"
+#include "rl/steered.hpp"
 
 namespace rldp::testing {
 
@@ -44,6 +45,18 @@ inline actors::run_model tiny_model() {
     out.layout = models::make_layout(c, lora);
     out.initial_adapter = models::initial_adapter(out.layout, 1);
     return out;
+}
+
+/// RLDP's method for that model, expected batch 4.
+inline std::unique_ptr<privacy::method> small_method(const actors::run_model& model) {
+    return std::make_unique<rl::steered>(rl::steered_config{.groups = model.layout.pairs.size(),
+                                                            .expected_batch = 4,
+                                                            .initial_radius = 0.1,
+                                                            .clip_min = 1e-3,
+                                                            .clip_max = 1,
+                                                            .initial_loss = 1,
+                                                            .statistics_share = 0.02,
+                                                            .warmup = 2});
 }
 
 /// `count` units of one record each: short runs of tokens that depend on the unit.

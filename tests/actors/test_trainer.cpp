@@ -28,15 +28,11 @@ struct trainer_between_stubs : deterministic {
         model = tiny_model();
         rl::training_config plan{};
         plan.steps = steps;
-        plan.expected_batch = 4;
         plan.lr = 0.01;
         plan.interval = 4;
         plan.warmup = 2;
-        plan.initial_radius = 0.1;
-        plan.clip_min = 1e-3;
-        plan.clip_max = 1;
         plan.initial_noise_multiplier = 1.5;
-        training = std::make_shared<rl::training>(plan, model.layout.pairs.size(), model.initial_adapter);
+        training = std::make_shared<rl::training>(plan, small_method(model), model.initial_adapter);
         wiring.accountant = spawn([this](accountant_actor::pointer) -> accountant_actor::behavior_type {
             return {[this](grant_atom, std::int64_t step, double) -> caf::result<charged> {
                         seen.calls.push_back("grant " + std::to_string(step));

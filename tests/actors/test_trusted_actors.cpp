@@ -19,30 +19,34 @@ namespace {
 
 using closed_ptr = std::shared_ptr<const secrets>;
 
-privacy::step_order order_for(const run_model& model, std::uint64_t seq, double noise_multiplier, double radius) {
+privacy::step_order order_for(const run_model& model, std::uint64_t seq, double noise_multiplier, double radius,
+                              double share = 0.02) {
     const auto groups = model.layout.pairs.size();
     privacy::step_order order;
     order.seq = seq;
     order.step = static_cast<std::int64_t>(seq);
     order.noise_multiplier = noise_multiplier;
     order.radii.assign(groups, radius);
-    order.frame.trackers.assign(groups, {0.05, 0.1, 0.2});
+    if (share == 0) return order;
+    privacy::statistics_frame frame;
+    frame.trackers.assign(groups, {0.05, 0.1, 0.2});
+    order.measured = privacy::measure_statistics(frame);
+    order.measurement_multiplier = privacy::measurement_multiplier(noise_multiplier, share);
     return order;
 }
 
-privacy::sanitizer_config config_for(const run_model& model, double share) {
-    privacy::sanitizer_config config;
-    for (const auto& pair : model.layout.pairs) config.group_sizes.push_back(pair.size);
-    config.statistics_share = share;
-    return config;
+privacy::sanitizer_config config_for(const run_model& model) {
+    std::vector<std::int64_t> sizes;
+    for (const auto& pair : model.layout.pairs) sizes.push_back(pair.size);
+    return {.segments = privacy::segments_of(sizes)};
 }
 
 struct trusted_side : deterministic {
-    explicit trusted_side(int units, double rate, double share = 0.02)
+    trusted_side(int units, double rate)
         : closed(tiny_secrets(units)), model(tiny_model()), sample_rate(rate) {
         const trusted<closed_ptr> wrapped(closed);
         loader_ = spawn(loader, wrapped, rate, log.logger);
-        sanitizer_ = spawn(sanitizer, wrapped, config_for(model, share), std::optional<privacy::acknowledgement>{},
+        sanitizer_ = spawn(sanitizer, wrapped, config_for(model), std::optional<privacy::acknowledgement>{},
                            scratch / "releases.log", log.logger);
         gradient_ = spawn(gradient, wrapped, model, std::int64_t{4}, loader_, sanitizer_, log.logger);
     }
@@ -118,13 +122,13 @@ TEST_CASE("the gradient actor opens no draw before it is asked, and its answer i
 
 TEST_CASE("a release is the clipped sum over the logical batch plus noise of the allocated scale") {
     // Hardly any noise: what is left is the clipped sum, over several micro-batches, in turn or side by side.
-    trusted_side side(60, 0.3, 0.0);
+    trusted_side side(60, 0.3);
     side.run();
     side.state<gradient_state>(side.gradient_).abreast = GENERATE(1, 3);
     const double radius = 0.05;
     const auto answer =
         side.ask<privacy::release>(side.gradient_, compute_atom::value,
-                                   step_task{order_for(side.model, 1, 1e-6, radius), side.model.initial_adapter});
+                                   step_task{order_for(side.model, 1, 1e-6, radius, 0), side.model.initial_adapter});
     REQUIRE(answer);
     const auto expected = clipped_sum(side, 1, radius);
     CHECK((answer->gradient.to(torch::kFloat64) - expected).abs().max().item<double>() < 1e-5);

@@ -64,9 +64,15 @@ bool heavy(const data::unit& unit) {
 
 privacy::step_order order_with(const run_model& model, double radius) {
     const auto groups = model.layout.pairs.size();
-    privacy::step_order order{.seq = 1, .step = 1, .noise_multiplier = 1e-6, .radii = {}, .shares = {}, .frame = {}};
+    privacy::statistics_frame frame;
+    frame.trackers.assign(groups, {0.01, 0.02, 0.05});
+    privacy::step_order order;
+    order.seq = 1;
+    order.step = 1;
+    order.noise_multiplier = 1e-6;
     order.radii.assign(groups, radius);
-    order.frame.trackers.assign(groups, {0.01, 0.02, 0.05});
+    order.measured = privacy::measure_statistics(frame);
+    order.measurement_multiplier = privacy::measurement_multiplier(order.noise_multiplier, 0.02);
     return order;
 }
 
@@ -78,8 +84,9 @@ privacy::release release_of(std::vector<data::token_unit> units, const run_model
     scratch_directory scratch;
     const trusted<std::shared_ptr<const secrets>> closed(
         std::make_shared<secrets>(secrets{std::move(units), privacy::run_key::insecure_from_seed(5)}));
-    privacy::sanitizer_config config;
-    for (const auto& pair : model.layout.pairs) config.group_sizes.push_back(pair.size);
+    std::vector<std::int64_t> sizes;
+    for (const auto& pair : model.layout.pairs) sizes.push_back(pair.size);
+    const privacy::sanitizer_config config{.segments = privacy::segments_of(sizes)};
     const auto loader_ = run.spawn(loader, closed, 1.0, log.logger);
     const auto sanitizer_ = run.spawn(sanitizer, closed, config, std::optional<privacy::acknowledgement>{},
                                       scratch / "releases.log", log.logger);

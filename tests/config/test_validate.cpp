@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "config/config.hpp"
+#include "config/method_choices.hpp"
 #include "tests/config/refusal.hpp"
 
 #include "tests/catch.hpp"
@@ -38,14 +39,47 @@ TEST_CASE("the first radius lies between the bounds") {
 }
 
 TEST_CASE("the method and what it needs") {
-    CHECK(config::parse(R"({"method": {"name": "static"}})", "f", "/").noise.statistics_share == 0);
-    CHECK(config::parse("{}", "f", "/").noise.statistics_share == 0.02);
+    CHECK(mentions(refused(R"({"method": {"name": "static"}, "noise": {"policy": "deck"}})"), "noise.policy"));
+    CHECK(mentions(refused(R"({"method": {"name": "psac"}, "noise": {"allocation": "shares"}})"), "noise.allocation"));
+    CHECK(mentions(refused(R"({"method": {"name": "auto_s"}, "clip": {"public_data": "synthetic:9"}})"),
+                   "clip.public_data"));
+    CHECK(mentions(refused(R"({"method": {"name": "geoclip"}, "clip": {"groups": "adapters"}})"), "clip.groups"));
+    CHECK(mentions(refused(R"({"method": {"name": "dp_lora"}, "clip": {"groups": "flat"}})"), "clip.groups"));
+    CHECK(refused(R"({"method": {"name": "static"}, "clip": {"groups": "adapters"}})").empty());
     CHECK(mentions(refused(R"({"method": {"name": "static"}, "noise": {"statistics_share": 0.02}})"),
                    "noise.statistics_share"));
     CHECK(mentions(refused(R"({"noise": {"statistics_share": 0}})"), "method.name static"));
     CHECK(mentions(refused(R"({"rl": {"actions": ["radii", "shares"]}})"), "set noise.allocation to \"shares\""));
     CHECK(refused(R"({"rl": {"actions": ["shares"]}, "noise": {"allocation": "shares"}})").empty());
     CHECK(mentions(refused(R"({"rl": {"batch": 8, "replay": 7}})"), "rl.replay"));
+}
+
+TEST_CASE("a key of another method is refused") {
+    CHECK(mentions(refused(R"({"method": {"quantile": 0.5}})"), "method.quantile has no meaning for method rldp"));
+    CHECK(mentions(refused(R"({"method": {"name": "dcsgd_e", "quantile": 0.5}})"), "autoclip_quantile, dcsgd_p"));
+    CHECK(mentions(refused(R"({"method": {"name": "static", "query_noise": 3}})"), "method.query_noise"));
+    CHECK(mentions(refused(R"({"method": {"name": "adaclip", "rank": 3}})"), "method.rank"));
+    CHECK(mentions(refused(R"({"method": {"name": "adaclip", "stabiliser": 3}})"), "method.stabiliser"));
+    CHECK(refused(R"({"method": {"name": "geoclip", "rank": 0}})").empty());
+    CHECK(refused(R"({"method": {"name": "psac", "stabiliser": 0.1}})").empty());
+    CHECK(refused(R"({"method": {"name": "static", "quantile": null}})").empty());
+}
+
+TEST_CASE("what keys left alone mean depends on the method") {
+    const auto choices = [](const std::string& method) {
+        return config::choices_of(config::parse(R"({"method": {"name": ")" + method + "\"}}", "f", "/"));
+    };
+    const auto ours = choices("rldp");
+    CHECK((ours.policy == "deck" && ours.groups == "adapters" && ours.statistics_share == 0.02));
+    CHECK(ours.initial_radius == 0.1);
+    const auto flat = choices("static");
+    CHECK((flat.policy == "fixed" && flat.groups == "flat" && flat.statistics_share == 0));
+    CHECK(flat.initial_radius == 1);
+    CHECK(choices("dp_lora_literal").groups == "factors");
+    const auto autoclip = choices("autoclip_quantile");
+    CHECK((autoclip.initial_radius == 0.1 && autoclip.quantile == 0.5));
+    CHECK(autoclip.query_noise == 0.8);  // 16/20
+    CHECK((choices("dcsgd_p").quantile == 0.3 && choices("dcsgd_p").query_noise == 6));
 }
 
 TEST_CASE("tf32 needs a CUDA device") {

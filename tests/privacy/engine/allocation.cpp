@@ -94,9 +94,8 @@ TEST_CASE("allocations of two groups, worked out by hand") {
 TEST_CASE("gradient and statistics together have the joint multiplier") {
     for (double z : {0.3, 1.0, 100.0}) {
         for (double share : {0.0, 0.02, 0.5, 0.99}) {
-            const auto split = split_noise(z, share);
-            const double g = 1 / (split.gradient_multiplier * split.gradient_multiplier);
-            const double phi = 1 / (split.statistics_multiplier * split.statistics_multiplier);
+            const double z_phi = measurement_multiplier(z, share), z_g = gradient_multiplier(z, z_phi);
+            const double g = 1 / (z_g * z_g), phi = 1 / (z_phi * z_phi);
             CHECK(g + phi == Approx(1 / (z * z)).epsilon(1e-13));
             CHECK(phi * z * z == Approx(share).margin(1e-15));
         }
@@ -106,7 +105,8 @@ TEST_CASE("gradient and statistics together have the joint multiplier") {
 TEST_CASE("numbers that make no noise are refused") {
     const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
     for (double bad : {0.0, -1.0, inf, nan}) {
-        CHECK_THROWS_AS(split_noise(bad, 0.1), rldp::error);
+        CHECK_THROWS_AS(measurement_multiplier(bad, 0.1), rldp::error);
+        CHECK_THROWS_AS(gradient_multiplier(bad, 2), rldp::error);
         CHECK_THROWS_AS(effective_multiplier({1, bad}, {1, 1}), rldp::error);
         CHECK_THROWS_AS(effective_multiplier({1, 1}, {1, bad}), rldp::error);
         CHECK_THROWS_AS(noise_standard_deviations(allocation::shares, 1, {1, 1}, {1, 1}, {0.5, bad}), rldp::error);
@@ -115,7 +115,8 @@ TEST_CASE("numbers that make no noise are refused") {
             CHECK_THROWS_AS(noise_standard_deviations(how, 1, {1, bad}, {1, 1}, {}), rldp::error);
         }
     }
-    for (double share : {-0.1, 1.0, nan}) CHECK_THROWS_AS(split_noise(1, share), rldp::error);
+    for (double share : {-0.1, 1.0, nan}) CHECK_THROWS_AS(measurement_multiplier(1, share), rldp::error);
+    for (double left : {1.0, 0.5, 0.0, -2.0, nan}) CHECK_THROWS_AS(gradient_multiplier(1, left), rldp::error);
     for (auto how : all) {
         CHECK_THROWS_AS(noise_standard_deviations(how, 1, {}, {}, {}), rldp::error);
         CHECK_THROWS_AS(noise_standard_deviations(how, 1, {1, 1}, {1}, {}), rldp::error);

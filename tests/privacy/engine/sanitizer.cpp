@@ -7,6 +7,7 @@
 
 #include "goodness.hpp"
 #include "privacy/declassify_unsound.hpp"
+#include "privacy/statistics.hpp"
 #include "scratch.hpp"
 #include "tests/catch.hpp"
 
@@ -24,12 +25,26 @@ statistics_frame frame() {
     return out;
 }
 
-step_order order(std::uint64_t seq, double z = 1) {
-    return {seq, static_cast<std::int64_t>(seq), z, radii, {}, frame()};
+/// With statistics that get this share of 1/z².
+step_order order(std::uint64_t seq, double z = 1, double share = 0.02, const statistics_frame& seen = frame()) {
+    step_order out;
+    out.seq = seq;
+    out.step = static_cast<std::int64_t>(seq);
+    out.noise_multiplier = z;
+    out.radii = radii;
+    if (share == 0) return out;
+    out.measured = measure_statistics(seen);
+    out.measurement_multiplier = measurement_multiplier(z, share);
+    return out;
 }
 
-sanitizer make(allocation how = allocation::proportional, double share = 0.02, bool as_published = false) {
-    return sanitizer({sizes, how, share, as_published}, run_key::insecure_from_seed(11));
+sanitizer make(allocation how = allocation::proportional, bool as_published = false) {
+    return sanitizer({segments_of(sizes), how, as_published}, run_key::insecure_from_seed(11));
+}
+
+/// z_g beside statistics of that share.
+double left_for_gradient(double z, double share) {
+    return gradient_multiplier(z, measurement_multiplier(z, share));
 }
 
 release one_step(sanitizer by, const std::vector<unit_gradients>& batches, const step_order& how) {
@@ -57,7 +72,7 @@ std::vector<double> group(const at::Tensor& flat, std::size_t i) {
 TEST_CASE("norms per group are those of float64") {
     auto batch = random_batch(7, 1, 1e18);
     batch.gradients[2] *= 1e-30;
-    const auto result = group_norms(batch.gradients, sizes);
+    const auto result = group_norms(batch.gradients, segments_of(sizes));
     std::int64_t offset = 0;
     for (std::int64_t i = 0; i < 3; ++i) {
         const auto d = sizes[static_cast<std::size_t>(i)];
@@ -69,7 +84,7 @@ TEST_CASE("norms per group are those of float64") {
     batch.gradients[1][9999] = std::nan("");
     batch.gradients[4][0] = std::numeric_limits<float>::infinity();
     batch.gradients[5][0] = std::numeric_limits<float>::max();
-    const auto broken = group_norms(batch.gradients, sizes);
+    const auto broken = group_norms(batch.gradients, segments_of(sizes));
     CHECK(broken.finite.sum().item<std::int64_t>() == 5);
     CHECK(broken.norms.isfinite().all().item<bool>());
     CHECK(broken.norms[1].abs().sum().item<double>() == 0);
@@ -80,8 +95,8 @@ TEST_CASE("no clipped group is longer than its radius, in float64") {
     for (double scale : {1e-6, 1.0, 1e6, 1e12, 1e30}) {
         for (double radius : {1e-3, 0.1, 1.0, 1e3}) {
             const auto gradients = random_batch(40, 3, scale).gradients;
-            const auto norms = group_norms(gradients, {coordinates}).norms;
-            const auto factors = clip_factors(norms, {radius});
+            const auto norms = group_norms(gradients, {{coordinates, 0}}).norms;
+            const auto factors = clip_factors(clip_rule::clip, norms, {radius}, 0);
             const auto clipped = (gradients.to(torch::kFloat64) * factors).square().sum(1).sqrt();
             CHECK((clipped <= radius).all().item<bool>());
             const auto lambda = (radius / (norms + 1e-6)).clamp_max(1);
@@ -121,32 +136,31 @@ TEST_CASE("one unit more or less moves the scaled release by at most 1/z, and no
                                   torch::cat({without.losses, one.losses})};
         // The same noise in both, so the difference is the unit's part alone.
         const double z = 0.7, share = 0.02;
-        const auto a = one_step(make(how, share), {without}, order(1, z));
-        const auto b = one_step(make(how, share), {with}, order(1, z));
-        const auto split = split_noise(z, share);
-        const auto s = noise_standard_deviations(how, split.gradient_multiplier, radii, sizes, {});
+        const auto a = one_step(make(how), {without}, order(1, z, share));
+        const auto b = one_step(make(how), {with}, order(1, z, share));
+        const double z_g = left_for_gradient(z, share);
+        const auto s = noise_standard_deviations(how, z_g, radii, sizes, {});
         double gradient_part = 0, statistics_part = 0;
         for (std::size_t i = 0; i < 3; ++i) {
             for (double d : group(b.gradient - a.gradient, i)) gradient_part += d * d / (s[i] * s[i]);
         }
-        const double deviation = split.statistics_multiplier * weights_for(3).sensitivity(3);
+        const double deviation = measurement_multiplier(z, share) * weights_for(3).sensitivity(3);
         for (std::size_t j = 0; j < a.statistics.size(); ++j) {
             const double d = (b.statistics[j] - a.statistics[j]) / deviation;
             statistics_part += d * d;
         }
         CHECK(std::sqrt(gradient_part + statistics_part) < 1 / z + 1e-4);
-        CHECK(std::sqrt(gradient_part) > 0.999 / split.gradient_multiplier);
+        CHECK(std::sqrt(gradient_part) > 0.999 / z_g);
         CHECK(statistics_part > 0);
     }
 }
 
 TEST_CASE("noise has each group's deviation, not 2/3 or 3/2 of it, and an empty draw is all noise") {
     for (auto how : {allocation::shares, allocation::proportional, allocation::uniform, allocation::min_variance}) {
-        auto pure = order(3, 0.8);
+        auto pure = order(3, 0.8, 0.1);
         pure.shares = {0.2, 0.3, 0.5};
-        const auto out = one_step(make(how, 0.1), {}, pure);
-        const auto s =
-            noise_standard_deviations(how, split_noise(0.8, 0.1).gradient_multiplier, radii, sizes, pure.shares);
+        const auto out = one_step(make(how), {}, pure);
+        const auto s = noise_standard_deviations(how, left_for_gradient(0.8, 0.1), radii, sizes, pure.shares);
         for (std::size_t i = 0; i < 3; ++i) {
             const auto x = group(out.gradient, i);
             CHECK(fits(x, s[i]));
@@ -159,14 +173,14 @@ TEST_CASE("noise has each group's deviation, not 2/3 or 3/2 of it, and an empty 
 }
 
 TEST_CASE("statistics noise has its deviation over many steps") {
-    auto by = make(allocation::proportional, 0.1);
+    auto by = make();
     std::vector<double> x;
     for (std::uint64_t seq = 1; seq <= 150; ++seq) {
-        by.begin(order(seq, 0.8));
+        by.begin(order(seq, 0.8, 0.1));
         const auto out = by.finish();
         x.insert(x.end(), out.statistics.begin(), out.statistics.end());
     }
-    const double s = split_noise(0.8, 0.1).statistics_multiplier * weights_for(3).sensitivity(3);
+    const double s = measurement_multiplier(0.8, 0.1) * weights_for(3).sensitivity(3);
     CHECK(fits(x, s));
     CHECK_FALSE(fits(x, s * 2 / 3));
     CHECK_FALSE(fits(x, s * 3 / 2));
@@ -205,18 +219,18 @@ TEST_CASE("a unit with a non-finite gradient counts as no unit") {
 }
 
 TEST_CASE("releases lie on the public grid") {
-    sanitizer by({{coordinates}, allocation::proportional, 0.5, false}, run_key::insecure_from_seed(12));
-    auto how = order(1, std::sqrt(0.5));  // z_g = 1 and s = 0.5 exactly, so floats hold the grid
+    sanitizer by({{{coordinates, 0}}, allocation::proportional, false}, run_key::insecure_from_seed(12));
+    statistics_frame one;
+    one.trackers.assign(1, {0.5, 1, 2});
+    auto how = order(1, std::sqrt(0.5), 0.5, one);  // z_g = 1 and s = 0.5 exactly, so floats hold the grid
     how.radii = {0.5};
-    how.frame.trackers.assign(1, {0.5, 1, 2});
     by.begin(how);
     by.add(random_batch(5, 9));
     const auto out = by.finish();
     const auto steps = out.gradient.to(torch::kFloat64) * 0x1p21;
     CHECK((steps - steps.round()).abs().max().item<double>() < 1e-4);
     CHECK(steps.abs().max().item<double>() > 1e5);
-    const double grid =
-        split_noise(how.noise_multiplier, 0.5).statistics_multiplier * weights_for(1).sensitivity(1) * 0x1p-20;
+    const double grid = how.measurement_multiplier * weights_for(1).sensitivity(1) * 0x1p-20;
     for (double value : out.statistics) CHECK(std::abs(value / grid - std::round(value / grid)) < 1e-6);
 }
 
@@ -235,39 +249,43 @@ TEST_CASE("orders out of order or out of range are refused") {
     auto few = order(6);
     few.radii = {1, 1};
     CHECK_THROWS_AS(by.begin(few), rldp::error);
+    auto short_frame = frame();
+    short_frame.trackers.pop_back();
+    CHECK_THROWS_AS(by.begin(order(6, 1, 0.02, short_frame)), rldp::error);
     few = order(6);
-    few.frame.trackers.pop_back();
+    few.measured = nullptr;  // a share without what it is for
+    CHECK_THROWS_AS(by.begin(few), rldp::error);
+    few = order(6);
+    few.measurement_multiplier = few.noise_multiplier;  // nothing left for the gradient
     CHECK_THROWS_AS(by.begin(few), rldp::error);
     by.begin(order(6));
     const auto key = run_key::insecure_from_seed(1);
-    CHECK_THROWS_AS(sanitizer({{}, allocation::uniform, 0, false}, key), rldp::error);
-    CHECK_THROWS_AS(sanitizer({{3, 0}, allocation::uniform, 0, false}, key), rldp::error);
-    CHECK_THROWS_AS(sanitizer({{3}, allocation::uniform, 1, false}, key), rldp::error);
+    CHECK_THROWS_AS(sanitizer({{}, allocation::uniform, false}, key), rldp::error);
+    CHECK_THROWS_AS(sanitizer({segments_of({3, 0}), allocation::uniform, false}, key), rldp::error);
+    CHECK_THROWS_AS(sanitizer({{{3, 1}}, allocation::uniform, false}, key), rldp::error);
 }
 
 TEST_CASE("without a statistics share there are none") {
-    auto how = order(1);
-    how.frame = {};
-    const auto out = one_step(make(allocation::uniform, 0), {random_batch(2, 1)}, how);
+    const auto out = one_step(make(allocation::uniform), {random_batch(2, 1)}, order(1, 1, 0));
     CHECK(out.statistics.empty());
 }
 
 TEST_CASE("as published: sigma times C on every group, and raw statistics behind the acknowledgement only") {
-    auto by = make(allocation::uniform, 0.02, true);
-    by.begin(order(1, 0.9));
+    auto by = make(allocation::uniform, true);
+    by.begin(order(1, 0.9, 0));
     auto out = by.finish();
     CHECK(by.raw().units == 0);
     for (std::size_t i = 0; i < 3; ++i) CHECK(fits(group(out.gradient, i), 0.9 * radii[i]));
     CHECK(out.statistics.empty());
 
     const auto batch = random_batch(31, 10);
-    by.begin(order(2, 0.9));
+    by.begin(order(2, 0.9, 0));
     by.add(batch);
     out = by.finish();
     const auto& raw = by.raw();
     CHECK(raw.units == 31);
     CHECK(raw.loss == Approx(batch.losses.mean().item<double>()));
-    const auto norms = group_norms(batch.gradients, sizes).norms;
+    const auto norms = group_norms(batch.gradients, segments_of(sizes)).norms;
     CHECK(raw.quartiles[1][1] == Approx(norms.select(1, 1).median().item<double>()));
     CHECK(raw.quartiles[1][0] < raw.quartiles[1][1]);
     CHECK(raw.variance == Approx(norms.var(false).item<double>()));

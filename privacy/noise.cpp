@@ -1,9 +1,13 @@
+#include "privacy/noise.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "config/error.hpp"
-#include "privacy/sanitizer.hpp"
 
 namespace rldp::privacy {
 
@@ -41,12 +45,21 @@ allocation allocation_from(std::string_view name) {
     refuse("noise.allocation: \"" + std::string(name) + "\" is none of shares, proportional, uniform, min_variance");
 }
 
-noise_split split_noise(double noise_multiplier, double statistics_share) {
+double measurement_multiplier(double noise_multiplier, double share) {
     if (!positive(noise_multiplier)) refuse("the noise multiplier must be finite and positive");
-    if (!(statistics_share >= 0 && statistics_share < 1)) refuse("noise.statistics_share must be in [0, 1)");
-    const double infinity = std::numeric_limits<double>::infinity();
-    return {noise_multiplier / std::sqrt(1 - statistics_share),
-            statistics_share > 0 ? noise_multiplier / std::sqrt(statistics_share) : infinity};
+    if (!(share >= 0 && share < 1)) refuse("noise.statistics_share must be in [0, 1)");
+    return share > 0 ? noise_multiplier / std::sqrt(share) : std::numeric_limits<double>::infinity();
+}
+
+double gradient_multiplier(double noise_multiplier, double measurement_multiplier) {
+    if (!positive(noise_multiplier)) refuse("the noise multiplier must be finite and positive");
+    const double ratio = noise_multiplier / measurement_multiplier;
+    if (!(ratio >= 0 && ratio < 1))
+        refuse(fmt::format(
+            "a measurement at multiplier {} leaves nothing of the joint multiplier {} for the gradient; give "
+            "it more noise",
+            measurement_multiplier, noise_multiplier));
+    return noise_multiplier / std::sqrt(1 - ratio * ratio);
 }
 
 std::vector<double> noise_standard_deviations(allocation how, double gradient_multiplier,
@@ -88,13 +101,14 @@ std::vector<double> noise_standard_deviations(allocation how, double gradient_mu
     return s;
 }
 
-double effective_multiplier(const std::vector<double>& radii, const std::vector<double>& standard_deviations) {
-    if (radii.empty() || radii.size() != standard_deviations.size()) refuse("clipping radii: one per group is needed");
-    require_all_positive(radii, "clipping radii");
+double effective_multiplier(const std::vector<double>& sensitivities, const std::vector<double>& standard_deviations) {
+    if (sensitivities.empty() || sensitivities.size() != standard_deviations.size())
+        refuse("clipping radii: one per group is needed");
+    require_all_positive(sensitivities, "clipping radii");
     require_all_positive(standard_deviations, "noise standard deviations");
     double squares = 0;
-    for (std::size_t i = 0; i < radii.size(); ++i) {
-        const double ratio = radii[i] / standard_deviations[i];
+    for (std::size_t i = 0; i < sensitivities.size(); ++i) {
+        const double ratio = sensitivities[i] / standard_deviations[i];
         squares += ratio * ratio;
     }
     return 1 / std::sqrt(squares);

@@ -1,0 +1,63 @@
+#include "actors/public_radii.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "actors/method.hpp"
+#include "config/error.hpp"
+#include "models/adamw.hpp"
+#include "models/tokenizer.hpp"
+#include "models/unit_gradients.hpp"
+#include "privacy/clipping.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+/// The public records' units: those that data.path would train on, were it that file.
+std::vector<models::unit_sequences> public_units(const config::run_config& config, const run_model& model) {
+    auto elsewhere = config;
+    elsewhere.data.path = *config.clip.public_data;
+    elsewhere.data.canaries = 0;
+    elsewhere.data.split = "hash";
+    elsewhere.privacy.population.reset();
+    elsewhere.privacy.unit_is_group = false;
+    elsewhere.train.eval_records = 1;
+    const auto tokens = models::tokenizer::load(config.model.path);
+    const auto read = load_data(elsewhere, *tokens, token_limit(config, model.base->config()));
+    std::vector<models::unit_sequences> units;
+    for (const auto& unit : read.train) units.push_back(unit.records);
+    return units;
+}
+
+}  // namespace
+
+std::vector<double> public_radii(const config::run_config& config, const run_model& model) {
+    const auto units = public_units(config, model);
+    const auto batch = static_cast<std::size_t>(config.train.expected_batch_size);
+    if (units.size() < batch)
+        refuse(fmt::format("clip.public_data: {} records to train on, fewer than one batch of {}; give more",
+                           units.size(), batch));
+    const auto segments = segments_of(config, model.layout);
+    models::adamw optimizer(model.initial_adapter);
+    std::vector<at::Tensor> norms;
+    std::size_t next = 0;
+    for (std::int64_t step = 0; step < std::max<std::int64_t>(1, config.rl.warmup); ++step) {
+        std::vector<models::unit_sequences> drawn;
+        for (std::size_t i = 0; i < batch; ++i) drawn.push_back(units[next++ % units.size()]);
+        auto sum = torch::zeros_like(model.initial_adapter);
+        for (const auto& chunk : models::plan_chunks(drawn, config.train.micro_batch)) {
+            const auto made = models::unit_gradients(*model.base, model.layout, optimizer.parameters(), drawn, chunk,
+                                                     config.train.micro_batch, {}, 0);
+            norms.push_back(privacy::group_norms(made.gradients, segments).norms.cpu());
+            sum += made.gradients.sum(0);
+        }
+        optimizer.step(sum / static_cast<double>(batch), config.train.lr);
+    }
+    const auto medians = std::get<0>(at::cat(norms).median(0)).contiguous();
+    return {medians.data_ptr<double>(), medians.data_ptr<double>() + medians.numel()};
+}
+
+}  // namespace rldp::actors

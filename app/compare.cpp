@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/grid_command.hpp"
+#include "config/files.hpp"
+#include "eval/comparison_files.hpp"
+#include "eval/grid_progress.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+struct options : grid_options {
+    eval::compare_options grid;
+};
+
+std::vector<std::string> words_of(const eval::compare_options& given) {
+    std::vector<std::string> out = {"--methods", given.methods, "--epsilons", given.epsilons, "--seeds", given.seeds};
+    if (given.tune_lr.empty()) return out;
+    out.insert(out.end(), {"--tune-lr", given.tune_lr, "--tune-seeds", given.tune_seeds});
+    if (given.tune_records) out.insert(out.end(), {"--tune-records", std::to_string(*given.tune_records)});
+    return out;
+}
+
+std::vector<eval::measured> measure(const std::vector<eval::compare_cell>& cells, const std::filesystem::path& out) {
+    std::vector<eval::measured> all;
+    for (const auto& one : cells) all.push_back({one, eval::read_result({out, one.run.id})});
+    return all;
+}
+
+std::vector<eval::compare_cell> at_own_rates(const eval::compare_plan& plan, const std::filesystem::path& out) {
+    return eval::tuned_cells(plan, eval::chosen(eval::tunings(plan, measure(plan.cells, out))));
+}
+
+bool run_stage(const std::vector<eval::compare_cell>& cells, const eval::selection& chosen, const options& given,
+               const std::filesystem::path& out) {
+    const auto runs = chosen_runs(cells, chosen);
+    return eval::run_cells(runs, settings_of(given, out), eval::progress_on_terminal(runs.size(), out, given.quiet));
+}
+
+std::size_t not_done(const std::vector<eval::measured>& cells, const eval::selection& chosen) {
+    return static_cast<std::size_t>(std::count_if(cells.begin(), cells.end(), [&](const auto& one) {
+        return one.result.state != eval::cell_state::done && eval::selects(chosen, one.where.run);
+    }));
+}
+
+int run(const options& given) {
+    const auto plan = eval::plan_compare(given.grid, eval::resolver_of(given.config, given.set));
+    const auto chosen = eval::selection_from(given.only, plan.what.axes);
+    const auto out = directory_of(given, "compare");
+    eval::claim_directory(out, plan.what);
+    const append_file lock(out / "grid.lock");
+
+    bool finished = run_stage(plan.cells, chosen, given, out);
+    auto cells = plan.cells;
+    const auto tuned = at_own_rates(plan, out);
+    cells.insert(cells.end(), tuned.begin(), tuned.end());
+    finished = finished && run_stage(tuned, chosen, given, out);
+
+    const auto command = command_line("compare", given, out, words_of(given.grid));
+    const auto report = eval::report_of(plan, measure(cells, out), command);
+    eval::write_files(out, report);
+    fmt::print("{}", given.json ? eval::compare_json(report) : eval::compare_text(report));
+    if (!given.json) fmt::print("{}\n", (out / "compare.html").string());
+    return grid_status(finished, not_done(report.cells, chosen), command);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& program, action& chosen) {
+    auto* command =
+        program.add_subcommand("compare", "Run methods side by side under one contract, and report which is better");
+    auto given = std::make_shared<options>();
+    auto& grid = given->grid;
+    command->add_option("--methods", grid.methods, "comma list of methods, or all, or controls (default all)");
+    command->add_option("--epsilons", grid.epsilons, "comma list of budgets ε (default 0.5,2,4,5,8)");
+    command->add_option("--seeds", grid.seeds, "comma list of seeds (default 0,1,2)");
+    command->add_option("--tune-lr", grid.tune_lr,
+                        "also give each method its best of these learning rates, chosen on made-up data");
+    command->add_option("--tune-seeds", grid.tune_seeds, "seeds of the choice (default 100)");
+    command
+        ->add_option("--tune-records", grid.tune_records,
+                     "made-up records of the choice (default: as many as give privacy.population, else 6000)")
+        ->check(CLI::Range(1, 1'000'000));
+    add_grid_options(*command, *given, "method, epsilon, seed, stage, tune_lr, tune_seed");
+    command->footer(
+        "Example: rldp compare config/demo.json --methods static,dp_lora,rldp --epsilons 2,8 --seeds 0,1 --jobs 2\n"
+        "Called again with the same --out it keeps finished cells and resumes interrupted ones.\n"
+        "Exit status: 0 all cells done, 1 a cell failed, 2 bad input, 130 interrupted (call again)");
+    command->callback([given, &chosen] { chosen = [given] { return run(*given); }; });
+}
+
+}  // namespace rldp::app

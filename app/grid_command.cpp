@@ -1,0 +1,67 @@
+#include "app/grid_command.hpp"
+
+#include <fmt/format.h>
+
+#include "config/error.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+std::string quoted(const std::string& word) {
+    const auto plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+    std::string out = "'";
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+}  // namespace
+
+void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes) {
+    command.add_option("config", given.config, "configuration file of the base (JSON)")->required();
+    command.add_option("--set", given.set, "override a key of the base: dotted.key=json, repeatable")
+        ->allow_extra_args(false);
+    command.add_option("--only", given.only, "run only these cells now: axis=v1,v2, repeatable; axes: " + axes)
+        ->allow_extra_args(false);
+    command.add_option("--jobs", given.jobs, "cells at a time, a process each (default 1)")->check(CLI::Range(1, 1024));
+    command.add_option("--out", given.out, "directory of the grid; one that holds this grid is gone on with");
+    command.add_flag("--json", given.json, "print the numbers as JSON");
+    command.add_flag("--quiet", given.quiet, "no progress");
+}
+
+std::filesystem::path directory_of(const grid_options& given, const std::string& kind) {
+    if (given.out.empty())
+        return std::filesystem::path("runs") / (std::filesystem::path(given.config).stem().string() + "-" + kind);
+    const auto clean = std::filesystem::path(given.out).lexically_normal();
+    return clean.has_filename() ? clean : clean.parent_path();
+}
+
+eval::run_settings settings_of(const grid_options& given, const std::filesystem::path& out) {
+    return {.config = given.config, .set = given.set, .out = out, .jobs = given.jobs};
+}
+
+std::string command_line(const std::string& kind, const grid_options& given, const std::filesystem::path& out,
+                         const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"rldp", kind, given.config};
+    all.insert(all.end(), words.begin(), words.end());
+    for (const auto& text : given.set) all.insert(all.end(), {"--set", text});
+    if (given.jobs > 1) all.insert(all.end(), {"--jobs", std::to_string(given.jobs)});
+    all.insert(all.end(), {"--out", out.string()});
+    std::string line;
+    for (const auto& word : all) line += (line.empty() ? "" : " ") + quoted(word);
+    return line;
+}
+
+int grid_status(bool finished, std::size_t failed, const std::string& command) {
+    if (!finished) {
+        fmt::print(stderr, "rldp: interrupted; nothing is lost, go on with: {}\n", command);
+        return static_cast<int>(errc::interrupted);
+    }
+    if (failed == 0) return 0;
+    fmt::print(stderr, "rldp: {} cell{} failed or did not end (see the report); try again with: {}\n", failed,
+               failed == 1 ? "" : "s", command);
+    return static_cast<int>(errc::failed);
+}
+
+}  // namespace rldp::app

@@ -1,0 +1,45 @@
+#pragma once
+// What compare and sweep share on the command line.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "eval/grid.hpp"
+#include "eval/grid_run.hpp"
+
+namespace rldp::app {
+
+struct grid_options {
+    std::string config, out;
+    std::vector<std::string> set, only;
+    int jobs = 1;
+    bool json = false, quiet = false;
+};
+
+void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes);
+
+/// --out, or runs/NAME-OF-CONFIG-KIND.
+std::filesystem::path directory_of(const grid_options& given, const std::string& kind);
+
+/// How cells are run for these options.
+eval::run_settings settings_of(const grid_options& given, const std::filesystem::path& out);
+
+/// A command line for a shell: `words` and the shared options, each quoted where it needs it.
+std::string command_line(const std::string& kind, const grid_options& given, const std::filesystem::path& out,
+                         const std::vector<std::string>& words);
+
+/// The cells that --only leaves.
+template <class Cell>
+std::vector<eval::cell> chosen_runs(const std::vector<Cell>& cells, const eval::selection& chosen) {
+    std::vector<eval::cell> out;
+    for (const auto& one : cells)
+        if (eval::selects(chosen, one.run)) out.push_back(one.run);
+    return out;
+}
+
+/// The exit status, after saying on standard error how to go on. `finished`: no signal came; `failed`: cells of this
+/// invocation that are not done.
+int grid_status(bool finished, std::size_t failed, const std::string& command);
+
+}  // namespace rldp::app

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/grid_command.hpp"
+#include "config/files.hpp"
+#include "eval/grid_progress.hpp"
+#include "eval/sweep.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+struct options : grid_options {
+    std::vector<std::string> grid;
+    std::string seeds;
+};
+
+std::vector<std::string> words_of(const options& given) {
+    std::vector<std::string> out;
+    for (const auto& text : given.grid) out.insert(out.end(), {"--grid", text});
+    if (!given.seeds.empty()) out.insert(out.end(), {"--seeds", given.seeds});
+    return out;
+}
+
+int run(const options& given) {
+    const auto plan = eval::plan_sweep(given.grid, given.seeds, eval::resolver_of(given.config, given.set));
+    const auto chosen = eval::selection_from(given.only, plan.what.axes);
+    const auto out = directory_of(given, "sweep");
+    eval::claim_directory(out, plan.what);
+    const append_file lock(out / "grid.lock");
+
+    const auto runs = chosen_runs(plan.cells, chosen);
+    const bool finished =
+        eval::run_cells(runs, settings_of(given, out), eval::progress_on_terminal(runs.size(), out, given.quiet));
+
+    const auto command = command_line("sweep", given, out, words_of(given));
+    std::vector<eval::swept> cells;
+    for (const auto& one : plan.cells) cells.push_back({one, eval::read_result({out, one.run.id})});
+    const auto report = eval::report_of(plan, std::move(cells), command);
+    eval::write_files(out, report);
+    fmt::print("{}", given.json ? eval::sweep_json(report) : eval::sweep_text(report));
+    if (!given.json) fmt::print("{}\n", (out / "sweep.html").string());
+    const auto failed = std::count_if(report.cells.begin(), report.cells.end(), [&](const auto& one) {
+        return one.result.state != eval::cell_state::done && eval::selects(chosen, one.where.run);
+    });
+    return grid_status(finished, static_cast<std::size_t>(failed), command);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand("sweep", "Run one configuration over a grid of its keys' values");
+    auto given = std::make_shared<options>();
+    command->add_option("--grid", given->grid, "a key and its values: dotted.key=v1,v2, repeatable")
+        ->required()
+        ->allow_extra_args(false);
+    command->add_option("--seeds", given->seeds, "comma list of seeds (default: the configuration's own)");
+    add_grid_options(*command, *given, "the keys of --grid, and seed");
+    command->footer(
+        "Example: rldp sweep config/demo.json --grid rl.interval=16,32,48 --grid rl.batch=4,8 --seeds 0,1 --jobs 2\n"
+        "Called again with the same --out it keeps finished cells and resumes interrupted ones.\n"
+        "Exit status: 0 all cells done, 1 a cell failed, 2 bad input, 130 interrupted (call again)");
+    command->callback([given, &chosen] { chosen = [given] { return run(*given); }; });
+}
+
+}  // namespace rldp::app

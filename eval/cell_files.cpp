@@ -1,0 +1,109 @@
+#include "eval/cell_files.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "config/error.hpp"
+#include "config/files.hpp"
+#include "eval/json_number.hpp"
+
+namespace rldp::eval {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// A run that can't go on: its key is gone, and with it the proof that draws and noise are its own.
+std::string beyond_resuming(const cell_files& files) {
+    return fmt::format(
+        "{} holds a ledger, so budget was spent, but neither a finished summary nor the key to go on; look at it, and "
+        "to spend another budget on this cell, remove the directory and run the same command again",
+        files.run().string());
+}
+
+cell_state state_of(const cell_files& files, const cell_history& history) {
+    if (history.failure) return cell_state::failed;
+    if (!std::filesystem::exists(files.ledger())) return cell_state::not_run;
+    return std::filesystem::exists(files.key()) ? cell_state::unfinished : cell_state::failed;
+}
+
+}  // namespace
+
+std::string name_of(cell_state state) {
+    switch (state) {
+        case cell_state::not_run:
+            return "not run";
+        case cell_state::unfinished:
+            return "unfinished";
+        case cell_state::failed:
+            return "failed";
+        case cell_state::done:
+            return "done";
+    }
+    return {};
+}
+
+cell_history read_history(const cell_files& files) {
+    if (!std::filesystem::exists(files.history())) return {};
+    try {
+        const auto in = json::parse(read_file(files.history()));
+        cell_history out{in.at("seconds").get<double>(), in.at("starts").get<int>(), {}};
+        if (in.contains("failure")) out.failure = in["failure"].get<std::string>();
+        return out;
+    } catch (const json::exception& reason) {
+        refuse(fmt::format("{}: {}; remove the file, only times are lost", files.history().string(), reason.what()));
+    }
+}
+
+void write_history(const cell_files& files, const cell_history& history) {
+    json out = {{"seconds", history.seconds}, {"starts", history.starts}};
+    if (history.failure) out["failure"] = *history.failure;
+    write_file(files.history(), out.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+std::optional<commitment> read_commitment(const cell_files& files) {
+    std::ifstream in(files.ledger());
+    std::string line;
+    if (!std::getline(in, line)) return std::nullopt;
+    const auto header = json::parse(line, nullptr, false);
+    try {
+        return commitment{number_from(header.at("guaranteed_epsilon")), header.at("delta").get<double>(),
+                          header.at("steps").get<std::int64_t>(),
+                          header.at("semantics") == "sound" && !header.value("insecure_reproducible", false)};
+    } catch (const json::exception&) {
+        refuse(fmt::format("{}: its first line is no ledger's header; see rldp ledger verify {}",
+                           files.ledger().string(), files.run().string()));
+    }
+}
+
+std::optional<run_summary> finished_summary(const cell_files& files) {
+    if (!std::filesystem::exists(files.summary())) return std::nullopt;
+    auto summary = parse_summary(read_file(files.summary()));
+    if (summary.status != "done" && summary.status != "budget exhausted") return std::nullopt;
+    return summary;
+}
+
+cell_result read_result(const cell_files& files) {
+    cell_result out;
+    out.history = read_history(files);
+    out.summary = finished_summary(files);
+    out.state = out.summary ? cell_state::done : state_of(files, out.history);
+    out.committed = read_commitment(files);
+    if (std::filesystem::exists(files.metrics())) out.metrics = read_metrics(files.metrics());
+    if (out.state != cell_state::failed) return out;
+    out.failure = out.history.failure.value_or(beyond_resuming(files));
+    if (const auto log = last_log_lines(files); out.history.failure && !log.empty()) out.failure += "\n" + log;
+    return out;
+}
+
+std::string last_log_lines(const cell_files& files, std::size_t lines) {
+    if (!std::filesystem::exists(files.log())) return {};
+    auto text = read_file(files.log());
+    const auto last = text.find_last_not_of("\r\n \t");
+    text.erase(last == std::string::npos ? 0 : last + 1);
+    auto begin = text.size();
+    for (; lines > 0 && begin != std::string::npos && begin > 0; --lines) begin = text.rfind('\n', begin - 1);
+    return begin == std::string::npos ? text : text.substr(begin == 0 ? 0 : begin + 1);
+}
+
+}  // namespace rldp::eval

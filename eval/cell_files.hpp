@@ -1,0 +1,74 @@
+#pragma once
+// What a grid's directory holds of one cell, and what can be read off it.
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/metrics.hpp"
+#include "eval/report.hpp"
+
+namespace rldp::eval {
+
+struct cell_files {
+    std::filesystem::path out;  ///< of the grid
+    std::string id;
+
+    std::filesystem::path run() const { return out / "cells" / id; }  ///< the run directory
+    std::filesystem::path log() const { return beside(".log"); }      ///< the child's standard error
+    std::filesystem::path output() const { return beside(".json"); }  ///< its standard output, once it has ended well
+    std::filesystem::path partial_output() const { return beside(".json.partial"); }
+    std::filesystem::path history() const { return beside(".time.json"); }
+    // As actors/run_directory.hpp has them; that room lies below this one.
+    std::filesystem::path summary() const { return run() / "public" / "summary.json"; }
+    std::filesystem::path ledger() const { return run() / "public" / "ledger.jsonl"; }
+    std::filesystem::path metrics() const { return run() / "public" / "metrics.jsonl"; }
+    std::filesystem::path key() const { return run() / "trusted" / "run.key"; }
+
+  private:
+    std::filesystem::path beside(const char* ending) const { return out / "cells" / (id + ending); }
+};
+
+/// What is known of a cell's runs so far, over all resumes.
+struct cell_history {
+    double seconds = 0;                  ///< wall time
+    int starts = 0;                      ///< processes started
+    std::optional<std::string> failure;  ///< of the last one
+};
+cell_history read_history(const cell_files& files);
+void write_history(const cell_files& files, const cell_history& history);
+
+enum class cell_state {
+    not_run,     ///< nothing was spent
+    unfinished,  ///< interrupted or under way: can be resumed
+    failed,      ///< its last process failed; what was spent is spent
+    done,        ///< over, at the plan's end or with its budget
+};
+std::string name_of(cell_state state);  ///< "not run", "unfinished", "failed", "done"
+
+/// What a ledger's first line commits to: spent from the first step on, however the run ends.
+struct commitment {
+    double guaranteed_epsilon = 0, delta = 0;
+    std::int64_t steps = 0;
+    bool holds = false;  ///< false: as_published or insecure noise, no bound at all
+};
+std::optional<commitment> read_commitment(const cell_files& files);
+
+/// The summary of a run that is over; nothing for one that is interrupted or whose file is torn.
+std::optional<run_summary> finished_summary(const cell_files& files);
+
+struct cell_result {
+    cell_state state = cell_state::not_run;
+    std::optional<run_summary> summary;  ///< where done
+    std::vector<metrics_line> metrics;   ///< where there are any
+    std::optional<commitment> committed;
+    cell_history history;
+    std::string failure;  ///< why, and the log's last lines; where failed
+};
+cell_result read_result(const cell_files& files);
+
+/// The last `lines` lines of the log that are not empty.
+std::string last_log_lines(const cell_files& files, std::size_t lines = 5);
+
+}  // namespace rldp::eval

@@ -1,0 +1,67 @@
+#include "eval/cell_start.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace rldp::eval {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The run's directory and the unnamed ones that a run makes before its ledger begins.
+void clear_place(const cell_files& files) {
+    fs::remove_all(files.run());
+    const auto unborn = files.id + ".partial-";
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(files.run().parent_path()))
+        if (entry.path().filename().string().starts_with(unborn)) found.push_back(entry.path());
+    for (const auto& path : found) fs::remove_all(path);
+}
+
+std::vector<std::string> arguments_for(const cell& one, const cell_files& files, const run_settings& how) {
+    std::vector<std::string> out = {"run", how.config.string()};
+    for (const auto* overrides : {&how.set, &one.overrides})
+        for (const auto& text : *overrides) out.insert(out.end(), {"--set", text});
+    out.insert(out.end(), {"--out", files.run().string(), "--json", "--quiet"});
+    return out;
+}
+
+// The last whole line that names a step: an evaluation's line comes after those of later steps.
+std::int64_t last_step(const fs::path& path) {
+    constexpr std::streamoff tail = 1 << 16;
+    std::ifstream in(path, std::ios::binary | std::ios::ate);
+    const std::streamoff size = in ? static_cast<std::streamoff>(in.tellg()) : 0;
+    in.seekg(std::max<std::streamoff>(0, size - tail));
+    std::int64_t last = 0;
+    for (std::string line; std::getline(in, line);) {
+        const auto parsed = nlohmann::json::parse(line, nullptr, false);
+        if (parsed.is_object() && parsed.contains("step") && parsed["step"].is_number_integer())
+            last = std::max(last, parsed["step"].get<std::int64_t>());
+    }
+    return last;
+}
+
+}  // namespace
+
+cell_start start_of(const cell& one, const cell_files& files, const run_settings& how) {
+    if (finished_summary(files)) return {start_kind::keep, {}};
+    if (!fs::exists(files.ledger())) {
+        clear_place(files);
+        return {start_kind::anew, arguments_for(one, files, how)};
+    }
+    if (!fs::exists(files.key())) return {start_kind::impossible, {}};
+    return {start_kind::resume, {"run", "--resume", files.run().string(), "--json", "--quiet"}};
+}
+
+double step_counter::fraction() {
+    if (planned_ == 0)
+        if (const auto committed = read_commitment(files_)) planned_ = committed->steps;
+    if (planned_ == 0) return 0;
+    step_ = std::max(step_, last_step(files_.metrics()));
+    return std::min(1.0, static_cast<double>(step_) / static_cast<double>(planned_));
+}
+
+}  // namespace rldp::eval

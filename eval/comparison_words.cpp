@@ -1,0 +1,125 @@
+#include "eval/comparison_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rldp::eval {
+namespace {
+
+std::size_t count(const score& one, cell_state state) {
+    const auto found = one.cells.find(state);
+    return found == one.cells.end() ? 0 : found->second;
+}
+
+bool any_insecure(const compare_report& report) {
+    return std::any_of(report.cells.begin(), report.cells.end(),
+                       [](const auto& one) { return one.result.summary && one.result.summary->insecure_reproducible; });
+}
+
+std::string hours(double seconds) {
+    return seconds < 5400 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+}  // namespace
+
+std::string short_number(double value) {
+    if (std::isnan(value)) return "not a number";
+    if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
+    return fmt::format("{:.4g}", value);
+}
+
+std::string in_words(const statistic& of) {
+    if (!of.mean) return "–";
+    auto out = short_number(*of.mean);
+    if (of.deviation) out += " ± " + fmt::format("{:.2g}", *of.deviation);
+    return out;
+}
+
+std::string in_words(const score& one, std::size_t seeds) {
+    const auto failed = count(one, cell_state::failed);
+    if (!one.end.mean) {
+        if (failed > 0) return "failed";
+        if (count(one, cell_state::unfinished) > 0) return "unfinished";
+        return count(one, cell_state::not_run) > 0 ? "not run" : "–";
+    }
+    auto out = in_words(one.end);
+    if (one.end.n < seeds) out += fmt::format(" ({} of {})", one.end.n, seeds);
+    if (failed > 0) out += fmt::format(", {} failed", failed);
+    if (one.exhausted > 0) out += fmt::format(", {} out of budget early", one.exhausted);
+    return out;
+}
+
+std::string speed_sentence(const comparison& of) {
+    if (!of.mean_fraction) return {};
+    return fmt::format(
+        "RLDP is as good as the best baseline at its end after {:.0f} % of the steps on average, {:.0f} % in the "
+        "median "
+        "(reached in {} of {}; never counts as 100 %).",
+        100 * *of.mean_fraction, 100 * *of.median_fraction, of.reached(), of.reaches.size());
+}
+
+std::vector<std::string> cost_sentences(const compare_report& report) {
+    const auto& cost = report.cost;
+    std::vector<std::string> out;
+    if (cost.bounded > 0)
+        out.push_back(
+            fmt::format("{} cells read the training data under a bound; for someone who sees all their outputs, ε adds "
+                        "up to {} and "
+                        "δ to {} (basic composition, an upper bound).",
+                        cost.bounded, short_number(cost.epsilon), short_number(cost.delta)));
+    if (cost.unbounded > 0)
+        out.push_back(fmt::format(
+            "{} cells read the data without any guarantee: for someone who sees their outputs too, there is no bound.",
+            cost.unbounded));
+    if (report.plan.made_up) out.emplace_back("The data of this comparison are made up, so no one's budget was spent.");
+    if (cost.seconds > 0) out.push_back(fmt::format("The reported cells took {} of wall time.", hours(cost.seconds)));
+    return out;
+}
+
+std::vector<std::string> tuning_sentences(const compare_report& report) {
+    const auto& plan = report.plan;
+    if (!plan.tunes()) return {};
+    std::vector<std::string> out = {
+        fmt::format("Each method's learning rate is the best of {} by mean end perplexity over {} seed{} that {} not "
+                    "reported, on {} "
+                    "made-up records: no budget of the real data. A tie goes to the rate named first.",
+                    plan.rates.size(), plan.tune_seeds.size(), plan.tune_seeds.size() == 1 ? "" : "s",
+                    plan.tune_seeds.size() == 1 ? "is" : "are", plan.tuning_records)};
+    out.push_back(fmt::format("Tuning took {} cells and {} of wall time.", report.cost.tuning_cells,
+                              hours(report.cost.tuning_seconds)));
+    out.emplace_back(
+        "The sampling rate of tuning is the real run's as far as the number of made-up records makes it so "
+        "(--tune-records); what is best on made-up records need not be best on the real ones.");
+    const auto edges = std::count_if(report.tuning_results.begin(), report.tuning_results.end(),
+                                     [](const auto& one) { return one.at_edge; });
+    if (edges > 0)
+        out.push_back(fmt::format(
+            "{} of the rates chosen lie at the edge of the grid (marked *): a wider grid may be better.", edges));
+    return out;
+}
+
+std::vector<std::string> caveats(const compare_report& report) {
+    std::vector<std::string> out = {
+        "Cells of one seed share the split, the initial adapters and the evaluation subset. Draws and noise are each "
+        "run's own secret.",
+        "Held-out perplexity is raw information about Eval units: it lies outside of every run's contract, and "
+        "choosing "
+        "a method by this table is a choice made with it.",
+        "The best baseline is the one of the lowest mean at that ε, chosen after the fact: that makes the bar for RLDP "
+        "a little higher, not lower.",
+        "Deviations are over seeds (n−1); with few seeds they say little.",
+    };
+    for (const auto& method : report.plan.methods)
+        if (method.part == role::unsound)
+            out.push_back(method.name + " has no guarantee at any ε; it is shown and never compared.");
+    if (any_insecure(report)) {
+        out.front() =
+            "Cells of one seed share the split, the initial adapters, the evaluation subset, draws and noise.";
+        out.emplace_back("noise.insecure_reproducible is on: NONE of these runs has any guarantee.");
+    }
+    return out;
+}
+
+}  // namespace rldp::eval

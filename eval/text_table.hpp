@@ -1,0 +1,11 @@
+#pragma once
+// Tables for a terminal.
+#include <string>
+#include <vector>
+
+namespace rldp::eval {
+
+/// Columns two spaces apart, each as wide as its widest cell; widths count characters, not bytes.
+std::string text_table(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace rldp::eval

@@ -1,0 +1,34 @@
+#pragma once
+// What a step releases of its batch besides the gradient sum: bounded per unit, summed over units and noised jointly
+// with the gradient (privacy contract §2). Its public frame depends on earlier releases only.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace rldp::privacy {
+
+struct statistics_frame;
+
+class measurement {
+  public:
+    virtual ~measurement() = default;
+    virtual std::size_t entries() const = 0;
+    /// Δ: no unit's vector is longer, in L2.
+    virtual double sensitivity() const = 0;
+    /// Adds Σ_b φ_b to `sum` [entries]. `norms` float64 [b, n], `losses` float64 [b], both on the CPU.
+    virtual void add(const at::Tensor& norms, const at::Tensor& losses, std::vector<double>& sum) const = 0;
+};
+
+/// The controller's statistics (statistics.hpp).
+std::shared_ptr<const measurement> measure_statistics(const statistics_frame& frame);
+
+/// Σ_b (1[ν_b ≤ radius] − ½) of one group: Δ = ½, for the shift leaves a unit's presence or absence half a bit (Andrew
+/// et al. 2021; unshifted bits have Δ = 1).
+std::shared_ptr<const measurement> measure_below(double radius);
+
+/// How many ν_b fall in each of `bins` bins of that width, the last without an end: Δ = 1, one unit falls in one bin.
+std::shared_ptr<const measurement> measure_histogram(double width, std::size_t bins);
+
+}  // namespace rldp::privacy

@@ -1,0 +1,57 @@
+#pragma once
+// What a step is told before its draw is opened, and what it then works on.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "privacy/geometry.hpp"
+#include "privacy/measurement.hpp"
+
+namespace rldp::privacy {
+
+/// How a group's norm ν and radius C become the factor of a unit's gradient (methods.md).
+enum class clip_rule {
+    clip,       ///< min(1, C/(ν + 1e-6)): Abadi et al. 2016
+    normalise,  ///< C/(ν + γ): automatic clipping, Bu et al. 2022
+    psac,       ///< C/(ν + r/(ν + r)): per-sample adaptive clipping, Xia et al. 2022
+    /// The mean over the units drawn is clipped, not each unit: one unit can turn it round, so the sensitivity is 2C
+    /// however many were drawn (the letter of DP-LoRA). The release is a mean.
+    batch_mean
+};
+
+/// C_i, or 2·C_i where a mean is clipped.
+std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& radii);
+
+/// A micro-batch's per-unit gradients, trusted.
+struct unit_gradients {
+    at::Tensor gradients;  ///< float32 [b, D], groups contiguous in order
+    at::Tensor losses;     ///< float64 [b], mean token loss, nats
+};
+
+/// Everything public that a step needs; fixed before its draw is opened.
+struct step_order {
+    std::uint64_t seq = 0;  ///< ledger seq
+    std::int64_t step = 0;
+    double noise_multiplier = 0;  ///< z granted
+    std::vector<double> radii;    ///< C_i
+    std::vector<double> shares;   ///< w_i², empty for equal shares
+    clip_rule rule = clip_rule::clip;
+    double stabiliser = 0;                                                    ///< γ of normalise, r of psac
+    std::shared_ptr<const geometry> shape;                                    ///< null: the Euclidean; else one group
+    std::shared_ptr<const measurement> measured;                              ///< null: the gradient alone is released
+    double measurement_multiplier = std::numeric_limits<double>::infinity();  ///< z_φ = s_φ/Δ
+};
+
+/// Consecutive coordinates of the flat gradient that belong to one group.
+struct segment {
+    std::int64_t size;
+    std::size_t group;
+};
+
+/// A group of its own for each size.
+std::vector<segment> segments_of(const std::vector<std::int64_t>& sizes);
+
+}  // namespace rldp::privacy

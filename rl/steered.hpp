@@ -1,0 +1,50 @@
+#pragma once
+// RLDP as a method: per-adapter radii and noise shares that a controller sets, and the private statistics it sets them
+// by.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "privacy/method.hpp"
+#include "privacy/statistics.hpp"
+
+namespace rldp::rl {
+
+struct steered_config {
+    std::size_t groups = 0;     ///< n
+    double expected_batch = 0;  ///< B
+    double initial_radius = 0, clip_min = 0, clip_max = 0;
+    double initial_loss = 0;      ///< a public guess of the mean token loss, nats: where the loss centre starts
+    double statistics_share = 0;  ///< part of 1/z²; 0 under as_published, whose releases carry raw statistics
+    std::int64_t warmup = 0;      ///< T_warm, steps: until then the radii follow the tracked medians
+    std::vector<double> public_radii = {};  ///< medians of public gradients, in place of the tracked ones; or empty
+};
+
+class steered final : public privacy::method {
+  public:
+    explicit steered(const steered_config& config);
+
+    void prepare(privacy::step_order& order) const override;
+    at::Tensor absorb(const privacy::release& value) override;
+    std::vector<double> radii() const override { return radii_; }
+    privacy::method_state save() const override;
+    void load(const privacy::method_state& from) override;
+
+    /// What a controller may see of the interval; starts a new one.
+    privacy::observation observe(double progress_epsilon) { return tracker_.observe(progress_epsilon); }
+    /// What radii are relative to: the public medians, or the tracked ones.
+    std::vector<double> medians() const;
+    /// Radii C_i (empty: as they are) and shares w_i² (empty: equal) from the next step on.
+    void set(const std::vector<double>& radii, const std::vector<double>& shares);
+    /// Mean loss of the last release, nats; NaN before the first.
+    double last_loss() const { return tracker_.last_loss(); }
+
+  private:
+    void follow(const std::vector<double>& medians);
+
+    steered_config config_;
+    privacy::statistics_tracker tracker_;
+    std::vector<double> radii_, shares_;
+};
+
+}  // namespace rldp::rl

@@ -1,0 +1,83 @@
+#pragma once
+// Made-up cells, and a program that imitates `rldp run`.
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "config/files.hpp"
+#include "eval/cell_files.hpp"
+#include "eval/comparison.hpp"
+#include "sample.hpp"
+#include "tests/privacy/engine/scratch.hpp"
+
+#include "tests/catch.hpp"
+
+/// A resolver without files: every override lands in the document as it is.
+inline rldp::eval::resolver fake_resolver(const std::string& data = "/data/real.csv") {
+    return [data](const std::vector<std::string>& overrides) {
+        auto document = nlohmann::ordered_json::parse(R"({"privacy": {"epsilon": 8, "semantics": "sound",
+            "population": null}, "method": {"name": "rldp"}, "train": {"lr": 0.0005, "eval_records": null},
+            "data": {"path": "", "split_seed": 42}, "monitor": {"address": null}, "seed": 42})");
+        document["data"]["path"] = data;
+        for (const auto& text : overrides)
+            if (text.find("=bad") != std::string::npos) rldp::refuse("--set " + text + ": refused");
+        return document;
+    };
+}
+
+/// A cell that is done: its perplexity at the end, and evaluations as (step, perplexity) of 100 steps.
+inline rldp::eval::measured done_cell(const std::string& method, double epsilon, std::int64_t seed, double end,
+                                      const std::vector<std::pair<std::int64_t, double>>& curve = {}) {
+    rldp::eval::measured out;
+    out.where.run.id = method + "-" + std::to_string(seed);
+    out.where.method = method;
+    out.where.epsilon = epsilon;
+    out.where.seed = seed;
+    out.where.lr = 0.0005;
+    auto& result = out.result;
+    result.state = rldp::eval::cell_state::done;
+    result.summary = sample_summary();
+    result.summary->steps_planned = 100;
+    result.summary->perplexity_after = end;
+    result.summary->guaranteed_epsilon = epsilon;
+    result.committed = rldp::eval::commitment{epsilon, 1e-5, 100, true};
+    result.history = {10, 1, {}};
+    for (const auto& [step, perplexity] : curve) {
+        rldp::eval::metrics_line line;
+        line.step = step;
+        line.noise_multiplier = 1;
+        line.radii = {0.1, 0.3};
+        line.eval_perplexity = perplexity;
+        result.metrics.push_back(line);
+    }
+    return out;
+}
+
+inline rldp::eval::measured cell_in_state(const std::string& method, double epsilon, std::int64_t seed,
+                                          rldp::eval::cell_state state) {
+    auto out = done_cell(method, epsilon, seed, 0);
+    out.result = {};
+    out.result.state = state;
+    if (state == rldp::eval::cell_state::failed) out.result.failure = "exit status 1\nlog <b>line</b>";
+    return out;
+}
+
+/// What `work` refuses as bad input.
+template <class Work>
+std::string refusal(const Work& work) {
+    try {
+        work();
+    } catch (const rldp::error& reason) {
+        CHECK(reason.code() == rldp::errc::bad_input);
+        return reason.what();
+    }
+    return "nothing was refused";
+}
+
+inline void says(const std::string& line, const std::string& part) {
+    CAPTURE(line);
+    CAPTURE(part);
+    CHECK(has(line, part));
+}
