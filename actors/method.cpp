@@ -11,16 +11,18 @@ namespace rldp::actors {
 
 namespace {
 
-rl::steered_config steered_config_of(const config::run_config& config, const run_plan& plan, std::int64_t vocabulary) {
+rl::steered_config steered_config_of(const config::run_config& config, const run_model& model) {
     const auto choices = config::choices_of(config);
     return {
-        .groups = plan.groups.size(),
+        .segments = segments_of(config, model.layout),
         .expected_batch = static_cast<double>(config.train.expected_batch_size),
         .initial_radius = choices.initial_radius,
         .clip_min = config.clip.min,
         .clip_max = config.clip.max,
+        .radius_scale = choices.radius_scale,
+        .rescale = choices.rescale,
         // Half of what a uniform guess over the vocabulary loses: public, and near what a pretrained model starts at.
-        .initial_loss = 0.5 * std::log(static_cast<double>(vocabulary)),
+        .initial_loss = 0.5 * std::log(static_cast<double>(model.base->config().vocab)),
         .statistics_share = config.privacy.semantics == "as_published" ? 0 : choices.statistics_share,
         .warmup = config.rl.warmup};
 }
@@ -75,7 +77,7 @@ std::unique_ptr<privacy::method> method_of(const config::run_config& config, con
                                            const run_model& model) {
     if (!config::is_steered(config))
         return privacy::make_method(method_config_of(config, model.layout, plan.groups.size()));
-    auto how = steered_config_of(config, plan, model.base->config().vocab);
+    auto how = steered_config_of(config, model);
     if (config.clip.public_data) how.public_radii = public_radii(config, model);
     return std::make_unique<rl::steered>(how);
 }

@@ -7,6 +7,7 @@
 
 #include "actors/method.hpp"
 #include "config/error.hpp"
+#include "data/corpus.hpp"
 #include "models/adamw.hpp"
 #include "models/tokenizer.hpp"
 #include "models/unit_gradients.hpp"
@@ -16,19 +17,21 @@ namespace rldp::actors {
 
 namespace {
 
-/// The public records' units: those that data.path would train on, were it that file.
+/// Every public record, a unit each.
 std::vector<models::unit_sequences> public_units(const config::run_config& config, const run_model& model) {
-    auto elsewhere = config;
-    elsewhere.data.path = *config.clip.public_data;
-    elsewhere.data.canaries = 0;
-    elsewhere.data.split = "hash";
-    elsewhere.privacy.population.reset();
-    elsewhere.privacy.unit_is_group = false;
-    elsewhere.train.eval_records = 1;
+    const data::source from{.path = *config.clip.public_data,
+                            .ids_mapping = config.data.ids_mapping,
+                            .narrative = config.data.narrative,
+                            .group = std::nullopt};
+    const auto corpus = data::load_corpus(from, {.how = data::split_rule::kind::hash, .seed = 0});
     const auto tokens = models::tokenizer::load(config.model.path);
-    const auto read = load_data(elsewhere, *tokens, token_limit(config, model.base->config()));
+    const auto encode = [&](const std::string& text) { return tokens->encode(text); };
     std::vector<models::unit_sequences> units;
-    for (const auto& unit : read.train) units.push_back(unit.records);
+    for (const auto* side : {&corpus.train, &corpus.eval}) {
+        const auto read =
+            data::tokenise(*side, encode, token_limit(config, model.base->config()), config.data.keep == "tail", 1);
+        for (const auto& unit : read.units) units.push_back(unit.records);
+    }
     return units;
 }
 
@@ -38,8 +41,8 @@ std::vector<double> public_radii(const config::run_config& config, const run_mod
     const auto units = public_units(config, model);
     const auto batch = static_cast<std::size_t>(config.train.expected_batch_size);
     if (units.size() < batch)
-        refuse(fmt::format("clip.public_data: {} records to train on, fewer than one batch of {}; give more",
-                           units.size(), batch));
+        refuse(fmt::format("clip.public_data: {} has {} records to train on, fewer than one batch of {}; give more",
+                           *config.clip.public_data, units.size(), batch));
     const auto segments = segments_of(config, model.layout);
     models::adamw optimizer(model.initial_adapter);
     std::vector<at::Tensor> norms;

@@ -247,7 +247,7 @@ eval::metrics_line metrics_of(const rl::training& training, const std::vector<do
 
 void decide_in_line(session& run, double progress_epsilon) {
     const auto seen = run.training.observe(progress_epsilon);
-    run.training.set(run.controller->decide(seen, run.training.medians()));
+    run.training.set(run.controller->decide(seen, run.training.base_radii()));
     run.controller->learn();
 }
 

@@ -87,7 +87,7 @@ void decide(self_pointer self) {
             [self](double progress) {
                 auto& state = self->state;
                 self->request(state.wiring.controller, caf::infinite, decide_atom::value,
-                              state.training->observe(progress), state.training->medians())
+                              state.training->observe(progress), state.training->base_radii())
                     .then(
                         [self](const rl::dials& chosen) {
                             self->state.training->set(chosen);

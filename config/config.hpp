@@ -22,7 +22,7 @@ struct privacy_section {
 
 struct deck_section {
     std::int64_t levels = 8;
-    double ratio = 4;  ///< largest over smallest noise multiplier of the deck
+    double ratio = 1.25;  ///< largest over smallest noise multiplier of the deck
 };
 
 struct noise_section {
@@ -85,6 +85,8 @@ struct lora_section {
 struct rl_section {
     std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
     std::string policy = "learned";                         ///< learned | frozen | random
+    std::optional<double> radius_scale;                     ///< default: 0.1 under sound semantics, else 1
+    std::optional<bool> rescale;                            ///< default: true under sound semantics
     std::int64_t interval = 112;                            ///< T_RL, steps
     std::int64_t warmup = 50;                               ///< T_warm, steps
     std::int64_t batch = 4;                                 ///< B_SAC, transitions

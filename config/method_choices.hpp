@@ -12,6 +12,8 @@ struct method_choices {
     std::string groups;       ///< clip.groups
     double initial_radius;    ///< clip.initial
     double statistics_share;  ///< noise.statistics_share
+    double radius_scale;      ///< rl.radius_scale
+    bool rescale;             ///< rl.rescale
     double quantile;          ///< method.quantile
     double query_noise;       ///< method.query_noise
     double stabiliser;        ///< method.stabiliser

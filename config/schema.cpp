@@ -233,6 +233,13 @@ void add_rl(std::vector<key>& keys) {
         .add("policy", &rl_section::policy, words{{"learned", "frozen", "random"}}, "",
              "learned improves while the run goes on; frozen stays as it was initialised, random draws every action from "
              "a standard normal: controls for experiments.")
+        .add("radius_scale", &rl_section::radius_scale, above_to(0, 100), "",
+             "In the warm-up, and under clip_action delta, radii are relative to so many medians of the gradient norms.",
+             "0.1, but 1 under as_published")
+        .add("rescale", &rl_section::rescale, yes_or_no{}, "",
+             "Each group's released sum is divided by its radius, so that AdamW, whose memory is long, sees one scale "
+             "while radii change.",
+             "true, but false under as_published")
         .add("interval", &rl_section::interval, between(1, most_steps), "steps", "T_RL: steps between decisions.")
         .add("warmup", &rl_section::warmup, between(0, most_steps), "steps",
              "T_warm: no decision before; afterwards the radii start from the released medians.")

@@ -69,21 +69,21 @@ bool controller::acts_on(const std::string& name) const {
     return contains(config_.actions, name);
 }
 
-dials controller::decide(const privacy::observation& seen, const std::vector<double>& medians) {
+dials controller::decide(const privacy::observation& seen, const std::vector<double>& base_radii) {
     auto state = normaliser_.add(seen.flat());
     if (open_)
         learner_.remember({std::move(open_->state), std::move(open_->action),
                            reward(seen.utility - open_->utility, seen.epsilon - open_->epsilon, config_.reward_floor),
                            state});
     const auto action = config_.policy == "random" ? random_action() : learner_.act(state);
-    const auto result = dials_for(action, seen, medians);
+    const auto result = dials_for(action, seen, base_radii);
     open_ = step{std::move(state), action, seen.utility, seen.epsilon};
     ++decisions_;
     return result;
 }
 
 dials controller::dials_for(const std::vector<double>& action, const privacy::observation& seen,
-                            const std::vector<double>& medians) {
+                            const std::vector<double>& base_radii) {
     std::span<const double> rest = action;
     const auto take = [&](std::size_t count) {
         const auto front = rest.first(count);
@@ -93,9 +93,9 @@ dials controller::dials_for(const std::vector<double>& action, const privacy::ob
     dials result;
     if (acts_on("radii")) {
         const bool delta = config_.clip_action == "delta";
-        if (delta && medians.size() != config_.groups)
-            throw error(errc::failed, "controller: there is not one tracked median per adapter");
-        result.radii = radii_from(take(config_.groups), delta ? medians : std::vector<double>{}, config_.clip_min,
+        if (delta && base_radii.size() != config_.groups)
+            throw error(errc::failed, "controller: there is not one base radius per group");
+        result.radii = radii_from(take(config_.groups), delta ? base_radii : std::vector<double>{}, config_.clip_min,
                                   config_.clip_max);
     }
     if (acts_on("noise"))

@@ -40,8 +40,8 @@ class controller {
     explicit controller(const controller_config& config);
 
     /// The decision for the next block: stores the transition that ended here, then acts with the current policy. Takes
-    /// well under a millisecond. `medians` are the tracked medians of ν (used by clip_action delta).
-    dials decide(const privacy::observation& seen, const std::vector<double>& medians);
+    /// well under a millisecond. `base_radii`: what clip_action delta is relative to.
+    dials decide(const privacy::observation& seen, const std::vector<double>& base_radii);
     /// The SAC updates that this decision brought; to be called after decide() and before the next one.
     void learn();
     std::int64_t decisions() const { return decisions_; }
@@ -58,7 +58,7 @@ class controller {
     bool acts_on(const std::string& name) const;
     std::vector<double> random_action() const;  ///< of this decision, from the seed
     dials dials_for(const std::vector<double>& action, const privacy::observation& seen,
-                    const std::vector<double>& medians);
+                    const std::vector<double>& base_radii);
 
     controller_config config_;
     sac learner_;

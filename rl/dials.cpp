@@ -15,11 +15,11 @@ double smoothed(double old, double step, double low, double high) {
 
 }  // namespace
 
-std::vector<double> radii_from(std::span<const double> action, const std::vector<double>& medians, double clip_min,
+std::vector<double> radii_from(std::span<const double> action, const std::vector<double>& base_radii, double clip_min,
                                double clip_max) {
     std::vector<double> radii;
     for (std::size_t i = 0; i < action.size(); ++i) {
-        const double scale = medians.empty() ? 1 : medians[i];
+        const double scale = base_radii.empty() ? 1 : base_radii[i];
         radii.push_back(std::clamp(scale * std::exp(action[i]), clip_min, clip_max));
     }
     return radii;

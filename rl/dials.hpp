@@ -6,8 +6,8 @@
 
 namespace rldp::rl {
 
-/// Radii C_i: absolute, clamp(e^a, C_min, C_max); delta, clamp(median·e^a, …). `medians` is empty under absolute.
-std::vector<double> radii_from(std::span<const double> action, const std::vector<double>& medians, double clip_min,
+/// Radii C_i: absolute, clamp(e^a, C_min, C_max); delta, clamp(base·e^a, …). `base_radii` is empty under absolute.
+std::vector<double> radii_from(std::span<const double> action, const std::vector<double>& base_radii, double clip_min,
                                double clip_max);
 /// One smoothed step of log σ: δ = tanh(a)·0.1·(1 − ε_t/ε_max), clamped to [log ½σ_0, log 2σ_0], then 0.8 old + 0.2
 /// new.

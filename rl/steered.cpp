@@ -10,13 +10,24 @@
 
 namespace rldp::rl {
 
+namespace {
+
+std::size_t groups_of(const std::vector<privacy::segment>& segments) {
+    std::size_t most = 0;
+    for (const auto& part : segments) most = std::max(most, part.group + 1);
+    return most;
+}
+
+}  // namespace
+
 steered::steered(const steered_config& config)
     : config_(config),
-      tracker_(config.groups, config.expected_batch, config.initial_radius, config.initial_loss),
-      radii_(config.groups, config.initial_radius) {
+      groups_(groups_of(config.segments)),
+      tracker_(groups_, config.expected_batch, config.initial_radius, config.initial_loss),
+      radii_(groups_, config.initial_radius) {
     if (config_.public_radii.empty()) return;
-    if (config_.public_radii.size() != config_.groups) refuse("clip.public_data: one radius per group is needed");
-    follow(config_.public_radii);
+    if (config_.public_radii.size() != groups_) refuse("clip.public_data: one radius per group is needed");
+    follow_medians();
 }
 
 void steered::prepare(privacy::step_order& order) const {
@@ -28,19 +39,33 @@ void steered::prepare(privacy::step_order& order) const {
 }
 
 at::Tensor steered::absorb(const privacy::release& value) {
+    auto out = estimate(value.gradient);
     const bool told = !value.statistics.empty() || value.unsound;
     if (told) tracker_.add(value);
-    if (told && value.step <= config_.warmup && config_.public_radii.empty()) follow(tracker_.medians());
-    return value.gradient / config_.expected_batch;
+    if (told && value.step <= config_.warmup && config_.public_radii.empty()) follow_medians();
+    return out;
 }
 
-void steered::follow(const std::vector<double>& medians) {
-    std::transform(medians.begin(), medians.end(), radii_.begin(),
-                   [&](double radius) { return std::clamp(radius, config_.clip_min, config_.clip_max); });
+at::Tensor steered::estimate(const at::Tensor& sum) const {
+    auto out = sum / config_.expected_batch;
+    if (!config_.rescale) return out;
+    std::int64_t offset = 0;
+    for (const auto& part : config_.segments) {
+        out.narrow(0, offset, part.size) /= radii_[part.group];
+        offset += part.size;
+    }
+    return out;
 }
 
-std::vector<double> steered::medians() const {
-    return config_.public_radii.empty() ? tracker_.medians() : config_.public_radii;
+std::vector<double> steered::base_radii() const {
+    auto out = config_.public_radii.empty() ? tracker_.medians() : config_.public_radii;
+    for (double& radius : out) radius *= config_.radius_scale;
+    return out;
+}
+
+void steered::follow_medians() {
+    radii_ = base_radii();
+    for (double& radius : radii_) radius = std::clamp(radius, config_.clip_min, config_.clip_max);
 }
 
 void steered::set(const std::vector<double>& radii, const std::vector<double>& shares) {

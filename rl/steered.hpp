@@ -7,13 +7,18 @@
 
 #include "privacy/method.hpp"
 #include "privacy/statistics.hpp"
+#include "privacy/step_order.hpp"
 
 namespace rldp::rl {
 
 struct steered_config {
-    std::size_t groups = 0;     ///< n
-    double expected_batch = 0;  ///< B
+    std::vector<privacy::segment> segments;  ///< which coordinates belong to which of the n groups
+    double expected_batch = 0;               ///< B
     double initial_radius = 0, clip_min = 0, clip_max = 0;
+    double radius_scale = 1;  ///< radii are relative to so many medians
+    /// Whether a group's released sum is divided by its radius. AdamW's moments last for hundreds of steps; without
+    /// this a radius that changes changes the group's learning rate until they have followed.
+    bool rescale = true;
     double initial_loss = 0;      ///< a public guess of the mean token loss, nats: where the loss centre starts
     double statistics_share = 0;  ///< part of 1/z²; 0 under as_published, whose releases carry raw statistics
     std::int64_t warmup = 0;      ///< T_warm, steps: until then the radii follow the tracked medians
@@ -32,17 +37,19 @@ class steered final : public privacy::method {
 
     /// What a controller may see of the interval; starts a new one.
     privacy::observation observe(double progress_epsilon) { return tracker_.observe(progress_epsilon); }
-    /// What radii are relative to: the public medians, or the tracked ones.
-    std::vector<double> medians() const;
+    /// What radii are relative to: radius_scale times the public medians, or the tracked ones.
+    std::vector<double> base_radii() const;
     /// Radii C_i (empty: as they are) and shares w_i² (empty: equal) from the next step on.
     void set(const std::vector<double>& radii, const std::vector<double>& shares);
     /// Mean loss of the last release, nats; NaN before the first.
     double last_loss() const { return tracker_.last_loss(); }
 
   private:
-    void follow(const std::vector<double>& medians);
+    void follow_medians();
+    at::Tensor estimate(const at::Tensor& sum) const;
 
     steered_config config_;
+    std::size_t groups_;  ///< n
     privacy::statistics_tracker tracker_;
     std::vector<double> radii_, shares_;
 };

@@ -1,6 +1,7 @@
 #pragma once
-// The public side of a run as plain code: adapter, AdamW, learning-rate schedule, method and dials. Everything in here is
-// post-processing of releases. The trainer actor is a shell around it; resume and the plain loop of the benchmarks call it too.
+// The public side of a run as plain code: adapter, AdamW, learning-rate schedule, method and dials. Everything in here
+// is post-processing of releases. The trainer actor is a shell around it; resume and the plain loop of the benchmarks
+// call it too.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 namespace rldp::rl {
 
 struct training_config {
-    std::int64_t steps = 0;         ///< of the plan
+    std::int64_t steps = 0;  ///< of the plan
     double lr = 0;
     std::int64_t lr_warmup = 0;             ///< steps of linear warm-up
     std::int64_t interval = 0, warmup = 0;  ///< T_RL, T_warm, steps: when a controller decides
@@ -49,7 +50,7 @@ class training {
     bool decision_due() const;
     /// The interval's observation; starts a new interval. Only where decisions are due, as the next two.
     privacy::observation observe(double progress_epsilon) { return steered_->observe(progress_epsilon); }
-    std::vector<double> medians() const { return steered_->medians(); }
+    std::vector<double> base_radii() const { return steered_->base_radii(); }
     void set(const dials& chosen);
 
     /// Everything that acts, for a checkpoint.

@@ -49,7 +49,9 @@ inline actors::run_model tiny_model() {
 
 /// RLDP's method for that model, expected batch 4.
 inline std::unique_ptr<privacy::method> small_method(const actors::run_model& model) {
-    return std::make_unique<rl::steered>(rl::steered_config{.groups = model.layout.pairs.size(),
+    std::vector<std::int64_t> sizes;
+    for (const auto& pair : model.layout.pairs) sizes.push_back(pair.size);
+    return std::make_unique<rl::steered>(rl::steered_config{.segments = privacy::segments_of(sizes),
                                                             .expected_batch = 4,
                                                             .initial_radius = 0.1,
                                                             .clip_min = 1e-3,

@@ -328,11 +328,50 @@ TEST_CASE("as_published runs only when acknowledged, and prints the tight ε bes
     CHECK_THROWS_AS(small({"privacy.semantics=as_published"}), error);
 }
 
-TEST_CASE("method static runs without a controller and releases no statistics") {
+TEST_CASE("every method runs, spends the budget, and resumes to the bits of an uninterrupted run") {
+    for (const std::string name : {"rldp", "static", "adaclip", "autoclip_quantile", "auto_s", "dcsgd_p", "dcsgd_e",
+                                   "geoclip", "psac", "dp_lora", "dp_lora_literal"}) {
+        INFO(name);
+        scratch_directory scratch;
+        const auto config = small({"noise.insecure_reproducible=true", "method.name=" + name});
+        auto whole = create_run(config, scratch / "whole");
+        const auto expected = bench::run_plain(whole.open, whole.closed);
+        {
+            auto cut = create_run(config, scratch / "cut");
+            bench::run_plain(cut.open, cut.closed, 7);  // a checkpoint at 5, two releases in the log
+        }
+        const auto summary = resume_quietly(scratch / "cut");
+        CHECK(summary.status == "done");
+        CHECK(summary.guaranteed_epsilon > 7.9);
+        models::save_adapter(scratch / "adapter", whole.open.model.layout, expected, "x", whole.open.model.base->config());
+        const models::safetensors_file a(scratch / "adapter/adapter_model.safetensors");
+        const models::safetensors_file b(scratch / "cut/public/adapter/adapter_model.safetensors");
+        for (const auto& tensor : a.names()) CHECK(torch::equal(a.tensor(tensor), b.tensor(tensor)));
+        // Only RLDP's statistics speak of a loss.
+        for (const auto& line : eval::read_metrics(scratch / "cut/public/metrics.jsonl"))
+            CHECK((line.step == 0 || line.loss_released.has_value() == (name == "rldp")));
+    }
+}
+
+TEST_CASE("a method whose question would take the whole noise multiplier is refused before anything is charged") {
     scratch_directory scratch;
-    const auto summary = run_quietly(small({"method.name=static", "noise.policy=fixed"}), scratch / "run");
-    CHECK(summary.status == "done");
-    for (const auto& line : eval::read_metrics(scratch / "run/public/metrics.jsonl")) CHECK_FALSE(line.loss_released);
+    const auto wrong = [&](const char* how) {
+        return refusal([&] { create_run(small({"method.name=autoclip_quantile", how}), scratch / "run"); });
+    };
+    CHECK(wrong("method.query_noise=0.1").find("leaves nothing") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(scratch / "run"));
+}
+
+TEST_CASE("radii from public data are there from the first step, and are the same again") {
+    scratch_directory scratch;
+    const auto config = small({"clip.public_data=synthetic:60", "rl.actions=[\"noise\"]"});
+    const auto first = create_run(config, scratch / "a"), second = create_run(config, scratch / "b");
+    const auto radii = first.open.training.radii();
+    CHECK(radii == second.open.training.radii());
+    CHECK(radii.size() == first.open.model.layout.pairs.size());
+    for (const double radius : radii) CHECK((radius > 0 && radius != 0.1));
+    CHECK(refusal([&] { create_run(small({"clip.public_data=synthetic:4"}), scratch / "c"); }).find("clip.public_data") !=
+          std::string::npos);
 }
 
 TEST_CASE("flat clipping is one group: one radius, three trackers") {

@@ -73,6 +73,8 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "lora.targets",
                                             "rl.actions",
                                             "rl.policy",
+                                            "rl.radius_scale",
+                                            "rl.rescale",
                                             "rl.interval",
                                             "rl.warmup",
                                             "rl.batch",

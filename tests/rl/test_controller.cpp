@@ -207,3 +207,49 @@ TEST_CASE("a decision takes less than a millisecond") {
     }
     CHECK(best < 1);
 }
+
+TEST_CASE("a random policy draws standard normals, a frozen one never learns") {
+    auto config = four_groups();
+    config.clip_min = 1e-9;
+    config.clip_max = 1e9;
+    config.learner.batch = 1;
+    config.policy = "random";
+    controller random(config), again(config);
+    config.policy = "frozen";
+    controller frozen(config), idle(config);
+    config.policy = "learned";
+    controller learned(config);
+    std::mt19937 engine(5);
+    double sum = 0, squares = 0, frozen_from_idle = 0, learned_from_idle = 0;
+    constexpr int decisions = 100;
+    for (int k = 0; k < decisions; ++k) {
+        const auto seen = random_observation(engine, k);
+        const auto drawn = random.decide(seen, medians).radii;
+        CHECK(drawn == again.decide(seen, medians).radii);
+        const auto still = idle.decide(seen, medians).radii, kept = frozen.decide(seen, medians).radii,
+                   moved = learned.decide(seen, medians).radii;
+        for (std::size_t i = 0; i < groups; ++i) {
+            const double action = std::log(drawn[i] / medians[i]);
+            sum += action;
+            squares += action * action;
+            frozen_from_idle += std::abs(kept[i] - still[i]);
+            learned_from_idle += std::abs(moved[i] - still[i]);
+        }
+        frozen.learn();
+        learned.learn();
+        random.learn();
+    }
+    constexpr double n = decisions * groups;
+    CHECK(std::abs(sum / n) < 4 / std::sqrt(n));
+    CHECK(std::abs(squares / n - 1) < 4 * std::sqrt(2 / n));
+    CHECK(frozen_from_idle == 0);
+    CHECK(learned_from_idle > 0);
+    // After a checkpoint the next draw is the one that would have come.
+    config.policy = "random";
+    controller other(config);
+    other.load(random.save());
+    const auto seen = random_observation(engine, decisions);
+    CHECK(other.decide(seen, medians).radii == random.decide(seen, medians).radii);
+    config.policy = "greedy";
+    CHECK_THROWS_AS(controller(config), rldp::error);
+}
