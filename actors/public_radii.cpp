@@ -23,7 +23,7 @@ std::vector<models::unit_sequences> public_units(const config::run_config& confi
                             .ids_mapping = config.data.ids_mapping,
                             .narrative = config.data.narrative,
                             .group = std::nullopt};
-    const auto corpus = data::load_corpus(from, {.how = data::split_rule::kind::hash, .seed = 0});
+    const auto corpus = data::load_corpus(from, data::split_rule{});
     const auto tokens = models::tokenizer::load(config.model.path);
     const auto encode = [&](const std::string& text) { return tokens->encode(text); };
     std::vector<models::unit_sequences> units;
