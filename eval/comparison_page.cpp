@@ -121,14 +121,19 @@ std::string failures(const compare_report& report) {
     return out.empty() ? out : "<h2>Cells that failed</h2>\n" + out;
 }
 
+std::string counted(std::size_t count, const std::string& what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string head(const compare_report& report) {
     const auto& cells = report.cells;
     const auto done =
         std::count_if(cells.begin(), cells.end(), [](const auto& one) { return one.result.state == cell_state::done; });
     auto out = fmt::format(
-        "<header><h1>Methods under one contract</h1>\n<p class=\"sub\">{} methods · {} budgets · {} seeds · {} of {} "
-        "cells done</p></header>\n",
-        report.plan.methods.size(), report.plan.epsilons.size(), report.plan.seeds.size(), done, cells.size());
+        "<header><h1>Methods under one contract</h1>\n<p class=\"sub\">{} · {} · {} · {} of {} cells "
+        "done</p></header>\n",
+        counted(report.plan.methods.size(), "method"), counted(report.plan.epsilons.size(), "budget"),
+        counted(report.plan.seeds.size(), "seed"), done, cells.size());
     if (static_cast<std::size_t>(done) < cells.size())
         out +=
             "<p class=\"note bad\">This comparison is not complete: means are over the cells that are done, and not "
@@ -151,7 +156,8 @@ std::string methods_table(const compare_plan& plan) {
 
 std::string legend(const compare_plan& plan) {
     std::string out = "<p class=\"sub\">";
-    for (const auto& method : plan.methods) out += swatch(method.name) + " &nbsp; ";
+    for (const auto& method : plan.methods)
+        out += "<span style=\"white-space:nowrap\">" + swatch(method.name) + " &nbsp;</span> ";
     return out + "</p>\n";
 }
 

@@ -53,11 +53,14 @@ std::string in_words(const score& one, std::size_t seeds) {
 
 std::string speed_sentence(const comparison& of) {
     if (!of.mean_fraction) return {};
+    const auto runs = of.reaches.size(), reached = of.reached();
+    if (reached == 0)
+        return fmt::format("RLDP gets as good as the best baseline is at its end in none of {} run{}.", runs,
+                           runs == 1 ? "" : "s");
     return fmt::format(
         "RLDP is as good as the best baseline at its end after {:.0f} % of the steps on average, {:.0f} % in the "
-        "median "
-        "(reached in {} of {}; never counts as 100 %).",
-        100 * *of.mean_fraction, 100 * *of.median_fraction, of.reached(), of.reaches.size());
+        "median, in {} of {} runs; a run that never is counts as 100 %.",
+        100 * *of.mean_fraction, 100 * *of.median_fraction, reached, runs);
 }
 
 std::vector<std::string> cost_sentences(const compare_report& report) {
