@@ -46,6 +46,7 @@ eval::run_summary summarise(const session& run, const messages::outcome& ended) 
     for (const auto& [name, value] : out.epsilon)
         out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
     out.sample_rate = run.plan.sample_rate;
+    out.method = run.config.method.name;
     out.policy = book.header.policy;
     for (const auto& level : privacy::priced_runs(book.header.deck, book.header.sample_rate, book.header.steps))
         out.deck.emplace_back(level.noise_multiplier, level.steps);

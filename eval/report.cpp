@@ -95,6 +95,7 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
                       {"steps charged but lost", readable(s.steps_lost)},
                       {"training units", readable(s.units)},
                       {"sample rate", readable(s.sample_rate)},
+                      {"method", s.method.empty() ? "–" : escaped(s.method)},
                       {"spending policy", escaped(s.policy)},
                       {"noise allocation", escaped(s.allocation)},
                       {"split", escaped(s.split)}};

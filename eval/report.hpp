@@ -25,6 +25,7 @@ struct run_summary {
     std::map<std::string, bool> upper_bound;  ///< per accountant
     double sample_rate = 0;
     std::vector<std::pair<double, std::int64_t>> deck;  ///< noise multiplier and planned steps of each level; empty without
+    std::string method;  ///< empty in summaries of version 0.1.0's first runs
     std::string policy, allocation, semantics, unit, split;
     bool insecure_reproducible = false;
     /// as_published only: what the publication's printed formula says, and the tight ε of the gradient release that

@@ -20,6 +20,7 @@ inline rldp::eval::run_summary sample_summary() {
     s.epsilon = {{"pld", 7.5}, {"gdp_clt", 6.25}};
     s.upper_bound = {{"pld", true}, {"gdp_clt", false}};
     s.sample_rate = 0.125;
+    s.method = "rldp";
     s.policy = "deck";
     s.deck = {{0.5, 59}, {1, 61}};
     s.allocation = "proportional";
