@@ -7,7 +7,8 @@
 
 namespace rldp::privacy {
 
-/// Immutable. All tensors are float64; D coordinates.
+/// Immutable, and of two kinds only: the public side makes it, and on the trusted side it sees unit gradients.
+/// All tensors are float64; D coordinates.
 class geometry {
   public:
     virtual ~geometry() = default;
@@ -19,6 +20,11 @@ class geometry {
     virtual at::Tensor colour(const at::Tensor& white) const = 0;
     /// Standard deviation of each coordinate of M⁻¹ξ for ξ ~ N(0, I): [D] on the CPU, positive.
     virtual at::Tensor deviations() const = 0;
+
+  private:
+    geometry() = default;
+    friend class diagonal_geometry;
+    friend class spiked_geometry;
 };
 
 }  // namespace rldp::privacy

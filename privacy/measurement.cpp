@@ -25,6 +25,8 @@ void each_norm(const at::Tensor& norms, See see) {
     std::for_each_n(rows.data_ptr<double>(), rows.numel(), see);
 }
 
+}  // namespace
+
 class statistics_measurement final : public measurement {
   public:
     explicit statistics_measurement(const statistics_frame& frame) : frame_(frame) {}
@@ -41,9 +43,9 @@ class statistics_measurement final : public measurement {
     statistics_frame frame_;
 };
 
-class below final : public measurement {
+class below_measurement final : public measurement {
   public:
-    explicit below(double radius) : radius_(radius) {}
+    explicit below_measurement(double radius) : radius_(radius) {}
     std::size_t entries() const override { return 1; }
     double sensitivity() const override { return 0.5; }
     void add(const at::Tensor& norms, const at::Tensor&, std::vector<double>& sum) const override {
@@ -54,9 +56,9 @@ class below final : public measurement {
     double radius_;
 };
 
-class histogram final : public measurement {
+class histogram_measurement final : public measurement {
   public:
-    histogram(double width, std::size_t bins) : width_(width), bins_(bins) {}
+    histogram_measurement(double width, std::size_t bins) : width_(width), bins_(bins) {}
     std::size_t entries() const override { return bins_; }
     double sensitivity() const override { return 1; }
     void add(const at::Tensor& norms, const at::Tensor&, std::vector<double>& sum) const override {
@@ -69,21 +71,19 @@ class histogram final : public measurement {
     std::size_t bins_;
 };
 
-}  // namespace
-
 std::shared_ptr<const measurement> measure_statistics(const statistics_frame& frame) {
     return std::make_shared<statistics_measurement>(frame);
 }
 
 std::shared_ptr<const measurement> measure_below(double radius) {
     require_positive(radius, "measurement: the radius");
-    return std::make_shared<below>(radius);
+    return std::make_shared<below_measurement>(radius);
 }
 
 std::shared_ptr<const measurement> measure_histogram(double width, std::size_t bins) {
     require_positive(width, "measurement: the width of a bin");
     if (bins == 0) refuse("measurement: a histogram needs a bin");
-    return std::make_shared<histogram>(width, bins);
+    return std::make_shared<histogram_measurement>(width, bins);
 }
 
 }  // namespace rldp::privacy

@@ -1,16 +1,20 @@
 #pragma once
 // What a step releases of its batch besides the gradient sum: bounded per unit, summed over units and noised jointly
 // with the gradient (privacy contract §2). Its public frame depends on earlier releases only.
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+namespace at {
+class Tensor;
+}
 
 namespace rldp::privacy {
 
 struct statistics_frame;
 
+/// The public side makes one and sends it; on the trusted side it sees norms and losses. So the kinds are closed:
+/// whatever else could look at a batch here, and tell, does not compile.
 class measurement {
   public:
     virtual ~measurement() = default;
@@ -19,6 +23,12 @@ class measurement {
     virtual double sensitivity() const = 0;
     /// Adds Σ_b φ_b to `sum` [entries]. `norms` float64 [b, n], `losses` float64 [b], both on the CPU.
     virtual void add(const at::Tensor& norms, const at::Tensor& losses, std::vector<double>& sum) const = 0;
+
+  private:
+    measurement() = default;
+    friend class statistics_measurement;
+    friend class below_measurement;
+    friend class histogram_measurement;
 };
 
 /// The controller's statistics (statistics.hpp).
