@@ -64,7 +64,7 @@ eval::run_summary summarise(const session& run, const messages::outcome& ended) 
     return out;
 }
 
-void erase_secrets(const run_directory& where) {
+void erase_secrets(const eval::run_directory& where) {
     for (const auto& path : {where.key(), where.releases(), where.checkpoint()}) std::filesystem::remove(path);
 }
 

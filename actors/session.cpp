@@ -135,7 +135,7 @@ prepared prepare(const config::run_config& config) {
     return out;
 }
 
-opened_run assemble(const run_directory& where, const config::run_config& config, prepared ready,
+opened_run assemble(const eval::run_directory& where, const config::run_config& config, prepared ready,
                     std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book,
                     const privacy::run_key& key) {
     const auto training_config = training_config_of(config, ready.plan);
@@ -259,13 +259,13 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::insecure_from_seed(config.seed)
                                                         : privacy::run_key::from_system();
     nascent_directory nascent(directory);
-    const run_directory partial{nascent.path()};
+    const eval::run_directory partial{nascent.path()};
     auto policy = policy_of(config, ready.plan.population);
     const auto header = header_of(config, ready.plan, *policy, key.hmac(ready.data.digest));
     key.save(partial.key());
     write_file(partial.config(), config::to_json(config));
     if (config.data.canaries > 0) write_file(partial.canaries(), ready.data.canaries);
-    auto opened = assemble(run_directory{directory}, config, std::move(ready), std::move(policy),
+    auto opened = assemble(eval::run_directory{directory}, config, std::move(ready), std::move(policy),
                            privacy::ledger::create(partial.ledger(), header), key);
     write_checkpoint(partial.checkpoint(), checkpoint_of(opened.open));
     nascent.settle();
@@ -273,7 +273,7 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
 }
 
 opened_run resume_run(const std::filesystem::path& directory) {
-    const run_directory where{directory};
+    const eval::run_directory where{directory};
     if (!std::filesystem::exists(where.ledger()))
         refuse(directory.string() + ": holds no run (public/ledger.jsonl is missing)");
     if (!std::filesystem::exists(where.key()))

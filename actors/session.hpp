@@ -8,9 +8,9 @@
 
 #include "actors/inputs.hpp"
 #include "actors/plan.hpp"
-#include "actors/run_directory.hpp"
 #include "config/config.hpp"
 #include "eval/metrics.hpp"
+#include "eval/run_directory.hpp"
 #include "messages/values.hpp"
 #include "privacy/account.hpp"
 #include "privacy/random.hpp"
@@ -27,7 +27,7 @@ struct secrets {
 };
 
 struct session {
-    run_directory where;
+    eval::run_directory where;
     config::run_config config;
     run_plan plan;
     run_model model;

@@ -3,11 +3,11 @@
 
 #include <filesystem>
 
-#include "actors/run_directory.hpp"
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
 #include "config/error.hpp"
 #include "eval/json_number.hpp"
+#include "eval/run_directory.hpp"
 #include "privacy/release.hpp"
 #include "privacy/verify.hpp"
 
@@ -29,7 +29,7 @@ std::size_t check_releases(const std::filesystem::path& log, const privacy::ledg
 
 int verify(const options& given) {
     namespace fs = std::filesystem;
-    const actors::run_directory run{given.directory};
+    const eval::run_directory run{given.directory};
     const auto path = fs::is_directory(run.root) ? run.ledger() : fs::path(given.directory);
     const auto content = privacy::read_ledger(path);
     const auto verdict = privacy::verify(content);

@@ -102,7 +102,7 @@ int run(const options& given) {
         directory = given.out.empty() ? std::filesystem::path("runs") / stem : named(given.out);
         address = config.monitor.address;
         open = [config, directory] { return actors::create_run(config, directory); };
-    } else if (const auto own = actors::run_directory{directory}.config(); std::filesystem::exists(own)) {
+    } else if (const auto own = eval::run_directory{directory}.config(); std::filesystem::exists(own)) {
         address = config::load(own, {}).monitor.address;
     }
     if (!given.monitor.empty()) address = given.monitor;

@@ -18,13 +18,13 @@ std::string beyond_resuming(const cell_files& files) {
     return fmt::format(
         "{} holds a ledger, so budget was spent, but neither a finished summary nor the key to go on; look at it, and "
         "to spend another budget on this cell, remove the directory and run the same command again",
-        files.run().string());
+        files.run().root.string());
 }
 
 cell_state state_of(const cell_files& files, const cell_history& history) {
     if (history.failure) return cell_state::failed;
-    if (!std::filesystem::exists(files.ledger())) return cell_state::not_run;
-    return std::filesystem::exists(files.key()) ? cell_state::unfinished : cell_state::failed;
+    if (!std::filesystem::exists(files.run().ledger())) return cell_state::not_run;
+    return std::filesystem::exists(files.run().key()) ? cell_state::unfinished : cell_state::failed;
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void write_history(const cell_files& files, const cell_history& history) {
 }
 
 std::optional<commitment> read_commitment(const cell_files& files) {
-    std::ifstream in(files.ledger());
+    std::ifstream in(files.run().ledger());
     std::string line;
     if (!std::getline(in, line)) return std::nullopt;
     const auto header = json::parse(line, nullptr, false);
@@ -72,13 +72,13 @@ std::optional<commitment> read_commitment(const cell_files& files) {
                           header.at("semantics") == "sound" && !header.value("insecure_reproducible", false)};
     } catch (const json::exception&) {
         refuse(fmt::format("{}: its first line is no ledger's header; see rldp ledger verify {}",
-                           files.ledger().string(), files.run().string()));
+                           files.run().ledger().string(), files.run().root.string()));
     }
 }
 
 std::optional<run_summary> finished_summary(const cell_files& files) {
-    if (!std::filesystem::exists(files.summary())) return std::nullopt;
-    auto summary = parse_summary(read_file(files.summary()));
+    if (!std::filesystem::exists(files.run().summary())) return std::nullopt;
+    auto summary = parse_summary(read_file(files.run().summary()));
     if (summary.status != "done" && summary.status != "budget exhausted") return std::nullopt;
     return summary;
 }
@@ -89,7 +89,7 @@ cell_result read_result(const cell_files& files) {
     out.summary = finished_summary(files);
     out.state = out.summary ? cell_state::done : state_of(files, out.history);
     out.committed = read_commitment(files);
-    if (std::filesystem::exists(files.metrics())) out.metrics = read_metrics(files.metrics());
+    if (std::filesystem::exists(files.run().metrics())) out.metrics = read_metrics(files.run().metrics());
     if (out.state != cell_state::failed) return out;
     out.failure = out.history.failure.value_or(beyond_resuming(files));
     if (const auto log = last_log_lines(files); out.history.failure && !log.empty()) out.failure += "\n" + log;

@@ -8,6 +8,7 @@
 
 #include "eval/metrics.hpp"
 #include "eval/report.hpp"
+#include "eval/run_directory.hpp"
 
 namespace rldp::eval {
 
@@ -15,16 +16,11 @@ struct cell_files {
     std::filesystem::path out;  ///< of the grid
     std::string id;
 
-    std::filesystem::path run() const { return out / "cells" / id; }  ///< the run directory
+    run_directory run() const { return {out / "cells" / id}; }
     std::filesystem::path log() const { return beside(".log"); }      ///< the child's standard error
     std::filesystem::path output() const { return beside(".json"); }  ///< its standard output, once it has ended well
     std::filesystem::path partial_output() const { return beside(".json.partial"); }
     std::filesystem::path history() const { return beside(".time.json"); }
-    // As actors/run_directory.hpp has them; that room lies below this one.
-    std::filesystem::path summary() const { return run() / "public" / "summary.json"; }
-    std::filesystem::path ledger() const { return run() / "public" / "ledger.jsonl"; }
-    std::filesystem::path metrics() const { return run() / "public" / "metrics.jsonl"; }
-    std::filesystem::path key() const { return run() / "trusted" / "run.key"; }
 
   private:
     std::filesystem::path beside(const char* ending) const { return out / "cells" / (id + ending); }

@@ -13,10 +13,10 @@ namespace fs = std::filesystem;
 
 // The run's directory and the unnamed ones that a run makes before its ledger begins.
 void clear_place(const cell_files& files) {
-    fs::remove_all(files.run());
+    fs::remove_all(files.run().root);
     const auto unborn = files.id + ".partial-";
     std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(files.run().parent_path()))
+    for (const auto& entry : fs::directory_iterator(files.run().root.parent_path()))
         if (entry.path().filename().string().starts_with(unborn)) found.push_back(entry.path());
     for (const auto& path : found) fs::remove_all(path);
 }
@@ -25,7 +25,7 @@ std::vector<std::string> arguments_for(const cell& one, const cell_files& files,
     std::vector<std::string> out = {"run", how.config.string()};
     for (const auto* overrides : {&how.set, &one.overrides})
         for (const auto& text : *overrides) out.insert(out.end(), {"--set", text});
-    out.insert(out.end(), {"--out", files.run().string(), "--json", "--quiet"});
+    out.insert(out.end(), {"--out", files.run().root.string(), "--json", "--quiet"});
     return out;
 }
 
@@ -48,19 +48,19 @@ std::int64_t last_step(const fs::path& path) {
 
 cell_start start_of(const cell& one, const cell_files& files, const run_settings& how) {
     if (finished_summary(files)) return {start_kind::keep, {}};
-    if (!fs::exists(files.ledger())) {
+    if (!fs::exists(files.run().ledger())) {
         clear_place(files);
         return {start_kind::anew, arguments_for(one, files, how)};
     }
-    if (!fs::exists(files.key())) return {start_kind::impossible, {}};
-    return {start_kind::resume, {"run", "--resume", files.run().string(), "--json", "--quiet"}};
+    if (!fs::exists(files.run().key())) return {start_kind::impossible, {}};
+    return {start_kind::resume, {"run", "--resume", files.run().root.string(), "--json", "--quiet"}};
 }
 
 double step_counter::fraction() {
     if (planned_ == 0)
         if (const auto committed = read_commitment(files_)) planned_ = committed->steps;
     if (planned_ == 0) return 0;
-    step_ = std::max(step_, last_step(files_.metrics()));
+    step_ = std::max(step_, last_step(files_.run().metrics()));
     return std::min(1.0, static_cast<double>(step_) / static_cast<double>(planned_));
 }
 

@@ -172,7 +172,7 @@ TEST_CASE("a charge without a logged release is lost, stays charged and is never
 
 TEST_CASE("a charge torn at a block's end is lost, and the decision after it is made once, whenever one looks") {
     scratch_directory scratch;
-    const auto ledger = run_directory{scratch / "run"}.ledger();
+    const auto ledger = eval::run_directory{scratch / "run"}.ledger();
     {
         auto opened = create_run(small({"train.eval_every=100"}), scratch / "run");
         bench::run_plain(opened.open, opened.closed, 7);
@@ -209,7 +209,7 @@ TEST_CASE("what does not belong together is not resumed, and both sides are name
     { create_run(small(), scratch / "run"); }
     CHECK(refusal([&] { create_run(small(), scratch / "run"); }).find("--resume") != std::string::npos);
 
-    const auto path = run_directory{scratch / "run"}.config();
+    const auto path = eval::run_directory{scratch / "run"}.config();
     const auto original = read_file(path);
     auto other_rate = original;
     other_rate.replace(other_rate.find("\"lr\": 0.005"), 11, "\"lr\": 0.009");
@@ -234,7 +234,7 @@ TEST_CASE("a ledger that was cut behind the checkpoint or the release log is ref
             auto opened = create_run(small(), directory);
             bench::run_plain(opened.open, opened.closed, 7);
         }
-        const auto ledger = run_directory{directory}.ledger();
+        const auto ledger = eval::run_directory{directory}.ledger();
         auto text = read_file(ledger);
         std::size_t end = 0;
         for (std::size_t line = 0; line <= left; ++line) end = text.find('\n', end) + 1;

@@ -124,7 +124,7 @@ TEST_CASE("what failed is tried again: anew before its ledger, else resumed") {
 TEST_CASE("a directory without a ledger is cleared; one with a ledger and no key is left alone and marked") {
     bench b;
     const auto files = b.files("one");
-    rldp::create_private_directory(files.run() / "public");
+    rldp::create_private_directory(files.run().public_side());
     rldp::create_private_directory(files.out / "cells" / "one.partial-abcdef");
     rldp::create_private_directory(files.out / "cells" / "other.partial-abcdef");
     REQUIRE(b.run({"one"}));
@@ -132,11 +132,11 @@ TEST_CASE("a directory without a ledger is cleared; one with a ledger and no key
     CHECK_FALSE(std::filesystem::exists(files.out / "cells" / "one.partial-abcdef"));
     CHECK(std::filesystem::exists(files.out / "cells" / "other.partial-abcdef"));
 
-    std::filesystem::remove(files.summary());
+    std::filesystem::remove(files.run().summary());
     REQUIRE(b.run({"one", "two"}));
     CHECK(b.ends == std::map<std::string, std::string>{{"one", "failed kept"}, {"two", "done"}});
     CHECK(b.calls() == "new one\nnew two\n");
-    CHECK(std::filesystem::exists(files.ledger()));
+    CHECK(std::filesystem::exists(files.run().ledger()));
     says(b.result("one").failure, "holds a ledger, so budget was spent");
 }
 
@@ -192,10 +192,10 @@ TEST_CASE("how far a cell has come is read off its ledger and metrics") {
     const auto files = b.files("one");
     step_counter steps(files);
     CHECK(steps.fraction() == 0);
-    std::filesystem::create_directories(files.run() / "public");
-    std::filesystem::copy_file(b.scratch / "ledger.jsonl", files.ledger());
+    std::filesystem::create_directories(files.run().public_side());
+    std::filesystem::copy_file(b.scratch / "ledger.jsonl", files.run().ledger());
     CHECK(steps.fraction() == 0);
-    rldp::write_file(files.metrics(), "{\"step\":9}\n{\"step\":10}\n{\"step\":8,\"eval_perplexity\":2}\n{\"ste");
+    rldp::write_file(files.run().metrics(), "{\"step\":9}\n{\"step\":10}\n{\"step\":8,\"eval_perplexity\":2}\n{\"ste");
     CHECK(steps.fraction() == Approx(0.25));
 }
 

@@ -152,7 +152,7 @@ bool killer::await_growth(child& process, const paths& file) {
 
 /// Halts the process after a release, and kills it if no charge waits for its release there; else tries again later.
 bool killer::kill_between(child& process, const paths& run, witness& seen) {
-    const auto log = actors::run_directory{run}.releases();
+    const auto log = eval::run_directory{run}.releases();
     while (await_growth(process, log) && process.stop()) {
         seen.look();
         if (seen.finished()) break;
@@ -167,7 +167,7 @@ bool killer::kill_between(child& process, const paths& run, witness& seen) {
 
 /// Kills the process at a random moment; false if it ends first.
 bool killer::interrupt(child& process, const paths& run, witness& seen, moment when, microseconds usual) {
-    const actors::run_directory where{run};
+    const eval::run_directory where{run};
     switch (when) {
         case moment::timer:
             return !process.ends_within(microseconds(below(random_, static_cast<std::uint64_t>(usual.count())))) &&

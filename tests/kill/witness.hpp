@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "actors/run_directory.hpp"
 #include "eval/metrics.hpp"
+#include "eval/run_directory.hpp"
 #include "privacy/ledger.hpp"
 
 namespace rldp::testing {
@@ -41,7 +41,7 @@ class witness {
     void read_metrics();
     std::int64_t checkpointed();
 
-    actors::run_directory where_;
+    eval::run_directory where_;
     privacy::ledger_content book_;
     std::vector<std::string> hashes_;                ///< of the ledger's lines: none may ever change or vanish
     std::map<std::uint64_t, std::string> released_;  ///< bytes of every release ever seen, by seq

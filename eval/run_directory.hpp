@@ -2,7 +2,7 @@
 // Where a run keeps its files: public/ may be shown to anyone, trusted/ (mode 0700) to nobody.
 #include <filesystem>
 
-namespace rldp::actors {
+namespace rldp::eval {
 
 struct run_directory {
     std::filesystem::path root;
@@ -23,4 +23,4 @@ struct run_directory {
     std::filesystem::path log() const { return trusted_side() / "trusted.log"; }
 };
 
-}  // namespace rldp::actors
+}  // namespace rldp::eval
