@@ -21,6 +21,7 @@ struct split_rule {
     std::int64_t canaries = 0;
     double attack = 0.2;  ///< share of units
     double eval = 0.1;    ///< share of what Attack leaves
+    double train() const { return (1 - attack) * (1 - eval); }
     /// Training units, a public constant (privacy.population). Under `hash` a training unit carries a canary with
     /// probability canaries / population, so their number is random with mean `canaries`. Default: the train share of
     /// the units that are there, taken as public like the default N.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "config/error.hpp"
+#include "data/corpus.hpp"
 #include "eval/cell_settings.hpp"
 #include "eval/lists.hpp"
 
@@ -16,8 +17,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// Of all records, Attack takes a tenth and Eval a fifth of the rest (privacy contract §1).
-constexpr double training_share = 0.72;
 constexpr std::string_view synthetic = "synthetic:";
 constexpr std::int64_t most_records = 1'000'000;  // of synthetic:N
 
@@ -41,7 +40,7 @@ std::int64_t tuning_records(const compare_options& given, const json& base) {
         // A number that is none is refused where the records are made.
         std::from_chars(path.data() + synthetic.size(), path.data() + path.size(), records);
     } else if (const auto population = value_at(base, "privacy.population"); !population.is_null()) {
-        records = static_cast<std::int64_t>(std::ceil(population.get<double>() / training_share));
+        records = static_cast<std::int64_t>(std::ceil(population.get<double>() / data::split_rule{}.train()));
     }
     return std::min(records, most_records);
 }

@@ -150,25 +150,15 @@ comparison compare(const compare_plan& plan, const cells_of_grid& cells) {
     return out;
 }
 
-expense expense_of(const std::vector<measured>& cells) {
-    expense out;
+comparison_expense expense_of(const std::vector<measured>& cells) {
+    comparison_expense out;
     for (const auto& one : cells) {
-        const auto& result = one.result;
-        if (one.where.when == stage::tuning) {
-            out.tuning_seconds += result.history.seconds;
-            if (result.history.starts > 0) ++out.tuning_cells;
+        if (one.where.when != stage::tuning) {
+            out.add(one.result);
             continue;
         }
-        out.seconds += result.history.seconds;
-        // The ledger's first line commits to the whole run, whether it has ended or not.
-        if (!result.committed) continue;
-        if (!result.committed->holds) {
-            ++out.unbounded;
-            continue;
-        }
-        ++out.bounded;
-        out.epsilon += result.committed->guaranteed_epsilon;
-        out.delta += result.committed->delta;
+        out.tuning_seconds += one.result.history.seconds;
+        if (one.result.history.starts > 0) ++out.tuning_cells;
     }
     return out;
 }

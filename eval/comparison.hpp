@@ -7,6 +7,7 @@
 
 #include "eval/cell_files.hpp"
 #include "eval/compare_grid.hpp"
+#include "eval/expense.hpp"
 
 namespace rldp::eval {
 
@@ -84,15 +85,11 @@ std::vector<const measured*> common(const std::vector<measured>& cells);
 /// The cells at each method's own rate: tuned ones, and common ones where the base's rate is the best.
 std::vector<const measured*> tuned(const std::vector<measured>& cells, const std::vector<chosen_rate>& rates);
 
-/// What running the comparison cost.
-struct expense {
-    double epsilon = 0, delta = 0;  ///< summed over the cells with a bound that read the data (basic composition)
-    std::size_t bounded = 0;        ///< those cells
-    std::size_t unbounded = 0;      ///< cells that read the data without any bound
-    double seconds = 0;             ///< wall time of the common and tuned cells
-    std::size_t tuning_cells = 0;   ///< tuning cells begun: they read made-up records only
+/// What a comparison cost: that of its cells on the data, and tuning, which reads made-up records only.
+struct comparison_expense : expense {
+    std::size_t tuning_cells = 0;  ///< begun
     double tuning_seconds = 0;
 };
-expense expense_of(const std::vector<measured>& cells);
+comparison_expense expense_of(const std::vector<measured>& cells);
 
 }  // namespace rldp::eval

@@ -180,7 +180,7 @@ std::string compare_html(const compare_report& report) {
     }
     body += "<h2>Radii and noise</h2>\n" + legend(plan) + figures(trace_figures(plan, common_cells), data);
     body += "<h2>Privacy, time and cost</h2>\n" + privacy_table(report) + "<br>" + time_table(report) +
-            html_list(cost_sentences(report));
+            html_list(expense_sentences(report.cost, "comparison", report.plan.made_up));
     body += "<h2>What this says, and what it does not</h2>\n" + html_list(caveats(report)) + failures(report);
     body +=
         "<h2>How to repeat this, or go on with it</h2>\n<p>Cells that are done are kept; a new --out repeats "

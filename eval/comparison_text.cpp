@@ -50,7 +50,7 @@ std::string compare_text(const compare_report& report) {
         for (const auto& sentence : tuning_sentences(report)) out += sentence + "\n";
     }
     out += "\n";
-    for (const auto& sentence : cost_sentences(report)) out += sentence + "\n";
+    for (const auto& sentence : expense_sentences(report.cost, "comparison", report.plan.made_up)) out += sentence + "\n";
     return out;
 }
 

@@ -18,10 +18,6 @@ bool any_insecure(const compare_report& report) {
                        [](const auto& one) { return one.result.summary && one.result.summary->insecure_reproducible; });
 }
 
-std::string hours(double seconds) {
-    return seconds < 5400 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
-}
-
 }  // namespace
 
 std::string short_number(double value) {
@@ -63,24 +59,6 @@ std::string speed_sentence(const comparison& of) {
         100 * *of.mean_fraction, 100 * *of.median_fraction, reached, runs);
 }
 
-std::vector<std::string> cost_sentences(const compare_report& report) {
-    const auto& cost = report.cost;
-    std::vector<std::string> out;
-    if (cost.bounded > 0)
-        out.push_back(
-            fmt::format("{} cells read the training data under a bound; for someone who sees all their outputs, ε adds "
-                        "up to {} and "
-                        "δ to {} (basic composition, an upper bound).",
-                        cost.bounded, short_number(cost.epsilon), short_number(cost.delta)));
-    if (cost.unbounded > 0)
-        out.push_back(fmt::format(
-            "{} cells read the data without any guarantee: for someone who sees their outputs too, there is no bound.",
-            cost.unbounded));
-    if (report.plan.made_up) out.emplace_back("The data of this comparison are made up, so no one's budget was spent.");
-    if (cost.seconds > 0) out.push_back(fmt::format("The reported cells took {} of wall time.", hours(cost.seconds)));
-    return out;
-}
-
 std::vector<std::string> tuning_sentences(const compare_report& report) {
     const auto& plan = report.plan;
     if (!plan.tunes()) return {};
@@ -91,7 +69,7 @@ std::vector<std::string> tuning_sentences(const compare_report& report) {
                     plan.rates.size(), plan.tune_seeds.size(), plan.tune_seeds.size() == 1 ? "" : "s",
                     plan.tune_seeds.size() == 1 ? "is" : "are", plan.tuning_records)};
     out.push_back(fmt::format("Tuning took {} cells and {} of wall time.", report.cost.tuning_cells,
-                              hours(report.cost.tuning_seconds)));
+                              duration_in_words(report.cost.tuning_seconds)));
     out.emplace_back(
         "The sampling rate of tuning is the real run's as far as the number of made-up records makes it so "
         "(--tune-records); what is best on made-up records need not be best on the real ones.");

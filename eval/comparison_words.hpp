@@ -15,8 +15,6 @@ std::string short_number(double value);
 
 /// "RLDP is as good … after 31 % of the steps on average …"; empty where there is nothing to say it of.
 std::string speed_sentence(const comparison& of);
-/// What the comparison cost in budget, and in time.
-std::vector<std::string> cost_sentences(const compare_report& report);
 /// How the rates were chosen, and what that does not say.
 std::vector<std::string> tuning_sentences(const compare_report& report);
 /// What holds of the numbers and what does not.

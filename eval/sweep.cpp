@@ -36,20 +36,6 @@ double for_order(const setting_score& one) {
     return std::isfinite(*one.end.mean) ? *one.end.mean : none;
 }
 
-void add_cost(sweep_report& to) {
-    for (const auto& one : to.cells) {
-        to.seconds += one.result.history.seconds;
-        if (!one.result.committed) continue;
-        if (!one.result.committed->holds) {
-            ++to.unbounded;
-            continue;
-        }
-        ++to.bounded;
-        to.epsilon_sum += one.result.committed->guaranteed_epsilon;
-        to.delta_sum += one.result.committed->delta;
-    }
-}
-
 std::ptrdiff_t with_result(const std::vector<setting_score>& scores) {
     return std::count_if(scores.begin(), scores.end(), [](const auto& one) { return one.end.mean.has_value(); });
 }
@@ -73,7 +59,7 @@ sweep_report report_of(const sweep_plan& plan, std::vector<swept> cells, const s
     for (const auto& setting : plan.settings) out.scores.push_back(score_of(setting, out.cells));
     std::stable_sort(out.scores.begin(), out.scores.end(),
                      [](const auto& a, const auto& b) { return for_order(a) < for_order(b); });
-    add_cost(out);
+    for (const auto& one : out.cells) out.cost.add(one.result);
     return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "eval/cell_files.hpp"
 #include "eval/comparison.hpp"
+#include "eval/expense.hpp"
 #include "eval/sweep_grid.hpp"
 
 namespace rldp::eval {
@@ -29,8 +30,7 @@ struct sweep_report {
     sweep_plan plan;
     std::vector<swept> cells;
     std::vector<setting_score> scores;  ///< by mean end perplexity; those without one last, in the grid's order
-    double epsilon_sum = 0, delta_sum = 0, seconds = 0;
-    std::size_t bounded = 0, unbounded = 0;
+    expense cost;
     std::string command;
 
     /// RLDP_H and RLDP_L: the best and the worst setting. That is our reading of the published table, which does not

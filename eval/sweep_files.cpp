@@ -41,21 +41,6 @@ std::string bound_of(const setting_score& one) {
     return one.any_bound ? short_number(one.guaranteed_epsilon) : "no bound";
 }
 
-std::vector<std::string> cost(const sweep_report& report) {
-    std::vector<std::string> out;
-    if (report.bounded > 0)
-        out.push_back(
-            fmt::format("{} cells read the training data under a bound; for someone who sees all their outputs, ε adds "
-                        "up to {} and "
-                        "δ to {} (basic composition, an upper bound).",
-                        report.bounded, short_number(report.epsilon_sum), short_number(report.delta_sum)));
-    if (report.unbounded > 0)
-        out.push_back(fmt::format("{} cells read the data without any guarantee.", report.unbounded));
-    if (report.plan.made_up) out.emplace_back("The data of this sweep are made up, so no one's budget was spent.");
-    if (report.seconds > 0) out.push_back(fmt::format("The cells took {:.1f} min of wall time.", report.seconds / 60));
-    return out;
-}
-
 std::vector<std::vector<std::string>> rows_of(const sweep_report& report, std::string (*as)(std::string_view)) {
     std::vector<std::vector<std::string>> out;
     for (const auto& one : report.scores)
@@ -120,11 +105,11 @@ std::string sweep_json(const sweep_report& report) {
               one.end.mean && one.any_bound ? json_number(one.guaranteed_epsilon) : json(nullptr)},
              {"cells", one.cells},
              {"failed", one.failed}});
-    out["cost"] = {{"epsilon_sum", json_number(report.epsilon_sum)},
-                   {"delta_sum", report.delta_sum},
-                   {"cells_with_bound", report.bounded},
-                   {"cells_without_bound", report.unbounded},
-                   {"seconds", report.seconds}};
+    out["cost"] = {{"epsilon_sum", json_number(report.cost.epsilon)},
+                   {"delta_sum", report.cost.delta},
+                   {"cells_with_bound", report.cost.bounded},
+                   {"cells_without_bound", report.cost.unbounded},
+                   {"seconds", report.cost.seconds}};
     out["cells"] = json::array();
     for (const auto& [where, result] : report.cells) {
         json one = {{"id", where.run.id}, {"setting", where.setting}, {"values", where.run.at}};
@@ -162,7 +147,7 @@ std::string sweep_html(const sweep_report& report) {
             html_table("Held-out perplexity, over seeds", columns, rows_of(report, escaped)) +
             fmt::format("<p>{}</p>\n", reading);
     body += "<h2>Over the run</h2>\n" + figures({curves_figure(report)}, "Their data is in <code>sweep.json</code>");
-    body += "<h2>What this says, and what it does not</h2>\n" + html_list(cost(report)) +
+    body += "<h2>What this says, and what it does not</h2>\n" + html_list(expense_sentences(report.cost, "sweep", report.plan.made_up)) +
             html_list({"Held-out perplexity is raw information about Eval units, outside of every run's contract; a "
                        "setting chosen by this table is chosen with it.",
                        "The best of many settings looks better than it is: its lead shrinks on new seeds."});
@@ -175,7 +160,7 @@ std::string sweep_text(const sweep_report& report) {
     auto rows = rows_of(report, [](std::string_view text) { return std::string(text); });
     rows.insert(rows.begin(), columns);
     auto out = text_table(rows) + "\n" + reading + "\n";
-    for (const auto& sentence : cost(report)) out += sentence + "\n";
+    for (const auto& sentence : expense_sentences(report.cost, "sweep", report.plan.made_up)) out += sentence + "\n";
     return out;
 }
 

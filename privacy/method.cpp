@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "config/error.hpp"
 #include "privacy/method_state.hpp"
@@ -34,6 +35,10 @@ void check(const method_config& config) {
 }
 
 }  // namespace
+
+std::int64_t coordinates_of(const method_config& config) {
+    return std::accumulate(config.pair_sizes.begin(), config.pair_sizes.end(), std::int64_t{0});
+}
 
 std::unique_ptr<method> make_method(const method_config& config) {
     check(config);

@@ -1,7 +1,6 @@
 #pragma once
 // A differentially private optimiser: how it clips the next step, what it asks of the batch besides the gradient, and
-// what it makes of the release. Public side: everything in here is post-processing of releases, so it costs nothing
-// (methods.md §0).
+// what it makes of the release. Public side: everything in here is post-processing of releases, so it costs nothing.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>

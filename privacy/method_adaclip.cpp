@@ -1,10 +1,9 @@
 // AdaCliP (Pichapati, Suresh, Yu, Reddi, Kumar 2019, arXiv 1908.07643): clip and noise every coordinate in proportion
-// to what it varies by, as earlier releases show. methods.md §2.
+// to what it varies by, as earlier releases show. docs/methods.md.
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "privacy/geometry_diagonal.hpp"
@@ -32,22 +31,14 @@ at::Tensor shrunk(const at::Tensor& values, const at::Tensor& errors, const at::
 
 class adaclip final : public method {
   public:
-    explicit adaclip(const method_config& config)
-        : config_(config),
-          coordinates_(std::accumulate(config.pair_sizes.begin(), config.pair_sizes.end(), std::int64_t{0})) {
+    explicit adaclip(const method_config& config) : config_(config), coordinates_(coordinates_of(config)) {
         // s_j = C0/√D makes b_j = C0: the first step is DP-SGD's at radius C0.
         const double first = config.initial_radius * config.initial_radius / static_cast<double>(coordinates_);
         const auto zeros = torch::zeros({coordinates_}, torch::kFloat64);
         reshape(zeros, torch::full_like(zeros, first), zeros);
     }
 
-    void prepare(step_order& order) const override {
-        order.rule = clip_rule::clip;
-        order.radii = {1};
-        order.shares.clear();
-        order.shape = shape_;
-        order.measured = nullptr;
-    }
+    void prepare(step_order& order) const override { clip_in(order, shape_); }
     at::Tensor absorb(const release& value) override;
     /// √(Σ b_j²/D): DP-SGD with that radius has the same total noise.
     std::vector<double> radii() const override {

@@ -1,10 +1,9 @@
 // GeoClip (Gilani, Dahan, Zamani, Nandi 2025, arXiv 2506.06549): clip in the metric in which noise costs least, by the
-// covariance that earlier releases show. methods.md §5, "spiked"; how Σ is estimated, covariance_track.hpp.
+// covariance that earlier releases show. docs/methods.md; how Σ is estimated, covariance_track.hpp.
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "config/error.hpp"
@@ -22,9 +21,7 @@ constexpr double least_variance = 1e-12;  // of the first one: keeps λ⊥ posit
 
 class geoclip final : public method {
   public:
-    explicit geoclip(const method_config& config)
-        : config_(config),
-          coordinates_(std::accumulate(config.pair_sizes.begin(), config.pair_sizes.end(), std::int64_t{0})) {
+    explicit geoclip(const method_config& config) : config_(config), coordinates_(coordinates_of(config)) {
         // Σ = C0²/D·I has S/√D = C0: the first step is DP-SGD's at radius C0.
         first_variance_ = config.initial_radius * config.initial_radius / static_cast<double>(coordinates_);
         for (auto size : config.pair_sizes)
@@ -32,13 +29,7 @@ class geoclip final : public method {
         reshape(torch::zeros({coordinates_}, torch::kFloat64), std::move(tracks_));
     }
 
-    void prepare(step_order& order) const override {
-        order.rule = clip_rule::clip;
-        order.radii = {1};
-        order.shares.clear();
-        order.shape = shape_;
-        order.measured = nullptr;
-    }
+    void prepare(step_order& order) const override { clip_in(order, shape_); }
     at::Tensor absorb(const release& value) override;
     std::vector<double> radii() const override {
         return {shape_->root_trace() / std::sqrt(static_cast<double>(coordinates_))};
@@ -60,7 +51,7 @@ class geoclip final : public method {
 void geoclip::reshape(at::Tensor centre, std::vector<covariance_track> tracks) {
     std::vector<spiked_block> blocks;
     for (const auto& track : tracks) blocks.push_back(covariance_of(track, first_variance_ * least_variance));
-    // Variances are seen on clipped gradients, so that without this both could only shrink (methods.md §5, defect 5):
+    // Variances are seen on clipped gradients, so that without this both could only shrink:
     // the covariance's form is learned, its size is that of radius C0. The tracks stay in units of the gradients.
     const double ratio = config_.initial_radius * std::sqrt(static_cast<double>(coordinates_)) / root_trace(blocks);
     for (auto& block : blocks) {

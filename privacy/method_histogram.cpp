@@ -1,6 +1,6 @@
 // DC-SGD (Wei et al. 2025, arXiv 2503.22988): the radius from a private histogram of the units' norms, as a percentile
 // (P) or where the estimated error is least (E). Constants follow the authors' code; where that leaks or can loop
-// forever, methods.md §4 says what is done instead.
+// forever, docs/methods.md says what is done instead.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -70,9 +70,7 @@ class percentile_method final : public histogram_method {
 class error_method final : public histogram_method {
   public:
     explicit error_method(const method_config& config)
-        : histogram_method(config),
-          coordinates_(static_cast<double>(
-              std::accumulate(config.pair_sizes.begin(), config.pair_sizes.end(), std::int64_t{0}))) {}
+        : histogram_method(config), coordinates_(static_cast<double>(coordinates_of(config))) {}
     void load(const method_state& from) override {
         const auto numbers = numbers_of(from, config_.name);
         radius_ = positive_number(numbers, "radius");

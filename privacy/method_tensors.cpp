@@ -4,11 +4,18 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "config/error.hpp"
 #include "privacy/method_state.hpp"
 
 namespace rldp::privacy {
+
+void clip_in(step_order& order, std::shared_ptr<const geometry> shape) {
+    order.rule = clip_rule::clip;
+    order.radii = {1};
+    order.shape = std::move(shape);
+}
 
 at::Tensor released_mean(const release& value, std::int64_t coordinates, double expected_batch) {
     if (value.gradient.numel() != coordinates || !value.gradient.isfinite().all().item<bool>())

@@ -1,12 +1,16 @@
 #pragma once
 // What the methods with a geometry share: their releases as means, and the tensors of their state.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "privacy/method.hpp"
 
 namespace rldp::privacy {
+
+/// A joint clip of the whole gradient to norm 1 after the geometry's M.
+void clip_in(step_order& order, std::shared_ptr<const geometry> shape);
 
 /// A released sum over the public B, float64 [D]: what the mean gradient lies off the centre. Errors: failed for a
 /// release of another length, or with a value that is not finite.

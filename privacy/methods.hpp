@@ -4,6 +4,9 @@
 
 namespace rldp::privacy {
 
+/// D.
+std::int64_t coordinates_of(const method_config& config);
+
 /// static, dp_lora, dp_lora_literal, auto_s, psac: a rule with radii that never change.
 std::unique_ptr<method> make_fixed(const method_config& config, clip_rule rule);
 /// autoclip_quantile.

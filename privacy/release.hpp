@@ -27,7 +27,7 @@ struct release {
     std::int64_t step = 0;
     double noise_multiplier = 0;            ///< z, the joint multiplier that was charged
     at::Tensor gradient;                    ///< float32 [D], CPU: noised clipped sum on its public grid, not divided
-    std::vector<double> statistics;         ///< noised sum of φ, empty where statistics_share is 0
+    std::vector<double> statistics;         ///< noised sum of what was measured; empty where nothing was
     std::optional<raw_statistics> unsound;  ///< as_published only
 };
 

@@ -12,7 +12,7 @@
 
 namespace rldp::privacy {
 
-/// How a group's norm ν and radius C become the factor of a unit's gradient (methods.md).
+/// How a group's norm ν and radius C become the factor of a unit's gradient (docs/methods.md).
 enum class clip_rule {
     clip,       ///< min(1, C/(ν + 1e-6)): Abadi et al. 2016
     normalise,  ///< C/(ν + γ): automatic clipping, Bu et al. 2022
@@ -27,7 +27,7 @@ std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& rad
 
 /// A micro-batch's per-unit gradients, trusted.
 struct unit_gradients {
-    at::Tensor gradients;  ///< float32 [b, D], groups contiguous in order
+    at::Tensor gradients;  ///< float32 [b, D], in the order of the segments
     at::Tensor losses;     ///< float64 [b], mean token loss, nats
 };
 

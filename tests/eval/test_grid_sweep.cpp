@@ -31,7 +31,7 @@ TEST_CASE("settings are sorted by mean end perplexity; best and worst have names
     CHECK(report.scores[1].failed == 1);
     CHECK(report.best()->setting == "rl.batch=8");
     CHECK(report.worst()->setting == "rl.batch=4");
-    CHECK(report.epsilon_sum == Approx(10));
+    CHECK(report.cost.epsilon == Approx(10));
 }
 
 TEST_CASE("settings without a result come last, and one alone is neither best nor worst") {

@@ -83,7 +83,7 @@ TEST_CASE("a block that is no spiked covariance is refused") {
 }
 
 TEST_CASE("a scalar per adapter gives the minimum-variance allocation's noise") {
-    // methods.md §8 with C_p = √(d_p·λ_p): z²·S·√λ_p.
+    // The minimum-variance allocation with C_p = √(d_p·λ_p): z²·S·√λ_p.
     const std::vector<std::int64_t> sizes{30, 700, 5};
     const std::vector<double> variances{0.2, 3e-4, 11};
     std::vector<spiked_block> blocks;

@@ -134,9 +134,9 @@ TEST_CASE("what a method asks of the batch takes its part of the multiplier") {
         const auto order = order_of(*make_method(config), 1, z);
         return gradient_multiplier(z, order.measurement_multiplier);
     };
-    // methods.md §3a: z = 1, L = 256, σ_b = L/20.
+    // The specified case: z = 1, L = 256, σ_b = L/20.
     CHECK(z_g("autoclip_quantile", 1, 256, 256.0 / 20) == Approx(1.0008).margin(5e-5));
-    // §4: z = 1, σ_H = 6.
+    // z = 1, σ_H = 6.
     CHECK(z_g("dcsgd_p", 1, 64, 6) == Approx(1.0142).margin(5e-5));
     CHECK(z_g("dcsgd_e", 1, 64, 6) == Approx(1.0142).margin(5e-5));
     CHECK_THROWS_AS(z_g("dcsgd_e", 6, 64, 6), rldp::error);
@@ -151,7 +151,7 @@ TEST_CASE("automatic clipping and psac weigh units as published") {
     const auto automatic = by(clip_rule::normalise, 0.01);
     CHECK(automatic[1].item<double>() == Approx(2 / 0.02));
     CHECK(automatic[3].item<double>() == Approx(2 / 1.01));
-    // §6: with r = 0.01 the weight is largest at ν = √r − r = 0.09, where it is 1/(2√r − r) = 5.263.
+    // With r = 0.01 the weight is largest at ν = √r − r = 0.09, where it is 1/(2√r − r) = 5.263.
     const auto psac = by(clip_rule::psac, 0.01);
     CHECK(psac[2].item<double>() == Approx(2 / 0.19));
     CHECK(psac.max().item<double>() == psac[2].item<double>());
@@ -160,7 +160,7 @@ TEST_CASE("automatic clipping and psac weigh units as published") {
 }
 
 TEST_CASE("dp_lora by unit and by the letter") {
-    // §7: two groups with std σC on a clipped mean have z = σ/(2√2); σ = 2 gives 0.707.
+    // Two groups with std σC on a clipped mean have z = σ/(2√2); σ = 2 gives 0.707.
     CHECK(effective_multiplier(sensitivities(clip_rule::batch_mean, {1, 1}), {2, 2}) == Approx(2 / std::sqrt(8.0)));
     const double z = 0.8;
     for (const bool literal : {false, true}) {
