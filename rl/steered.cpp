@@ -42,7 +42,7 @@ at::Tensor steered::absorb(const privacy::release& value) {
     auto out = estimate(value.gradient);
     const bool told = !value.statistics.empty() || value.unsound;
     if (told) tracker_.add(value);
-    if (told && value.step <= config_.warmup && config_.public_radii.empty()) follow_medians();
+    if (told && value.step <= config_.warmup) follow_medians();
     return out;
 }
 

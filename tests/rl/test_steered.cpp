@@ -85,6 +85,10 @@ TEST_CASE("radii and shares are what the controller set, also after a checkpoint
     method.absorb(release_of(13, true));
     other.load(method.save());
     CHECK(other.radii() == method.radii());
+    privacy::step_order next;
+    next.noise_multiplier = 0.7;
+    other.prepare(next);
+    CHECK(next.shares == order.shares);
     CHECK(torch::equal(other.absorb(release_of(14, true)), method.absorb(release_of(14, true))));
     CHECK(other.last_loss() == method.last_loss());
     CHECK_THROWS_AS(other.load({R"({"method": "static"})", {}}), rldp::error);

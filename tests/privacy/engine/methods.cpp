@@ -157,6 +157,13 @@ TEST_CASE("automatic clipping and psac weigh units as published") {
     CHECK(psac.max().item<double>() == psac[2].item<double>());
     CHECK(psac[0].item<double>() == Approx(2));
     for (const auto& factors : {automatic, psac}) CHECK((factors * norms.squeeze(1) < 2).all().item<bool>());
+    for (const char* name : {"auto_s", "psac"}) {
+        auto config = config_of(name);
+        config.stabiliser = 0.03;
+        const auto order = order_of(*make_method(config), 1, 1);
+        CHECK(order.stabiliser == 0.03);
+        CHECK(order.rule == (config.name == "psac" ? clip_rule::psac : clip_rule::normalise));
+    }
 }
 
 TEST_CASE("dp_lora by unit and by the letter") {
