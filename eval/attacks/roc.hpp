@@ -1,0 +1,39 @@
+#pragma once
+// How well scores tell members from non-members. The higher a score, the more member-like; equal scores stay together.
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace rldp::eval {
+
+/// A count of independent trials with its two-sided 95 % interval.
+struct proportion {
+    std::size_t count = 0, total = 0;
+    double low = 0, high = 1;  ///< Clopper and Pearson (1934): covers the true rate with probability at least 0.95
+
+    double rate() const { return static_cast<double>(count) / static_cast<double>(total); }
+};
+
+/// Errors: bad_input where there is no trial, or more counted than tried.
+proportion proportion_of(std::size_t count, std::size_t total);
+
+/// Of one threshold: the shares of either side that score at least as high, in [0, 1].
+struct roc_point {
+    double false_positives, true_positives;
+};
+
+// Errors of all that follow: bad_input for a score that is infinite or NaN.
+
+/// The share of pairs in which the member scores higher, an equal pair counting half; absent where a side is empty.
+std::optional<double> auc(const std::vector<double>& members, const std::vector<double>& non_members);
+
+/// A point for every distinct score, both rates rising, after the threshold above all scores: from (0, 0) to (1, 1).
+/// Empty where a side is.
+std::vector<roc_point> roc_curve(const std::vector<double>& members, const std::vector<double>& non_members);
+
+/// The members at the lowest threshold that has at most the share `false_positives` (in [0, 1]) of the non-members. The
+/// interval takes that threshold as given. Absent where a side is empty. Errors also: a share outside of [0, 1].
+std::optional<proportion> true_positives_at(double false_positives, const std::vector<double>& members,
+                                            const std::vector<double>& non_members);
+
+}  // namespace rldp::eval
