@@ -69,7 +69,7 @@ struct reader {
     template <class T>
     void get(T* values, std::uint64_t count) {
         ok = ok && count <= rest.size() / sizeof(T);
-        if (!ok) return;
+        if (!ok || count == 0) return;  // an empty vector has no address to copy to
         std::memcpy(values, rest.data(), count * sizeof(T));
         rest.remove_prefix(count * sizeof(T));
     }
