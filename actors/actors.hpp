@@ -37,8 +37,8 @@ using gradient_actor = caf::typed_actor<
     caf::replies_to<compute_atom, step_task>::with<privacy::release>>;
 
 using auditor_actor = caf::typed_actor<
-    // Attacks the finished run in this directory; answers the path of the report on disk.
-    caf::replies_to<audit_atom, std::string>::with<std::string>>;
+    // Attacks the run as it is now, its last checkpoint or its finished adapter; answers the path of the report on disk.
+    caf::replies_to<audit_atom>::with<std::string>>;
 
 // -- public side
 // ----------------------------------------------------------------------------------------------------------

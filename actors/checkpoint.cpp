@@ -18,13 +18,14 @@ const std::string method_prefix = "method.";  // of its tensors' names
 }  // namespace
 
 void write_checkpoint(const std::filesystem::path& path, const checkpoint& value) {
-    const auto& [optimizer, method, rest] = value.training;
+    const auto& [optimizer, method, trace, rest] = value.training;
     auto controller = torch::empty({static_cast<std::int64_t>(value.controller.size())}, torch::kUInt8);
     std::copy(value.controller.begin(), value.controller.end(), controller.data_ptr<std::uint8_t>());
     std::map<std::string, at::Tensor> tensors = {{"adapter", optimizer.parameters},
                                                  {"first_moment", optimizer.first},
                                                  {"second_moment", optimizer.second},
                                                  {"controller", controller}};
+    if (trace.defined()) tensors["trace"] = trace;
     for (const auto& [name, tensor] : method.tensors) tensors[method_prefix + name] = tensor;
     models::save_safetensors(path, tensors,
                              {{"method", method.numbers},
@@ -58,9 +59,11 @@ checkpoint read_checkpoint(const std::filesystem::path& path) {
     out.charged.hash = text("last_charge");
     out.training.rest = text("training");
     out.training.method.numbers = text("method");
-    for (const auto& name : file.names())
+    for (const auto& name : file.names()) {
+        if (name == "trace") out.training.trace = file.tensor(name).clone();
         if (name.starts_with(method_prefix))
             out.training.method.tensors.emplace_back(name.substr(method_prefix.size()), file.tensor(name).clone());
+    }
     const auto controller = file.tensor("controller").contiguous();
     out.controller.assign(static_cast<const char*>(controller.data_ptr()),
                           static_cast<std::size_t>(controller.numel()));

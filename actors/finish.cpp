@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "config/files.hpp"
+#include "models/safetensors.hpp"
 #include "privacy/ledger.hpp"
 #include "version.hpp"
 
@@ -74,6 +75,7 @@ eval::run_summary finish_run(const session& run, const messages::outcome& ended)
     std::filesystem::create_directories(run.where.adapter());
     models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
                          run.model.base->config());
+    if (ended.trace.defined()) models::save_safetensors(run.where.trace(), {{"trace", ended.trace}});
     const auto out = summarise(run, ended);
     write_file(run.where.summary(), eval::to_json(out) + "\n");
     write_file(run.where.report(),

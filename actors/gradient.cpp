@@ -28,10 +28,16 @@ models::dropout_factory dropout_of(const privacy::run_key& key, std::uint64_t se
 void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
                              const std::function<void(trusted<privacy::unit_gradients>)>& on_chunk) const {
     const auto& inside = drawn.open(privacy::trusted_key{});
-    const auto& key = closed.open(privacy::trusted_key{})->key;
+    const auto& own = *closed.open(privacy::trusted_key{});
     std::vector<models::unit_sequences> units;
-    for (const auto& unit : inside.units) units.push_back(unit.records);
-    const auto dropout = dropout_of(key, task.order.seq, model.layout, task.adapter.device());
+    std::vector<at::Tensor> canaries;
+    for (const auto& unit : inside.units) {
+        if (unit.gradient_canary)
+            canaries.push_back(eval::canary_gradient(own.gradient_canaries, *unit.gradient_canary));
+        else
+            units.push_back(unit.records);
+    }
+    const auto dropout = dropout_of(own.key, task.order.seq, model.layout, task.adapter.device());
     const auto chunks = models::plan_chunks(units, micro_batch);
     std::vector<std::size_t> first_pass{0};
     for (const auto& chunk : chunks)
@@ -43,6 +49,9 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     const auto hand_over = [&](models::record_gradients chunk) {
         on_chunk(trusted<privacy::unit_gradients>({std::move(chunk.gradients), std::move(chunk.losses)}));
     };
+    if (!canaries.empty())
+        hand_over({torch::stack(canaries).to(task.adapter.device()),
+                   torch::zeros({std::ssize(canaries)}, torch::kFloat64)});
     const auto at_once = static_cast<std::size_t>(abreast);
     if (at_once == 1) {
         for (std::size_t i = 0; i < chunks.size(); ++i) hand_over(made(i));

@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
@@ -28,11 +27,11 @@ std::vector<models::sequence> fixed_subset(std::vector<models::sequence> all, st
     return all;
 }
 
-std::string canary_list(const std::vector<data::unit>& units) {
-    auto list = nlohmann::json::array();
+std::vector<eval::membership_record::planted_secret> planted_in(const std::vector<data::unit>& units) {
+    std::vector<eval::membership_record::planted_secret> out;
     for (const auto& unit : units)
-        if (unit.canary) list.push_back({{"unit", fmt::format("{:016x}", unit.id)}, {"canary", *unit.canary}});
-    return list.dump(2);
+        if (unit.canary) out.push_back({fmt::format("{:016x}", unit.id), *unit.canary});
+    return out;
 }
 
 }  // namespace
@@ -60,7 +59,7 @@ at::Device device_of(const config::run_config& config) {
     return at::Device(config.device);
 }
 
-run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens) {
+sided_records load_records(const config::run_config& config) {
     const data::source from{.path = config.data.path,
                             .ids_mapping = config.data.ids_mapping,
                             .narrative = config.data.narrative,
@@ -69,9 +68,20 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .how = config.data.split == "exact" ? data::split_rule::kind::exact : data::split_rule::kind::hash,
         .seed = config.data.split_seed,
         .canaries = config.data.canaries,
+        .canary_length = config.data.canary_length,
         .population = config.privacy.population};
-    auto corpus = data::load_corpus(from, split);
+    sided_records out;
+    out.corpus = data::load_corpus(from, split);
+    out.pool = data::choose_audit_pool(
+        out.corpus,
+        {.seed = split.seed, .targets = config.audit.targets, .canaries = config.audit.canaries});
+    if (config.audit.shadow)
+        out.corpus = data::shadow_of(std::move(out.corpus), out.pool, split.seed, *config.audit.shadow);
+    return out;
+}
 
+run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens) {
+    auto [corpus, pool] = load_records(config);
     const auto encode = [&](const std::string& text) { return tokens.encode(text); };
     const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     const bool tail = config.data.keep == "tail";
@@ -88,9 +98,8 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     out.records = train.records;
     out.cut = train.cut;
     out.digest = std::move(corpus.digest);
-    out.planted = std::count_if(corpus.train.begin(), corpus.train.end(),
-                                [](const auto& unit) { return unit.canary.has_value(); });
-    out.canaries = canary_list(corpus.train);
+    out.planted = planted_in(corpus.train);
+    out.audit_canaries = data::tokenise(pool.canaries, encode, max_tokens, tail, threads).units;
     out.warnings = std::move(corpus.warnings);
     return out;
 }

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "data/canary.hpp"
 #include "data/corpus.hpp"
+#include "eval/attacks/membership_record.hpp"
 #include "models/causal_lm.hpp"
 #include "models/tokenizer.hpp"
 #include "models/unit_gradients.hpp"
@@ -22,8 +24,8 @@ struct run_data {
     std::vector<models::sequence> eval;  ///< the fixed subset of held-out records
     std::int64_t records = 0, cut = 0;   ///< training records, and how many of them were longer than max_tokens
     std::string digest;                  ///< of the training units; goes out only as an HMAC
-    std::int64_t planted = 0;            ///< canaries
-    std::string canaries;                ///< JSON array of {unit, canary}, for the owner's audit
+    std::vector<eval::membership_record::planted_secret> planted;  ///< data.canaries
+    std::vector<data::token_unit> audit_canaries;           ///< those that may join the training units
     std::vector<std::string> warnings;
 };
 
@@ -32,6 +34,13 @@ std::int64_t token_limit(const config::run_config& config, const models::model_c
 
 /// Errors: bad_input for a target that matches no linear module.
 models::lora_layout layout_of(const config::run_config& config, const models::model_config& model);
+
+/// The records on their sides, and whom an audit looks at; of a shadow run, its own training units. Errors: bad_input.
+struct sided_records {
+    data::corpus corpus;
+    data::audit_pool pool;
+};
+sided_records load_records(const config::run_config& config);
 
 /// Reads, verbalises, splits, tokenises. Errors: bad_input, one line each.
 run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens);

@@ -163,7 +163,7 @@ run_plan check(const config::run_config& config) {
     auto out = plan_run(config, static_cast<std::int64_t>(data.train.size()), model, layout);
     out.records = data.records;
     out.records_cut = data.cut;
-    out.canaries = data.planted;
+    out.canaries = std::ssize(data.planted);
     out.warnings.insert(out.warnings.end(), data.warnings.begin(), data.warnings.end());
     return out;
 }

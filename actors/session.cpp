@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 
+#include "actors/audit_canaries.hpp"
 #include "actors/checkpoint.hpp"
 #include "actors/method.hpp"
 #include "config/error.hpp"
@@ -20,13 +21,16 @@ namespace rldp::actors {
 
 namespace {
 
-rl::training_config training_config_of(const config::run_config& config, const run_plan& plan) {
-    return {.steps = plan.steps,
-            .lr = config.train.lr,
-            .lr_warmup = config.train.warmup,
-            .interval = config.rl.interval,
-            .warmup = config.rl.warmup,
-            .initial_noise_multiplier = plan.noise_multiplier};
+rl::training_config training_config_of(const config::run_config& config, const run_plan& plan,
+                                       const models::lora_layout& layout) {
+    rl::training_config out{.steps = plan.steps,
+                            .lr = config.train.lr,
+                            .lr_warmup = config.train.warmup,
+                            .interval = config.rl.interval,
+                            .warmup = config.rl.warmup,
+                            .initial_noise_multiplier = plan.noise_multiplier};
+    if (config.audit.gradient_canaries > 0) out.traced = sanitizer_config_of(config, layout);
+    return out;
 }
 
 std::optional<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
@@ -130,7 +134,7 @@ prepared prepare(const config::run_config& config) {
     out.plan = plan_run(config, static_cast<std::int64_t>(out.data.train.size()), described, out.model.layout);
     out.plan.records = out.data.records;
     out.plan.records_cut = out.data.cut;
-    out.plan.canaries = out.data.planted;
+    out.plan.canaries = std::ssize(out.data.planted);
     out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
     return out;
 }
@@ -138,18 +142,20 @@ prepared prepare(const config::run_config& config) {
 opened_run assemble(const eval::run_directory& where, const config::run_config& config, prepared ready,
                     std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book,
                     const privacy::run_key& key) {
-    const auto training_config = training_config_of(config, ready.plan);
+    const auto training_config = training_config_of(config, ready.plan, ready.model.layout);
     auto method = method_of(config, ready.plan, ready.model);
     auto adapter = ready.model.initial_adapter;
     auto belongs_to = ownership(key, book.content(), config);
     auto controller = controller_of(config, ready.plan);
-    privacy::trusted<std::shared_ptr<const secrets>> closed(
-        std::make_shared<secrets>(secrets{std::move(ready.data.train), key}));
+    auto held_out = std::move(ready.data.eval);
+    const auto who = membership_of(config, ready.data, key);
+    privacy::trusted<std::shared_ptr<const secrets>> closed(std::make_shared<secrets>(
+        secrets{training_units(std::move(ready.data), who), key, gradient_canaries_of(config, ready.model.layout)}));
     session open{.where = where,
                  .config = config,
                  .plan = std::move(ready.plan),
                  .model = std::move(ready.model),
-                 .held_out = std::move(ready.data.eval),
+                 .held_out = std::move(held_out),
                  .training = rl::training(training_config, std::move(method), std::move(adapter)),
                  .controller = std::move(controller),
                  .account = privacy::account(std::move(policy), std::move(book)),
@@ -227,12 +233,10 @@ evaluation_times evaluation_times_of(const session& run) {
             std::max<std::int64_t>(1, run.plan.population / run.config.train.expected_batch_size)};
 }
 
-privacy::sanitizer_config sanitizer_config_of(const session& run) {
-    privacy::sanitizer_config out;
-    out.segments = segments_of(run.config, run.model.layout);
-    out.how = privacy::allocation_from(run.config.noise.allocation);
-    out.as_published = run.config.privacy.semantics == "as_published";
-    return out;
+privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout) {
+    return {.segments = segments_of(config, layout),
+            .how = privacy::allocation_from(config.noise.allocation),
+            .as_published = config.privacy.semantics == "as_published"};
 }
 
 eval::metrics_line metrics_of(const rl::training& training, const std::vector<double>& radii, double noise_multiplier,
@@ -264,7 +268,7 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
     const auto header = header_of(config, ready.plan, *policy, key.hmac(ready.data.digest));
     key.save(partial.key());
     write_file(partial.config(), config::to_json(config));
-    if (config.data.canaries > 0) write_file(partial.canaries(), ready.data.canaries);
+    write_file(partial.membership(), eval::to_json(membership_of(config, ready.data, key)));
     auto opened = assemble(eval::run_directory{directory}, config, std::move(ready), std::move(policy),
                            privacy::ledger::create(partial.ledger(), header), key);
     write_checkpoint(partial.checkpoint(), checkpoint_of(opened.open));

@@ -9,6 +9,7 @@
 #include "actors/inputs.hpp"
 #include "actors/plan.hpp"
 #include "config/config.hpp"
+#include "eval/attacks/gradient_canary.hpp"
 #include "eval/metrics.hpp"
 #include "eval/run_directory.hpp"
 #include "messages/values.hpp"
@@ -24,6 +25,7 @@ namespace rldp::actors {
 struct secrets {
     std::vector<data::token_unit> train;
     privacy::run_key key;
+    eval::gradient_canaries gradient_canaries = {};
 };
 
 struct session {
@@ -62,7 +64,7 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
 /// together, naming both sides, and for a run that has finished.
 opened_run resume_run(const std::filesystem::path& directory);
 
-privacy::sanitizer_config sanitizer_config_of(const session& run);
+privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout);
 
 /// The metrics line of the step that `training` has just completed.
 eval::metrics_line metrics_of(const rl::training& training, const std::vector<double>& radii, double noise_multiplier,

@@ -125,7 +125,7 @@ void wire(self_pointer self, session& run, const trusted<std::shared_ptr<const s
     trainer_wiring wiring;
     wiring.hub = self->state.hub;
     const auto loader_ = spawn(loader, closed, run.plan.sample_rate, trusted_log);
-    wiring.sanitizer = spawn(sanitizer, closed, sanitizer_config_of(run), unsound, run.where.releases(), trusted_log);
+    wiring.sanitizer = spawn(sanitizer, closed, sanitizer_config_of(run.config, run.model.layout), unsound, run.where.releases(), trusted_log);
     wiring.gradient =
         spawn(gradient, closed, run.model, run.config.train.micro_batch, loader_, wiring.sanitizer, trusted_log);
     wiring.accountant =

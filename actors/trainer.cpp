@@ -43,7 +43,8 @@ void checkpoint_and(self_pointer self, Then then) {
 void end(self_pointer self, ending how) {
     checkpoint_and(self, [self, how] {
         const auto& training = *self->state.training;
-        self->state.promise.deliver(outcome{how, training.step(), training.lost(), training.adapter(), {}});
+        self->state.promise.deliver(
+            outcome{how, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     });
 }
 

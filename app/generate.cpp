@@ -32,15 +32,6 @@ std::vector<std::int32_t> prompt_ids(const options& given, const models::tokeniz
     return ids;
 }
 
-/// The new part alone can't be decoded by itself: its first token may begin with a space.
-std::string new_text(const models::tokenizer& words, std::vector<std::int32_t> ids,
-                     const std::vector<std::int32_t>& more) {
-    const auto before = words.decode(ids);
-    ids.insert(ids.end(), more.begin(), more.end());
-    const auto all = words.decode(ids);
-    return all.starts_with(before) ? all.substr(before.size()) : words.decode(more);
-}
-
 /// For each new token its likeliest rivals as [id, log-probability].
 json alternatives_of(const models::continuation& text) {
     json steps = json::array();
@@ -73,7 +64,7 @@ int generate(const options& given) {
     const auto made = models::generate(*model, adapter ? &adapter->layout : nullptr, adapter ? &adapter->flat : nullptr,
                                        {{ids, static_cast<std::uint64_t>(given.seed)}}, config);
     const auto& text = made.at(0).at(0);
-    const auto words_made = new_text(*words, ids, text.ids);
+    const auto words_made = models::decode_after(*words, ids, text.ids);
     if (!given.json) {
         fmt::print("{}{}\n", given.prompt, words_made);
         return 0;

@@ -26,6 +26,7 @@ void add_grid_options(CLI::App& command, grid_options& given, const std::string&
         ->allow_extra_args(false);
     command.add_option("--jobs", given.jobs, "cells at a time, a process each (default 1)")->check(CLI::Range(1, 1024));
     command.add_option("--out", given.out, "directory of the grid; one that holds this grid is gone on with");
+    command.add_flag("--audit", given.audit, "attack every cell that is done (rldp audit), and compare what was found");
     command.add_flag("--json", given.json, "print the numbers as JSON");
     command.add_flag("--quiet", given.quiet, "no progress");
 }
@@ -38,7 +39,7 @@ std::filesystem::path directory_of(const grid_options& given, const std::string&
 }
 
 eval::run_settings settings_of(const grid_options& given, const std::filesystem::path& out) {
-    return {.config = given.config, .set = given.set, .out = out, .jobs = given.jobs};
+    return {.config = given.config, .set = given.set, .out = out, .jobs = given.jobs, .audit = given.audit};
 }
 
 std::string command_line(const std::string& kind, const grid_options& given, const std::filesystem::path& out,
@@ -47,6 +48,7 @@ std::string command_line(const std::string& kind, const grid_options& given, con
     all.insert(all.end(), words.begin(), words.end());
     for (const auto& text : given.set) all.insert(all.end(), {"--set", text});
     if (given.jobs > 1) all.insert(all.end(), {"--jobs", std::to_string(given.jobs)});
+    if (given.audit) all.emplace_back("--audit");
     all.insert(all.end(), {"--out", out.string()});
     std::string line;
     for (const auto& word : all) line += (line.empty() ? "" : " ") + quoted(word);

@@ -14,7 +14,7 @@ struct grid_options {
     std::string config, out;
     std::vector<std::string> set, only;
     int jobs = 1;
-    bool json = false, quiet = false;
+    bool json = false, quiet = false, audit = false;
 };
 
 void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes);

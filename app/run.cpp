@@ -50,7 +50,7 @@ void print_plan(const actors::run_plan& plan) {
     if (plan.records_cut > 0)
         fmt::print(stderr, "{} of {} training records are longer than {} tokens and are cut\n", plan.records_cut,
                    plan.records, plan.max_tokens);
-    if (plan.canaries > 0) fmt::print(stderr, "{} canaries planted (trusted/canaries.json)\n", plan.canaries);
+    if (plan.canaries > 0) fmt::print(stderr, "{} canaries planted (trusted/membership.json)\n", plan.canaries);
     for (const auto& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", warning);
 }
 

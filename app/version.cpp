@@ -10,7 +10,6 @@
 
 #include "app/commands.hpp"
 #include "config/config.hpp"
-#include "config/error.hpp"
 #include "models/blas.hpp"
 
 namespace rldp::app {
@@ -63,16 +62,6 @@ void add_version(CLI::App& program, action& chosen) {
                     fmt::print("{:<10}{}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
             return 0;
         };
-    });
-}
-
-void add_audit(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand("audit", "Attack a finished run (not built yet)");
-    auto directory = std::make_shared<std::string>();
-    command->add_option("run", *directory, "run directory")->required();
-    command->footer("Example: rldp audit runs/demo");
-    command->callback([&chosen] {
-        chosen = []() -> int { refuse("audit: not built yet in this version; the run directory was left alone"); };
     });
 }
 

@@ -25,7 +25,7 @@ struct trusted_side {
         gradient.model = run.model;
         gradient.micro_batch = run.config.train.micro_batch;
         gradient.abreast = actors::chunks_abreast(run.model);
-        sanitizer.open(closed, actors::sanitizer_config_of(run), run.where.releases());
+        sanitizer.open(closed, actors::sanitizer_config_of(run.config, run.model.layout), run.where.releases());
     }
 
     privacy::release step(const messages::step_task& task) {

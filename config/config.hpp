@@ -66,7 +66,8 @@ struct data_section {
     std::optional<std::int64_t> max_tokens;  ///< default: the model's window
     std::string keep = "head";               ///< head | tail of a record longer than max_tokens
     std::int64_t canaries = 0;
-    std::string split = "hash";  ///< hash (per unit) | exact (shares of a shuffled table)
+    std::int64_t canary_length = 10;  ///< characters of [A-Z0-9]
+    std::string split = "hash";       ///< hash (per unit) | exact (shares of a shuffled table)
     std::int64_t split_seed = 42;
 };
 
@@ -101,6 +102,20 @@ struct rl_section {
     std::string clip_action = "delta";  ///< absolute (published) | delta (relative to the tracked median)
 };
 
+/// What audits need to know before the run: afterwards nothing of it can be chosen to suit the result.
+struct audit_section {
+    std::int64_t canaries = 0;           ///< extra records, each in training with probability ½
+    std::int64_t gradient_canaries = 0;  ///< extra units whose gradients are made up, likewise
+    std::optional<std::int64_t> guesses;  ///< r, even; default: half of the canaries of a kind
+    double confidence = 0.95;             ///< 1 − β of the lower bound on ε
+    std::int64_t targets = 1000;          ///< training units, and as many Attack units, that membership is guessed of
+    std::string ending = "the patient was readmitted";  ///< where the ending of a record begins
+    std::optional<std::string> prompt;                  ///< file with the extraction prompt, {profile} in it
+    std::int64_t trials = 4000;                         ///< generations per prompt
+    std::int64_t references = 1000;                     ///< other secrets that a canary's exposure is measured against
+    std::optional<std::int64_t> shadow;                 ///< number of this shadow run; absent: no shadow
+};
+
 struct monitor_section {
     std::optional<std::string> address;  ///< HOST:PORT where the hub is published
 };
@@ -115,6 +130,7 @@ struct run_config {
     model_section model;
     lora_section lora;
     rl_section rl;
+    audit_section audit;
     monitor_section monitor;
     std::string device = "cpu";  ///< cpu | cuda
     std::int64_t seed = 42;      ///< public randomness only: adapter initialisation, SAC

@@ -43,6 +43,10 @@ bool is_host_and_port(const std::string& text) {
     return whole<std::uint16_t>(std::string_view(text).substr(colon + 1)).value_or(0) > 0;
 }
 
+bool is_text(const std::string& text) {
+    return !text.empty();
+}
+
 bool is_name(const std::string& text) {
     return !text.empty() && text.find_first_of(" \t\r\n\"") == std::string::npos;
 }
@@ -205,6 +209,8 @@ void add_data_and_model(std::vector<key>& keys) {
         .add("keep", &data_section::keep, words{{"head", "tail"}}, "", "Which part of a record that is cut remains.")
         .add("canaries", &data_section::canaries, between(0, 1e6), "records",
              "Training records that get a secret appended, for extraction attacks.")
+        .add("canary_length", &data_section::canary_length, between(1, 10), "characters",
+             "Length of those secrets, of A-Z and 0-9; up to 3, an audit ranks a secret among all that exist.")
         .add("split", &data_section::split, words{{"hash", "exact"}}, "",
              "Sides by a keyed hash per unit, or exact shares of a shuffled table (the contract is then conditional on "
              "the split).")
@@ -255,6 +261,31 @@ void add_rl(std::vector<key>& keys) {
              "R_max: rewards below its negative are raised to it.")
         .add("clip_action", &rl_section::clip_action, words{{"absolute", "delta"}}, "",
              "Radii from the action alone (published), or relative to the tracked medians.");
+    section(
+        keys, "audit.", [](auto& c) -> auto& { return c.audit; })
+        .add("canaries", &audit_section::canaries, between(0, 1e6), "records",
+             "m: made-up records of a secret each, which join the training units with probability ½, so that the run "
+             "can be audited for a lower bound on ε.")
+        .add("gradient_canaries", &audit_section::gradient_canaries, between(0, 1e6), "units",
+             "The same with units whose gradients are random directions larger than any radius: a stronger test, of "
+             "what sees every release.")
+        .add("guesses", &audit_section::guesses, between(2, 1e6), "canaries",
+             "r, even: the audit takes so many guesses at who was in, half in and half out, and abstains on the others.",
+             "half of the canaries")
+        .add("confidence", &audit_section::confidence, open(between(0, 1)), "",
+             "Of the lower bound on ε, over both kinds of canaries together.")
+        .add("targets", &audit_section::targets, between(1, most_units), "units",
+             "Membership is guessed of so many training units and as many Attack units.")
+        .add("ending", &audit_section::ending, form{"text", is_text}, "",
+             "Where a record's ending begins, whose likelihood tells members; records without it are left out.")
+        .add("prompt", &audit_section::prompt, location{"the path of a text file"}, "",
+             "The extraction attack's instruction, with {profile} where the record goes.",
+             "the record alone is continued")
+        .add("trials", &audit_section::trials, between(1, 1e7), "texts", "Generations of the extraction attack.")
+        .add("references", &audit_section::references, between(20, 1e6), "secrets",
+             "Made-up secrets that exposure compares a canary with, where not all that exist can be.")
+        .add("shadow", &audit_section::shadow, between(0, 1e6), "",
+             "Makes this a shadow run of that number: every target is in training with probability ½.", "no shadow");
     section(
         keys, "monitor.", [](auto& c) -> auto& { return c.monitor; })
         .add("address", &monitor_section::address, form{"HOST:PORT, such as 127.0.0.1:4242", is_host_and_port}, "",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "config/error.hpp"
@@ -134,10 +135,24 @@ finding sizes(const run_config& config) {
     return {};
 }
 
+finding audit(const run_config& config) {
+    const auto& audit = config.audit;
+    if (!audit.guesses) return {};
+    if (*audit.guesses % 2 != 0)
+        return fmt::format("audit.guesses is {}; it must be even, half for \"in\" and half for \"out\"",
+                           *audit.guesses);
+    const std::pair<const char*, std::int64_t> kinds[] = {{"canaries", audit.canaries},
+                                                          {"gradient_canaries", audit.gradient_canaries}};
+    for (const auto& [name, count] : kinds)
+        if (count > 0 && *audit.guesses > count)
+            return fmt::format("audit.guesses is {}, more than audit.{}, which is {}", *audit.guesses, name, count);
+    return {};
+}
+
 }  // namespace
 
 std::optional<std::string> problem(const run_config& config) {
-    for (const auto check : {ranges, contract, precision, method_keys, method, sizes})
+    for (const auto check : {ranges, contract, precision, method_keys, method, sizes, audit})
         if (auto found = check(config)) return found;
     return {};
 }

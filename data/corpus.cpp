@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "config/error.hpp"
+#include "data/canary.hpp"
 #include "data/narrative.hpp"
 #include "data/split.hpp"
 #include "data/synthetic.hpp"
@@ -159,12 +160,13 @@ std::vector<hashed_unit> gather(std::vector<record> records, bool grouped, std::
     return units;
 }
 
-unit finish(hashed_unit from, bool canary) {
+/// `secret`: how many characters of the one it would carry; 0 for none.
+unit finish(hashed_unit from, std::int64_t secret) {
     unit out{from.hash.id, {}, std::nullopt};
     for (auto& [order, text] : from.records) out.records.push_back(std::move(text));
-    if (canary) {
-        out.canary = std::move(from.hash.secret);
-        out.records.front() += " secret_id=" + *out.canary + ".";
+    if (secret > 0) {
+        out.canary = from.hash.secret.substr(0, static_cast<std::size_t>(secret));
+        out.records.front() = with_secret(out.records.front(), *out.canary);
     }
     return out;
 }
@@ -189,7 +191,16 @@ std::string digest_of(const std::vector<unit>& units) {
     return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
+void sort_by_id(std::vector<unit>& units) {
+    std::sort(units.begin(), units.end(), [](const unit& a, const unit& b) { return a.id < b.id; });
+}
+
 }  // namespace
+
+void settle(corpus& of) {
+    sort_by_id(of.train);
+    of.digest = digest_of(of.train);
+}
 
 corpus load_corpus(const source& from, const split_rule& split) {
     auto input = load_records(from);
@@ -202,16 +213,15 @@ corpus load_corpus(const source& from, const split_rule& split) {
     out.warnings = std::move(input.warnings);
     for (std::size_t i = 0; i < units.size(); ++i) {
         auto& home = places[i].where == side::train ? out.train : places[i].where == side::eval ? out.eval : out.attack;
-        home.push_back(finish(std::move(units[i]), places[i].canary));
+        home.push_back(finish(std::move(units[i]), places[i].canary ? split.canary_length : 0));
     }
     if (out.train.empty())
         refuse(fmt::format("{}: of {} unit(s) none is left to train on; add units, or take another data.split_seed",
                            from.path, units.size()));
-    for (auto* units_of_side : {&out.train, &out.eval, &out.attack})
-        std::sort(units_of_side->begin(), units_of_side->end(),
-                  [](const unit& a, const unit& b) { return a.id < b.id; });
+    sort_by_id(out.eval);
+    sort_by_id(out.attack);
+    settle(out);
     if (out.eval.empty()) out.warnings.push_back(from.path + ": no unit fell to Eval, so perplexity can't be measured");
-    out.digest = digest_of(out.train);
     return out;
 }
 

@@ -19,6 +19,7 @@ struct split_rule {
     enum class kind { hash, exact } how = kind::hash;
     std::int64_t seed = 42;
     std::int64_t canaries = 0;
+    std::int64_t canary_length = 10;  ///< characters of a secret, at most ten
     double attack = 0.2;  ///< share of units
     double eval = 0.1;    ///< share of what Attack leaves
     double train() const { return (1 - attack) * (1 - eval); }
@@ -43,6 +44,9 @@ struct corpus {
     std::string digest;  ///< hex SHA-256 over the training units' bytes; trusted: goes out only as an HMAC
 };
 
+/// Orders the training units by id and takes their digest, after they have changed.
+void settle(corpus& of);
+
 /// The format follows the file's name: .csv (needs a template), .jsonl or .ndjson, .txt. Errors: bad_input with file
 /// and line (see read_csv, read_jsonl, read_template) and where the train side is empty or holds fewer units than
 /// canaries.
@@ -51,6 +55,8 @@ corpus load_corpus(const source& from, const split_rule& split);
 /// A unit after tokenisation: one sequence per record, each at most max_tokens long.
 struct token_unit {
     std::vector<std::vector<std::int32_t>> records;
+    /// The number of the made-up gradient that stands for this unit's (audit.gradient_canaries); then without records.
+    std::optional<std::int64_t> gradient_canary = {};
 };
 
 struct tokenised {

@@ -25,10 +25,9 @@ std::uint64_t little_endian(const unsigned char* bytes, std::size_t count) {
 
 /// Each character from 24 bits of its own: no symbol is favoured by more than 3e-6.
 std::string secret_of(const unsigned char* bytes) {
-    constexpr std::string_view symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     std::string out;
     for (std::size_t i = 0; i < secret_length; ++i)
-        out += symbols[little_endian(bytes + 3 * i, 3) * symbols.size() >> 24];
+        out += secret_symbols[little_endian(bytes + 3 * i, 3) * secret_symbols.size() >> 24];
     return out;
 }
 

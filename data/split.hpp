@@ -10,13 +10,15 @@
 
 namespace rldp::data {
 
+inline constexpr std::string_view secret_symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
 /// Independent uniform words of one identity, and the secret it would carry.
 struct identity_hash {
     std::uint64_t id;
     std::uint64_t side;    ///< decides Attack
     std::uint64_t eval;    ///< decides Eval among the rest
     std::uint64_t canary;  ///< decides who carries a canary
-    std::string secret;    ///< ten characters of [A-Z0-9]
+    std::string secret;    ///< ten characters of [A-Z0-9]; a shorter canary is its beginning
 };
 
 /// Keyed BLAKE2b under a key made from the public split seed.

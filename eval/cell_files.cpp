@@ -87,8 +87,10 @@ cell_result read_result(const cell_files& files) {
     cell_result out;
     out.history = read_history(files);
     out.summary = finished_summary(files);
-    out.state = out.summary ? cell_state::done : state_of(files, out.history);
+    const bool unharmed = out.summary && !out.history.failure;  // an audit, too, can fail
+    out.state = unharmed ? cell_state::done : state_of(files, out.history);
     out.committed = read_commitment(files);
+    out.attacks = read_attacks(files.run().audit_json());
     if (std::filesystem::exists(files.run().metrics())) out.metrics = read_metrics(files.run().metrics());
     if (out.state != cell_state::failed) return out;
     out.failure = out.history.failure.value_or(beyond_resuming(files));

@@ -2,10 +2,12 @@
 // What a grid's directory holds of one cell, and what can be read off it.
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "eval/cell_audit.hpp"
 #include "eval/metrics.hpp"
 #include "eval/report.hpp"
 #include "eval/run_directory.hpp"
@@ -60,6 +62,7 @@ struct cell_result {
     std::vector<metrics_line> metrics;   ///< where there are any
     std::optional<commitment> committed;
     cell_history history;
+    std::map<std::string, double> attacks;  ///< of its audit; empty without
     std::string failure;  ///< why, and the log's last lines; where failed
 };
 cell_result read_result(const cell_files& files);

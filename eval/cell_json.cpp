@@ -38,6 +38,7 @@ json to_json(const cell_result& result) {
                 {"guaranteed_epsilon", to_json(guaranteed(result))}};
     if (!result.failure.empty()) out["failure"] = result.failure;
     if (result.summary) out["summary"] = json::parse(to_json(*result.summary));
+    for (const auto& [name, value] : result.attacks) out["attacks"][name] = json_number(value);
     out["curve"] = json::array();
     for (const auto& line : result.metrics)
         if (line.eval_perplexity) out["curve"].push_back({line.step, json_number(*line.eval_perplexity)});

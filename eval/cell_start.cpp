@@ -46,7 +46,12 @@ std::int64_t last_step(const fs::path& path) {
 
 }  // namespace
 
+bool lacks_audit(const cell_files& files, const run_settings& how) {
+    return how.audit && finished_summary(files) && !fs::exists(files.run().audit_json());
+}
+
 cell_start start_of(const cell& one, const cell_files& files, const run_settings& how) {
+    if (lacks_audit(files, how)) return {start_kind::audit, {"audit", files.run().root.string(), "--quiet"}};
     if (finished_summary(files)) return {start_kind::keep, {}};
     if (!fs::exists(files.run().ledger())) {
         clear_place(files);

@@ -14,6 +14,7 @@ enum class start_kind {
     keep,        ///< it is over
     resume,      ///< it was interrupted
     anew,        ///< nothing was spent; what lay there is removed
+    audit,       ///< it is over, but for its audit
     impossible,  ///< budget was spent and it can't go on
 };
 
@@ -21,6 +22,9 @@ struct cell_start {
     start_kind how;
     std::vector<std::string> arguments;  ///< of the program; empty unless it is to be started
 };
+
+/// Whether a cell's run is over and its audit is still to be made.
+bool lacks_audit(const cell_files& files, const run_settings& how);
 
 /// Looks, and clears the place of a cell that starts anew.
 cell_start start_of(const cell& one, const cell_files& files, const run_settings& how);

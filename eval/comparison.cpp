@@ -57,6 +57,13 @@ score score_of(const variant& method, double epsilon, const cells_of_grid& cells
     out.end = over(cells, end_perplexity);
     out.best = over(cells, [](const measured& one) { return one.result.summary->perplexity_best; });
     out.seconds = over(cells, [](const measured& one) { return std::optional(one.result.history.seconds); });
+    for (const std::string name : attack_figures) {
+        const auto figure = over(cells, [&](const measured& one) {
+            const auto found = one.result.attacks.find(name);
+            return found == one.result.attacks.end() ? std::nullopt : std::optional(found->second);
+        });
+        if (figure.n > 0) out.attacks[name] = figure;
+    }
     for (const auto* one : cells) {
         ++out.cells[one->result.state];
         if (!one->result.summary) continue;

@@ -35,6 +35,7 @@ struct score {
     double guaranteed_epsilon = 0;  ///< the largest over seeds
     std::map<std::string, double> by_accountant;  ///< ε spent, the largest over seeds
     std::map<std::string, bool> upper_bound;
+    std::map<std::string, statistic> attacks;  ///< figures of the cells' audits
     std::map<cell_state, std::size_t> cells;  ///< how many are in which state
     std::size_t exhausted = 0;                ///< done, but out of budget before the plan's end
 };

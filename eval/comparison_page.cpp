@@ -113,6 +113,22 @@ std::string time_table(const compare_report& report) {
     });
 }
 
+std::string attack_section(const compare_report& report) {
+    std::string out;
+    for (const std::string name : attack_figures) {
+        const auto& scores = report.at_common.scores;
+        const bool any = std::any_of(scores.begin(), scores.end(), [&](const auto& one) { return one.attacks.contains(name); });
+        if (!any) continue;
+        out += by_epsilon(report.plan, name, [&](const std::string& method, double epsilon) {
+            const auto* one = find(report.at_common, method, epsilon);
+            return one && one->attacks.contains(name) ? in_words(one->attacks.at(name)) : std::string("–");
+        });
+    }
+    if (out.empty()) return out;
+    return "<h2>Attacks</h2>\n<p>What each cell's audit found, as the published tables have it and as ours; its own page "
+           "says what a figure means: <code>cells/…/trusted/audit/audit.html</code>.</p>\n" + out;
+}
+
 std::string failures(const compare_report& report) {
     std::string out;
     for (const auto& [where, result] : report.cells)
@@ -181,6 +197,7 @@ std::string compare_html(const compare_report& report) {
     body += "<h2>Radii and noise</h2>\n" + legend(plan) + figures(trace_figures(plan, common_cells), data);
     body += "<h2>Privacy, time and cost</h2>\n" + privacy_table(report) + "<br>" + time_table(report) +
             html_list(expense_sentences(report.cost, "comparison", report.plan.made_up));
+    body += attack_section(report);
     body += "<h2>What this says, and what it does not</h2>\n" + html_list(caveats(report)) + failures(report);
     body +=
         "<h2>How to repeat this, or go on with it</h2>\n<p>Cells that are done are kept; a new --out repeats "

@@ -56,12 +56,11 @@ process::environment environment_for(int jobs) {
     return own;
 }
 
-process::child start_child(const run_settings& how, const std::vector<std::string>& arguments, const cell_files& files,
-                           bool resumed) {
+process::child start_child(const run_settings& how, const cell_start& start, const cell_files& files) {
     const auto output = open_file(files.partial_output(), "we");
-    const auto log = open_file(files.log(), resumed ? "ae" : "we");
+    const auto log = open_file(files.log(), start.how == start_kind::anew ? "we" : "ae");
     return process::child(
-        process::exe = how.program.string(), process::args = arguments, environment_for(how.jobs),
+        process::exe = how.program.string(), process::args = start.arguments, environment_for(how.jobs),
         process::std_in<process::null, process::std_out> output.get(), process::std_err > log.get(),
         process::extend::on_exec_setup = [](auto&) { stand_apart(); });
 }
@@ -81,6 +80,7 @@ bool was_interrupted(int status) {
 struct job {
     const cell* which;
     cell_files files;
+    start_kind how;
     process::child child;
     clock::time_point start = clock::now();
     step_counter steps{files};
@@ -120,7 +120,7 @@ class pool {
         history.failure.reset();
         write_history(files, history);
         try {
-            jobs_.push_back({&one, files, start_child(how_, start.arguments, files, start.how == start_kind::resume)});
+            jobs_.push_back({&one, files, start.how, start_child(how_, start, files)});
         } catch (const process::process_error& reason) {
             history.failure = fmt::format("can't start {}: {}", how_.program.string(), reason.what());
             write_history(files, history);
@@ -133,16 +133,18 @@ class pool {
         auto history = read_history(one.files);
         history.seconds += std::chrono::duration<double>(clock::now() - one.start).count();
         const bool interrupted = was_interrupted(status);
-        const bool over = !interrupted && finished_summary(one.files).has_value();
-        if (over)
+        const bool ran = !interrupted && finished_summary(one.files).has_value();
+        if (ran && one.how != start_kind::audit)
             std::filesystem::rename(one.files.partial_output(), one.files.output());
-        else if (!interrupted)
-            history.failure = ending_of(status);
+        const bool unaudited = ran && lacks_audit(one.files, how_);
+        const bool failed = !interrupted && (!ran || (unaudited && one.how == start_kind::audit));
+        if (failed) history.failure = ending_of(status);
         write_history(one.files, history);
+        if (unaudited && !failed && !stopping_) return begin(*one.which);
         told_.on_end(*one.which,
-                     over          ? cell_state::done
-                     : interrupted ? cell_state::unfinished
-                                   : cell_state::failed,
+                     failed               ? cell_state::failed
+                     : ran && !unaudited ? cell_state::done
+                                          : cell_state::unfinished,
                      false);
     }
 

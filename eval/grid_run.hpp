@@ -30,6 +30,7 @@ struct run_settings {
     std::vector<std::string> set;  ///< the user's own overrides, before the cells'
     std::filesystem::path out;     ///< the grid's directory, claimed
     int jobs = 1;                  ///< processes at a time
+    bool audit = false;            ///< attack every cell that is done: `PROGRAM audit OUT/cells/ID --quiet`
     /// The running program under the kernel's own name: a rebuild meanwhile does not change it.
     std::filesystem::path program = "/proc/self/exe";
 };

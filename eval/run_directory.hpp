@@ -19,7 +19,13 @@ struct run_directory {
     std::filesystem::path key() const { return trusted_side() / "run.key"; }
     std::filesystem::path releases() const { return trusted_side() / "releases.log"; }
     std::filesystem::path checkpoint() const { return trusted_side() / "checkpoint.safetensors"; }
-    std::filesystem::path canaries() const { return trusted_side() / "canaries.json"; }
+    std::filesystem::path membership() const { return trusted_side() / "membership.json"; }
+    std::filesystem::path trace() const { return trusted_side() / "trace.safetensors"; }
+    std::filesystem::path audit() const { return trusted_side() / "audit"; }
+    std::filesystem::path audit_json() const { return audit() / "audit.json"; }
+    std::filesystem::path audit_text() const { return audit() / "audit.txt"; }
+    std::filesystem::path audit_page() const { return audit() / "audit.html"; }
+    std::filesystem::path shadows() const { return trusted_side() / "shadows"; }
     std::filesystem::path log() const { return trusted_side() / "trusted.log"; }
 };
 

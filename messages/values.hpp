@@ -62,6 +62,7 @@ struct outcome {
     ending how = ending::done;
     std::int64_t steps_done = 0, steps_lost = 0;
     at::Tensor adapter;
+    at::Tensor trace;  ///< sum of releases for an audit (privacy::release_trace); undefined where none asked for it
     evaluations perplexity;
 };
 

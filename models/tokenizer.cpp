@@ -77,4 +77,12 @@ std::string pipeline_tokenizer::decode(const std::vector<std::int32_t>& ids) con
     return text;
 }
 
+std::string decode_after(const tokenizer& words, std::vector<std::int32_t> before,
+                         const std::vector<std::int32_t>& more) {
+    const auto begun = words.decode(before);
+    before.insert(before.end(), more.begin(), more.end());
+    const auto all = words.decode(before);
+    return all.starts_with(begun) ? all.substr(begun.size()) : words.decode(more);
+}
+
 }  // namespace rldp::models

@@ -28,6 +28,9 @@ class tokenizer {
     virtual std::int64_t size() const = 0;  ///< vocabulary
 };
 
+/// The text of `more` where it follows `before`: alone it can't be decoded, for its first token may begin with a blank.
+std::string decode_after(const tokenizer& words, std::vector<std::int32_t> before, const std::vector<std::int32_t>& more);
+
 /// Learns a byte-level BPE vocabulary of `size` tokens (256 bytes, merges, `<|endoftext|>` last) with GPT-2's split
 /// and returns it as the text of a tokenizer.json. Deterministic.
 std::string train_byte_level_bpe(const std::vector<std::string>& texts, std::int64_t size);

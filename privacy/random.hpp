@@ -29,7 +29,7 @@ class run_key {
     std::array<unsigned char, 32> bytes_{};
 };
 
-enum class purpose : std::uint32_t { draw = 1, dropout = 2, noise = 3 };
+enum class purpose : std::uint32_t { draw = 1, dropout = 2, noise = 3, audit = 4 };
 
 /// The ChaCha20 key stream of (run key, purpose, ledger seq, tensor): the same four give the same numbers, any other
 /// four independent ones. Never make the same noise stream twice for different dials.

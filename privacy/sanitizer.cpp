@@ -50,6 +50,19 @@ std::vector<std::int64_t> sizes_of_groups(const std::vector<segment>& segments) 
 
 }  // namespace
 
+double multiplier_of(const sanitizer_config& config, const step_order& order) {
+    if (!config.as_published) return order.noise_multiplier;
+    return order.noise_multiplier / std::sqrt(static_cast<double>(sizes_of_groups(config.segments).size()));
+}
+
+std::vector<double> noise_of(const sanitizer_config& config, const step_order& order) {
+    // As published, s_i = σ·C_i: what `proportional` gives for the multiplier that really results, z_g = σ/√n.
+    const auto how = config.as_published ? allocation::proportional : config.how;
+    return noise_standard_deviations(how, gradient_multiplier(multiplier_of(config, order), order.measurement_multiplier),
+                                     sensitivities(order.rule, order.radii), sizes_of_groups(config.segments),
+                                     order.shares);
+}
+
 sanitizer::sanitizer(sanitizer_config config, run_key key)
     : config_(std::move(config)), key_(std::move(key)), group_sizes_(sizes_of_groups(config_.segments)) {}
 
@@ -58,16 +71,8 @@ void sanitizer::begin(const step_order& order) {
     if (order.shape && group_sizes_.size() != 1) refuse("sanitizer: a geometry clips the whole gradient as one group");
     if (static_cast<bool>(order.measured) != std::isfinite(order.measurement_multiplier))
         refuse("sanitizer: a measurement and its multiplier come together");
-    double expected = order.noise_multiplier;
-    auto how = config_.how;
-    if (config_.as_published) {
-        // s_i = σ·C_i is what `proportional` gives for z_g = σ/√n, the multiplier that really results.
-        expected /= std::sqrt(static_cast<double>(group_sizes_.size()));
-        how = allocation::proportional;
-    }
-    deviations_ = noise_standard_deviations(how, gradient_multiplier(expected, order.measurement_multiplier),
-                                            sensitivities(order.rule, order.radii), group_sizes_, order.shares);
-    check_charge(order, expected);
+    deviations_ = noise_of(config_, order);
+    check_charge(order);
     measurement_.assign(order.measured ? order.measured->entries() : 0, 0.0);
     if (order.measured)  // of nobody: refuses a frame that does not fit before anything is drawn
         order.measured->add(torch::zeros({0, std::ssize(group_sizes_)}, torch::kFloat64),
@@ -79,7 +84,8 @@ void sanitizer::begin(const step_order& order) {
     raw_losses_.clear();
 }
 
-void sanitizer::check_charge(const step_order& order, double expected) const {
+void sanitizer::check_charge(const step_order& order) const {
+    const double expected = multiplier_of(config_, order);
     // Worked out again from the deviations that the noise will have, not from the rule that made them.
     const double joint = std::hypot(1 / effective_multiplier(sensitivities(order.rule, order.radii), deviations_),
                                     1 / order.measurement_multiplier);

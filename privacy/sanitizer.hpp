@@ -21,6 +21,12 @@ struct sanitizer_config {
     bool as_published = false;  ///< s_i = σ·C_i whatever n, and raw statistics for declassify_unsound
 };
 
+/// The multiplier that a step's noise amounts to: what was charged, but for as_published, which is off by √n.
+double multiplier_of(const sanitizer_config& config, const step_order& order);
+/// s_i, standard deviation of the noise of each group in that step. Errors: bad_input for radii, shares or a multiplier
+/// out of range.
+std::vector<double> noise_of(const sanitizer_config& config, const step_order& order);
+
 /// One step at a time: begin, add for every micro-batch, finish.
 class sanitizer {
   public:
@@ -39,7 +45,7 @@ class sanitizer {
 
   private:
     /// Errors: failed unless radii, deviations and measurement amount to the multiplier that was charged.
-    void check_charge(const step_order& order, double expected) const;
+    void check_charge(const step_order& order) const;
     at::Tensor noised(const at::Tensor& sum);  ///< float32 [D]
     at::Tensor noised_in_shape(const at::Tensor& sum);
 

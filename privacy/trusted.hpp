@@ -8,7 +8,7 @@ namespace rldp::actors {
 struct loader_state;
 struct gradient_state;
 struct sanitizer_state;
-struct auditor_state {};  // not built yet; defined here, so that nobody else can take its key
+struct auditor_state;
 }  // namespace rldp::actors
 
 namespace rldp::privacy {

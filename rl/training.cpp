@@ -13,7 +13,9 @@ training::training(const training_config& config, std::unique_ptr<privacy::metho
       optimizer_(std::move(adapter)),
       method_(std::move(method)),
       steered_(dynamic_cast<steered*>(method_.get())),
-      noise_multiplier_(config.initial_noise_multiplier) {}
+      noise_multiplier_(config.initial_noise_multiplier) {
+    if (config.traced) trace_.emplace(*config.traced);
+}
 
 std::optional<double> training::released_loss() const {
     return steered_ && released_ ? std::optional(steered_->last_loss()) : std::nullopt;
@@ -29,6 +31,7 @@ privacy::step_order training::order(std::uint64_t seq, double noise_multiplier) 
 }
 
 void training::apply(const privacy::release& value) {
+    if (trace_) trace_->add(order(value.seq, value.noise_multiplier), value);  // the method has not moved on yet
     const double ramp = config_.lr_warmup > 0
                             ? std::min(1.0, static_cast<double>(step_ + 1) / static_cast<double>(config_.lr_warmup))
                             : 1.0;
@@ -56,13 +59,14 @@ void training::set(const dials& chosen) {
 training::state training::snapshot() const {
     const nlohmann::json rest = {
         {"step", step_}, {"lost", lost_}, {"noise_multiplier", noise_multiplier_}, {"lr_factor", lr_factor_}};
-    return {optimizer_.snapshot(), method_->save(), rest.dump()};
+    return {optimizer_.snapshot(), method_->save(), trace(), rest.dump()};
 }
 
 void training::restore(const state& from) {
     const auto rest = nlohmann::json::parse(from.rest);
     optimizer_.restore(from.optimizer);
     method_->load(from.method);
+    if (trace_) trace_->restore(from.trace);
     step_ = rest.at("step");
     lost_ = rest.at("lost");
     noise_multiplier_ = rest.at("noise_multiplier");

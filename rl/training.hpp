@@ -12,6 +12,7 @@
 
 #include "models/adamw.hpp"
 #include "privacy/method.hpp"
+#include "privacy/release_trace.hpp"
 #include "rl/controller.hpp"
 #include "rl/steered.hpp"
 
@@ -23,6 +24,7 @@ struct training_config {
     std::int64_t lr_warmup = 0;             ///< steps of linear warm-up
     std::int64_t interval = 0, warmup = 0;  ///< T_RL, T_warm, steps: when a controller decides
     double initial_noise_multiplier = 0;    ///< σ_0
+    std::optional<privacy::sanitizer_config> traced = {};  ///< how releases are noised, where an audit keeps their sum
 };
 
 class training {
@@ -53,10 +55,14 @@ class training {
     std::vector<double> base_radii() const { return steered_->base_radii(); }
     void set(const dials& chosen);
 
+    /// The sum of releases that an audit keeps, float64 [D]; undefined where none does.
+    at::Tensor trace() const { return trace_ ? trace_->sum() : at::Tensor(); }
+
     /// Everything that acts, for a checkpoint.
     struct state {
         models::adamw::state optimizer;
         privacy::method_state method;
+        at::Tensor trace;  ///< undefined where there is none
         std::string rest;  ///< JSON
     };
     state snapshot() const;
@@ -70,6 +76,7 @@ class training {
     steered* steered_;  ///< the method, where a controller steers it
     double noise_multiplier_, lr_factor_ = 1;
     bool released_ = false;  ///< whether the last step brought statistics
+    std::optional<privacy::release_trace> trace_;
 };
 
 }  // namespace rldp::rl

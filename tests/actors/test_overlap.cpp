@@ -45,7 +45,8 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
     wiring.hub = run.spawn(hub, std::string("test"));
     run.self->send(wiring.hub, begin_atom::value, run_header{open.where.metrics().string(), {}, steps, 8, 8});
     const auto loader_ = run.spawn(loader, closed, open.plan.sample_rate, log.logger);
-    wiring.sanitizer = run.spawn(sanitizer, closed, sanitizer_config_of(open), std::optional<privacy::acknowledgement>{},
+    wiring.sanitizer = run.spawn(sanitizer, closed, sanitizer_config_of(open.config, open.model.layout),
+                                 std::optional<privacy::acknowledgement>{},
                                  open.where.releases(), log.logger);
     wiring.gradient = run.spawn(gradient, closed, open.model, open.config.train.micro_batch, loader_, wiring.sanitizer, log.logger);
     wiring.accountant = run.spawn(accountant, std::make_shared<privacy::account>(std::move(open.account)), interval);

@@ -1,0 +1,68 @@
+#include "actors/audit_launch.hpp"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "actors/auditor.hpp"
+#include "actors/failure.hpp"
+#include "actors/threads.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+class system_config : public caf::actor_system_config {
+  public:
+    system_config() { configure(*this); }
+};
+
+/// Names the state that a report was made of.
+std::filesystem::file_time_type age_of(const eval::run_directory& where) {
+    std::error_code gone;  // between the run's end and our look
+    return std::filesystem::last_write_time(where.checkpoint(), gone);
+}
+
+/// Until a checkpoint is newer than `last`, or the run is over. Looks once a second, for the run is another process.
+void wait_for_change(const eval::run_directory& where, std::filesystem::file_time_type last) {
+    while (!is_over(where) && age_of(where) == last) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+}  // namespace
+
+void launch_audit(const eval::run_directory& where, const audit_options& options) {
+    share_heap();
+    const auto run = on_passing_thread(
+        all_threads(), [&] { return std::make_shared<audited_run>(open_audited(where.root, options.during_run)); });
+    system_config configuration;
+    caf::actor_system system(configuration);
+    const caf::scoped_actor self(system);
+    const auto log = std::make_shared<spdlog::logger>(
+        "trusted", std::make_shared<spdlog::sinks::basic_file_sink_mt>(where.log().string()));
+    const auto auditor_ =
+        self->spawn<caf::detached>(auditor, trusted<std::shared_ptr<audited_run>>(run), options.shadows, log);
+    // Whatever happens, the auditor ends with this function: the system's destructor waits for it.
+    const std::shared_ptr<void> ending(nullptr,
+                                       [&](void*) { self->send_exit(auditor_, caf::exit_reason::user_shutdown); });
+    const auto report = [&] {
+        std::optional<error> failed;
+        self->request(auditor_, caf::infinite, audit_atom::value)
+            .receive([](const std::string&) {}, [&](caf::error& reason) { failed = to_exception(reason); });
+        if (failed) throw *failed;
+        options.on_report();
+    };
+    bool more = true;
+    while (more) {
+        const auto seen = age_of(where);
+        const bool last = is_over(where);
+        report();
+        if (!last) wait_for_change(where, seen);
+        more = !last;
+    }
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,86 @@
+#include "actors/audited_run.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <nlohmann/json.hpp>
+
+#include "actors/checkpoint.hpp"
+#include "config/error.hpp"
+#include "config/files.hpp"
+#include "models/safetensors.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+void require_run(const eval::run_directory& where, bool during_run) {
+    const auto name = where.root.string();
+    if (!std::filesystem::exists(where.ledger())) refuse(name + ": holds no run (public/ledger.jsonl is missing)");
+    if (!std::filesystem::exists(where.membership()))
+        refuse(name + ": trusted/membership.json is missing, so who was in training is not known; bring it back");
+    const bool over = is_over(where);
+    if (!over && !during_run)
+        refuse(name + ": the run is not over; finish it with rldp run --resume " + name +
+               ", or audit its last checkpoint with --during-run");
+    if (over && during_run) refuse(name + ": the run is over; leave --during-run away");
+}
+
+void read_checkpoint_into(audited_run& run) {
+    auto saved = read_checkpoint(run.where.checkpoint());
+    run.adapter = saved.training.optimizer.parameters.to(run.model.initial_adapter.device());
+    run.trace = saved.training.trace;
+    run.step = nlohmann::json::parse(saved.training.rest).at("step");
+}
+
+void read_finished_into(audited_run& run) {
+    auto loaded = models::load_adapter(run.where.adapter(), run.model.base->config());
+    if (loaded.layout.dimension != run.model.layout.dimension)
+        refuse(fmt::format("{}: has {} numbers, but public/config.json describes {}; bring back the run's own",
+                           run.where.adapter().string(), loaded.layout.dimension, run.model.layout.dimension));
+    run.adapter = loaded.flat.to(run.model.initial_adapter.device());
+    if (std::filesystem::exists(run.where.trace()))
+        run.trace = models::safetensors_file(run.where.trace()).tensor("trace").clone();
+    run.step = eval::parse_summary(read_file(run.where.summary())).steps_done;
+}
+
+}  // namespace
+
+std::optional<eval::split_text> audited_run::split(const std::string& record, std::size_t beginning) const {
+    const auto most = static_cast<std::size_t>(token_limit(config, model.base->config()));
+    return eval::split_at([&](const std::string& text) { return words->encode(text); }, record, beginning, most,
+                          config.data.keep == "tail");
+}
+
+audited_run open_audited(const std::filesystem::path& directory, bool during_run) {
+    audited_run out;
+    out.where = {directory};
+    require_run(out.where, during_run);
+    out.config = config::load(out.where.config(), {});
+    out.who = eval::read_membership(out.where.membership());
+    out.records = load_records(out.config);
+    if (out.records.corpus.digest != out.who.digest)
+        refuse(fmt::format(
+            "{}: the run was trained on records of digest {:.12}…, but data.path {} now gives {:.12}…; "
+            "bring back the original data",
+            out.where.membership().string(), out.who.digest, out.config.data.path, out.records.corpus.digest));
+    out.header = privacy::read_ledger(out.where.ledger()).header;
+    out.words = models::tokenizer::load(out.config.model.path);
+    out.model = load_model(out.config);
+    return out;
+}
+
+bool is_over(const eval::run_directory& where) {
+    return !std::filesystem::exists(where.key());  // erased at the end
+}
+
+void read_adapter(audited_run& run) {
+    try {
+        if (!is_over(run.where)) return read_checkpoint_into(run);
+    } catch (const error&) {
+        if (!is_over(run.where)) throw;  // else it has ended while we read
+    }
+    read_finished_into(run);
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,94 @@
+// rldp audit: attacks on a run, for the owner of its data.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "actors/audit_launch.hpp"
+#include "app/commands.hpp"
+#include "app/grid_command.hpp"
+#include "config/config.hpp"
+#include "config/error.hpp"
+#include "config/files.hpp"
+#include "eval/grid_progress.hpp"
+#include "eval/run_directory.hpp"
+#include "privacy/ledger.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+struct options {
+    std::string directory;
+    bool during_run = false, json = false, quiet = false;
+    int shadows = 0, jobs = 1;
+};
+
+/// The same run `count` times with other targets in training.
+std::vector<eval::cell> shadow_cells(const eval::run_directory& where, int count) {
+    const auto population = privacy::read_ledger(where.ledger()).header.population;
+    std::vector<eval::cell> out;
+    for (int i = 0; i < count; ++i)
+        out.push_back({.id = std::to_string(i),
+                       .at = {{"shadow", std::to_string(i)}},
+                       .overrides = {fmt::format("audit.shadow={}", i),
+                                     fmt::format("privacy.population={}", population), "monitor.address=null"}});
+    return out;
+}
+
+/// Directories of the shadow runs, which are run where they are not there yet. Errors: failed where one is not done.
+std::vector<std::filesystem::path> run_shadows(const eval::run_directory& where, const options& given) {
+    if (given.shadows == 0) return {};
+    const auto cells = shadow_cells(where, given.shadows);
+    create_private_directory(where.shadows());
+    const append_file lock(where.shadows() / "grid.lock");
+    const eval::run_settings how{.config = where.config(), .set = {}, .out = where.shadows(), .jobs = given.jobs};
+    const bool all =
+        eval::run_cells(cells, how, eval::progress_on_terminal(cells.size(), where.shadows(), given.quiet));
+    if (!all) throw error(errc::interrupted, "audit: interrupted; call it again to go on with the shadow runs");
+    std::vector<std::filesystem::path> out;
+    for (const auto& one : cells) {
+        const eval::cell_files files{where.shadows(), one.id};
+        if (eval::read_result(files).state != eval::cell_state::done)
+            throw error(errc::failed, "audit: a shadow run failed; its log is " + files.log().string());
+        out.push_back(files.run().root);
+    }
+    return out;
+}
+
+int audit(const options& given) {
+    if (given.during_run && given.shadows > 0)
+        refuse("audit: shadow runs go with a run that is over; leave --shadows or --during-run away");
+    const eval::run_directory where{given.directory};
+    if (!std::filesystem::exists(where.ledger()))
+        refuse(given.directory + ": holds no run (public/ledger.jsonl is missing)");
+    const auto shadows = run_shadows(where, given);
+    actors::launch_audit(where, {.during_run = given.during_run, .shadows = shadows, .on_report = [&] {
+                                     fmt::print("{}", read_file(given.json ? where.audit_json() : where.audit_text()));
+                                     if (!given.json) fmt::print("{}\n", where.audit_page().string());
+                                 }});
+    return 0;
+}
+
+}  // namespace
+
+void add_audit(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand("audit", "Attack a run: extraction, membership, a lower bound on ε");
+    auto given = std::make_shared<options>();
+    command->add_option("directory", given->directory, "run directory, with its trusted side")->required();
+    command->add_flag("--during-run", given->during_run,
+                      "attack every checkpoint of a run that goes on in another process, until it ends");
+    command->add_option("--shadows", given->shadows, "compare with so many shadow runs, each as long as the run (LiRA)")
+        ->check(CLI::Range(1, 1024));
+    command->add_option("--jobs", given->jobs, "shadow runs at a time, a process each (default 1)")
+        ->check(CLI::Range(1, 1024));
+    command->add_flag("--json", given->json, "print the report as JSON");
+    command->add_flag("--quiet", given->quiet, "no progress");
+    command->footer(
+        "Example: rldp run config/demo.json --set data.canaries=10 --set audit.canaries=200 --out runs/first\n"
+        "         rldp audit runs/first\n"
+        "The report speaks of training records: it goes to trusted/audit/, for the owner of the data only.");
+    command->callback([given, &chosen] { chosen = [given] { return audit(*given); }; });
+}
+
+}  // namespace rldp::app

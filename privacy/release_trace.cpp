@@ -1,0 +1,49 @@
+#include "privacy/release_trace.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <utility>
+
+#include "config/error.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+std::int64_t coordinates(const std::vector<segment>& segments) {
+    std::int64_t out = 0;
+    for (const auto& part : segments) out += part.size;
+    return out;
+}
+
+/// Standard deviation of each coordinate's noise, float64 [D].
+at::Tensor deviations(const sanitizer_config& how, const step_order& order) {
+    const auto of_groups = noise_of(how, order);
+    if (order.shape) return order.shape->deviations() * of_groups.front();
+    std::vector<at::Tensor> parts;
+    for (const auto& part : how.segments)
+        parts.push_back(torch::full({part.size}, of_groups[part.group], torch::kFloat64));
+    return at::cat(parts);
+}
+
+}  // namespace
+
+release_trace::release_trace(sanitizer_config how)
+    : how_(std::move(how)), sum_(torch::zeros({coordinates(how_.segments)}, torch::kFloat64)) {}
+
+void release_trace::add(const step_order& order, const release& value) {
+    if (value.gradient.numel() != sum_.numel())
+        throw error(errc::failed, fmt::format("step {}: the release has {} numbers, the trace {}", value.step,
+                                              value.gradient.numel(), sum_.numel()));
+    sum_ = sum_ + value.gradient.to(torch::kFloat64) / deviations(how_, order);  // snapshots hold the old one
+}
+
+void release_trace::restore(const at::Tensor& sum) {
+    if (!sum.defined() || sum.numel() != sum_.numel())
+        refuse(
+            fmt::format("checkpoint: it lacks the audit's sum of {} numbers; bring back the run's own", sum_.numel()));
+    sum_ = sum.to(torch::kFloat64);
+}
+
+}  // namespace rldp::privacy

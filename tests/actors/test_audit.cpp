@@ -1,0 +1,249 @@
+// Audits of small runs, and where the auditor stands.
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "actors/audit.hpp"
+#include "actors/audit_canaries.hpp"
+#include "actors/audit_launch.hpp"
+#include "actors/auditor.hpp"
+#include "actors/finish.hpp"
+#include "actors/hub.hpp"
+#include "bench/plain_loop.hpp"
+#include "config/config.hpp"
+#include "config/files.hpp"
+#include "eval/attacks/membership_record.hpp"
+#include "tests/actors/deterministic.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+config::run_config small(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> set = {"data.path=synthetic:300",     "data.max_tokens=48",  "data.keep=tail",
+                                    "train.steps=4",               "train.warmup=0",      "train.eval_every=2",
+                                    "train.expected_batch_size=6", "train.micro_batch=8", "train.eval_records=4",
+                                    "method.name=static",          "audit.trials=12",     "audit.references=20",
+                                    "audit.targets=20"};
+    set.insert(set.end(), more.begin(), more.end());
+    return config::load("config/demo.json", set);
+}
+
+/// Runs to the end, without actors.
+void finish(const config::run_config& config, const std::filesystem::path& directory, std::int64_t until = 1000) {
+    auto opened = create_run(config, directory);
+    bench::run_plain(opened.open, opened.closed, until);
+    const auto& training = opened.open.training;
+    if (!training.finished()) return;
+    finish_run(opened.open, {messages::ending::done, training.step(), training.lost(), training.adapter(),
+                             training.trace(), {}});
+}
+
+eval::audit_report audited(const std::filesystem::path& directory, bool during_run = false) {
+    auto run = open_audited(directory, during_run);
+    read_adapter(run);
+    return audit(run, {});
+}
+
+std::string refusal(const std::function<void()>& act) {
+    try {
+        act();
+    } catch (const error& e) {
+        CHECK(e.code() == errc::bad_input);
+        return e.what();
+    }
+    return "";
+}
+
+bool says(const std::vector<std::string>& lines, const std::string& part) {
+    return std::any_of(lines.begin(), lines.end(), [&](const auto& line) { return line.find(part) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("canaries join by fair coins of the run key, and the file says who is in") {
+    scratch_directory scratch;
+    const auto config = small({"audit.canaries=400", "audit.gradient_canaries=300"});
+    std::vector<std::vector<bool>> coins;
+    for (const char* name : {"one", "two"}) {
+        auto opened = create_run(config, scratch / name);
+        const auto who = eval::read_membership(eval::run_directory{scratch / name}.membership());
+        REQUIRE(who.canary_in.size() == 400);
+        REQUIRE(who.gradient_canary_in.size() == 300);
+        const auto in = std::count(who.canary_in.begin(), who.canary_in.end(), true);
+        CHECK(std::abs(static_cast<double>(in) - 200) < 5 * 10);
+        coins.push_back(who.canary_in);
+        coins.push_back(who.gradient_canary_in);
+    }
+    CHECK(coins[0] != coins[2]);
+    CHECK(coins[1] != coins[3]);
+    coins[0].resize(300);
+    CHECK(coins[0] != coins[1]);
+}
+
+TEST_CASE("training units are the real ones, then the canaries that are in") {
+    const auto config = small({"audit.canaries=5", "audit.gradient_canaries=4"});
+    const auto words = models::tokenizer::load(config.model.path);
+    const auto data = load_data(config, *words, 48);
+    eval::membership_record who;
+    who.canary_in = {true, false, false, true, false};
+    who.gradient_canary_in = {false, true, false, true};
+    const auto units = training_units(data, who);
+    REQUIRE(units.size() == data.train.size() + 4);
+    for (std::size_t i = 0; i < data.train.size(); ++i) CHECK(units[i].records == data.train[i].records);
+    const auto* added = &units[data.train.size()];
+    CHECK(added[0].records == data.audit_canaries[0].records);
+    CHECK(added[1].records == data.audit_canaries[3].records);
+    CHECK(added[2].gradient_canary == 1);
+    CHECK(added[3].gradient_canary == 3);
+    CHECK(added[2].records.empty());
+    for (std::size_t i = 0; i < data.train.size() + 2; ++i) CHECK(!units[i].gradient_canary);
+}
+
+TEST_CASE("a resumed run keeps its canaries and its trace") {
+    scratch_directory scratch;
+    const auto config = small({"audit.gradient_canaries=30", "noise.insecure_reproducible=true"});
+    finish(config, scratch / "whole");
+    finish(config, scratch / "parts", 2);
+    const eval::run_directory parts{scratch / "parts"};
+    const auto before = read_file(parts.membership());
+    auto opened = resume_run(parts.root);
+    CHECK(opened.open.training.step() == 2);
+    bench::run_plain(opened.open, opened.closed, 4);
+    const auto& training = opened.open.training;
+    finish_run(opened.open, {messages::ending::done, training.step(), training.lost(), training.adapter(),
+                             training.trace(), {}});
+    CHECK(read_file(parts.membership()) == before);
+    CHECK(read_file(parts.trace()) == read_file(eval::run_directory{scratch / "whole"}.trace()));
+}
+
+TEST_CASE("an audit of a whole run reports every attack") {
+    scratch_directory scratch;
+    finish(small({"data.canaries=3", "data.split=exact", "audit.canaries=20", "audit.gradient_canaries=20",
+                  "audit.prompt=config/canary-prompt.txt"}),
+           scratch / "run");
+    const auto report = audited(scratch / "run");
+    CHECK(report.step == 4);
+    CHECK(report.steps == 4);
+    CHECK(report.claimed_epsilon == Approx(8).epsilon(0.01));
+    CHECK(report.left_out.empty());
+    REQUIRE(report.extractions.size() == 2);
+    for (const auto& one : report.extractions) {
+        CHECK(one.trials == 12);
+        CHECK(one.canaries == 3);
+        CHECK(one.valid <= 12);
+        CHECK(one.likeness.has_value() == (one.valid > 0));
+    }
+    REQUIRE(report.exposure);
+    CHECK(report.exposure->canaries.size() == 3);
+    CHECK(!report.exposure->all);
+    for (const auto& one : report.exposure->canaries) {
+        CHECK(one.rank <= std::log2(21.0));
+        CHECK(one.extrapolated);
+    }
+    REQUIRE(report.membership);
+    const auto& [members, non_members, attack] = *report.membership;
+    CHECK(std::ssize(members.scores) + members.discarded == 20);
+    CHECK(std::ssize(non_members.scores) + non_members.discarded == 20);
+    CHECK(members.discarded > 0);  // "was not readmitted" has no such ending
+    CHECK(attack.auc);
+    REQUIRE(report.bounds.size() == 2);
+    for (const auto& one : report.bounds) {
+        CHECK(one.seen.canaries == 20);
+        CHECK(one.seen.guesses == 10);
+        CHECK(one.confidence == Approx(0.975));  // both together 0.95
+    }
+}
+
+TEST_CASE("a canary of a few characters is ranked among all there are") {
+    scratch_directory scratch;
+    finish(small({"data.canaries=1", "data.split=exact", "data.canary_length=2"}), scratch / "run");
+    const auto report = audited(scratch / "run");
+    REQUIRE(report.exposure);
+    CHECK(report.exposure->all);
+    CHECK(report.exposure->references == 36 * 36 - 1);
+    CHECK(!report.exposure->canaries.front().extrapolated);
+}
+
+TEST_CASE("what a run lacks is left out, each with a line that says how to get it") {
+    scratch_directory scratch;
+    finish(small(), scratch / "run");
+    const auto report = audited(scratch / "run");
+    CHECK(report.bounds.empty());
+    CHECK(report.extractions.empty());
+    CHECK(!report.exposure);
+    CHECK(says(report.left_out, "data.canaries"));
+    CHECK(says(report.left_out, "audit.canaries"));
+    CHECK(report.membership);
+    finish(small({"audit.ending=no such words"}), scratch / "other");
+    const auto other = audited(scratch / "other");
+    CHECK(says(other.left_out, "audit.ending"));
+    CHECK(!other.membership->attack.auc);
+}
+
+TEST_CASE("runs that can't be audited are refused in a line") {
+    scratch_directory scratch;
+    CHECK(refusal([&] { open_audited(scratch / "none", false); }).find("holds no run") != std::string::npos);
+    finish(small({"data.path=synthetic:299"}), scratch / "run", 2);
+    CHECK(refusal([&] { open_audited(scratch / "run", false); }).find("--during-run") != std::string::npos);
+    const auto underway = audited(scratch / "run", true);
+    CHECK(underway.step == 2);
+
+    finish(small(), scratch / "over");
+    CHECK(refusal([&] { open_audited(scratch / "over", true); }).find("leave --during-run away") != std::string::npos);
+    const eval::run_directory where{scratch / "over"};
+    auto text = read_file(where.config());
+    const auto path = text.find("synthetic:300");
+    REQUIRE(path != std::string::npos);
+    write_file(where.config(), text.replace(path, 13, "synthetic:301"));
+    const auto line = refusal([&] { open_audited(where.root, false); });
+    CHECK(line.find("digest") != std::string::npos);
+    CHECK(line.find("synthetic:301") != std::string::npos);
+    std::filesystem::remove(where.membership());
+    CHECK(refusal([&] { open_audited(where.root, false); }).find("membership.json") != std::string::npos);
+}
+
+TEST_CASE("the auditor answers a path, and nobody else hears of it") {
+    scratch_directory scratch;
+    finish(small({"audit.canaries=20"}), scratch / "run");
+    captured_log log;
+    deterministic stage;
+    const auto run = std::make_shared<audited_run>(open_audited(scratch / "run", false));
+    const auto hub_ = stage.spawn(hub, std::string("test"));
+    stage.run();
+    const auto auditor_ = stage.spawn(auditor, trusted<std::shared_ptr<audited_run>>(run),
+                                      std::vector<std::filesystem::path>{}, log.logger);
+    auto request = stage.self->request(auditor_, caf::infinite, audit_atom::value);
+    CHECK(stage.run() == 1);  // the request; the auditor has sent nothing to anyone but its asker
+    std::string path;
+    request.receive([&](std::string& answer) { path = answer; }, [](caf::error&) { FAIL("the auditor failed"); });
+    CHECK(path == (scratch / "run" / "trusted/audit/audit.html").string());
+    const auto read = nlohmann::json::parse(read_file(eval::run_directory{scratch / "run"}.audit_json()));
+    CHECK(read.at("bounds").at(0).at("count") == 20);
+    // No message that an auditor answers holds more than a path, and nothing public takes a report.
+    STATIC_REQUIRE(std::is_same_v<auditor_actor::signatures,
+                                  caf::detail::type_list<caf::replies_to<audit_atom>::with<std::string>>>);
+}
+
+TEST_CASE("an audit that goes with a run reports each snapshot's figures") {
+    scratch_directory scratch;
+    finish(small({"audit.canaries=20"}), scratch / "run", 2);
+    auto run = open_audited(scratch / "run", true);
+    read_adapter(run);
+    write_audit(run.where, audit(run, {}));
+    auto opened = resume_run(scratch / "run");
+    bench::run_plain(opened.open, opened.closed, 4);
+    const auto& training = opened.open.training;
+    finish_run(opened.open, {messages::ending::done, training.step(), training.lost(), training.adapter(),
+                             training.trace(), {}});
+    const auto last = audited(scratch / "run");
+    REQUIRE(last.course.size() == 2);
+    CHECK(last.course[0].step == 2);
+    CHECK(last.course[1].step == 4);
+}
