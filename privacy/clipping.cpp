@@ -22,12 +22,6 @@ at::Tensor float_rows(const at::Tensor& gradients) {
     return gradients.to(at::kFloat).contiguous();
 }
 
-std::int64_t coordinates_of(const std::vector<segment>& segments) {
-    std::int64_t sum = 0;
-    for (const auto& part : segments) sum += part.size;
-    return sum;
-}
-
 std::int64_t groups_of(const std::vector<segment>& segments) {
     std::size_t most = 0;
     for (const auto& part : segments) most = std::max(most, part.group + 1);
@@ -129,6 +123,25 @@ std::vector<segment> segments_of(const std::vector<std::int64_t>& sizes) {
     std::vector<segment> out;
     for (const auto size : sizes) out.push_back({size, out.size()});
     return out;
+}
+
+std::int64_t coordinates_of(const std::vector<segment>& segments) {
+    std::int64_t sum = 0;
+    for (const auto& part : segments) sum += part.size;
+    return sum;
+}
+
+std::vector<std::int64_t> sizes_of_groups(const std::vector<segment>& segments) {
+    std::vector<std::int64_t> sizes;
+    for (const auto& part : segments) {
+        if (part.size < 1) refuse("sanitizer: no segment may be empty");
+        if (part.group >= segments.size()) refuse("sanitizer: a group without coordinates");
+        if (part.group >= sizes.size()) sizes.resize(part.group + 1, 0);
+        sizes[part.group] += part.size;
+    }
+    if (sizes.empty() || std::any_of(sizes.begin(), sizes.end(), [](auto d) { return d < 1; }))
+        refuse("sanitizer: at least one group is needed, and none may be empty");
+    return sizes;
 }
 
 clipped_sum::clipped_sum(std::vector<segment> segments, step_order order)

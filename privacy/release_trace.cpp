@@ -11,12 +11,6 @@ namespace rldp::privacy {
 
 namespace {
 
-std::int64_t coordinates(const std::vector<segment>& segments) {
-    std::int64_t out = 0;
-    for (const auto& part : segments) out += part.size;
-    return out;
-}
-
 /// Standard deviation of each coordinate's noise, float64 [D].
 at::Tensor deviations(const sanitizer_config& how, const step_order& order) {
     const auto of_groups = noise_of(how, order);
@@ -30,7 +24,7 @@ at::Tensor deviations(const sanitizer_config& how, const step_order& order) {
 }  // namespace
 
 release_trace::release_trace(sanitizer_config how)
-    : how_(std::move(how)), sum_(torch::zeros({coordinates(how_.segments)}, torch::kFloat64)) {}
+    : how_(std::move(how)), sum_(torch::zeros({coordinates_of(how_.segments)}, torch::kFloat64)) {}
 
 void release_trace::add(const step_order& order, const release& value) {
     if (value.gradient.numel() != sum_.numel())

@@ -35,19 +35,6 @@ void noise_and_round(const double* sum, T* out, std::int64_t count, double devia
     }
 }
 
-std::vector<std::int64_t> sizes_of_groups(const std::vector<segment>& segments) {
-    std::vector<std::int64_t> sizes;
-    for (const auto& part : segments) {
-        if (part.size < 1) refuse("sanitizer: no segment may be empty");
-        if (part.group >= segments.size()) refuse("sanitizer: a group without coordinates");
-        if (part.group >= sizes.size()) sizes.resize(part.group + 1, 0);
-        sizes[part.group] += part.size;
-    }
-    if (sizes.empty() || std::any_of(sizes.begin(), sizes.end(), [](auto d) { return d < 1; }))
-        refuse("sanitizer: at least one group is needed, and none may be empty");
-    return sizes;
-}
-
 }  // namespace
 
 double multiplier_of(const sanitizer_config& config, const step_order& order) {

@@ -10,19 +10,9 @@
 
 namespace rldp::rl {
 
-namespace {
-
-std::size_t groups_of(const std::vector<privacy::segment>& segments) {
-    std::size_t most = 0;
-    for (const auto& part : segments) most = std::max(most, part.group + 1);
-    return most;
-}
-
-}  // namespace
-
 steered::steered(const steered_config& config)
     : config_(config),
-      groups_(groups_of(config.segments)),
+      groups_(privacy::sizes_of_groups(config.segments).size()),
       tracker_(groups_, config.expected_batch, config.initial_radius, config.initial_loss),
       radii_(groups_, config.initial_radius) {
     if (config_.public_radii.empty()) return;

@@ -8,26 +8,13 @@
 
 namespace rldp::eval {
 
-namespace {
-
-std::vector<std::int64_t> sizes_of_groups(const std::vector<privacy::segment>& segments) {
-    std::vector<std::int64_t> out;
-    for (const auto& part : segments) {
-        if (part.group >= out.size()) out.resize(part.group + 1, 0);
-        out[part.group] += part.size;
-    }
-    return out;
-}
-
-}  // namespace
-
 at::Tensor canary_gradient(const gradient_canaries& how, std::int64_t number) {
     const auto word = [](std::int64_t x) {
         return static_cast<std::uint32_t>(static_cast<std::uint64_t>(x) & 0xffffffff);
     };
     std::seed_seq seed{word(how.seed), word(how.seed >> 32), word(number), word(number >> 32)};
     std::mt19937_64 random(seed);
-    const auto sizes = sizes_of_groups(how.segments);
+    const auto sizes = privacy::sizes_of_groups(how.segments);
     std::vector<float> values;
     for (const auto& part : how.segments) {
         const auto size = static_cast<float>(how.norm / std::sqrt(static_cast<double>(sizes[part.group])));
