@@ -74,22 +74,32 @@ score score_of(const variant& method, double epsilon, const cells_of_grid& cells
     return out;
 }
 
-standing standing_of(double epsilon, const std::vector<score>& scores) {
+/// Those whose seed is done in `others` too: other seeds would compare other splits.
+cells_of_grid sharing_seeds(cells_of_grid cells, const cells_of_grid& others) {
+    std::erase_if(cells, [&](const auto* one) {
+        const auto* other = with_seed(others, one->where.seed);
+        return one->result.state != cell_state::done || !other || other->result.state != cell_state::done;
+    });
+    return cells;
+}
+
+standing standing_of(double epsilon, const std::vector<score>& scores, const cells_of_grid& cells) {
     standing out;
     out.epsilon = epsilon;
     const score* best = nullptr;
     for (const auto& one : scores) {
         if (one.epsilon != epsilon || one.end.n == 0) continue;
-        if (one.method == ours) out.ours_end = one.end;
         if (one.part != role::baseline) continue;
         if (!best || for_order(one.end) < for_order(best->end)) best = &one;
     }
     if (!best) return out;
     out.baseline = best->method;
-    out.baseline_end = best->end;
+    const auto mine = cells_at(cells, ours, epsilon), theirs = cells_at(cells, *out.baseline, epsilon);
+    out.ours_end = over(sharing_seeds(mine, theirs), end_perplexity);
+    out.baseline_end = out.ours_end.mean ? over(sharing_seeds(theirs, mine), end_perplexity) : best->end;
     if (out.ours_end.mean) {
-        out.difference = *out.ours_end.mean - *best->end.mean;
-        out.ratio = *out.ours_end.mean / *best->end.mean;
+        out.difference = *out.ours_end.mean - *out.baseline_end.mean;
+        out.ratio = *out.ours_end.mean / *out.baseline_end.mean;
     }
     return out;
 }
@@ -146,7 +156,7 @@ comparison compare(const compare_plan& plan, const cells_of_grid& cells) {
         for (const auto& method : plan.methods)
             out.scores.push_back(score_of(method, epsilon, cells_at(cells, method.name, epsilon), plan.seeds.size()));
     for (const auto epsilon : plan.epsilons) {
-        out.standings.push_back(standing_of(epsilon, out.scores));
+        out.standings.push_back(standing_of(epsilon, out.scores, cells));
         const auto& best = out.standings.back().baseline;
         if (!best) continue;
         const auto mine = cells_at(cells, ours, epsilon), theirs = cells_at(cells, *best, epsilon);

@@ -44,7 +44,7 @@ struct score {
 struct standing {
     double epsilon = 0;
     std::optional<std::string> baseline;  ///< absent: none is done
-    statistic baseline_end, ours_end;
+    statistic baseline_end, ours_end;         ///< over the seeds that both have; the baseline's own where RLDP has none
     std::optional<double> difference, ratio;  ///< of the means, ours − baseline and ours / baseline
 };
 

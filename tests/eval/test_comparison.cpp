@@ -57,6 +57,20 @@ TEST_CASE("the best baseline is sound, a baseline, and the first in a tie") {
     CHECK(find(numbers, "rldp_random").cells.at(cell_state::not_run) == 1);
 }
 
+TEST_CASE("RLDP and the best baseline are compared over the seeds that both have") {
+    const auto plan = plan_of("static,auto_s,rldp");
+    std::vector<measured> cells = {done_cell("static", 2, 0, 9), done_cell("static", 2, 1, 9),
+                                   done_cell("auto_s", 2, 0, 5), cell_in_state("auto_s", 2, 1, cell_state::failed),
+                                   done_cell("rldp", 2, 0, 4), done_cell("rldp", 2, 1, 8)};
+    const auto numbers = compare(plan, common(cells));
+    const auto& one = numbers.standings[0];
+    CHECK(one.baseline == "auto_s");
+    CHECK(one.ours_end.n == 1);
+    CHECK(*one.ours_end.mean == Approx(4));
+    CHECK(*one.difference == Approx(-1));
+    CHECK(*find(numbers, "rldp").end.mean == Approx(6));
+}
+
 TEST_CASE("steps to the best baseline, per seed; never counts as one") {
     const auto plan = plan_of("static,rldp", {2, 4});
     // ε 2: seed 0 reaches 5 (equal is enough) at step 40, seed 1 never reaches 3; ε 4: at 10 and 20
