@@ -35,10 +35,13 @@ std::vector<eval::compare_cell> at_own_rates(const eval::compare_plan& plan, con
     return eval::tuned_cells(plan, eval::chosen(eval::tunings(plan, measure(plan.cells, out))));
 }
 
-bool run_stage(const std::vector<eval::compare_cell>& cells, const eval::selection& chosen, const options& given,
-               const std::filesystem::path& out) {
+bool run_stage(std::vector<eval::compare_cell> cells, eval::stage when, const eval::selection& chosen,
+               const options& given, const std::filesystem::path& out) {
+    std::erase_if(cells, [&](const auto& one) { return one.when != when; });
     const auto runs = chosen_runs(cells, chosen);
-    return eval::run_cells(runs, settings_of(given, out), eval::progress_on_terminal(runs.size(), out, given.quiet));
+    auto how = settings_of(given, out);
+    if (when == eval::stage::tuning) how.audit = false;  // on made-up records there is nobody to betray
+    return eval::run_cells(runs, how, eval::progress_on_terminal(runs.size(), out, given.quiet));
 }
 
 std::size_t not_done(const std::vector<eval::measured>& cells, const eval::selection& chosen) {
@@ -54,11 +57,14 @@ int run(const options& given) {
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
 
-    bool finished = run_stage(plan.cells, chosen, given, out);
+    const auto run_all = [&](const std::vector<eval::compare_cell>& of, eval::stage when) {
+        return run_stage(of, when, chosen, given, out);
+    };
+    bool finished = run_all(plan.cells, eval::stage::common) && run_all(plan.cells, eval::stage::tuning);
     auto cells = plan.cells;
     const auto tuned = at_own_rates(plan, out);
     cells.insert(cells.end(), tuned.begin(), tuned.end());
-    finished = finished && run_stage(tuned, chosen, given, out);
+    finished = finished && run_all(tuned, eval::stage::tuned);
 
     const auto command = command_line("compare", given, out, words_of(given.grid));
     const auto report = eval::report_of(plan, measure(cells, out), command);

@@ -3,6 +3,15 @@
 set -eu
 home=$(dirname "$0")
 mode=new
+# `audit DIR --quiet`
+if [ "$1" = audit ]; then
+    id=$(basename "$2")
+    echo "audit $id" >> "$home/calls"
+    case $id in unaudited*) echo "no memory" >&2; exit 1 ;; esac
+    mkdir -p "$2/trusted/audit"
+    cp "$home/audit.json" "$2/trusted/audit/audit.json"
+    exit 0
+fi
 while [ $# -gt 0 ]; do
     case $1 in
         --out) dir=$2; shift ;;

@@ -34,6 +34,10 @@ class bench {
                          R"({"delta":1e-5,"guaranteed_epsilon":2,"semantics":"sound","steps":40})"
                          "\n");
         rldp::write_file(scratch / "signal", "INT");
+        rldp::write_file(scratch / "audit.json", R"({"membership": {"members": {"mean_log_probability": -0.5,
+            "mean_perplexity": 1.7}, "attack": {"auc": 0.52}}, "extraction": [{"valid": 7, "found": 0, "jaccard":
+            [{"mean": 0.1}, {"mean": 0.2}, {"mean": 0.3}, {"mean": 0.4}]}], "course": [{"mean_exposure": 1.4}],
+            "audited_epsilon": null})");
     }
 
     /// Whether no signal came; how each cell ended is in `ends`.
@@ -216,4 +220,43 @@ TEST_CASE("progress in words") {
     CHECK(ended_line(tally, {"a", {}, {}}, cell_state::done, false, result) == "[2/5] a: done, perplexity 5, 81 s");
     result.failure = "exit status 1\nlog";
     CHECK(has(ended_line(tally, {"a", {}, {}}, cell_state::failed, false, result), ": log"));
+}
+
+TEST_CASE("with --audit every cell that is done is attacked once, also one that had ended before") {
+    bench b;
+    REQUIRE(b.run({"one"}));
+    CHECK(b.result("one").attacks.empty());
+    b.settings.audit = true;
+    REQUIRE(b.run({"one", "two"}));
+    CHECK(b.calls() == "new one\naudit one\nnew two\naudit two\n");
+    for (const char* id : {"one", "two"}) {
+        CHECK(b.ends[id] == "done");
+        const auto found = b.result(id);
+        CHECK(found.state == cell_state::done);
+        CHECK(found.attacks.at("membership AUC") == 0.52);
+        CHECK(found.attacks.at("Jaccard 3") == 0.3);
+        CHECK(found.attacks.count("ε at least") == 0);
+        CHECK(nlohmann::json::parse(rldp::read_file(b.files(id).output())).contains("status"));  // still the run's own
+    }
+    REQUIRE(b.run({"one", "two"}));
+    CHECK(b.ends["one"] == "done kept");
+}
+
+TEST_CASE("an audit that fails is said, and is tried again; the run is not") {
+    bench b;
+    b.settings.audit = true;
+    REQUIRE(b.run({"unaudited"}));
+    CHECK(b.ends["unaudited"] == "failed");
+    CHECK(b.result("unaudited").state == cell_state::failed);
+    CHECK(has(b.result("unaudited").failure, "no memory"));
+    REQUIRE(b.run({"unaudited"}));
+    CHECK(b.calls() == "new unaudited\naudit unaudited\naudit unaudited\n");
+}
+
+TEST_CASE("an audit file that is none is refused with its path") {
+    bench b;
+    b.settings.audit = true;
+    rldp::write_file(b.scratch / "audit.json", "{}");
+    REQUIRE(b.run({"one"}));
+    says(refusal([&] { b.result("one"); }), "audit.json");
 }
