@@ -17,6 +17,7 @@
 #include "eval/attacks/membership_record.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
+#include "tests/config/refusal.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;
@@ -49,16 +50,6 @@ eval::audit_report audited(const std::filesystem::path& directory, bool during_r
     auto run = open_audited(directory, during_run);
     read_adapter(run);
     return audit(run, {});
-}
-
-std::string refusal(const std::function<void()>& act) {
-    try {
-        act();
-    } catch (const error& e) {
-        CHECK(e.code() == errc::bad_input);
-        return e.what();
-    }
-    return "";
 }
 
 bool says(const std::vector<std::string>& lines, const std::string& part) {

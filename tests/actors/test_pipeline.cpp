@@ -18,6 +18,7 @@
 #include "models/safetensors.hpp"
 #include "privacy/ledger.hpp"
 #include "tests/actors/fixtures.hpp"
+#include "tests/config/refusal.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;
@@ -64,16 +65,6 @@ std::pair<double, double> slope(const std::vector<eval::metrics_line>& lines) {
     double rest = 0;
     for (const auto& [x, y] : points) rest += std::pow(y - my - b * (x - mx), 2);
     return {b, std::sqrt(rest / (n - 2) / sxx)};
-}
-
-std::string refusal(const std::function<void()>& act) {
-    try {
-        act();
-    } catch (const error& e) {
-        CHECK(e.code() == errc::bad_input);
-        return e.what();
-    }
-    return "";
 }
 
 }  // namespace
