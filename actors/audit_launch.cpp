@@ -16,11 +16,6 @@ namespace rldp::actors {
 
 namespace {
 
-class system_config : public caf::actor_system_config {
-  public:
-    system_config() { configure(*this); }
-};
-
 /// Names the state that a report was made of.
 std::filesystem::file_time_type age_of(const eval::run_directory& where) {
     std::error_code gone;  // between the run's end and our look
@@ -36,15 +31,15 @@ void wait_for_change(const eval::run_directory& where, std::filesystem::file_tim
 
 void launch_audit(const eval::run_directory& where, const audit_options& options) {
     share_heap();
-    const auto run = on_passing_thread(
-        all_threads(), [&] { return std::make_shared<audited_run>(open_audited(where.root, options.during_run)); });
+    auto run = on_passing_thread(all_threads(), [&] {
+        return trusted(std::make_shared<audited_run>(open_audited(where.root, options.during_run)));
+    });
     system_config configuration;
     caf::actor_system system(configuration);
     const caf::scoped_actor self(system);
     const auto log = std::make_shared<spdlog::logger>(
         "trusted", std::make_shared<spdlog::sinks::basic_file_sink_mt>(where.log().string()));
-    const auto auditor_ =
-        self->spawn<caf::detached>(auditor, trusted<std::shared_ptr<audited_run>>(run), options.shadows, log);
+    const auto auditor_ = self->spawn<caf::detached>(auditor, std::move(run), options.shadows, log);
     // Whatever happens, the auditor ends with this function: the system's destructor waits for it.
     const std::shared_ptr<void> ending(nullptr,
                                        [&](void*) { self->send_exit(auditor_, caf::exit_reason::user_shutdown); });

@@ -17,15 +17,6 @@ namespace rldp::actors {
 
 namespace {
 
-class system_config : public caf::actor_system_config {
-  public:
-    explicit system_config(bool network) {
-        configure(*this);
-        add_wire_types(*this);
-        if (network) load<caf::io::middleman>();
-    }
-};
-
 void publish(caf::actor_system& system, const hub_actor& hub, const std::string& address) {
     const auto [host, port] = loopback_endpoint(address);
     const auto bound = system.middleman().publish(system.spawn(publication, hub), port, host.c_str(), true);
@@ -55,7 +46,9 @@ endpoint loopback_endpoint(const std::string& address) {
 eval::run_summary launch(const std::function<opened_run()>& open, const launch_options& options) {
     share_heap();
     signal_watch signals;
-    system_config configuration(options.monitor.has_value());
+    system_config configuration;
+    add_wire_types(configuration);
+    if (options.monitor) configuration.load<caf::io::middleman>();
     caf::actor_system system(configuration);
     const caf::scoped_actor self(system);
     const auto hub_ = system.spawn(hub, options.name);

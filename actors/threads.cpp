@@ -4,17 +4,15 @@
 #include <dlfcn.h>
 #include <malloc.h>
 
-#include <caf/actor_system_config.hpp>
-
 #include "models/blas.hpp"
 
 namespace rldp::actors {
 
-void configure(caf::actor_system_config& config) {
-    config.set("logger.file-verbosity", caf::atom("quiet"));
-    config.set("logger.console-verbosity", caf::atom("quiet"));
-    config.set("scheduler.policy", caf::atom("sharing"));
-    config.set("scheduler.max-threads", 2);
+system_config::system_config() {
+    set("logger.file-verbosity", caf::atom("quiet"));
+    set("logger.console-verbosity", caf::atom("quiet"));
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-threads", 2);
 }
 
 int all_threads() {

@@ -2,14 +2,16 @@
 // Threads and memory of a process whose actors pass large tensors to each other. Training has the processors: of the actors only
 // gradient computes on several threads for long. libgomp keeps the workers of a thread as long as that thread lives, and while a
 // process has more of them than processors, all sleep between operators (a thousand times in a step of the demo).
-#include <caf/fwd.hpp>
+#include <caf/actor_system_config.hpp>
 #include <future>
 
 namespace rldp::actors {
 
 /// Settings of every actor system here: no log files, and scheduler threads that wait for work. (By default at least four of them
 /// poll for it, 800 times a second each.) Two suffice: actors that compute have threads of their own.
-void configure(caf::actor_system_config& config);
+struct system_config : caf::actor_system_config {
+    system_config();
+};
 
 /// As many as training may use: models::default_threads().
 int all_threads();

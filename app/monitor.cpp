@@ -17,15 +17,6 @@ namespace rldp::app {
 
 namespace {
 
-class network_config : public caf::actor_system_config {
-  public:
-    network_config() {
-        actors::configure(*this);
-        actors::add_wire_types(*this);
-        load<caf::io::middleman>();
-    }
-};
-
 /// On a terminal one line that is rewritten; elsewhere a line per value.
 actors::show live_line() {
     return [terminal = isatty(STDOUT_FILENO) != 0,
@@ -47,7 +38,9 @@ int watch(const std::string& address) {
     actors::signal_watch signals;
     signals.on_signal([&over] { over.set_value(); });
 
-    network_config configuration;
+    actors::system_config configuration;
+    actors::add_wire_types(configuration);
+    configuration.load<caf::io::middleman>();
     caf::actor_system system(configuration);
     fmt::print(stderr, "waiting for a run at {}; Ctrl-C ends\n", address);
     const auto display = system.spawn(actors::remote_display, host, port, live_line(),

@@ -55,7 +55,7 @@ void print_plan(const actors::run_plan& plan) {
 }
 
 std::string number(double x) {
-    return std::isnan(x) ? "–" : std::isinf(x) ? "∞" : fmt::format("{:.4f}", x);
+    return std::isnan(x) ? "–" : std::isinf(x) ? "∞" : x < 1e9 ? fmt::format("{:.4f}", x) : fmt::format("{:.3e}", x);
 }
 
 void print_summary(const eval::run_summary& run, const std::filesystem::path& directory) {

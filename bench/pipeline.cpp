@@ -47,8 +47,7 @@ double run_pipeline(const config::run_config& config, const std::filesystem::pat
     auto opened =
         actors::on_passing_thread(actors::all_threads(), [&] { return actors::create_run(config, directory); });
     const auto steps = static_cast<double>(opened.open.plan.steps);
-    caf::actor_system_config settings;
-    actors::configure(settings);
+    actors::system_config settings;
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
     const auto hub = system.spawn(actors::hub, std::string("bench"));
