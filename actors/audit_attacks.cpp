@@ -227,11 +227,14 @@ std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& lef
     };
     std::vector<eval::bound_result> out;
     if (!text_in.empty()) out.push_back(bound("records", secret_scores(run), text_in));
-    if (!gradient_in.empty())
-        out.push_back(bound(
-            "gradients",
-            eval::trace_scores(gradient_canaries_of(run.config, run.model.layout), run.trace, std::ssize(gradient_in)),
-            gradient_in));
+    if (gradient_in.empty()) return out;
+    if (!run.trace.defined()) {
+        left_out.push_back("lower bound on ε from gradient canaries: " + run.where.trace().string() +
+                           " is missing; bring it back");
+        return out;
+    }
+    const auto canaries = gradient_canaries_of(run.config, run.model.layout);
+    out.push_back(bound("gradients", eval::trace_scores(canaries, run.trace, std::ssize(gradient_in)), gradient_in));
     return out;
 }
 

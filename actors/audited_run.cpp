@@ -39,8 +39,11 @@ void read_finished_into(audited_run& run) {
         refuse(fmt::format("{}: has {} numbers, but public/config.json describes {}; bring back the run's own",
                            run.where.adapter().string(), loaded.layout.dimension, run.model.layout.dimension));
     run.adapter = loaded.flat.to(run.model.initial_adapter.device());
-    if (std::filesystem::exists(run.where.trace()))
+    if (std::filesystem::exists(run.where.trace())) {
         run.trace = models::safetensors_file(run.where.trace()).tensor("trace").clone();
+        if (run.trace.sizes() != at::IntArrayRef{run.model.layout.dimension})
+            refuse(run.where.trace().string() + ": is not this run's; bring back its own");
+    }
     run.step = eval::parse_summary(read_file(run.where.summary())).steps_done;
 }
 

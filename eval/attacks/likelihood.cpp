@@ -55,6 +55,7 @@ std::optional<split_text> split_at(const text_encoder& encode, const std::string
             out.tokens.resize(most);
         }
     }
+    if (beginning == 0) out.end = 1;
     if (out.end == 0 || out.end >= out.tokens.size()) return std::nullopt;
     return out;
 }

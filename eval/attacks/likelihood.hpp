@@ -29,7 +29,7 @@ struct split_text {
 
 /// Cuts `text` behind its first `beginning` bytes. Where a token lies across the cut, it belongs to the end. Of the
 /// tokens as many remain as training keeps: the first or the last `most`. Absent where no token would be left on one of
-/// the sides.
+/// the sides. With 0, the end is all but the first token that remains, which nothing predicts.
 std::optional<split_text> split_at(const text_encoder& encode, const std::string& text, std::size_t beginning,
                                    std::size_t most, bool keep_tail);
 

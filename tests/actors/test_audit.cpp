@@ -15,10 +15,11 @@
 #include "config/config.hpp"
 #include "config/files.hpp"
 #include "eval/attacks/membership_record.hpp"
+#include "models/safetensors.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
-#include "tests/config/refusal.hpp"
 #include "tests/catch.hpp"
+#include "tests/config/refusal.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;
@@ -176,6 +177,14 @@ TEST_CASE("what a run lacks is left out, each with a line that says how to get i
     const auto other = audited(scratch / "other");
     CHECK(says(other.left_out, "audit.ending"));
     CHECK(!other.membership->attack.auc);
+
+    finish(small({"audit.canaries=20", "audit.gradient_canaries=20"}), scratch / "traced");
+    const auto trace = eval::run_directory{scratch / "traced"}.trace();
+    std::filesystem::remove(trace);
+    const auto without = audited(scratch / "traced");
+    CHECK(says(without.left_out, trace.string() + " is missing"));
+    REQUIRE(without.bounds.size() == 1);
+    CHECK(without.bounds[0].confidence == Approx(0.975));  // both kinds were fixed before the run
 }
 
 TEST_CASE("runs that can't be audited are refused in a line") {
@@ -198,6 +207,40 @@ TEST_CASE("runs that can't be audited are refused in a line") {
     CHECK(line.find("synthetic:301") != std::string::npos);
     std::filesystem::remove(where.membership());
     CHECK(refusal([&] { open_audited(where.root, false); }).find("membership.json") != std::string::npos);
+}
+
+TEST_CASE("a trace of another size is refused") {
+    scratch_directory scratch;
+    finish(small({"audit.gradient_canaries=20"}), scratch / "run");
+    const auto trace = eval::run_directory{scratch / "run"}.trace();
+    models::save_safetensors(trace, {{"trace", torch::zeros({7}, torch::kFloat64)}});
+    CHECK(refusal([&] { audited(scratch / "run"); }).find(trace.string()) != std::string::npos);
+}
+
+TEST_CASE("LiRA reads shadow runs of the same split, and no others") {
+    scratch_directory scratch;
+    finish(small(), scratch / "run");
+    std::vector<std::filesystem::path> shadows;
+    for (const char* number : {"0", "1"}) {
+        shadows.push_back(scratch / number);
+        finish(small({std::string("audit.shadow=") + number}), shadows.back());
+    }
+    auto run = open_audited(scratch / "run", false);
+    read_adapter(run);
+    const auto two = audit(run, shadows);
+    REQUIRE(two.shadows);
+    CHECK(two.shadows->shadows == 2);
+    CHECK(two.shadows->offline.auc);
+    CHECK(two.shadows->online.auc);
+    const auto one = audit(run, {shadows.front()});
+    REQUIRE(one.shadows);
+    CHECK(one.shadows->offline.auc);
+    CHECK(!one.shadows->online.auc);  // a target that is in has no model without it
+    CHECK(says(one.left_out, "--shadows 4"));
+    for (const char* other : {"run", "split"}) {
+        if (other == std::string("split")) finish(small({"audit.shadow=2", "data.split_seed=7"}), scratch / other);
+        CHECK(refusal([&] { audit(run, {scratch / other}); }).find("no shadow run of this one") != std::string::npos);
+    }
 }
 
 TEST_CASE("the auditor answers a path, and nobody else hears of it") {

@@ -18,8 +18,8 @@
 #include "models/safetensors.hpp"
 #include "privacy/ledger.hpp"
 #include "tests/actors/fixtures.hpp"
-#include "tests/config/refusal.hpp"
 #include "tests/catch.hpp"
+#include "tests/config/refusal.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;

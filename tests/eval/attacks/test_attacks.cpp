@@ -79,7 +79,19 @@ TEST_CASE("a text is cut as training cuts it") {
     CHECK(head->end == 3);
     CHECK(!split_at(encode, "abcdefgh", 5, 4, false));  // nothing of the end is
     CHECK(!split_at(encode, "abc", 3, 10, true));
-    CHECK(!split_at(encode, "abc", 0, 10, true));
+}
+
+TEST_CASE("a text that is all end has all tokens but its first, also where it is cut") {
+    for (const auto& [text, most] : {std::pair("abc", 10), std::pair("abcdefgh", 4)}) {
+        const auto cut = split_at(encode, text, 0, static_cast<std::size_t>(most), true);
+        REQUIRE(cut);
+        CHECK(cut->end == 1);
+        const auto with_start = split_at([](const std::string& s) { return encode("^" + s); }, text, 0,
+                                         static_cast<std::size_t>(most), true);
+        REQUIRE(with_start);
+        CHECK(with_start->end == 1);
+    }
+    CHECK(!split_at(encode, "a", 0, 10, true));
 }
 
 TEST_CASE("the likelihood of an end is what the logits say, in batches of any lengths") {
