@@ -11,6 +11,7 @@
 #include "config/files.hpp"
 #include "eval/attacks/exposure.hpp"
 #include "eval/attacks/extraction.hpp"
+#include "privacy/accountant.hpp"
 
 namespace rldp::actors {
 
@@ -223,6 +224,8 @@ std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& lef
         return eval::bound_result{.canaries = name,
                                   .seen = seen,
                                   .epsilon = eval::epsilon_lower_bound(seen, run.header.delta, beta),
+                                  .gaussian_epsilon = privacy::gaussian_epsilon(eval::mu_lower_bound(seen, beta),
+                                                                                run.header.delta),
                                   .confidence = 1 - beta};
     };
     std::vector<eval::bound_result> out;

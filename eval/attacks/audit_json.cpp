@@ -65,7 +65,8 @@ json json_of(const audit_point& of) {
 
 json json_of(const bound_result& of) {
     return {{"canaries", of.canaries},    {"count", of.seen.canaries}, {"guesses", of.seen.guesses},
-            {"correct", of.seen.correct}, {"epsilon", of.epsilon},     {"confidence", of.confidence}};
+            {"correct", of.seen.correct}, {"epsilon", of.epsilon},     {"gaussian_epsilon", of.gaussian_epsilon},
+            {"confidence", of.confidence}};
 }
 
 std::optional<double> optional_number(const json& value) {

@@ -66,12 +66,12 @@ struct shadow_result {
     separation offline, online;
 };
 
-/// Steinke, Nasr, Jagielski 2023.
 struct bound_result {
     std::string canaries;  ///< "records" | "gradients"
     one_run_audit seen;
-    double epsilon = 0;     ///< audited ≥
-    double confidence = 0;  ///< of this bound alone
+    double epsilon = 0;           ///< audited ≥
+    double gaussian_epsilon = 0;  ///< audited ≥, if the run's trade-off curve is a Gaussian's
+    double confidence = 0;        ///< of each of these bounds alone
 };
 
 /// A snapshot's figures, where a run is audited while it goes on.

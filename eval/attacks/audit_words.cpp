@@ -25,10 +25,10 @@ std::vector<std::string> separation_row(const std::string& name, const separatio
 }  // namespace
 
 text_rows bound_rows(const audit_report& report) {
-    text_rows out = {{"canaries", "m", "guesses", "correct", "ε at least", "confidence"}};
+    text_rows out = {{"canaries", "m", "guesses", "correct", "ε at least", "if Gaussian", "confidence"}};
     for (const auto& one : report.bounds)
         out.push_back({one.canaries, fmt::format("{}", one.seen.canaries), fmt::format("{}", one.seen.guesses),
-                       fmt::format("{}", one.seen.correct), number(one.epsilon),
+                       fmt::format("{}", one.seen.correct), number(one.epsilon), number(one.gaussian_epsilon),
                        fmt::format("{:g} %", 100 * one.confidence)});
     return out;
 }
@@ -74,7 +74,8 @@ std::string about_bounds(const audit_report& report) {
         "Every canary was in training with probability one half, by a coin that the trainer never saw; the audit "
         "guesses some of the coins. A run that keeps (ε, {:g}) lets nobody guess so many right, but with probability "
         "{:.2g}, unless ε is at least the number here. A number below the claim proves nothing: this attack may be "
-        "weak. A number above it proves that the claim is false.",
+        "weak. A number above it proves that the claim is false. \"If Gaussian\" holds for a run whose whole trade-off "
+        "curve is a Gaussian's, as that of many steps with Gaussian noise nearly is: the same guesses then tell more.",
         report.delta, 1 - report.confidence);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/normal.hpp>
 #include <boost/math/tools/roots.hpp>
 #include <cmath>
 #include <numeric>
@@ -14,11 +15,32 @@
 namespace rldp::eval {
 namespace {
 
-void check(const one_run_audit& seen, double delta) {
+void check(const one_run_audit& seen) {
     if (seen.canaries < 1 || seen.correct < 0 || seen.correct > seen.guesses || seen.guesses > seen.canaries)
         refuse(fmt::format("{} correct of {} guesses on {} canaries is no audit", seen.correct, seen.guesses,
                            seen.canaries));
+}
+
+void check_delta(double delta) {
     if (!(delta >= 0 && delta < 1)) refuse(fmt::format("delta is {}, not in [0, 1)", delta));
+}
+
+void check_level(double beta) {
+    if (!(beta > 0 && beta < 0.5)) refuse(fmt::format("beta is {}, not between 0 and 0.5", beta));
+}
+
+/// The end of the interval from 0 on which `rejects` holds, to 1e-9 and where it still does; 0 where it is empty.
+template <class Rejects>
+double largest_rejected(Rejects rejects) {
+    const auto side = [&](double x) { return rejects(x) ? -1.0 : 1.0; };
+    if (side(0) > 0) return 0;
+    double rejected = 0, not_rejected = 1;
+    while (side(not_rejected) < 0) {
+        rejected = not_rejected;
+        not_rejected *= 2;
+    }
+    const auto close = [](double low, double high) { return high - low < 1e-9; };
+    return boost::math::tools::bisect(side, rejected, not_rejected, close).first;
 }
 
 /// The p-value of one audit at many ε.
@@ -57,10 +79,34 @@ class p_value {
     std::vector<double> log_choose_;  // of 0 to v − 1 right guesses
 };
 
+/// The inverse of μ-GDP's blow-up function, Φ(Φ⁻¹(x) − μ): what is left of an event's probability x, at least, where one
+/// canary's coin falls the other way.
+double left_of(double x, double mu) {
+    if (x <= 0 || x >= 1) return x;
+    const boost::math::normal standard;
+    return cdf(standard, quantile(standard, x) - mu);
+}
+
+/// The recursion of arXiv 2410.22235 (audit_rh_with_cap): expected shares of right and wrong guesses among all coins, as
+/// small as μ-GDP allows where so many are right with probability β. They can't be more than the guesses.
+bool rejects_gaussian(const one_run_audit& seen, double mu, double beta) {
+    const auto canaries = static_cast<double>(seen.canaries), guesses = static_cast<double>(seen.guesses);
+    double right = beta * static_cast<double>(seen.correct) / canaries;
+    double wrong = beta * static_cast<double>(seen.guesses - seen.correct) / canaries;
+    for (auto i = static_cast<double>(seen.correct - 1); i >= 0; --i) {
+        const double next = std::max(wrong, left_of(right, mu));
+        if (next == wrong) break;  // nothing changes from here on
+        right = std::min(1.0, right + i / (guesses - i) * (next - wrong));
+        wrong = next;
+    }
+    return right + wrong > guesses / canaries;
+}
+
 }  // namespace
 
 double one_run_p_value(const one_run_audit& seen, double epsilon, double delta) {
-    check(seen, delta);
+    check(seen);
+    check_delta(delta);
     if (!(epsilon >= 0 && std::isfinite(epsilon)))
         refuse(fmt::format("epsilon is {}, no finite number from 0", epsilon));
     return p_value(seen, delta)(epsilon);
@@ -71,18 +117,18 @@ double one_run_p_value(const one_run_audit& seen, double epsilon, double delta) 
 // negative only if the pmf of Bin(r − 1, q) is smaller at v − i − 1 than at v − 1, so v − i is at most the median of W,
 // and P_{v−i} is at least ½.
 double epsilon_lower_bound(const one_run_audit& seen, double delta, double beta) {
-    check(seen, delta);
-    if (!(beta > 0 && beta < 0.5)) refuse(fmt::format("beta is {}, not between 0 and 0.5", beta));
+    check(seen);
+    check_delta(delta);
+    check_level(beta);
     const p_value p(seen, delta);
-    const auto side = [&](double epsilon) { return p(epsilon) < beta ? -1.0 : 1.0; };
-    if (side(0) > 0) return 0;
-    double rejected = 0, not_rejected = 1;
-    while (side(not_rejected) < 0) {
-        rejected = not_rejected;
-        not_rejected *= 2;
-    }
-    const auto close = [](double low, double high) { return high - low < 1e-9; };
-    return boost::math::tools::bisect(side, rejected, not_rejected, close).first;  // p < β there
+    return largest_rejected([&](double epsilon) { return p(epsilon) < beta; });
+}
+
+// left_of() falls as μ rises, and with it both shares.
+double mu_lower_bound(const one_run_audit& seen, double beta) {
+    check(seen);
+    check_level(beta);
+    return largest_rejected([&](double mu) { return rejects_gaussian(seen, mu, beta); });
 }
 
 one_run_audit guess_by_score(const std::vector<double>& scores, const std::vector<bool>& included,

@@ -1,6 +1,8 @@
 #pragma once
 // A lower bound on ε from one training run: Steinke, Nasr, Jagielski (2023), "Privacy Auditing with One (1) Training
 // Run", arXiv 2305.08846. Every canary is included by a fair coin of its own, the auditor guesses some of the coins.
+// With the variant for a Gaussian's whole trade-off curve: Mahloujifar, Melis, Chaudhuri (2024), "Auditing f-Differential
+// Privacy in One Run", arXiv 2410.22235.
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +22,11 @@ double one_run_p_value(const one_run_audit& seen, double epsilon, double delta);
 /// not (ε, δ)-private for any smaller one; 0 where not even ε = 0 is rejected. Takes time linear in `guesses`. Errors:
 /// as above, and β outside of (0, ½).
 double epsilon_lower_bound(const one_run_audit& seen, double delta, double beta);
+
+/// The largest μ (to 1e-9, rounded down) such that the audit rejects μ-Gaussian differential privacy at level β; 0
+/// where it rejects none. One (ε, δ) allows attacks that Gaussian noise does not, so of a run whose trade-off curve is a
+/// Gaussian's this tells more; of another run, nothing. Takes time linear in `guesses`. Errors: as above.
+double mu_lower_bound(const one_run_audit& seen, double beta);
 
 /// Guesses "in" for the half of `guesses` with the highest scores and "out" for the half with the lowest, and counts
 /// what is right. Of equal scores the one with the higher index counts as higher, so the order of canaries must not

@@ -150,6 +150,7 @@ TEST_CASE("an audit of a whole run reports every attack") {
         CHECK(one.seen.canaries == 20);
         CHECK(one.seen.guesses == 10);
         CHECK(one.confidence == Approx(0.975));  // both together 0.95
+        CHECK(one.gaussian_epsilon >= one.epsilon);
     }
 }
 

@@ -30,6 +30,18 @@ TEST_CASE("the bound is the published one") {
     CHECK(epsilon_lower_bound({50, 50, 50}, 0, 0.05) == Approx(std::log(q / (1 - q))).epsilon(1e-8));
 }
 
+TEST_CASE("the bound for a Gaussian's curve is that of the paper's recursion") {
+    // Run with Python's NormalDist by the steps of jax_privacy's _epsilon_one_run_fdp, bisected to the last digit.
+    CHECK(mu_lower_bound({1000, 500, 500}, 0.025) == Approx(1.8293698591586218).margin(2e-9));
+    CHECK(mu_lower_bound({1000, 500, 399}, 0.025) == Approx(0.47095621158236045).margin(2e-9));
+    CHECK(mu_lower_bound({1000, 500, 293}, 0.025) == Approx(0.08045753279107169).margin(2e-9));
+    CHECK(mu_lower_bound({100000, 1510, 1439}, 0.05) == Approx(0.7838593058504993).margin(2e-9));
+    CHECK(mu_lower_bound({1000, 1000, 1000}, 0.05) == Approx(2.368073900401659).margin(2e-9));
+    CHECK(mu_lower_bound({400, 200, 112}, 0.05) == 0);
+    CHECK(mu_lower_bound({1000, 500, 0}, 0.05) == 0);
+    CHECK(mu_lower_bound({1000, 0, 0}, 0.05) == 0);
+}
+
 TEST_CASE("what chance explains has the bound 0") {
     CHECK(epsilon_lower_bound({100, 100, 50}, 0, 0.05) == 0);
     CHECK(epsilon_lower_bound({100, 100, 0}, 0, 0.05) == 0);
@@ -94,6 +106,30 @@ TEST_CASE("audits of a mechanism with a known ε exceed it as rarely as promised
     CHECK(exceeded_by_estimate > 100);
 }
 
+TEST_CASE("audits of Gaussian noise exceed its μ as rarely as promised, and come nearer to it than one ε does") {
+    // Each score is the coin plus noise of deviation 1/μ. 20 of 400 bounds may exceed μ; see above.
+    constexpr double mu = 1, beta = 0.05, delta = 1e-5;
+    const double epsilon = 4.3770;  // of μ = 1 at δ
+    draws random(11);
+    int exceeded = 0;
+    double sum = 0, sum_of_epsilon = 0;
+    for (int audit = 0; audit < 400; ++audit) {
+        std::vector<double> scores;
+        std::vector<bool> included;
+        for (int canary = 0; canary < 1000; ++canary) {
+            included.push_back(random.coin(0.5));
+            scores.push_back((included.back() ? 1 : 0) + random.normal() / mu);
+        }
+        const auto seen = guess_by_score(scores, included, 200);
+        const double bound = mu_lower_bound(seen, beta);
+        sum += bound / 400;
+        sum_of_epsilon += epsilon_lower_bound(seen, delta, beta) / 400;
+        exceeded += bound > mu;
+    }
+    CHECK(exceeded < 38);
+    CHECK(sum / mu > 1.3 * sum_of_epsilon / epsilon);
+}
+
 TEST_CASE("guesses take the extremes, equal scores in the order of canaries") {
     const std::vector<double> scores = {5, 1, 4, 2, 3, 0};
     const std::vector<bool> included = {true, true, true, false, false, false};
@@ -114,14 +150,17 @@ TEST_CASE("audits that cannot be are refused") {
          {one_run_audit{0, 0, 0}, one_run_audit{10, 11, 5}, one_run_audit{10, 5, 6}, one_run_audit{10, 5, -1}}) {
         CHECK(has(refusal([&] { one_run_p_value(wrong, 1, 0); }), "is no audit"));
         CHECK(has(refusal([&] { epsilon_lower_bound(wrong, 0, 0.05); }), "is no audit"));
+        CHECK(has(refusal([&] { mu_lower_bound(wrong, 0.05); }), "is no audit"));
     }
     const one_run_audit seen{10, 10, 9};
     for (const double wrong : {-1.0, double{INFINITY}, double{NAN}})
         CHECK(has(refusal([&] { one_run_p_value(seen, wrong, 0); }), "epsilon is"));
     for (const double wrong : {-1e-9, 1.0, double{NAN}})
         CHECK(has(refusal([&] { epsilon_lower_bound(seen, wrong, 0.05); }), "delta is"));
-    for (const double wrong : {0.0, 0.5, double{NAN}})
+    for (const double wrong : {0.0, 0.5, double{NAN}}) {
         CHECK(has(refusal([&] { epsilon_lower_bound(seen, 0, wrong); }), "beta is"));
+        CHECK(has(refusal([&] { mu_lower_bound(seen, wrong); }), "beta is"));
+    }
     CHECK(has(refusal([] { guess_by_score({1, 2}, {true}, 2); }), "2 scores for 1 canaries"));
     for (const std::int64_t wrong : {1, 4, -2})
         CHECK(has(refusal([&] { guess_by_score({1, 2}, {true, false}, wrong); }), "not an even number"));
