@@ -221,12 +221,12 @@ std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& lef
     const double beta = (1 - run.config.audit.confidence) / kinds;
     const auto bound = [&](const char* name, const std::vector<double>& scores, const std::vector<bool>& in) {
         const auto seen = eval::guess_by_score(scores, in, guesses_of(run.config, in.size()));
-        return eval::bound_result{.canaries = name,
-                                  .seen = seen,
-                                  .epsilon = eval::epsilon_lower_bound(seen, run.header.delta, beta),
-                                  .gaussian_epsilon = privacy::gaussian_epsilon(eval::mu_lower_bound(seen, beta),
-                                                                                run.header.delta),
-                                  .confidence = 1 - beta};
+        return eval::bound_result{
+            .canaries = name,
+            .seen = seen,
+            .epsilon = eval::epsilon_lower_bound(seen, run.header.delta, beta),
+            .gaussian_epsilon = privacy::gaussian_epsilon(eval::mu_lower_bound(seen, beta), run.header.delta),
+            .confidence = 1 - beta};
     };
     std::vector<eval::bound_result> out;
     if (!text_in.empty()) out.push_back(bound("records", secret_scores(run), text_in));
