@@ -2,11 +2,15 @@
 
 #include "actors/audit.hpp"
 #include "actors/failure.hpp"
+#include "actors/threads.hpp"
+#include "models/blas.hpp"
 
 namespace rldp::actors {
 
 std::string auditor_state::audit(const std::vector<std::filesystem::path>& shadows) const {
     auto& run = *closed.open(privacy::trusted_key{});
+    // A narrow model gains nothing from more, and beside a run that goes on it would wait for them most of the time.
+    use_threads(models::is_narrow(run.model.base->config()) ? 1 : all_threads());
     read_adapter(run);
     return write_audit(run.where, actors::audit(run, shadows)).string();
 }

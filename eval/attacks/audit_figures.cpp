@@ -93,6 +93,24 @@ captioned exposure_figure(const exposure_result& found) {
     return out;
 }
 
+captioned likeness_figure(const std::vector<extraction_result>& found) {
+    captioned out;
+    out.drawing = {"jaccard", "Drawn texts and planted secrets",
+                   "n",       "Jaccard similarity of runs of n characters",
+                   {},        {1, longest_gram},
+                   {},        false};
+    for (const auto& one : found) {
+        if (!one.likeness) continue;
+        curve means;
+        for (std::size_t n = 0; n < longest_gram; ++n)
+            means.emplace_back(static_cast<double>(n + 1), (*one.likeness)[n].mean);
+        out.drawing.lines.push_back(
+            {"prompt: " + one.prompt, mark::marked_line, one.prompt == "record" ? red : orange, std::move(means)});
+    }
+    out.caption = "Means over all pairs. Beyond n = 2, anything clearly above 0 comes from secrets that were learned.";
+    return out;
+}
+
 captioned course_figure(const std::vector<audit_point>& course) {
     captioned out;
     out.drawing = {"course", "While training went on", "step", "", {}, {0, 1}, {}, false};
@@ -118,6 +136,7 @@ std::vector<captioned> audit_figures(const audit_report& report) {
     std::vector<captioned> out = {roc_figure(report)};
     if (report.membership) out.push_back(scores_figure(*report.membership));
     if (report.exposure) out.push_back(exposure_figure(*report.exposure));
+    out.push_back(likeness_figure(report.extractions));
     if (report.course.size() > 1) out.push_back(course_figure(report.course));
     std::erase_if(out, [](const captioned& one) { return one.empty(); });
     return out;
