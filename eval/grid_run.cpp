@@ -205,6 +205,7 @@ class pool {
 }  // namespace
 
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told) {
+    std::filesystem::create_directories(how.out / "cells");
     return pool(cells, how, told).run();
 }
 

@@ -22,7 +22,6 @@ namespace {
 class bench {
   public:
     bench() {
-        std::filesystem::create_directories(settings.out / "cells");
         std::filesystem::copy_file("tests/eval/fake_run.sh", settings.program);
         auto summary = sample_summary();
         rldp::write_file(scratch / "summary.json", to_json(summary));
