@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/audit.hpp"
+#include "actors/audit_attacks.hpp"
 #include "actors/audit_canaries.hpp"
-#include "actors/audit_launch.hpp"
 #include "actors/auditor.hpp"
 #include "actors/finish.hpp"
 #include "actors/hub.hpp"
@@ -154,6 +154,33 @@ TEST_CASE("an audit of a whole run reports every attack") {
     }
 }
 
+TEST_CASE("members are scored on the one side, Attack units on the other") {
+    scratch_directory scratch;
+    finish(small(), scratch / "run");
+    auto run = open_audited(scratch / "run", false);
+    read_adapter(run);
+    lines left_out;
+    const auto found = *guess_members(run, left_out);
+    CHECK(found.members.scores != found.non_members.scores);
+    std::swap(run.records.pool.members, run.records.pool.non_members);
+    const auto swapped = *guess_members(run, left_out);
+    CHECK(swapped.members.scores == found.non_members.scores);
+    CHECK(swapped.non_members.scores == found.members.scores);
+    CHECK(*swapped.attack.auc == Approx(1 - *found.attack.auc));
+}
+
+TEST_CASE("canary records are scored by what training changed: an adapter without effect knows nothing of them") {
+    scratch_directory scratch;
+    finish(small({"audit.canaries=100"}), scratch / "run");
+    auto run = open_audited(scratch / "run", false);
+    read_adapter(run);
+    run.adapter = run.model.initial_adapter;
+    lines left_out;
+    const auto seen = bound_epsilon(run, left_out).front().seen;
+    const std::vector<double> alike(100, 0);
+    CHECK(seen.correct == eval::guess_by_score(alike, run.who.canary_in, seen.guesses).correct);
+}
+
 TEST_CASE("a canary of a few characters is ranked among all there are") {
     scratch_directory scratch;
     finish(small({"data.canaries=1", "data.split=exact", "data.canary_length=2"}), scratch / "run");
@@ -237,6 +264,13 @@ TEST_CASE("LiRA reads shadow runs of the same split, and no others") {
     REQUIRE(one.shadows);
     CHECK(one.shadows->offline.auc);
     CHECK(!one.shadows->online.auc);  // a target that is in has no model without it
+    const auto& members = run.records.pool.members;
+    const auto scored = std::count_if(members.begin(), members.end(), [](const auto& unit) {
+        return !data::in_shadow(42, 0, unit.id);
+    });
+    REQUIRE(2 * scored != std::ssize(members));
+    REQUIRE(one.shadows->offline.at_percent);
+    CHECK(one.shadows->offline.at_percent->total == static_cast<std::size_t>(scored));
     CHECK(says(one.left_out, "--shadows 4"));
     for (const char* other : {"run", "split"}) {
         if (other == std::string("split")) finish(small({"audit.shadow=2", "data.split_seed=7"}), scratch / other);
