@@ -181,6 +181,23 @@ TEST_CASE("canary records are scored by what training changed: an adapter withou
     CHECK(seen.correct == eval::guess_by_score(alike, run.who.canary_in, seen.guesses).correct);
 }
 
+TEST_CASE("a secret's log-perplexity is that of its tokens after the record") {
+    scratch_directory scratch;
+    finish(small({"data.canaries=2", "data.split=exact"}), scratch / "run");
+    auto run = open_audited(scratch / "run", false);
+    read_adapter(run);
+    const auto found = *expose(run);
+    REQUIRE(found.canaries.size() == 2);
+    std::size_t next = 0;
+    for (const auto& unit : run.records.corpus.train) {
+        if (!unit.canary) continue;
+        const auto& record = unit.records.front();
+        const auto text = run.split(record, record.size() - unit.canary->size() - 1);
+        const auto direct = -eval::end_log_likelihoods(run.tuned(), {*text}).front() / std::log(2.0);
+        CHECK(found.canaries.at(next++).log_perplexity == Approx(direct).epsilon(0.01));
+    }
+}
+
 TEST_CASE("a canary of a few characters is ranked among all there are") {
     scratch_directory scratch;
     finish(small({"data.canaries=1", "data.split=exact", "data.canary_length=2"}), scratch / "run");
