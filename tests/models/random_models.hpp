@@ -50,6 +50,22 @@ inline std::map<std::string, at::Tensor> random_weights(const model_config& conf
     return weights;
 }
 
+/// A GPT-2 of width 8, vocabulary 17 and window 16.
+inline std::shared_ptr<const causal_lm> tiny_gpt2(unsigned seed) {
+    model_config c;
+    c.model_type = "gpt2";
+    c.vocab = 17;
+    c.width = 8;
+    c.layers = 2;
+    c.heads = c.kv_heads = 2;
+    c.head_dim = 4;
+    c.inner = 32;
+    c.window = 16;
+    c.activation = "gelu_new";
+    torch::manual_seed(seed);
+    return causal_lm::from_weights(c, random_weights(c));
+}
+
 /// Random adapter: some roles, B not zero.
 inline lora_config random_lora(random_source& random, const model_config& model) {
     lora_config config{random.between(1, 4), static_cast<double>(random.between(1, 16)), 0, {}};

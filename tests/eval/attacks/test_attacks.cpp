@@ -7,7 +7,8 @@
 #include "eval/attacks/extraction.hpp"
 #include "eval/attacks/gradient_canary.hpp"
 #include "models/generate.hpp"
-#include "tests/actors/fixtures.hpp"
+#include "tests/models/random_models.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace rldp;
@@ -47,12 +48,10 @@ double direct(const attacked_model& model, const split_text& text) {
 }
 
 struct tiny {
-    actors::run_model model = testing::tiny_model();
-    at::Tensor adapter = [this] {
-        torch::manual_seed(9);
-        return torch::randn_like(model.initial_adapter) * 0.5;
-    }();
-    attacked_model tuned() const { return {*model.base, &model.layout, &adapter, 3}; }
+    std::shared_ptr<const models::causal_lm> base = models::test::tiny_gpt2(3);
+    models::lora_layout layout = models::make_layout(base->config(), {.rank = 2});
+    at::Tensor adapter = torch::randn({layout.dimension}) * 0.5;
+    attacked_model tuned() const { return {*base, &layout, &adapter, 3}; }
 };
 
 }  // namespace
@@ -101,7 +100,7 @@ TEST_CASE("the likelihood of an end is what the logits say, in batches of any le
         texts.push_back({random_tokens(4 + i % 5, i), static_cast<std::size_t>(1 + i % 3)});
     const auto found = end_log_likelihoods(at.tuned(), texts);
     for (std::size_t i = 0; i < texts.size(); ++i) CHECK(found[i] == Approx(direct(at.tuned(), texts[i])).margin(1e-4));
-    const auto base = end_log_likelihoods({*at.model.base, nullptr, nullptr, 3}, texts);
+    const auto base = end_log_likelihoods({*at.base, nullptr, nullptr, 3}, texts);
     CHECK(std::abs(base[0] - found[0]) > 1e-3);
 }
 
@@ -135,7 +134,7 @@ TEST_CASE("what begins an output counts as a secret where it is one to ten lette
 TEST_CASE("a prompt that is too long loses its beginning") {
     const tiny at;
     const auto prompt = random_tokens(30, 2);
-    const auto& model = at.model.base->config();
+    const auto& model = at.base->config();
     CHECK(fit_prompt(prompt, model, 4) == token_ids(prompt.end() - (model.window - 4), prompt.end()));
     CHECK(fit_prompt(random_tokens(3, 2), model, 4) == random_tokens(3, 2));
 }
