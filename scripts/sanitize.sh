@@ -36,7 +36,7 @@ caf=$root/build-tsan/caf
     -DCAF_NO_TOOLS=ON -DCAF_NO_OPENSSL=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
     -DCMAKE_CXX_FLAGS="-fsanitize=thread -g1 -include limits"
 cmake --build "$caf" --parallel "$jobs" --target libcaf_core_shared libcaf_io_shared
-build build-tsan thread test_actors test_pipeline
+build build-tsan thread test_actors test_pipeline test_audit
 # GCC 12's thread sanitizer can't start where the kernel randomises addresses by more than 28 bits.
 LD_LIBRARY_PATH=$caf/lib setarch "$(uname -m)" -R \
-    ctest --test-dir "$root/build-tsan" --output-on-failure -j "$jobs" -R '^test_(actors|pipeline):' "$@"
+    ctest --test-dir "$root/build-tsan" --output-on-failure -j "$jobs" -R '^test_(actors|pipeline|audit):' "$@"
