@@ -11,38 +11,15 @@
 
 #include "actors/session.hpp"
 #include "rl/steered.hpp"
+#include "tests/models/random_models.hpp"
 
 namespace rldp::testing {
 
-/// A GPT-2 of one block and width 8 with random weights.
+/// A GPT-2 of one block with random weights, and adapters of rank 2 on its q and v.
 inline actors::run_model tiny_model() {
-    torch::manual_seed(3);
-    models::model_config c;
-    c.model_type = "gpt2";
-    c.vocab = 17;
-    c.width = 8;
-    c.layers = 1;
-    c.heads = c.kv_heads = 2;
-    c.head_dim = 4;
-    c.inner = 32;
-    c.window = 12;
-    c.activation = "gelu_new";
-    const auto normal = [](std::vector<std::int64_t> shape) { return torch::randn(shape) * 0.3; };
-    const std::string h = "transformer.h.0.";
-    std::map<std::string, at::Tensor> w = {
-        {"transformer.wte.weight", normal({17, 8})},       {"transformer.wpe.weight", normal({12, 8})},
-        {"transformer.ln_f.weight", torch::ones({8})},     {"transformer.ln_f.bias", torch::zeros({8})},
-        {h + "ln_1.weight", torch::ones({8})},             {h + "ln_1.bias", torch::zeros({8})},
-        {h + "ln_2.weight", torch::ones({8})},             {h + "ln_2.bias", torch::zeros({8})},
-        {h + "attn.c_attn.weight", normal({8, 24})},       {h + "attn.c_attn.bias", normal({24})},
-        {h + "attn.c_proj.weight", normal({8, 8})},        {h + "attn.c_proj.bias", normal({8})},
-        {h + "mlp.c_fc.weight", normal({8, 32})},          {h + "mlp.c_fc.bias", normal({32})},
-        {h + "mlp.c_proj.weight", normal({32, 8})},        {h + "mlp.c_proj.bias", normal({8})}};
     actors::run_model out;
-    out.base = models::causal_lm::from_weights(c, std::move(w));
-    models::lora_config lora;
-    lora.rank = 2;
-    out.layout = models::make_layout(c, lora);
+    out.base = models::test::tiny_gpt2(3, 1);
+    out.layout = models::make_layout(out.base->config(), {.rank = 2});
     out.initial_adapter = models::initial_adapter(out.layout, 1);
     return out;
 }

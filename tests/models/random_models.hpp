@@ -51,12 +51,12 @@ inline std::map<std::string, at::Tensor> random_weights(const model_config& conf
 }
 
 /// A GPT-2 of width 8, vocabulary 17 and window 16.
-inline std::shared_ptr<const causal_lm> tiny_gpt2(unsigned seed) {
+inline std::shared_ptr<const causal_lm> tiny_gpt2(unsigned seed, std::int64_t layers = 2) {
     model_config c;
     c.model_type = "gpt2";
     c.vocab = 17;
     c.width = 8;
-    c.layers = 2;
+    c.layers = layers;
     c.heads = c.kv_heads = 2;
     c.head_dim = 4;
     c.inner = 32;
