@@ -8,6 +8,7 @@
 #include "actors/audit.hpp"
 #include "actors/audit_attacks.hpp"
 #include "actors/audit_canaries.hpp"
+#include "actors/audit_launch.hpp"
 #include "actors/auditor.hpp"
 #include "actors/finish.hpp"
 #include "actors/hub.hpp"
@@ -167,6 +168,9 @@ TEST_CASE("members are scored on the one side, Attack units on the other") {
     CHECK(swapped.members.scores == found.non_members.scores);
     CHECK(swapped.non_members.scores == found.members.scores);
     CHECK(*swapped.attack.auc == Approx(1 - *found.attack.auc));
+    run.records.pool.non_members.clear();
+    CHECK(!guess_members(run, left_out));
+    CHECK(says(left_out, "Attack side"));
 }
 
 TEST_CASE("canary records are scored by what training changed: an adapter without effect knows nothing of them") {
@@ -315,6 +319,24 @@ TEST_CASE("the auditor answers a path, and nobody else hears of it") {
     // No message that an auditor answers holds more than a path, and nothing public takes a report.
     STATIC_REQUIRE(std::is_same_v<auditor_actor::signatures,
                                   caf::detail::type_list<caf::replies_to<audit_atom>::with<std::string>>>);
+}
+
+TEST_CASE("an audit during a run reports until the run is over, and once more of its end") {
+    scratch_directory scratch;
+    const eval::run_directory where{scratch / "run"};
+    finish(small({"audit.canaries=20"}), where.root, 2);
+    std::vector<std::int64_t> steps;
+    launch_audit(where, {.during_run = true, .shadows = {}, .on_report = [&] {
+                             const auto report = nlohmann::json::parse(read_file(where.audit_json()));
+                             steps.push_back(report.at("step"));
+                             if (steps.size() > 1) return;
+                             auto opened = resume_run(where.root);
+                             bench::run_plain(opened.open, opened.closed, 4);
+                             const auto& training = opened.open.training;
+                             finish_run(opened.open, {messages::ending::done, training.step(), training.lost(),
+                                                      training.adapter(), training.trace(), {}});
+                         }});
+    CHECK(steps == std::vector<std::int64_t>{2, 4});
 }
 
 TEST_CASE("an audit that goes with a run reports each snapshot's figures") {

@@ -66,6 +66,15 @@ TEST_CASE("a text is cut where its beginning ends, and a token across the cut be
     CHECK(cut->end == 2);  // "=Z" is one token
 }
 
+TEST_CASE("texts are drawn as published") {
+    const extraction_config how;
+    CHECK(how.trials == 4000);
+    CHECK(how.max_new_tokens == 10);
+    CHECK(how.temperature == 0.7);
+    CHECK(how.top_k == 50);
+    CHECK(how.top_p == 0.95);
+}
+
 TEST_CASE("a text is cut as training cuts it") {
     auto tail = split_at(encode, "abcdefgh", 5, 4, true);
     REQUIRE(tail);
