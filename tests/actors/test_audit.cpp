@@ -125,6 +125,7 @@ TEST_CASE("an audit of a whole run reports every attack") {
     CHECK(report.step == 4);
     CHECK(report.steps == 4);
     CHECK(report.claimed_epsilon == Approx(8).epsilon(0.01));
+    CHECK(report.delta == 1e-5);
     CHECK(report.left_out.empty());
     REQUIRE(report.extractions.size() == 2);
     for (const auto& one : report.extractions) {
@@ -256,6 +257,14 @@ TEST_CASE("runs that can't be audited are refused in a line") {
     CHECK(line.find("synthetic:301") != std::string::npos);
     std::filesystem::remove(where.membership());
     CHECK(refusal([&] { open_audited(where.root, false); }).find("membership.json") != std::string::npos);
+}
+
+TEST_CASE("of a run that promises nothing an audit says that nothing is claimed") {
+    scratch_directory scratch;
+    finish(small({"noise.insecure_reproducible=true"}), scratch / "run");
+    const auto report = audited(scratch / "run");
+    CHECK(std::isinf(report.claimed_epsilon));
+    CHECK(eval::verdict(report).starts_with("nothing claimed"));
 }
 
 TEST_CASE("a trace of another size is refused") {
