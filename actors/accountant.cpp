@@ -16,7 +16,7 @@ double accountant_state::progress_epsilon() {
 void accountant_state::catch_up(std::int64_t interval) {
     const auto& charges = account->book().charges;
     if (charges.empty()) return;
-    refreshed = account->charges_through(charges.back().step / interval * interval);
+    refreshed = account->charges_through(charges.back()->step / interval * interval);
     progress = account->progress_epsilon(refreshed);
 }
 
@@ -31,7 +31,7 @@ accountant_actor::behavior_type accountant(accountant_actor::stateful_pointer<ac
             const auto granted = state.account->grant(step, requested);
             if (!granted) return failure(errc::budget_exhausted, "the spending policy grants nothing more");
             if (step % interval == 0) self->send(self, refresh_atom::value);
-            return charged{granted->seq, granted->noise_multiplier, state.progress, granted->hash};
+            return charged{*granted, state.progress};
         },
         [self](progress_atom) { return self->state.progress_epsilon(); },
         [self](refresh_atom) { self->state.progress_epsilon(); },

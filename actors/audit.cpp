@@ -11,7 +11,7 @@ namespace rldp::actors {
 eval::audit_report audit(const audited_run& run, const std::vector<std::filesystem::path>& shadows) {
     using clock = std::chrono::steady_clock;
     const auto begun = clock::now();
-    const bool promised = run.header.semantics == "sound" && !run.header.insecure_reproducible;
+    const bool promised = run.header.guarantee().holds();
     eval::audit_report out;
     out.run = run.where.root.string();
     out.method = run.config.method.name;

@@ -210,7 +210,7 @@ std::optional<eval::membership_result> guess_members(const audited_run& run, lin
 }
 
 std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& left_out) {
-    const auto& [digest, planted, text_in, gradient_in] = run.who;
+    const auto &text_in = run.who.canary_in, &gradient_in = run.who.gradient_canary_in;
     const int kinds = (text_in.empty() ? 0 : 1) + (gradient_in.empty() ? 0 : 1);
     if (kinds == 0) {
         left_out.emplace_back(

@@ -30,7 +30,9 @@ eval::gradient_canaries gradient_canaries_of(const config::run_config& config, c
 
 eval::membership_record membership_of(const config::run_config& config, const run_data& data,
                                       const privacy::run_key& key) {
-    return {.digest = data.digest,
+    const auto salt = eval::fresh_salt();
+    return {.data_hmac = eval::data_hmac(salt, data.digest),
+            .salt = salt,
             .planted = data.planted,
             .canary_in = coins(key, kind::text, config.audit.canaries),
             .gradient_canary_in = coins(key, kind::gradient, config.audit.gradient_canaries)};

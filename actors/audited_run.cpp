@@ -62,11 +62,10 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
     out.config = config::load(out.where.config(), {});
     out.who = eval::read_membership(out.where.membership());
     out.records = load_records(out.config);
-    if (out.records.corpus.digest != out.who.digest)
-        refuse(fmt::format(
-            "{}: the run was trained on records of digest {:.12}…, but data.path {} now gives {:.12}…; "
-            "bring back the original data",
-            out.where.membership().string(), out.who.digest, out.config.data.path, out.records.corpus.digest));
+    if (eval::data_hmac(out.who.salt, out.records.corpus.digest) != out.who.data_hmac)
+        refuse(fmt::format("{}: the run was trained on other records than data.path {} gives now; bring back the "
+                           "original data",
+                           out.where.membership().string(), out.config.data.path));
     out.header = privacy::read_ledger(out.where.ledger()).header;
     out.words = models::tokenizer::load(out.config.model.path);
     out.model = load_model(out.config);

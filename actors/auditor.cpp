@@ -4,11 +4,12 @@
 #include "actors/failure.hpp"
 #include "actors/threads.hpp"
 #include "models/blas.hpp"
+#include "privacy/trusted_side.hpp"
 
 namespace rldp::actors {
 
 std::string auditor_state::audit(const std::vector<std::filesystem::path>& shadows) const {
-    auto& run = *closed.open(privacy::trusted_key{});
+    auto& run = *privacy::opened(closed);
     // A narrow model gains nothing from more, and beside a run that goes on it would wait for them most of the time.
     use_threads(models::is_narrow(run.model.base->config()) ? 1 : all_threads());
     read_adapter(run);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "config/files.hpp"
+#include "eval/run_certificate.hpp"
 #include "models/safetensors.hpp"
 #include "privacy/ledger.hpp"
 #include "version.hpp"
@@ -43,7 +44,7 @@ eval::run_summary summarise(const session& run, const messages::outcome& ended) 
     out.epsilon_budget = run.config.privacy.epsilon;
     out.delta = run.config.privacy.delta;
     out.guaranteed_epsilon = book.header.guaranteed_epsilon;
-    if (!spent.empty()) out.epsilon = epsilon_of(spent, out.delta);
+    if (!spent.empty()) out.epsilon = epsilon_of(spent, book.header.mechanism_delta());
     for (const auto& [name, value] : out.epsilon)
         out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
     out.sample_rate = run.plan.sample_rate;
@@ -56,7 +57,7 @@ eval::run_summary summarise(const session& run, const messages::outcome& ended) 
     out.unit = run.config.privacy.unit;
     out.split = run.config.data.split;
     out.insecure_reproducible = run.config.noise.insecure_reproducible;
-    if (out.semantics == "as_published" && !spent.empty()) {
+    if (out.semantics == semantics::as_published && !spent.empty()) {
         const auto price = price_as_published(spent, run.plan.groups.size(), out.delta);
         out.printed_formula_epsilon = price.printed_formula;
         out.tight_epsilon_as_released = price.tight_as_released;
@@ -71,7 +72,8 @@ void erase_secrets(const eval::run_directory& where) {
 
 }  // namespace
 
-eval::run_summary finish_run(const session& run, const messages::outcome& ended) {
+eval::run_summary finish_run(const session& run, const messages::outcome& ended,
+                             const privacy::signing_key* signed_by) {
     std::filesystem::create_directories(run.where.adapter());
     models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
                          run.model.base->config());
@@ -80,6 +82,7 @@ eval::run_summary finish_run(const session& run, const messages::outcome& ended)
     write_file(run.where.summary(), eval::to_json(out) + "\n");
     write_file(run.where.report(),
                eval::report_html(out, eval::read_metrics(run.where.metrics()), read_file(run.where.config())));
+    eval::certify_run(run.where, signed_by);
     if (ended.how != ending::interrupted) erase_secrets(run.where);
     return out;
 }

@@ -3,11 +3,13 @@
 #include "actors/session.hpp"
 #include "eval/report.hpp"
 #include "messages/values.hpp"
+#include "privacy/signing_key.hpp"
 
 namespace rldp::actors {
 
-/// Writes public/adapter, summary.json and report.html, and returns the summary. A run that is over erases its key,
-/// release log and checkpoint; an interrupted one keeps them.
-eval::run_summary finish_run(const session& run, const messages::outcome& ended);
+/// Writes public/adapter, summary.json, report.html and the certificate, signed where `signed_by` is given, and returns
+/// the summary. A run that is over erases its key, release log and checkpoint; an interrupted one keeps them.
+eval::run_summary finish_run(const session& run, const messages::outcome& ended,
+                             const privacy::signing_key* signed_by = nullptr);
 
 }  // namespace rldp::actors

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "actors/failure.hpp"
+#include "actors/test_hooks.hpp"
 #include "config/files.hpp"
 
 namespace rldp::actors {
@@ -13,6 +14,17 @@ namespace rldp::actors {
 namespace {
 
 using self_pointer = hub_actor::stateful_pointer<hub_state>;
+
+#ifdef RLDP_TEST_HOOKS
+/// Without what depends on when a tick falls: the mean loss and the last evaluation, which the run log has one by one.
+void note(telemetry latest) {
+    latest.loss.value = latest.perplexity.value = 0;
+    latest.evaluated_step = 0;
+    test_hooks::seen(latest.state, caf::deep_to_string(latest));
+}
+#else
+void note(const telemetry&) {}
+#endif
 
 void send_latest(self_pointer self, hub_state::watcher& to) {
     self->send(to.handle, self->state.shown);
@@ -84,6 +96,7 @@ void hub_state::record(const eval::metrics_line& line) {
         ++losses;
     }
     changed = true;
+    note(latest);
 }
 
 void hub_state::evaluated(std::int64_t step, double perplexity) {
@@ -124,6 +137,7 @@ hub_actor::behavior_type hub(self_pointer self, std::string run) {
         [self](finish_atom, const std::string& how) {
             self->state.sort_log();
             self->state.latest.state = how;
+            note(self->state.latest);
             self->state.changed = true;
             tick(self);
         },

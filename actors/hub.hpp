@@ -1,7 +1,7 @@
 #pragma once
 // The hub: released numbers to the run log and to whoever watches. Watchers hold one credit each: one unacknowledged
 // message at most, then the latest value wins; a slow or silent one costs no memory. Ticks at most once a second, with
-// averages, so that no single step's time or value shows (contract §7).
+// averages, so that no single step's time or value shows (docs/privacy.md §7).
 #include <chrono>
 #include <fstream>
 #include <map>

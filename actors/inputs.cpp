@@ -9,12 +9,21 @@
 #include <cmath>
 #include <fstream>
 #include <random>
+#include <string_view>
 #include <thread>
+#include <unordered_set>
 
 #include "config/error.hpp"
 #include "models/blas.hpp"
 
 namespace rldp::actors {
+
+data::source public_source(const config::run_config& config) {
+    return {.path = *config.clip.public_data,
+            .ids_mapping = config.data.ids_mapping,
+            .narrative = config.data.narrative,
+            .group = std::nullopt};
+}
 
 namespace {
 
@@ -25,6 +34,26 @@ std::vector<models::sequence> fixed_subset(std::vector<models::sequence> all, st
     for (std::size_t i = 0; i < keep; ++i) std::swap(all[i], all[i + random() % (all.size() - i)]);
     all.resize(keep);
     return all;
+}
+
+/// Errors: bad_input where a file that is called public holds records of the table that is to be protected.
+void require_public(const std::string& path, const config::run_config& config, const data::corpus& table) {
+    if (config.data.path.starts_with("synthetic:")) return;  // nobody's records
+    const auto refuse_it = [&] {
+        refuse(fmt::format("clip.public_data: {} shares records with data.path, whose records are to be protected; give "
+                           "a file of others",
+                           path));
+    };
+    std::error_code absent;
+    if (std::filesystem::equivalent(path, config.data.path, absent)) refuse_it();
+    const auto given = data::load_corpus(public_source(config), data::split_rule{});
+    std::unordered_set<std::string_view> texts;
+    for (const auto* side : {&given.train, &given.eval, &given.attack})
+        for (const auto& unit : *side) texts.insert(unit.records.begin(), unit.records.end());
+    for (const auto* side : {&table.train, &table.eval, &table.attack})
+        for (const auto& unit : *side)
+            for (const auto& record : unit.records)
+                if (texts.contains(record)) refuse_it();
 }
 
 std::vector<eval::membership_record::planted_secret> planted_in(const std::vector<data::unit>& units) {
@@ -69,9 +98,11 @@ sided_records load_records(const config::run_config& config) {
         .seed = config.data.split_seed,
         .canaries = config.data.canaries,
         .canary_length = config.data.canary_length,
+        .max_records = config.privacy.max_records_per_unit,
         .population = config.privacy.population};
     sided_records out;
     out.corpus = data::load_corpus(from, split);
+    if (config.clip.public_data) require_public(*config.clip.public_data, config, out.corpus);
     out.pool = data::choose_audit_pool(
         out.corpus,
         {.seed = split.seed, .targets = config.audit.targets, .canaries = config.audit.canaries});
@@ -101,6 +132,16 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     out.planted = planted_in(corpus.train);
     out.audit_canaries = data::tokenise(pool.canaries, encode, max_tokens, tail, threads).units;
     out.warnings = std::move(corpus.warnings);
+    return out;
+}
+
+std::unique_ptr<const models::tokenizer> load_tokenizer(const std::filesystem::path& directory,
+                                                        const models::model_config& model) {
+    auto out = models::tokenizer::load(directory);
+    if (out->size() > model.vocab)
+        refuse(fmt::format("{}: the tokenizer gives ids up to {}, the model has embeddings up to {}; remove the added "
+                           "tokens beyond, or use the tokenizer that the model was trained with",
+                           directory.string(), out->size() - 1, model.vocab - 1));
     return out;
 }
 

@@ -35,6 +35,9 @@ std::int64_t token_limit(const config::run_config& config, const models::model_c
 /// Errors: bad_input for a target that matches no linear module.
 models::lora_layout layout_of(const config::run_config& config, const models::model_config& model);
 
+/// clip.public_data, each record a unit. Only where it is given.
+data::source public_source(const config::run_config& config);
+
 /// The records on their sides, and whom an audit looks at; of a shadow run, its own training units. Errors: bad_input.
 struct sided_records {
     data::corpus corpus;
@@ -44,6 +47,11 @@ sided_records load_records(const config::run_config& config);
 
 /// Reads, verbalises, splits, tokenises. Errors: bad_input, one line each.
 run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens);
+
+/// The tokenizer beside a model. Errors: bad_input where it can give a token that the model has no embedding for,
+/// whether or not a record holds one: else one record could end a run when it is drawn (docs/privacy.md §2).
+std::unique_ptr<const models::tokenizer> load_tokenizer(const std::filesystem::path& directory,
+                                                        const models::model_config& model);
 
 struct run_model {
     std::shared_ptr<const models::causal_lm> base;

@@ -8,14 +8,16 @@
 #include "actors/display.hpp"
 #include "actors/session.hpp"
 #include "eval/report.hpp"
+#include "privacy/signing_key.hpp"
 
 namespace rldp::actors {
 
 struct launch_options {
-    std::string name;                              ///< what watchers see
-    std::optional<std::string> monitor;            ///< HOST:PORT where the hub is published; loopback only
-    show display;                                  ///< of this process; empty: none
-    std::function<void(const run_plan&)> on_plan;  ///< once everything is read and planned
+    std::string name;                                  ///< what watchers see
+    std::optional<std::string> monitor;                ///< HOST:PORT where the hub is published; loopback only
+    show display;                                      ///< of this process; empty: none
+    std::function<void(const run_plan&)> on_plan;      ///< once everything is read and planned
+    std::shared_ptr<const privacy::signing_key> sign;  ///< signs the certificate; null: unsigned
 };
 
 struct endpoint {

@@ -1,24 +1,31 @@
 #include "actors/loader.hpp"
 
+#include <utility>
+
 #include "actors/failure.hpp"
 #include "data/sampler.hpp"
+#include "privacy/trusted_side.hpp"
 
 namespace rldp::actors {
 
-draw loader_state::make(std::uint64_t seq) const {
-    const auto& inside = closed.open(privacy::trusted_key{});
+trusted<draw> loader_state::make(std::uint64_t seq) const {
+    const auto& inside = privacy::opened(closed);
     privacy::random_stream random(inside->key, privacy::purpose::draw, seq, 0);
     draw out{.seq = seq, .units = {}};
     const auto drawn =
         data::poisson_draw(static_cast<std::int64_t>(inside->train.size()), sample_rate, [&] { return random.next(); });
     for (const auto unit : drawn) out.units.push_back(inside->train[static_cast<std::size_t>(unit)]);
-    return out;
+    return trusted<draw>(std::move(out));
+}
+
+void loader_state::prepare(std::uint64_t seq) {
+    ready = make(seq);
+    ready_seq = seq;
 }
 
 trusted<draw> loader_state::hand_out(std::uint64_t seq) {
-    auto out = ready && ready->seq == seq ? std::move(*ready) : make(seq);
-    ready.reset();
-    return trusted<draw>(std::move(out));
+    const bool made = ready && ready_seq == seq;
+    return made ? *std::exchange(ready, std::nullopt) : make(seq);
 }
 
 loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> self,
@@ -33,7 +40,7 @@ loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> 
             self->send(self, prepare_atom::value, seq + 1);
             return out;
         },
-        [self](prepare_atom, std::uint64_t seq) { self->state.ready = self->state.make(seq); },
+        [self](prepare_atom, std::uint64_t seq) { self->state.prepare(seq); },
     };
 }
 

@@ -16,9 +16,11 @@ struct loader_state {
     static constexpr const char* name = "loader";
     trusted<std::shared_ptr<const secrets>> closed;
     double sample_rate = 0;
-    std::optional<draw> ready;  ///< made ahead of need
+    std::uint64_t ready_seq = 0;         ///< whose draw was made ahead of need; 0 for none
+    std::optional<trusted<draw>> ready;  ///< that draw
 
-    draw make(std::uint64_t seq) const;
+    trusted<draw> make(std::uint64_t seq) const;
+    void prepare(std::uint64_t seq);
     trusted<draw> hand_out(std::uint64_t seq);
 };
 

@@ -23,7 +23,7 @@ rl::steered_config steered_config_of(const config::run_config& config, const run
         .rescale = choices.rescale,
         // Half of what a uniform guess over the vocabulary loses: public, and near what a pretrained model starts at.
         .initial_loss = 0.5 * std::log(static_cast<double>(model.base->config().vocab)),
-        .statistics_share = config.privacy.semantics == "as_published" ? 0 : choices.statistics_share,
+        .statistics_share = config.privacy.semantics == semantics::as_published ? 0 : choices.statistics_share,
         .warmup = config.rl.warmup};
 }
 
@@ -40,7 +40,8 @@ privacy::method_config method_config_of(const config::run_config& config, const 
                                .quantile = choices.quantile,
                                .query_noise = choices.query_noise,
                                .stabiliser = choices.stabiliser,
-                               .rank = choices.rank};
+                               .rank = choices.rank,
+                               .rounding_margin = rounding_margin_of(config)};
     for (const auto& pair : layout.pairs) out.pair_sizes.push_back(pair.size);
     return out;
 }
@@ -84,10 +85,9 @@ std::unique_ptr<privacy::method> method_of(const config::run_config& config, con
 
 void require_noise_left(const config::run_config& config, const models::lora_layout& layout, const run_plan& plan) {
     if (config::is_steered(config)) return;  // its share is a part of 1/z², whatever z is
-    privacy::step_order order;
-    order.noise_multiplier = plan.noise_multiplier;
-    privacy::make_method(method_config_of(config, layout, plan.groups.size()))->prepare(order);
-    privacy::gradient_multiplier(order.noise_multiplier, order.measurement_multiplier);
+    const auto terms =
+        privacy::make_method(method_config_of(config, layout, plan.groups.size()))->prepare(plan.noise_multiplier);
+    privacy::gradient_multiplier(plan.noise_multiplier, terms.measurement_multiplier);
 }
 
 }  // namespace rldp::actors

@@ -19,12 +19,8 @@ namespace {
 
 /// Every public record, a unit each.
 std::vector<models::unit_sequences> public_units(const config::run_config& config, const run_model& model) {
-    const data::source from{.path = *config.clip.public_data,
-                            .ids_mapping = config.data.ids_mapping,
-                            .narrative = config.data.narrative,
-                            .group = std::nullopt};
-    const auto corpus = data::load_corpus(from, data::split_rule{});
-    const auto tokens = models::tokenizer::load(config.model.path);
+    const auto corpus = data::load_corpus(public_source(config), data::split_rule{});
+    const auto tokens = load_tokenizer(config.model.path, model.base->config());
     const auto encode = [&](const std::string& text) { return tokens->encode(text); };
     std::vector<models::unit_sequences> units;
     for (const auto* side : {&corpus.train, &corpus.eval}) {

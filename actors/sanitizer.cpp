@@ -1,41 +1,28 @@
 #include "actors/sanitizer.hpp"
 
-#include <cstdlib>
-
 #include "actors/failure.hpp"
+#include "actors/test_hooks.hpp"
 #include "actors/threads.hpp"
+#include "privacy/trusted_side.hpp"
 
 namespace rldp::actors {
 
-namespace {
-
-#ifdef RLDP_TEST_HOOKS
-/// Lets a test outside the process measure noise and clipping: releases are kept in the file that RLDP_DUMP_RELEASES
-/// names.
-void dump(const privacy::release& value) {
-    if (const char* path = std::getenv("RLDP_DUMP_RELEASES")) privacy::release_log(path).append(value);
-}
-#else
-void dump(const privacy::release&) {}
-#endif
-
-}  // namespace
-
 void sanitizer_state::open(const trusted<std::shared_ptr<const secrets>>& closed, privacy::sanitizer_config config,
                            const std::filesystem::path& release_log) {
-    library.emplace(std::move(config), closed.open(privacy::trusted_key{})->key);
+    library.emplace(std::move(config), privacy::opened(closed)->key);
     log.emplace(release_log);
 }
 
 void sanitizer_state::add(const trusted<privacy::unit_gradients>& chunk) {
-    library->add(chunk.open(privacy::trusted_key{}));
+    library->add(privacy::opened(chunk));
 }
 
 privacy::release sanitizer_state::finish() {
     auto out = library->finish();
     if (unsound) privacy::declassify_unsound(*unsound, library->raw(), out);
-    log->append(out);  // durable before it is handed over (contract §5)
-    dump(out);
+    test_hooks::exchange(out);
+    log->append(out);  // durable before it is handed over (docs/privacy.md §5)
+    test_hooks::logged(out.charged->seq);
     return out;
 }
 

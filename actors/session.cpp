@@ -12,6 +12,7 @@
 #include "actors/audit_canaries.hpp"
 #include "actors/checkpoint.hpp"
 #include "actors/method.hpp"
+#include "actors/test_hooks.hpp"
 #include "config/error.hpp"
 #include "config/files.hpp"
 #include "config/method_choices.hpp"
@@ -61,6 +62,8 @@ privacy::ledger_header header_of(const config::run_config& config, const run_pla
                                  const privacy::spending_policy& policy, const std::string& data_hmac) {
     privacy::ledger_header out;
     out.delta = config.privacy.delta;
+    out.truncation_delta = plan.padded ? plan.padded->delta : 0;
+    out.rounding_margin = plan.rounding_margin;
     out.sample_rate = plan.sample_rate;
     out.population = plan.population;
     out.steps = plan.steps;
@@ -128,13 +131,11 @@ prepared prepare(const config::run_config& config) {
     prepared out;
     out.model = load_model(config);
     check_gradients(out.model, config.model.path);
-    const auto tokens = models::tokenizer::load(config.model.path);
     const auto& described = out.model.base->config();
+    const auto tokens = load_tokenizer(config.model.path, described);
     out.data = load_data(config, *tokens, token_limit(config, described));
     out.plan = plan_run(config, static_cast<std::int64_t>(out.data.train.size()), described, out.model.layout);
-    out.plan.records = out.data.records;
-    out.plan.records_cut = out.data.cut;
-    out.plan.canaries = std::ssize(out.data.planted);
+    out.plan.counts = counts_of(out.data);
     out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
     return out;
 }
@@ -181,11 +182,11 @@ class replay {
     /// Logged releases are applied, other charges are lost.
     void all(const std::vector<privacy::release>& releases) {
         std::map<std::uint64_t, const privacy::release*> logged;
-        for (const auto& release : releases) logged[release.seq] = &release;
+        for (const auto& release : releases) logged[release.charged->seq] = &release;
         const auto charges = run_.account.book().charges;
         for (const auto& charged : charges) {
-            if (charged.step <= run_.training.step()) continue;
-            const auto found = logged.find(charged.seq);
+            if (charged->step <= run_.training.step()) continue;
+            const auto found = logged.find(charged->seq);
             step(charged, found == logged.end() ? nullptr : found->second);
         }
         if (!run_.account.book().torn) return;
@@ -196,14 +197,16 @@ class replay {
 
   private:
     void step(const privacy::charge& charged, const privacy::release* released) {
+        // The trainer evaluates the start itself only where it begins there.
+        if (run_.training.step() == 0) run_.passed.push_back({0, run_.model.initial_adapter});
         const auto radii = run_.training.radii();
         if (released)
             run_.training.apply(*released);
         else
             run_.training.skip();
-        const auto shown = progress_through((charged.step - 1) / run_.config.rl.interval * run_.config.rl.interval);
-        run_.replayed.push_back(metrics_of(run_.training, radii, charged.noise_multiplier, shown));
-        if (run_.training.decision_due()) decide_in_line(run_, progress_through(charged.step));
+        const auto shown = progress_through((charged->step - 1) / run_.config.rl.interval * run_.config.rl.interval);
+        run_.replayed.push_back(metrics_of(run_.training, radii, charged->noise_multiplier, shown));
+        if (run_.training.decision_due()) decide_in_line(run_, progress_through(charged->step));
         note_evaluation();
     }
 
@@ -236,7 +239,8 @@ evaluation_times evaluation_times_of(const session& run) {
 privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout) {
     return {.segments = segments_of(config, layout),
             .how = privacy::allocation_from(config.noise.allocation),
-            .as_published = config.privacy.semantics == "as_published"};
+            .as_published = config.privacy.semantics == semantics::as_published,
+            .rounding_margin = rounding_margin_of(config)};
 }
 
 eval::metrics_line metrics_of(const rl::training& training, const std::vector<double>& radii, double noise_multiplier,
@@ -265,7 +269,7 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
     nascent_directory nascent(directory);
     const eval::run_directory partial{nascent.path()};
     auto policy = policy_of(config, ready.plan.population);
-    const auto header = header_of(config, ready.plan, *policy, key.hmac(ready.data.digest));
+    const auto header = header_of(config, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
     key.save(partial.key());
     write_file(partial.config(), config::to_json(config));
     write_file(partial.membership(), eval::to_json(membership_of(config, ready.data, key)));
@@ -283,10 +287,11 @@ opened_run resume_run(const std::filesystem::path& directory) {
     if (!std::filesystem::exists(where.key()))
         refuse(directory.string() + ": that run has finished, its key is erased; start a new run");
     const auto config = config::load(where.config(), {});
-    const auto key = privacy::run_key::load(where.key());
+    const auto key = config.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
+                                                        : privacy::run_key::load(where.key());
     auto book = privacy::ledger::open(where.ledger());
     auto ready = prepare(config);
-    const auto hmac = key.hmac(ready.data.digest);
+    const auto hmac = test_hooks::data_hmac(key.hmac(ready.data.digest));
     if (book.content().header.data_hmac != hmac)
         refuse(fmt::format(
             "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
@@ -305,8 +310,7 @@ opened_run resume_run(const std::filesystem::path& directory) {
             "{}: ends at charge {}, but {} was written after charge {}; the ledger was cut or exchanged, bring "
             "back the run's own",
             where.ledger().string(), book.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
-    const auto releases = privacy::release_log::read(where.releases());
-    privacy::require_charged(releases, book.content(), where.releases());
+    const auto releases = privacy::release_log::read(where.releases(), book.content());
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
     auto opened = assemble(where, config, std::move(ready), std::move(policy), std::move(book), key);
     opened.open.training.restore(saved.training);

@@ -59,7 +59,7 @@ struct opened_run {
 /// directory that exists.
 opened_run create_run(const config::run_config& config, const std::filesystem::path& directory);
 
-/// Goes on from the last checkpoint and the logged releases (privacy contract §5). A charged step without a logged
+/// Goes on from the last checkpoint and the logged releases (docs/privacy.md §5). A charged step without a logged
 /// release is lost and stays charged. Errors: bad_input where ledger, checkpoint, configuration and data don't belong
 /// together, naming both sides, and for a run that has finished.
 opened_run resume_run(const std::filesystem::path& directory);

@@ -111,12 +111,12 @@ void wire(self_pointer self, session& run, const trusted<std::shared_ptr<const s
     const auto trusted_log = std::make_shared<spdlog::logger>(
         "trusted", std::make_shared<spdlog::sinks::basic_file_sink_mt>(run.where.log().string()));
     std::optional<privacy::acknowledgement> unsound;
-    if (run.config.privacy.semantics == "as_published") unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
+    if (run.config.privacy.semantics == semantics::as_published) unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
     const auto known = known_metrics(run);
+    const auto promised = run.account.book().header.guarantee();
     self->send(self->state.hub, begin_atom::value,
                run_header{run.where.metrics().string(), known, run.plan.steps, run.config.privacy.epsilon,
-                          run.config.noise.insecure_reproducible ? std::numeric_limits<double>::infinity()
-                                                                 : run.plan.guaranteed_epsilon});
+                          promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity()});
 
     const auto spawn = [&]<class... Args>(Args&&... args) {
         return watch(self, self->system().template spawn<caf::detached>(std::forward<Args>(args)...));
@@ -126,8 +126,7 @@ void wire(self_pointer self, session& run, const trusted<std::shared_ptr<const s
     wiring.hub = self->state.hub;
     const auto loader_ = spawn(loader, closed, run.plan.sample_rate, trusted_log);
     wiring.sanitizer = spawn(sanitizer, closed, sanitizer_config_of(run.config, run.model.layout), unsound, run.where.releases(), trusted_log);
-    wiring.gradient =
-        spawn(gradient, closed, run.model, run.config.train.micro_batch, loader_, wiring.sanitizer, trusted_log);
+    wiring.gradient = spawn(gradient, closed, run.model, gradient_settings_of(run), loader_, wiring.sanitizer, trusted_log);
     wiring.accountant =
         spawn(accountant, std::make_shared<privacy::account>(std::move(run.account)), run.config.rl.interval);
     if (run.controller)

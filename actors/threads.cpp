@@ -1,7 +1,5 @@
 #include "actors/threads.hpp"
 
-#include <ATen/Parallel.h>
-#include <dlfcn.h>
 #include <malloc.h>
 
 #include "models/blas.hpp"
@@ -17,13 +15,6 @@ system_config::system_config() {
 
 int all_threads() {
     return models::default_threads();
-}
-
-void use_threads(int count) {
-    at::get_num_threads();  // LibTorch sets a new thread's number once; a later setting of ours would be overwritten
-    // Looked up at run time: it must be the OpenMP that LibTorch itself runs on.
-    using set_threads = void (*)(int);
-    if (const auto set = reinterpret_cast<set_threads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))) set(count);
 }
 
 void share_heap() {

@@ -5,6 +5,8 @@
 #include <caf/actor_system_config.hpp>
 #include <future>
 
+#include "models/thread_count.hpp"
+
 namespace rldp::actors {
 
 /// Settings of every actor system here: no log files, and scheduler threads that wait for work. (By default at least four of them
@@ -16,9 +18,8 @@ struct system_config : caf::actor_system_config {
 /// As many as training may use: models::default_threads().
 int all_threads();
 
-/// From now on the calling thread's tensor operations use `count` threads. at::set_num_threads() would do more: threads
-/// that come later would start with that number too, and so an evaluation under way slow down training for good.
-void use_threads(int count);
+/// Of one actor: an evaluation under way must not slow down training for good.
+using models::use_threads;
 
 /// Runs `work` with `count` threads on a thread that ends with it, and so do its workers.
 template <class Work>

@@ -104,7 +104,7 @@ void apply(self_pointer self, const charged& granted, const privacy::release& re
     const auto radii = state.training->radii();
     state.training->apply(released);
     self->send(state.wiring.hub, metrics_atom::value,
-               metrics_of(*state.training, radii, granted.noise_multiplier, granted.progress_epsilon));
+               metrics_of(*state.training, radii, granted.charge->noise_multiplier, granted.progress_epsilon));
     if (state.training->decision_due())
         decide(self);
     else
@@ -113,8 +113,8 @@ void apply(self_pointer self, const charged& granted, const privacy::release& re
 
 void compute(self_pointer self, const charged& granted) {
     auto& state = self->state;
-    state.schedule.charged = {granted.seq, granted.hash};
-    const step_task task{state.training->order(granted.seq, granted.noise_multiplier), state.training->adapter()};
+    state.schedule.charged = {granted.charge->seq, granted.charge->hash};
+    const step_task task{state.training->order(granted.charge), state.training->adapter()};
     self->request(state.wiring.gradient, caf::infinite, compute_atom::value, task)
         .then([self, granted](const privacy::release& released) { apply(self, granted, released); }, give_up(self));
 }

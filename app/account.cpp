@@ -100,12 +100,12 @@ int account_ledger(const options& given) {
     const auto content = privacy::read_ledger(given.ledger);
     const auto& header = content.header;
     const auto runs = content.runs();
-    const auto progress = prices(runs, header.delta);
+    const auto progress = prices(runs, header.mechanism_delta());
     if (given.json) {
         fmt::print("{}\n", json{{"delta", header.delta},
                                 {"guaranteed_epsilon", json_number(header.guaranteed_epsilon)},
                                 {"policy", header.policy},
-                                {"semantics", header.semantics},
+                                {"semantics", name_of(header.semantics)},
                                 {"planned_steps", header.steps},
                                 {"charged_steps", content.charges.size() + (content.torn ? 1 : 0)},
                                 {"torn", content.torn},
@@ -115,10 +115,7 @@ int account_ledger(const options& given) {
     }
     fmt::print("guaranteed ε   {} at δ = {:g}, policy {}, {} planned steps\n", show(header.guaranteed_epsilon),
                header.delta, header.policy, header.steps);
-    if (header.semantics != "sound" || header.insecure_reproducible)
-        fmt::print("               NO GUARANTEE: {}\n", header.insecure_reproducible
-                                                            ? "draws and noise follow from a seed"
-                                                            : "semantics " + header.semantics);
+    for (const auto& why : header.guarantee().voids()) fmt::print("               NO GUARANTEE: {}\n", why);
     fmt::print("progress ε     of the {} steps charged so far; for orientation, no guarantee\n",
                content.charges.size());
     print_prices(progress, 2);

@@ -14,16 +14,21 @@ namespace {
 struct options {
     std::string config;
     std::vector<std::string> set;
-    bool json = false;
+    bool json = false, private_counts = false;
 };
 
-void print(const actors::run_plan& plan) {
+void print(const actors::run_plan& plan, bool counts) {
     const auto row = [](const std::string& name, const std::string& value) { fmt::print("  {:<26}{}\n", name, value); };
-    row("training units", fmt::format("{} (population N = {})", plan.units, plan.population));
-    if (plan.records > 0)
-        row("training records",
-            fmt::format("{}, {} of them cut to {} tokens", plan.records, plan.records_cut, plan.max_tokens));
-    if (plan.canaries > 0) row("canaries planted", fmt::format("{}", plan.canaries));
+    row("population N", fmt::format("{} units", plan.population));
+    if (counts && plan.counts) {
+        const auto& there = *plan.counts;
+        row("PRIVATE: training units", fmt::format("{}", there.units));
+        row("PRIVATE: training records",
+            fmt::format("{}, {} of them cut to {} tokens", there.records, there.cut, plan.max_tokens));
+        row("PRIVATE: canaries planted", fmt::format("{}", there.canaries));
+    }
+    row("tokens per record", fmt::format("{} at most", plan.max_tokens));
+    row("records per unit", fmt::format("{} at most", plan.max_records_per_unit));
     row("sample rate", fmt::format("{:.6g}", plan.sample_rate));
     row("steps", fmt::format("{}", plan.steps));
     row("noise multiplier z_0", fmt::format("{:.6f}", plan.noise_multiplier));
@@ -42,6 +47,11 @@ void print(const actors::run_plan& plan) {
     }
     row("clip groups", fmt::format("{}", plan.groups.size()));
     row("trainable parameters", fmt::format("{}", plan.trainable_parameters));
+    row("rounding margin η", fmt::format("{:g} of every sensitivity", plan.rounding_margin));
+    if (plan.padded)
+        row("padded to", fmt::format("{} units of {} records of {} tokens at every step; the cut takes {:.1e} of δ",
+                                     plan.padded->units, plan.padded->shape.records, plan.padded->shape.tokens,
+                                     plan.padded->delta));
     row("memory, estimated", fmt::format("{:.0f} MiB", static_cast<double>(plan.memory_bytes) / (1 << 20)));
     for (const auto& warning : plan.warnings) fmt::print("warning: {}\n", warning);
 }
@@ -54,14 +64,16 @@ void add_check(CLI::App& program, action& chosen) {
     command->add_option("config", given->config, "configuration file (JSON)")->required();
     command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);
     command->add_flag("--json", given->json, "print the plan as JSON");
+    command->add_flag("--private-counts", given->private_counts,
+                      "also exact numbers of units and records: private, not to be passed on");
     command->footer("Example: rldp check config/demo.json --set privacy.epsilon=2 --json");
     command->callback([given, &chosen] {
         chosen = [given] {
             const auto plan = actors::check(config::load(given->config, given->set));
             if (given->json)
-                fmt::print("{}\n", actors::to_json(plan));
+                fmt::print("{}\n", actors::to_json(plan, given->private_counts));
             else
-                print(plan);
+                print(plan, given->private_counts);
             return 0;
         };
     });

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "app/commands.hpp"
@@ -8,6 +7,7 @@
 #include "config/files.hpp"
 #include "eval/comparison_files.hpp"
 #include "eval/grid_progress.hpp"
+#include "eval/owner_page.hpp"
 
 namespace rldp::app {
 
@@ -44,12 +44,6 @@ bool run_stage(std::vector<eval::compare_cell> cells, eval::stage when, const ev
     return eval::run_cells(runs, how, eval::progress_on_terminal(runs.size(), out, given.quiet));
 }
 
-std::size_t not_done(const std::vector<eval::measured>& cells, const eval::selection& chosen) {
-    return static_cast<std::size_t>(std::count_if(cells.begin(), cells.end(), [&](const auto& one) {
-        return one.result.state != eval::cell_state::done && eval::selects(chosen, one.where.run);
-    }));
-}
-
 int run(const options& given) {
     const auto plan = eval::plan_compare(given.grid, eval::resolver_of(given.config, given.set));
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
@@ -69,9 +63,10 @@ int run(const options& given) {
     const auto command = command_line("compare", given, out, words_of(given.grid));
     const auto report = eval::report_of(plan, measure(cells, out), command);
     eval::write_files(out, report);
+    eval::write_owner_files(out, eval::read_owned(out, chosen_runs(cells)));
     fmt::print("{}", given.json ? eval::compare_json(report) : eval::compare_text(report));
-    if (!given.json) fmt::print("{}\n", (out / "compare.html").string());
-    return grid_status(finished, not_done(report.cells, chosen), command);
+    if (!given.json) print_pages(out, "compare");
+    return grid_status(finished, out, chosen_runs(cells, chosen), command);
 }
 
 }  // namespace

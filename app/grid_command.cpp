@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config/error.hpp"
+#include "eval/cell_files.hpp"
 
 namespace rldp::app {
 
@@ -26,7 +29,9 @@ void add_grid_options(CLI::App& command, grid_options& given, const std::string&
         ->allow_extra_args(false);
     command.add_option("--jobs", given.jobs, "cells at a time, a process each (default 1)")->check(CLI::Range(1, 1024));
     command.add_option("--out", given.out, "directory of the grid; one that holds this grid is gone on with");
-    command.add_flag("--audit", given.audit, "attack every cell that is done (rldp audit), and compare what was found");
+    command.add_flag(
+        "--audit", given.audit,
+        "attack every cell that is done (rldp audit); what was found stands side by side in trusted/owner.html");
     command.add_flag("--json", given.json, "print the numbers as JSON");
     command.add_flag("--quiet", given.quiet, "no progress");
 }
@@ -55,14 +60,24 @@ std::string command_line(const std::string& kind, const grid_options& given, con
     return line;
 }
 
-int grid_status(bool finished, std::size_t failed, const std::string& command) {
+void print_pages(const std::filesystem::path& out, const std::string& kind) {
+    fmt::print("{}\nfor the owner of the data only: {}\n", (out / (kind + ".html")).string(),
+               eval::grid_directory{out}.owner_page().string());
+}
+
+int grid_status(bool finished, const std::filesystem::path& out, const std::vector<eval::cell>& chosen,
+                const std::string& command) {
     if (!finished) {
         fmt::print(stderr, "rldp: interrupted; nothing is lost, go on with: {}\n", command);
         return static_cast<int>(errc::interrupted);
     }
+    const auto failed = std::count_if(chosen.begin(), chosen.end(), [&](const auto& one) {
+        const eval::cell_files files{out, one.id};
+        return eval::read_result(files).state != eval::cell_state::done || eval::read_history(files).failure;
+    });
     if (failed == 0) return 0;
-    fmt::print(stderr, "rldp: {} cell{} failed or did not end (see the report); try again with: {}\n", failed,
-               failed == 1 ? "" : "s", command);
+    fmt::print(stderr, "rldp: {} cell{} failed or did not end (see {}); try again with: {}\n", failed,
+               failed == 1 ? "" : "s", eval::grid_directory{out}.owner_page().string(), command);
     return static_cast<int>(errc::failed);
 }
 

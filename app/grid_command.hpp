@@ -29,17 +29,21 @@ eval::run_settings settings_of(const grid_options& given, const std::filesystem:
 std::string command_line(const std::string& kind, const grid_options& given, const std::filesystem::path& out,
                          const std::vector<std::string>& words);
 
-/// The cells that --only leaves.
+/// The cells that --only leaves; all of them where it is not given.
 template <class Cell>
-std::vector<eval::cell> chosen_runs(const std::vector<Cell>& cells, const eval::selection& chosen) {
+std::vector<eval::cell> chosen_runs(const std::vector<Cell>& cells, const eval::selection& chosen = {}) {
     std::vector<eval::cell> out;
     for (const auto& one : cells)
         if (eval::selects(chosen, one.run)) out.push_back(one.run);
     return out;
 }
 
-/// The exit status, after saying on standard error how to go on. `finished`: no signal came; `failed`: cells of this
-/// invocation that are not done.
-int grid_status(bool finished, std::size_t failed, const std::string& command);
+/// Names the page to pass on, KIND.html, and the owner's.
+void print_pages(const std::filesystem::path& out, const std::string& kind);
+
+/// The exit status, after saying on standard error how to go on. `finished`: no signal came; `chosen`: the cells of
+/// this invocation, each of which is to be done and, where attacks were asked for, attacked.
+int grid_status(bool finished, const std::filesystem::path& out, const std::vector<eval::cell>& chosen,
+                const std::string& command);
 
 }  // namespace rldp::app

@@ -4,10 +4,11 @@
 #include <filesystem>
 
 #include "app/commands.hpp"
+#include "app/findings.hpp"
 #include "app/numbers.hpp"
 #include "config/error.hpp"
 #include "eval/json_number.hpp"
-#include "eval/run_directory.hpp"
+#include "eval/run_certificate.hpp"
 #include "privacy/release.hpp"
 #include "privacy/verify.hpp"
 
@@ -22,49 +23,59 @@ struct options {
 
 /// How many releases the log still holds, each of them charged.
 std::size_t check_releases(const std::filesystem::path& log, const privacy::ledger_content& content) {
-    const auto releases = privacy::release_log::read(log);
-    privacy::require_charged(releases, content, log);
-    return releases.size();
+    return privacy::release_log::read(log, content).size();
+}
+
+/// What a chain is worth, to be said wherever one is found whole.
+const eval::finding chain_alone{
+    "forgery",
+    "whoever edits a ledger can recompute every hash, and cut its end; a signed certificate shows that (rldp verify)"};
+
+eval::verified_books read_books(const std::filesystem::path& path) {
+    const eval::run_directory run{path};
+    if (std::filesystem::is_directory(path)) return eval::verify_books(run);
+    auto out = eval::verify_ledger(path);
+    out.not_checked.push_back({"configuration", "and summary: give the run directory"});
+    return out;
 }
 
 int verify(const options& given) {
     namespace fs = std::filesystem;
     const eval::run_directory run{given.directory};
-    const auto path = fs::is_directory(run.root) ? run.ledger() : fs::path(given.directory);
-    const auto content = privacy::read_ledger(path);
-    const auto verdict = privacy::verify(content);
-    const auto log = run.releases();
+    const bool whole_run = fs::is_directory(run.root);
+    const auto path = whole_run ? run.ledger() : fs::path(given.directory);
+    auto [content, verdict, checked, not_checked] = read_books(given.directory);
     // Someone outside has only the public side.
-    const bool has_log = path == run.ledger() && fs::exists(log);
-    const auto releases = has_log ? check_releases(log, content) : 0;
+    const bool has_log = whole_run && fs::exists(run.releases());
+    const auto releases = has_log ? check_releases(run.releases(), content) : 0;
+    if (has_log) checked.push_back({"releases", fmt::format("{} in the trusted log, each charged before", releases)});
+    not_checked.push_back(chain_alone);
     const auto& header = content.header;
     if (given.json) {
         nlohmann::ordered_json out{{"ledger", path.string()},
                                    {"charges", content.charges.size()},
                                    {"torn", content.torn},
                                    {"delta", header.delta},
-                                   {"semantics", header.semantics},
+                                   {"semantics", name_of(header.semantics)},
                                    {"insecure_reproducible", header.insecure_reproducible},
                                    {"guaranteed_epsilon", eval::json_number(header.guaranteed_epsilon)},
                                    {"recomputed_epsilon", eval::json_number(verdict.guaranteed_epsilon)},
                                    {"progress_epsilon", eval::json_number(verdict.progress_epsilon)}};
         out["releases_checked"] = has_log ? nlohmann::ordered_json(releases) : nullptr;
+        out["checked"] = to_json(checked);
+        out["not_checked"] = to_json(not_checked);
         fmt::print("{}\n", out.dump());
         return 0;
     }
-    fmt::print("{}: whole\n", path.string());
-    fmt::print("  chain          {} charges, each hash that of its line, each line naming the one before\n",
-               content.charges.size());
-    fmt::print("  policy         {}: every charge is one that it grants\n", header.policy);
+    fmt::print("{}: consistent\n", path.string());
     fmt::print("  guaranteed ε   {} at δ = {:g}; recomputed from the header: {}\n", show(header.guaranteed_epsilon),
                header.delta, show(verdict.guaranteed_epsilon));
     fmt::print("  progress ε     {} so far; no guarantee\n", show(verdict.progress_epsilon));
-    if (has_log) fmt::print("  releases       {} in the trusted log, each charged before\n", releases);
     if (content.torn)
         fmt::print("  torn           the last line has no end: it counts as one more charge at the least noise\n");
-    if (header.insecure_reproducible)
-        fmt::print("  NO GUARANTEE   draws and noise follow from a seed (insecure_reproducible)\n");
-    if (header.semantics != "sound") fmt::print("  NO GUARANTEE   semantics {}\n", header.semantics);
+    for (const auto& why : header.guarantee().voids()) fmt::print("  NO GUARANTEE   {}\n", why);
+    print_findings("checked", checked);
+    print_findings("not checked", not_checked);
     return 0;
 }
 

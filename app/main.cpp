@@ -6,6 +6,7 @@
 
 #include "app/commands.hpp"
 #include "config/error.hpp"
+#include "privacy/locked.hpp"
 
 namespace {
 
@@ -18,6 +19,7 @@ int report(const std::string& line, rldp::errc code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    rldp::privacy::forbid_core_dumps();
     CLI::App program("Fine-tune a language model on records you must protect, under an (ε, δ) contract.", "rldp");
     program.require_subcommand(1);
     rldp::app::action chosen;
@@ -34,6 +36,9 @@ int main(int argc, char** argv) {
     rldp::app::add_account(program, chosen);
     rldp::app::add_calibrate(program, chosen);
     rldp::app::add_ledger(program, chosen);
+    rldp::app::add_key(program, chosen);
+    rldp::app::add_sign(program, chosen);
+    rldp::app::add_verify(program, chosen);
     rldp::app::add_reference(program, chosen);
     rldp::app::add_version(program, chosen);
     try {

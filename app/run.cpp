@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -16,9 +17,9 @@ namespace rldp::app {
 namespace {
 
 struct options {
-    std::string config, resume, out, monitor;
+    std::string config, resume, out, monitor, sign;
     std::vector<std::string> set;
-    bool json = false, quiet = false;
+    bool json = false, quiet = false, private_counts = false;
 };
 
 std::size_t terminal_width() {
@@ -41,16 +42,17 @@ actors::show progress_bar() {
     };
 }
 
-void print_plan(const actors::run_plan& plan) {
+void print_plan(const actors::run_plan& plan, bool counts) {
     fmt::print(stderr,
-               "{} training units, sample rate {:.3g}, {} steps, noise multiplier {:.4f}, {} clip groups, {} trainable "
+               "N = {} units, sample rate {:.3g}, {} steps, noise multiplier {:.4f}, {} clip groups, {} trainable "
                "numbers\n",
-               plan.units, plan.sample_rate, plan.steps, plan.noise_multiplier, plan.groups.size(),
+               plan.population, plan.sample_rate, plan.steps, plan.noise_multiplier, plan.groups.size(),
                plan.trainable_parameters);
-    if (plan.records_cut > 0)
-        fmt::print(stderr, "{} of {} training records are longer than {} tokens and are cut\n", plan.records_cut,
-                   plan.records, plan.max_tokens);
-    if (plan.canaries > 0) fmt::print(stderr, "{} canaries planted (trusted/membership.json)\n", plan.canaries);
+    if (counts && plan.counts)
+        fmt::print(stderr,
+                   "PRIVATE, not to be passed on: {} training units, {} records, {} of them cut to {} tokens, {} canaries "
+                   "planted\n",
+                   plan.counts->units, plan.counts->records, plan.counts->cut, plan.max_tokens, plan.counts->canaries);
     for (const auto& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", warning);
 }
 
@@ -66,9 +68,9 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
     row("perplexity after", number(run.perplexity_after.value_or(std::nan(""))));
     row("perplexity, best seen", number(run.perplexity_best.value_or(std::nan(""))));
     row(fmt::format("guaranteed ε at δ = {:g}", run.delta),
-        run.semantics == "sound" && !run.insecure_reproducible
+        run.guarantee().holds()
             ? fmt::format("{} (budget {})", number(run.guaranteed_epsilon), number(run.epsilon_budget))
-            : "NONE: " + std::string(run.insecure_reproducible ? "noise.insecure_reproducible" : "as_published"));
+            : fmt::format("NONE: {}", fmt::join(run.guarantee().voids(), "; ")));
     for (const auto& [name, value] : run.epsilon)
         row(fmt::format("ε spent, {}", name),
             number(value) + (run.upper_bound.at(name) ? "" : "  (an approximation that can under-report)"));
@@ -81,6 +83,7 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
     row("ledger", (directory / "public/ledger.jsonl").string());
     row("metrics", (directory / "public/metrics.jsonl").string());
     row("report", (directory / "public/report.html").string());
+    row("certificate", (directory / "public/certificate.html").string());
 }
 
 int run(const options& given) {
@@ -89,6 +92,10 @@ int run(const options& given) {
     if (!given.resume.empty() && (!given.set.empty() || !given.out.empty()))
         refuse("run: --resume goes on with the run's own configuration; leave --set and --out away");
 
+    // Before anything starts: a key that can't sign is no surprise for the end of a long run.
+    const auto key = given.sign.empty() ? nullptr
+                                        : std::make_shared<const privacy::signing_key>(
+                                              privacy::signing_key::load(given.sign));
     const auto named = [](const std::string& path) {
         const auto clean = std::filesystem::path(path).lexically_normal();
         return clean.has_filename() ? clean : clean.parent_path();  // "runs/first/" is runs/first
@@ -113,7 +120,11 @@ int run(const options& given) {
     const auto summary = actors::launch(open, {.name = name,
                                                .monitor = address,
                                                .display = show ? progress_bar() : actors::show{},
-                                               .on_plan = show ? print_plan : [](const actors::run_plan&) {}});
+                                               .on_plan =
+                                                   [show, counts = given.private_counts](const actors::run_plan& plan) {
+                                                       if (show) print_plan(plan, counts);
+                                                   },
+                                               .sign = key});
     if (given.json)
         fmt::print("{}\n", eval::to_json(summary));
     else
@@ -135,9 +146,12 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);
     command->add_option("--out", given->out, "run directory to make (default runs/NAME-OF-CONFIG)");
     command->add_option("--resume", given->resume, "go on with the interrupted run in this directory");
+    command->add_option("--sign", given->sign, "sign the certificate with this secret key (rldp key new)");
     command->add_option("--monitor", given->monitor, "publish live values at HOST:PORT (loopback)");
     command->add_flag("--json", given->json, "print the result as JSON");
     command->add_flag("--quiet", given->quiet, "no progress");
+    command->add_flag("--private-counts", given->private_counts,
+                      "also exact numbers of units and records: private, not to be passed on");
     command->footer(
         "Example: rldp run config/demo.json --set train.steps=60 --out runs/first --monitor 127.0.0.1:4242\n"
         "Exit status: 0 done, 1 failed, 2 bad input, 3 budget exhausted early, 130 interrupted (resumable)");

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "app/commands.hpp"
 #include "app/grid_command.hpp"
 #include "config/files.hpp"
 #include "eval/grid_progress.hpp"
+#include "eval/owner_page.hpp"
 #include "eval/sweep.hpp"
 
 namespace rldp::app {
@@ -41,12 +41,10 @@ int run(const options& given) {
     for (const auto& one : plan.cells) cells.push_back({one, eval::read_result({out, one.run.id})});
     const auto report = eval::report_of(plan, std::move(cells), command);
     eval::write_files(out, report);
+    eval::write_owner_files(out, eval::read_owned(out, chosen_runs(plan.cells)));
     fmt::print("{}", given.json ? eval::sweep_json(report) : eval::sweep_text(report));
-    if (!given.json) fmt::print("{}\n", (out / "sweep.html").string());
-    const auto failed = std::count_if(report.cells.begin(), report.cells.end(), [&](const auto& one) {
-        return one.result.state != eval::cell_state::done && eval::selects(chosen, one.where.run);
-    });
-    return grid_status(finished, static_cast<std::size_t>(failed), command);
+    if (!given.json) print_pages(out, "sweep");
+    return grid_status(finished, out, runs, command);
 }
 
 }  // namespace

@@ -23,13 +23,13 @@ struct trusted_side {
         loader.closed = gradient.closed = closed;
         loader.sample_rate = run.plan.sample_rate;
         gradient.model = run.model;
-        gradient.micro_batch = run.config.train.micro_batch;
+        gradient.how = actors::gradient_settings_of(run);
         gradient.abreast = actors::chunks_abreast(run.model);
         sanitizer.open(closed, actors::sanitizer_config_of(run.config, run.model.layout), run.where.releases());
     }
 
     privacy::release step(const messages::step_task& task) {
-        const auto drawn = loader.hand_out(task.order.seq);
+        const auto drawn = loader.hand_out(task.order.charged->seq);
         sanitizer.library->begin(task.order);
         gradient.compute(task, drawn, [&](auto chunk) { sanitizer.add(chunk); });
         return sanitizer.finish();
@@ -49,9 +49,9 @@ at::Tensor run_plain(actors::session& run, const privacy::trusted<std::shared_pt
         if (!granted) break;
         const auto radii = run.training.radii();
         const auto released =
-            trusted.step({run.training.order(granted->seq, granted->noise_multiplier), run.training.adapter()});
+            trusted.step({run.training.order(*granted), run.training.adapter()});
         run.training.apply(released);
-        metrics << eval::to_json(actors::metrics_of(run.training, radii, granted->noise_multiplier, progress)) << '\n'
+        metrics << eval::to_json(actors::metrics_of(run.training, radii, (*granted)->noise_multiplier, progress)) << '\n'
                 << std::flush;
         if (step % run.config.rl.interval == 0) progress = run.account.progress_epsilon();
         if (run.training.decision_due()) actors::decide_in_line(run, progress);

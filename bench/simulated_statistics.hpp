@@ -9,6 +9,7 @@
 
 #include "privacy/random.hpp"
 #include "privacy/statistics.hpp"
+#include "tests/support/charges.hpp"
 
 namespace rldp::bench {
 
@@ -50,12 +51,11 @@ inline simulation simulate(const population& from, double batch, double multipli
                     from.median(i) * std::exp(from.spread * normal(random));
             }
         }
-        privacy::release out;
-        out.seq = static_cast<std::uint64_t>(step);
+        auto out = testing::blank_release(static_cast<std::uint64_t>(step));
         auto [phi, sensitivity] = privacy::statistics_sum(norms, losses, tracker.frame());
         out.statistics = std::move(phi);
         std::vector<double> noise(out.statistics.size());
-        privacy::random_stream(key, privacy::purpose::noise, out.seq, n).normals(noise);
+        privacy::random_stream(key, privacy::purpose::noise, out.charged->seq, n).normals(noise);
         const double s = multiplier * sensitivity;
         for (std::size_t j = 0; j < noise.size(); ++j) out.statistics[j] += s * noise[j];
         tracker.add(out);

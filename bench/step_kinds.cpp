@@ -8,6 +8,7 @@
 #include "config/error.hpp"
 #include "models/blas.hpp"
 #include "models/modules.hpp"
+#include "tests/support/charges.hpp"
 
 namespace rldp::bench {
 
@@ -26,7 +27,7 @@ std::shared_ptr<const models::causal_lm> random_model(const models::model_config
 
 models::token_batch random_batch(const step_shape& shape, std::int64_t vocabulary) {
     const auto ids = torch::randint(vocabulary, {shape.batch, shape.length}, torch::kLong);
-    return {ids, ids};
+    return {ids, ids, {}};
 }
 
 privacy::sanitizer_config sanitizer_of(const models::lora_layout& layout) {
@@ -109,14 +110,11 @@ void step_kinds::autograd() {
 void step_kinds::begin() {
     privacy::statistics_frame frame;
     frame.trackers.assign(layout_.pairs.size(), {0.05, 0.1, 0.2});
-    privacy::step_order order;
-    order.seq = ++seq_;
-    order.step = static_cast<std::int64_t>(seq_);
-    order.noise_multiplier = 0.65;
-    order.radii.assign(layout_.pairs.size(), 0.1);
-    order.measured = privacy::measure_statistics(frame);
-    order.measurement_multiplier = privacy::measurement_multiplier(order.noise_multiplier, 0.02);
-    sanitizer_.begin(order);
+    privacy::step_terms terms;
+    terms.radii.assign(layout_.pairs.size(), 0.1);
+    terms.measured = privacy::measure_statistics(frame);
+    terms.measurement_multiplier = privacy::measurement_multiplier(0.65, 0.02);
+    sanitizer_.begin({testing::charged_at(++seq_, 0.65), terms});
 }
 
 void step_kinds::private_step() {
@@ -134,10 +132,10 @@ std::map<std::string, double> step_kinds::private_parts() {
     parts["gradients"] = milliseconds_of(
         device, [&] { made = model_->gradients(batch_, layout_, optimizer_.parameters(), keyed_dropout()); });
     parts["clip and sum"] = milliseconds_of(device, [&] { sanitizer_.add({made.gradients, made.losses}); });
-    privacy::release out;
+    std::optional<privacy::release> out;
     parts["noise"] = milliseconds_of(device, [&] { out = sanitizer_.finish(); });
     parts["AdamW"] =
-        milliseconds_of(device, [&] { optimizer_.step(out.gradient.to(device) / shape_.batch, learning_rate); });
+        milliseconds_of(device, [&] { optimizer_.step(out->gradient.to(device) / shape_.batch, learning_rate); });
     return parts;
 }
 

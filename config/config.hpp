@@ -7,16 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "config/guarantee.hpp"
+
 namespace rldp::config {
 
 struct privacy_section {
     double epsilon = 8;
     double delta = 1e-5;
     std::string accountant = "pld";          ///< pld | rdp | gdp_clt (the last only under as_published)
-    std::string semantics = "sound";         ///< sound | as_published
+    rldp::semantics semantics = rldp::semantics::sound;
     std::string unit = "record";             ///< "record", or the key column of a group: JSON {"group": "patient_nbr"}
     bool unit_is_group = false;              ///< true if `unit` names a group's key column
     std::optional<std::int64_t> population;  ///< N, a declared public constant; default: the number of training units
+    std::int64_t max_records_per_unit = 16;  ///< of a group unit; a keyed subset of larger ones
+    bool pad_batches = false;                ///< every step the same public number of micro-batches
     bool acknowledge_no_guarantee = false;   ///< as_published needs it
 };
 

@@ -9,7 +9,7 @@ bool is_steered(const run_config& config) {
 method_choices choices_of(const run_config& config) {
     const auto& name = config.method.name;
     const bool steered = is_steered(config);
-    const bool sound = config.privacy.semantics == "sound";
+    const bool sound = config.privacy.semantics == semantics::sound;
     const bool autoclip = name == "autoclip_quantile";
     const bool by_factor = name == "dp_lora" || name == "dp_lora_literal";
     const auto batch = static_cast<double>(config.train.expected_batch_size);

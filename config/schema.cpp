@@ -52,7 +52,7 @@ bool is_name(const std::string& text) {
 }
 
 std::vector<std::string> method_names() {
-    return {"rldp",    "static",  "adaclip", "autoclip_quantile", "auto_s",  "dcsgd_p",
+    return {"rldp",    "static",  "adaclip", "autoclip_quantile", "auto_s",         "dcsgd_p",
             "dcsgd_e", "geoclip", "psac",    "dp_lora",           "dp_lora_literal"};
 }
 
@@ -69,6 +69,16 @@ bool read_unit(const json& value, const std::filesystem::path&, run_config& into
     }
     privacy.unit_is_group = group;
     return true;
+}
+
+bool read_semantics(const json& value, const std::filesystem::path&, run_config& into) {
+    if (value != "sound" && value != "as_published") return false;
+    into.privacy.semantics = semantics_from(value.get<std::string>());
+    return true;
+}
+
+json write_semantics(const run_config& from) {
+    return name_of(from.privacy.semantics);
 }
 
 json write_unit(const run_config& from) {
@@ -106,15 +116,22 @@ void add_privacy(std::vector<key>& keys) {
         .add("delta", &privacy_section::delta, open(between(0, 1)), "",
              "δ of the contract; well below 1/N, or the contract says little.")
         .add("accountant", &privacy_section::accountant, words{{"pld", "rdp", "gdp_clt"}}, "",
-             "Enforces the budget; pld is the tightest bound, gdp_clt is no bound and serves as_published only.")
-        .add("semantics", &privacy_section::semantics, words{{"sound", "as_published"}}, "",
-             "sound keeps the contract; as_published reproduces the publication and guarantees nothing.");
+             "Enforces the budget; pld is the tightest bound, gdp_clt is no bound and serves as_published only.");
+    keys.push_back({"privacy.semantics", "", R"(one of sound, as_published)",
+                    "sound keeps the contract; as_published reproduces the publication and guarantees nothing.", "",
+                    read_semantics, write_semantics});
     keys.push_back({"privacy.unit", "", R"("record" or {"group": "a column"})",
                     "Whose presence is hidden: one record, or all records that share the column, such as a patient's.",
                     "", read_unit, write_unit});
     part.add("population", &privacy_section::population, between(1, most_units), "units",
              "N, declared as a public constant; the sampling rate is expected_batch_size/N.",
              "the number of training units")
+        .add(
+            "max_records_per_unit", &privacy_section::max_records_per_unit, between(1, most_width), "records",
+            "Of a group unit with more records, a fixed subset of so many is trained on: the work per unit is bounded.")
+        .add("pad_batches", &privacy_section::pad_batches, yes_or_no{}, "",
+             "Every step computes the same public number of micro-batches, dummy rows included, so that its duration "
+             "tells nothing of the draw.")
         .add("acknowledge_no_guarantee", &privacy_section::acknowledge_no_guarantee, yes_or_no{}, "",
              "as_published runs only where this is true.");
 }
@@ -128,10 +145,9 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "deck for rldp, fixed for other methods")
         .add("allocation", &noise_section::allocation, words{{"shares", "proportional", "uniform", "min_variance"}}, "",
              "How the gradient's noise is divided among the adapters.")
-        .add(
-            "statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
-            "Part of 1/z² spent on the statistics that the controller sees; other methods have none.",
-            "0.02 for rldp, 0 for other methods")
+        .add("statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
+             "Part of 1/z² spent on the statistics that the controller sees; other methods have none.",
+             "0.02 for rldp, 0 for other methods")
         .add("insecure_reproducible", &noise_section::insecure_reproducible, yes_or_no{}, "",
              "Draws, dropout and noise follow from the seed: for tests, no guarantee.");
     section(
@@ -141,7 +157,8 @@ void add_noise_and_clip(std::vector<key>& keys) {
     section(
         keys, "clip.", [](auto& c) -> auto& { return c.clip; })
         .add("groups", &clip_section::groups, words{{"adapters", "factors", "flat"}}, "",
-             "What is clipped as one: each adapter on its own, all A matrices and all B matrices, or the whole gradient.",
+             "What is clipped as one: each adapter on its own, all A matrices and all B matrices, or the whole "
+             "gradient.",
              "adapters for rldp, factors for dp_lora and dp_lora_literal, else flat")
         .add("initial", &clip_section::initial, above(0), "gradient norm", "Every radius at the first step.",
              "0.1 for rldp and autoclip_quantile, else 1")
@@ -163,12 +180,12 @@ void add_train(std::vector<key>& keys) {
              "autoclip_quantile and dcsgd_p: the fraction of units whose gradient lies within the radius.",
              "0.5 for autoclip_quantile, 0.3 for dcsgd_p")
         .add("query_noise", &method_section::query_noise, above(0), "units",
-             "Standard deviation of the noise on the count of units within the radius (autoclip_quantile), or on each of "
+             "Standard deviation of the noise on the count of units within the radius (autoclip_quantile), or on each "
+             "of "
              "the histogram's 20 counts (dcsgd_p, dcsgd_e); charged jointly with the gradient.",
              "expected_batch_size/20 for autoclip_quantile, 6 for dcsgd_p and dcsgd_e")
         .add("stabiliser", &method_section::stabiliser, above(0), "gradient norm",
-             "γ of auto_s, r of psac: what keeps the weight of the smallest gradients finite.",
-             "0.01")
+             "γ of auto_s, r of psac: what keeps the weight of the smallest gradients finite.", "0.01")
         .add("rank", &method_section::rank, between(0, 64), "",
              "geoclip: directions per adapter whose variance is tracked on its own; 0 tracks one number per adapter.",
              "8");
@@ -182,7 +199,8 @@ void add_train(std::vector<key>& keys) {
         .add("expected_batch_size", &train_section::expected_batch_size, between(1, most_units), "units",
              "B: every unit is drawn with probability B/N at each step.")
         .add("micro_batch", &train_section::micro_batch, between(1, most_width), "records",
-             "Records per forward pass; memory grows with it, the result hardly depends on it (rounding, dropout masks).")
+             "Records per forward pass, in bfloat16 and tf32 of one unit at a time; memory grows with it, the result "
+             "hardly depends on it (rounding, dropout masks).")
         .add("lr", &train_section::lr, above_to(0, 10), "", "AdamW's learning rate after the warm-up.")
         .add("warmup", &train_section::warmup, between(0, most_steps), "steps",
              "The learning rate rises linearly over these steps.")
@@ -237,11 +255,13 @@ void add_rl(std::vector<key>& keys) {
         .add("actions", &rl_section::actions, words{{"radii", "noise", "shares", "lr"}}, "",
              "What the controller sets; shares needs noise.allocation shares.")
         .add("policy", &rl_section::policy, words{{"learned", "frozen", "random"}}, "",
-             "learned improves while the run goes on; frozen stays as it was initialised, random draws every action from "
+             "learned improves while the run goes on; frozen stays as it was initialised, random draws every action "
+             "from "
              "a standard normal: controls for experiments.")
-        .add("radius_scale", &rl_section::radius_scale, above_to(0, 100), "",
-             "In the warm-up, and under clip_action delta, radii are relative to so many medians of the gradient norms.",
-             "0.1, but 1 under as_published")
+        .add(
+            "radius_scale", &rl_section::radius_scale, above_to(0, 100), "",
+            "In the warm-up, and under clip_action delta, radii are relative to so many medians of the gradient norms.",
+            "0.1, but 1 under as_published")
         .add("rescale", &rl_section::rescale, yes_or_no{}, "",
              "Each group's released sum is divided by its radius, so that AdamW, whose memory is long, sees one scale "
              "while radii change.",
@@ -269,9 +289,10 @@ void add_rl(std::vector<key>& keys) {
         .add("gradient_canaries", &audit_section::gradient_canaries, between(0, 1e6), "units",
              "The same with units whose gradients are random directions larger than any radius: a stronger test, of "
              "what sees every release.")
-        .add("guesses", &audit_section::guesses, between(2, 1e6), "canaries",
-             "r, even: the audit takes so many guesses at who was in, half in and half out, and abstains on the others.",
-             "half of the canaries")
+        .add(
+            "guesses", &audit_section::guesses, between(2, 1e6), "canaries",
+            "r, even: the audit takes so many guesses at who was in, half in and half out, and abstains on the others.",
+            "half of the canaries")
         .add("confidence", &audit_section::confidence, open(between(0, 1)), "",
              "Of the lower bound on ε, over both kinds of canaries together.")
         .add("targets", &audit_section::targets, between(1, most_units), "units",

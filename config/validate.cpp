@@ -37,7 +37,7 @@ finding ranges(const run_config& config) {
 
 finding contract(const run_config& config) {
     const auto& privacy = config.privacy;
-    const bool sound = privacy.semantics == "sound";
+    const bool sound = privacy.semantics == semantics::sound;
     if (!sound && !privacy.acknowledge_no_guarantee)
         return R"(privacy.semantics "as_published" guarantees nothing; set privacy.acknowledge_no_guarantee to true, or )"
                R"(use "sound")";
@@ -108,7 +108,7 @@ finding unsteered(const run_config& config) {
 
 finding steered(const run_config& config) {
     const auto choices = choices_of(config);
-    if (choices.statistics_share == 0 && config.privacy.semantics == "sound")
+    if (choices.statistics_share == 0 && config.privacy.semantics == semantics::sound)
         return "noise.statistics_share is 0, but method rldp steers by the statistics it pays for; give 0.02, or use "
                "method.name static";
     if (acts_on(config, "shares") && config.noise.allocation != "shares")

@@ -56,8 +56,7 @@ void check_record_keys(const table& rows, const key_column& key) {
     for (std::size_t row = 0; row < rows.rows(); ++row)
         if (const auto [first, fresh] = lines.emplace(key(row), rows.line(row)); !fresh)
             refuse_at(rows.file(), rows.line(row),
-                      fmt::format("the record key \"{}\" stands on line {} already; remove one of the rows",
-                                  first->first, first->second));
+                      fmt::format("the row's record key stands on line {} already; remove one of the rows", first->second));
 }
 
 loaded verbalise(const table& rows, const narrative_template& how, const code_book* codes,
@@ -144,7 +143,8 @@ class record_hasher {
     std::unordered_map<std::uint64_t, std::size_t> seen_;
 };
 
-std::vector<hashed_unit> gather(std::vector<record> records, bool grouped, std::int64_t seed) {
+std::vector<hashed_unit> gather(std::vector<record> records, bool grouped, std::int64_t seed,
+                                std::int64_t max_records) {
     const identity_hasher hash(seed);
     record_hasher hash_record(hash);
     std::vector<hashed_unit> units;
@@ -156,7 +156,10 @@ std::vector<hashed_unit> gather(std::vector<record> records, bool grouped, std::
         auto& home = grouped ? units[at->second] : units.back();
         home.records.emplace_back(own.id, std::move(r.text));
     }
-    for (auto& u : units) std::sort(u.records.begin(), u.records.end());
+    for (auto& u : units) {
+        std::sort(u.records.begin(), u.records.end());
+        if (std::ssize(u.records) > max_records) u.records.resize(static_cast<std::size_t>(max_records));
+    }
     return units;
 }
 
@@ -204,7 +207,7 @@ void settle(corpus& of) {
 
 corpus load_corpus(const source& from, const split_rule& split) {
     auto input = load_records(from);
-    auto units = gather(std::move(input.records), from.group.has_value(), split.seed);
+    auto units = gather(std::move(input.records), from.group.has_value(), split.seed, split.max_records);
     if (units.empty()) refuse(from.path + ": no records; add some");
     std::vector<identity_hash> hashes;
     for (const auto& u : units) hashes.push_back(u.hash);

@@ -20,6 +20,8 @@ struct split_rule {
     std::int64_t seed = 42;
     std::int64_t canaries = 0;
     std::int64_t canary_length = 10;  ///< characters of a secret, at most ten
+    /// Of a group unit, the records of the smallest keyed hashes: the work per unit is bounded by a public number.
+    std::int64_t max_records = 16;
     double attack = 0.2;  ///< share of units
     double eval = 0.1;    ///< share of what Attack leaves
     double train() const { return (1 - attack) * (1 - eval); }
@@ -68,7 +70,8 @@ struct tokenised {
 using encoder = std::function<std::vector<std::int32_t>(const std::string&)>;
 
 /// Encodes every record on `threads` threads; keeps the head or the tail of longer ones. `encode` must be safe to call
-/// from several threads. A record of fewer than two tokens has nothing to predict and is refused, naming its number.
+/// from several threads. A record of fewer than two tokens has nothing to predict and is left out; a unit of such
+/// records alone stays, without any, and counts as zero: what a record holds must not make a run fail.
 tokenised tokenise(const std::vector<unit>& units, const encoder& encode, std::int64_t max_tokens, bool keep_tail,
                    int threads);
 

@@ -1,6 +1,6 @@
 #pragma once
 // Who stands where: a unit's side and canary follow from a keyed hash of its identity, so adding one unit moves no
-// other (privacy contract §1).
+// other (docs/privacy.md §1).
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -28,8 +28,8 @@ class worker {
             const auto index = next++;
             if (index >= units_.size()) return;
             try {
-                for (std::size_t r = 0; r < units_[index].records.size(); ++r)
-                    out[index].records.push_back(encoded(index, r));
+                for (const auto& record : units_[index].records)
+                    if (auto ids = encoded(record); ids.size() >= 2) out[index].records.push_back(std::move(ids));
             } catch (...) {
                 failed = {index, std::current_exception()};
                 stop = true;
@@ -42,13 +42,8 @@ class worker {
     failure failed;
 
   private:
-    std::vector<std::int32_t> encoded(std::size_t index, std::size_t r) {
-        auto ids = encode_(units_[index].records[r]);
-        if (ids.size() < 2)
-            refuse(
-                fmt::format("record {} of unit {} has fewer than two tokens, so there is nothing to predict; remove "
-                            "it from the data",
-                            r + 1, index + 1));
+    std::vector<std::int32_t> encoded(const std::string& record) {
+        auto ids = encode_(record);
         ++records;
         if (ids.size() <= max_) return ids;
         ++cut;

@@ -29,6 +29,15 @@ cell_state state_of(const cell_files& files, const cell_history& history) {
 
 }  // namespace
 
+void grid_directory::create() const {
+    create_private_directory(trusted_side());
+    std::error_code reason;
+    for (const auto& path : {cells(), trusted_cells()}) {
+        std::filesystem::create_directories(path, reason);
+        if (reason) refuse(fmt::format("{}: can't be created: {}", path.string(), reason.message()));
+    }
+}
+
 std::string name_of(cell_state state) {
     switch (state) {
         case cell_state::not_run:
@@ -67,9 +76,11 @@ std::optional<commitment> read_commitment(const cell_files& files) {
     if (!std::getline(in, line)) return std::nullopt;
     const auto header = json::parse(line, nullptr, false);
     try {
-        return commitment{number_from(header.at("guaranteed_epsilon")), header.at("delta").get<double>(),
-                          header.at("steps").get<std::int64_t>(),
-                          header.at("semantics") == "sound" && !header.value("insecure_reproducible", false)};
+        const guarantee promised{.semantics = semantics_from(header.at("semantics").get<std::string>()),
+                                 .insecure_reproducible = header.at("insecure_reproducible").get<bool>(),
+                                 .epsilon = number_from(header.at("guaranteed_epsilon"))};
+        return commitment{promised.epsilon, header.at("delta").get<double>(), header.at("steps").get<std::int64_t>(),
+                          promised.holds()};
     } catch (const json::exception&) {
         refuse(fmt::format("{}: its first line is no ledger's header; see rldp ledger verify {}",
                            files.run().ledger().string(), files.run().root.string()));
@@ -85,16 +96,22 @@ std::optional<run_summary> finished_summary(const cell_files& files) {
 
 cell_result read_result(const cell_files& files) {
     cell_result out;
-    out.history = read_history(files);
     out.summary = finished_summary(files);
-    const bool unharmed = out.summary && !out.history.failure;  // an audit, too, can fail
-    out.state = unharmed ? cell_state::done : state_of(files, out.history);
+    // Whether an audit failed concerns the owner only.
+    out.state = out.summary ? cell_state::done : state_of(files, read_history(files));
     out.committed = read_commitment(files);
-    out.attacks = read_attacks(files.run().audit_json());
     if (std::filesystem::exists(files.run().metrics())) out.metrics = read_metrics(files.run().metrics());
-    if (out.state != cell_state::failed) return out;
-    out.failure = out.history.failure.value_or(beyond_resuming(files));
-    if (const auto log = last_log_lines(files); out.history.failure && !log.empty()) out.failure += "\n" + log;
+    return out;
+}
+
+cell_secrets read_secrets(const cell_files& files) {
+    cell_secrets out{.history = read_history(files), .attacks = read_attacks(files.run().audit_json()), .failure = {}};
+    if (out.history.failure) {
+        out.failure = *out.history.failure;
+        if (const auto log = last_log_lines(files); !log.empty()) out.failure += "\n" + log;
+    } else if (read_result(files).state == cell_state::failed) {
+        out.failure = beyond_resuming(files);
+    }
     return out;
 }
 

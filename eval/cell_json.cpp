@@ -11,6 +11,41 @@ using json = nlohmann::ordered_json;
 
 constexpr const char* accountants[] = {"pld", "rdp", "gdp_clt"};
 
+// Of a summary, what a page that is passed on shows: no counts of units, no warnings, nothing that a crash decides.
+constexpr const char* shown_keys[] = {"version",
+                                      "status",
+                                      "method",
+                                      "steps_planned",
+                                      "steps_done",
+                                      "perplexity_before",
+                                      "perplexity_after",
+                                      "perplexity_best",
+                                      "epsilon_budget",
+                                      "delta",
+                                      "guaranteed_epsilon",
+                                      "epsilon",
+                                      "upper_bound",
+                                      "sample_rate",
+                                      "policy",
+                                      "deck",
+                                      "allocation",
+                                      "semantics",
+                                      "unit",
+                                      "split",
+                                      "insecure_reproducible",
+                                      "trainable_parameters",
+                                      "groups",
+                                      "printed_formula_epsilon",
+                                      "tight_epsilon_as_released"};
+
+json shown(const run_summary& summary) {
+    const auto all = json::parse(to_json(summary));
+    json out = json::object();
+    for (const char* key : shown_keys)
+        if (all.contains(key)) out[key] = all[key];
+    return out;
+}
+
 std::string number(const std::optional<double>& value) {
     return value ? fmt::format("{}", *value) : "";
 }
@@ -32,13 +67,9 @@ json to_json(const statistic& of) {
 }
 
 json to_json(const cell_result& result) {
-    json out = {{"state", name_of(result.state)},
-                {"seconds", result.history.seconds},
-                {"starts", result.history.starts},
-                {"guaranteed_epsilon", to_json(guaranteed(result))}};
-    if (!result.failure.empty()) out["failure"] = result.failure;
-    if (result.summary) out["summary"] = json::parse(to_json(*result.summary));
-    for (const auto& [name, value] : result.attacks) out["attacks"][name] = json_number(value);
+    json out = {{"state", name_of(result.state)}, {"guaranteed_epsilon", to_json(guaranteed(result))}};
+    if (result.state == cell_state::failed) out["failure"] = "see trusted/";
+    if (result.summary) out["summary"] = shown(*result.summary);
     out["curve"] = json::array();
     for (const auto& line : result.metrics)
         if (line.eval_perplexity) out["curve"].push_back({line.step, json_number(*line.eval_perplexity)});
@@ -66,7 +97,7 @@ std::vector<std::string> result_columns() {
     std::vector<std::string> out = {"status", "perplexity_before", "perplexity_end", "perplexity_best",
                                     "guaranteed_epsilon"};
     for (const char* name : accountants) out.push_back(std::string("epsilon_") + name);
-    for (const char* name : {"seconds", "steps_planned", "steps_done"}) out.emplace_back(name);
+    for (const char* name : {"steps_planned", "steps_done"}) out.emplace_back(name);
     return out;
 }
 
@@ -80,7 +111,6 @@ std::vector<std::string> result_fields(const cell_result& result) {
         const bool known = summary && summary->epsilon.count(name) > 0;
         out.push_back(known ? number(summary->epsilon.at(name)) : "");
     }
-    out.push_back(result.history.starts > 0 ? fmt::format("{:.1f}", result.history.seconds) : "");
     out.push_back(summary ? std::to_string(summary->steps_planned) : "");
     out.push_back(summary ? std::to_string(summary->steps_done) : "");
     return out;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "config/error.hpp"
+#include "config/guarantee.hpp"
 #include "data/corpus.hpp"
 #include "eval/cell_settings.hpp"
 #include "eval/lists.hpp"
@@ -17,7 +18,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::string_view synthetic = "synthetic:";
 constexpr std::int64_t most_records = 1'000'000;  // of synthetic:N
 
 template <class Number>
@@ -27,52 +27,46 @@ std::vector<std::string> as_text(const std::vector<Number>& numbers) {
     return out;
 }
 
-bool is_synthetic(const std::string& path) {
-    return path.starts_with(synthetic);
-}
-
 // As many records as give the real run's sampling rate, and with it its noise.
 std::int64_t tuning_records(const compare_options& given, const json& base) {
     if (given.tune_records) return *given.tune_records;
     const auto path = value_at(base, "data.path").get<std::string>();
     std::int64_t records = default_tuning_records;
-    if (is_synthetic(path)) {
+    if (is_made_up(path)) {
         // A number that is none is refused where the records are made.
-        std::from_chars(path.data() + synthetic.size(), path.data() + path.size(), records);
+        std::from_chars(path.data() + made_up_prefix.size(), path.data() + path.size(), records);
     } else if (const auto population = value_at(base, "privacy.population"); !population.is_null()) {
         records = static_cast<std::int64_t>(std::ceil(population.get<double>() / data::split_rule{}.train()));
     }
     return std::min(records, most_records);
 }
 
-// What a cell sets whatever its method is.
-std::vector<std::string> overrides_of(const variant& method, double epsilon, std::int64_t seed, const json& base) {
-    auto out = method.overrides;
-    out.push_back(fmt::format("privacy.epsilon={}", epsilon));
-    const auto equal = equal_footing(seed, base);
-    out.insert(out.end(), equal.begin(), equal.end());
+// At the base's learning rate.
+compare_cell make_cell(stage when, const variant& method, double epsilon, std::int64_t seed, const compare_plan& plan) {
+    const bool tunes = when == stage::tuning;
+    compare_cell out{{}, when, method.name, epsilon, seed, plan.base_lr};
+    out.run.id = fmt::format("{}{}-eps{}-seed{}", tunes ? "tune-" : "", method.name, epsilon, seed);
+    out.run.at = {{"method", method.name}, {"epsilon", fmt::format("{}", epsilon)}, {"stage", name_of(when)}};
+    out.run.at[tunes ? "tune_seed" : "seed"] = std::to_string(seed);
+    out.run.overrides = method.overrides;
+    out.run.overrides.push_back(fmt::format("privacy.epsilon={}", epsilon));
+    const auto equal = equal_footing(seed, tunes || plan.made_up, plan.what.base);
+    out.run.overrides.insert(out.run.overrides.end(), equal.begin(), equal.end());
     return out;
 }
 
-compare_cell make_cell(stage when, const variant& method, double epsilon, std::int64_t seed, double lr,
-                       const json& base) {
-    compare_cell out{{}, when, method.name, epsilon, seed, lr};
-    out.run.id = fmt::format("{}{}-eps{}-seed{}", when == stage::tuning ? "tune-" : "", method.name, epsilon, seed);
-    out.run.at = {{"method", method.name}, {"epsilon", fmt::format("{}", epsilon)}, {"stage", name_of(when)}};
-    out.run.at[when == stage::tuning ? "tune_seed" : "seed"] = std::to_string(seed);
-    out.run.overrides = overrides_of(method, epsilon, seed, base);
-    if (when != stage::common) {
-        out.run.id += fmt::format("-lr{}", lr);
-        out.run.overrides.push_back(fmt::format("train.lr={}", lr));
-    }
-    return out;
+void set_rate(compare_cell& of, double lr) {
+    of.lr = lr;
+    of.run.id += fmt::format("-lr{}", lr);
+    of.run.overrides.push_back(fmt::format("train.lr={}", lr));
 }
 
 compare_cell tuning_cell(const compare_plan& plan, const variant& method, double epsilon, std::int64_t seed,
                          double lr) {
-    auto out = make_cell(stage::tuning, method, epsilon, seed, lr, plan.what.base);
+    auto out = make_cell(stage::tuning, method, epsilon, seed, plan);
+    set_rate(out, lr);
     out.run.at["tune_lr"] = fmt::format("{}", lr);
-    out.run.overrides.push_back(fmt::format("data.path=\"synthetic:{}\"", plan.tuning_records));
+    out.run.overrides.push_back(fmt::format("data.path=\"{}{}\"", made_up_prefix, plan.tuning_records));
     out.run.overrides.emplace_back("data.ids_mapping=null");
     return out;
 }
@@ -81,7 +75,7 @@ void add_cells(compare_plan& plan) {
     for (const auto epsilon : plan.epsilons)
         for (const auto& method : plan.methods)
             for (const auto seed : plan.seeds)
-                plan.cells.push_back(make_cell(stage::common, method, epsilon, seed, plan.base_lr, plan.what.base));
+                plan.cells.push_back(make_cell(stage::common, method, epsilon, seed, plan));
     for (const auto epsilon : plan.epsilons)
         for (const auto& method : plan.methods)
             for (const auto lr : plan.rates)
@@ -106,12 +100,6 @@ void require_apart(const compare_plan& plan) {
             refuse(fmt::format("--tune-seeds: {} is one of --seeds too; tune on seeds that are not reported", seed));
 }
 
-std::vector<cell> runs_of(const std::vector<compare_cell>& cells) {
-    std::vector<cell> out;
-    for (const auto& one : cells) out.push_back(one.run);
-    return out;
-}
-
 }  // namespace
 
 std::string name_of(stage which) {
@@ -125,10 +113,10 @@ compare_plan plan_compare(const compare_options& given, const resolver& resolve)
     plan.seeds = seed_list("--seeds", given.seeds);
     plan.what = {"compare", {}, resolve({})};
     auto& base = plan.what.base;
-    if (value_at(base, "privacy.semantics") != "sound")
+    if (semantics_from(value_at(base, "privacy.semantics").get<std::string>()) != semantics::sound)
         refuse("privacy.semantics: compare needs a sound base; rldp_as_published is a method of its own there");
     plan.base_lr = value_at(base, "train.lr").get<double>();
-    plan.made_up = is_synthetic(value_at(base, "data.path").get<std::string>());
+    plan.made_up = is_made_up(value_at(base, "data.path").get<std::string>());
     if (!given.tune_lr.empty()) {
         plan.rates = positive_list("--tune-lr", given.tune_lr);
         plan.tune_seeds = seed_list("--tune-seeds", given.tune_seeds);
@@ -136,10 +124,10 @@ compare_plan plan_compare(const compare_options& given, const resolver& resolve)
         require_apart(plan);
     }
     add_cells(plan);
-    check_cells(runs_of(plan.cells), resolve);
+    for (auto& one : plan.cells) resolve_cell(one.run, resolve);
     plan.what.axes = axes_of(plan);
     for (const char* set : {"method.name", "privacy.epsilon"}) erase_key(base, set);
-    erase_footing(base);
+    erase_footing(base, plan.made_up);
     return plan;
 }
 
@@ -147,10 +135,13 @@ std::vector<compare_cell> tuned_cells(const compare_plan& plan, const std::vecto
     std::vector<compare_cell> out;
     for (const auto& chosen : rates) {
         if (chosen.lr == plan.base_lr) continue;
-        const auto method = std::find_if(plan.methods.begin(), plan.methods.end(),
-                                         [&](const auto& one) { return one.name == chosen.method; });
-        for (const auto seed : plan.seeds)
-            out.push_back(make_cell(stage::tuned, *method, chosen.epsilon, seed, chosen.lr, plan.what.base));
+        for (auto one : plan.cells) {
+            if (one.when != stage::common || one.method != chosen.method || one.epsilon != chosen.epsilon) continue;
+            one.when = stage::tuned;
+            one.run.at["stage"] = name_of(one.when);
+            set_rate(one, chosen.lr);
+            out.push_back(std::move(one));
+        }
     }
     return out;
 }

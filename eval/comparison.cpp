@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 
 namespace rldp::eval {
 namespace {
@@ -38,7 +39,7 @@ statistic over(const cells_of_grid& cells, const value_of& value) {
 }
 
 void add_privacy(score& to, const run_summary& summary) {
-    const bool bound = summary.semantics == "sound" && !summary.insecure_reproducible;
+    const bool bound = summary.guarantee().holds();
     to.any_bound = to.any_bound || bound;
     if (bound) to.guaranteed_epsilon = std::max(to.guaranteed_epsilon, summary.guaranteed_epsilon);
     for (const auto& [name, value] : summary.epsilon) {
@@ -56,14 +57,6 @@ score score_of(const variant& method, double epsilon, const cells_of_grid& cells
     if (!cells.empty()) out.lr = cells.front()->where.lr;
     out.end = over(cells, end_perplexity);
     out.best = over(cells, [](const measured& one) { return one.result.summary->perplexity_best; });
-    out.seconds = over(cells, [](const measured& one) { return std::optional(one.result.history.seconds); });
-    for (const std::string name : attack_figures) {
-        const auto figure = over(cells, [&](const measured& one) {
-            const auto found = one.result.attacks.find(name);
-            return found == one.result.attacks.end() ? std::nullopt : std::optional(found->second);
-        });
-        if (figure.n > 0) out.attacks[name] = figure;
-    }
     for (const auto* one : cells) {
         ++out.cells[one->result.state];
         if (!one->result.summary) continue;
@@ -74,30 +67,47 @@ score score_of(const variant& method, double epsilon, const cells_of_grid& cells
     return out;
 }
 
-/// Those whose seed is done in `others` too: other seeds would compare other splits.
-cells_of_grid sharing_seeds(cells_of_grid cells, const cells_of_grid& others) {
-    std::erase_if(cells, [&](const auto* one) {
-        const auto* other = with_seed(others, one->where.seed);
-        return one->result.state != cell_state::done || !other || other->result.state != cell_state::done;
-    });
-    return cells;
+using seed_set = std::set<std::int64_t>;
+
+seed_set seeds_done(const cells_of_grid& cells) {
+    seed_set out;
+    for (const auto* one : cells)
+        if (one->result.state == cell_state::done && end_perplexity(*one)) out.insert(one->where.seed);
+    return out;
 }
 
-standing standing_of(double epsilon, const std::vector<score>& scores, const cells_of_grid& cells) {
+// Of RLDP and the baselines; one without any seed takes none away from the others.
+seed_set shared_seeds(double epsilon, const std::vector<variant>& methods, const cells_of_grid& cells) {
+    std::optional<seed_set> out;
+    for (const auto& method : methods) {
+        if (method.part != role::baseline && method.part != role::ours) continue;
+        const auto own = seeds_done(cells_at(cells, method.name, epsilon));
+        if (own.empty()) continue;
+        if (!out) out = own;
+        std::erase_if(*out, [&](const auto seed) { return !own.contains(seed); });
+    }
+    return out.value_or(seed_set{});
+}
+
+statistic end_over(const seed_set& seeds, cells_of_grid cells) {
+    std::erase_if(cells, [&](const auto* one) { return !seeds.contains(one->where.seed); });
+    return over(cells, end_perplexity);
+}
+
+standing standing_of(double epsilon, const std::vector<variant>& methods, const cells_of_grid& cells) {
     standing out;
     out.epsilon = epsilon;
-    const score* best = nullptr;
-    for (const auto& one : scores) {
-        if (one.epsilon != epsilon || one.end.n == 0) continue;
-        if (one.part != role::baseline) continue;
-        if (!best || for_order(one.end) < for_order(best->end)) best = &one;
+    const auto seeds = shared_seeds(epsilon, methods, cells);
+    out.seeds.assign(seeds.begin(), seeds.end());
+    for (const auto& method : methods) {
+        const auto end = end_over(seeds, cells_at(cells, method.name, epsilon));
+        if (method.part == role::ours) out.ours_end = end;
+        if (method.part != role::baseline || end.n == 0) continue;
+        if (out.baseline && for_order(end) >= for_order(out.baseline_end)) continue;
+        out.baseline = method.name;
+        out.baseline_end = end;
     }
-    if (!best) return out;
-    out.baseline = best->method;
-    const auto mine = cells_at(cells, ours, epsilon), theirs = cells_at(cells, *out.baseline, epsilon);
-    out.ours_end = over(sharing_seeds(mine, theirs), end_perplexity);
-    out.baseline_end = out.ours_end.mean ? over(sharing_seeds(theirs, mine), end_perplexity) : best->end;
-    if (out.ours_end.mean) {
+    if (out.baseline && out.ours_end.mean) {
         out.difference = *out.ours_end.mean - *out.baseline_end.mean;
         out.ratio = *out.ours_end.mean / *out.baseline_end.mean;
     }
@@ -156,7 +166,7 @@ comparison compare(const compare_plan& plan, const cells_of_grid& cells) {
         for (const auto& method : plan.methods)
             out.scores.push_back(score_of(method, epsilon, cells_at(cells, method.name, epsilon), plan.seeds.size()));
     for (const auto epsilon : plan.epsilons) {
-        out.standings.push_back(standing_of(epsilon, out.scores, cells));
+        out.standings.push_back(standing_of(epsilon, plan.methods, cells));
         const auto& best = out.standings.back().baseline;
         if (!best) continue;
         const auto mine = cells_at(cells, ours, epsilon), theirs = cells_at(cells, *best, epsilon);
@@ -167,16 +177,9 @@ comparison compare(const compare_plan& plan, const cells_of_grid& cells) {
     return out;
 }
 
-comparison_expense expense_of(const std::vector<measured>& cells) {
-    comparison_expense out;
-    for (const auto& one : cells) {
-        if (one.where.when != stage::tuning) {
-            out.add(one.result);
-            continue;
-        }
-        out.tuning_seconds += one.result.history.seconds;
-        if (one.result.history.starts > 0) ++out.tuning_cells;
-    }
+expense expense_of(const std::vector<measured>& cells) {
+    expense out;
+    for (const auto& one : cells) out.add(one.where.run, one.result);
     return out;
 }
 

@@ -30,21 +30,21 @@ struct score {
     double epsilon = 0;
     std::optional<double> lr;       ///< learning rate; absent where tuning has not chosen yet
     statistic end, best;            ///< held-out perplexity
-    statistic seconds;              ///< wall time of a cell
     bool any_bound = false;         ///< whether guaranteed_epsilon is one: sound, and noise unknown to others
     double guaranteed_epsilon = 0;  ///< the largest over seeds
     std::map<std::string, double> by_accountant;  ///< ε spent, the largest over seeds
     std::map<std::string, bool> upper_bound;
-    std::map<std::string, statistic> attacks;  ///< figures of the cells' audits
     std::map<cell_state, std::size_t> cells;  ///< how many are in which state
     std::size_t exhausted = 0;                ///< done, but out of budget before the plan's end
 };
 
-/// RLDP beside the best baseline of one ε: the sound one of the lowest mean end perplexity, the first in a tie.
+/// RLDP beside the best baseline of one ε: the sound one of the lowest mean end perplexity, the first in a tie. All of
+/// it is over the same seeds, else a method would look good by the seeds that it lacks.
 struct standing {
     double epsilon = 0;
-    std::optional<std::string> baseline;  ///< absent: none is done
-    statistic baseline_end, ours_end;         ///< over the seeds that both have; the baseline's own where RLDP has none
+    std::vector<std::int64_t> seeds;      ///< those done by RLDP and every baseline, of the ones that have any
+    std::optional<std::string> baseline;  ///< absent: none is done, or they have no seed in common
+    statistic baseline_end, ours_end;
     std::optional<double> difference, ratio;  ///< of the means, ours − baseline and ours / baseline
 };
 
@@ -86,11 +86,6 @@ std::vector<const measured*> common(const std::vector<measured>& cells);
 /// The cells at each method's own rate: tuned ones, and common ones where the base's rate is the best.
 std::vector<const measured*> tuned(const std::vector<measured>& cells, const std::vector<chosen_rate>& rates);
 
-/// What a comparison cost: that of its cells on the data, and tuning, which reads made-up records only.
-struct comparison_expense : expense {
-    std::size_t tuning_cells = 0;  ///< begun
-    double tuning_seconds = 0;
-};
-comparison_expense expense_of(const std::vector<measured>& cells);
+expense expense_of(const std::vector<measured>& cells);
 
 }  // namespace rldp::eval

@@ -35,7 +35,6 @@ json score_json(const score& one) {
                 {"lr", to_json(one.lr)},
                 {"end_perplexity", to_json(one.end)},
                 {"best_perplexity", to_json(one.best)},
-                {"seconds", to_json(one.seconds)},
                 {"guaranteed_epsilon", one.any_bound ? json_number(one.guaranteed_epsilon) : json(nullptr)},
                 {"epsilon_spent", json::object()},
                 {"cells", json::object()},
@@ -47,6 +46,7 @@ json score_json(const score& one) {
 
 json standing_json(const standing& one) {
     return {{"epsilon", one.epsilon},
+            {"seeds", one.seeds},
             {"best_baseline", one.baseline ? json(*one.baseline) : json(nullptr)},
             {"baseline_end_perplexity", to_json(one.baseline_end)},
             {"rldp_end_perplexity", to_json(one.ours_end)},
@@ -104,20 +104,16 @@ compare_report report_of(const compare_plan& plan, std::vector<measured> cells, 
 }
 
 std::string compare_json(const compare_report& report) {
-    const auto& cost = report.cost;
     json out = {{"kind", "compare"}, {"command", report.command}, {"plan", plan_json(report.plan)}};
     out["at_common_lr"] = comparison_json(report.at_common);
     if (report.plan.tunes()) {
         out["tuning"] = tuning_json(report);
         out["at_own_lr"] = comparison_json(report.at_own);
     }
-    out["cost"] = {
-        {"epsilon_sum", json_number(cost.epsilon)}, {"delta_sum", cost.delta}, {"cells_with_bound", cost.bounded},
-        {"cells_without_bound", cost.unbounded},    {"seconds", cost.seconds}, {"tuning_cells", cost.tuning_cells},
-        {"tuning_seconds", cost.tuning_seconds}};
+    out["cost"] = to_json(report.cost);
     out["cells"] = json::array();
     for (const auto& one : report.cells) out["cells"].push_back(cell_json(one));
-    // A log may hold bytes that are not UTF-8.
+    // A command line may hold bytes that are not UTF-8.
     return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -15,7 +15,7 @@ struct compare_report {
     comparison at_common;
     std::vector<tuning> tuning_results;
     comparison at_own;  ///< without tuning: empty
-    comparison_expense cost;
+    expense cost;
     std::string command;  ///< that repeats it, or goes on with it
 };
 

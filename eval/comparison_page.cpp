@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "eval/cell_json.hpp"
 #include "eval/comparison_figures.hpp"
 #include "eval/comparison_files.hpp"
 #include "eval/comparison_words.hpp"
@@ -50,10 +51,10 @@ std::string standings_table(const comparison& of) {
     rows out;
     for (const auto& one : of.standings)
         out.push_back({fmt::format("ε = {}", one.epsilon), one.baseline ? escaped(*one.baseline) : "–",
-                       in_words(one.baseline_end), in_words(one.ours_end),
+                       in_words(one.baseline_end), in_words(one.ours_end), in_words(one.seeds),
                        one.difference ? readable(*one.difference) : "–", one.ratio ? readable(*one.ratio) : "–"});
-    return html_table("RLDP beside the best baseline",
-                      {"", "best baseline", "its end perplexity", "RLDP's", "difference", "ratio"}, out, 2);
+    return html_table("RLDP beside the best baseline, over the seeds that all have",
+                      {"", "best baseline", "its end perplexity", "RLDP's", "seeds", "difference", "ratio"}, out, 2);
 }
 
 std::string utility_section(const compare_report& report, const comparison& of, bool own) {
@@ -104,37 +105,6 @@ std::string privacy_table(const compare_report& report) {
         return out;
     };
     return by_epsilon(report.plan, "Guaranteed ε, and ε spent under each accountant (the largest over seeds)", text);
-}
-
-std::string time_table(const compare_report& report) {
-    return by_epsilon(report.plan, "Wall time of a cell, seconds", [&](const std::string& method, double epsilon) {
-        const auto* one = find(report.at_common, method, epsilon);
-        return one ? in_words(one->seconds) : std::string("–");
-    });
-}
-
-std::string attack_section(const compare_report& report) {
-    std::string out;
-    for (const std::string name : attack_figures) {
-        const auto& scores = report.at_common.scores;
-        const bool any = std::any_of(scores.begin(), scores.end(), [&](const auto& one) { return one.attacks.contains(name); });
-        if (!any) continue;
-        out += by_epsilon(report.plan, name, [&](const std::string& method, double epsilon) {
-            const auto* one = find(report.at_common, method, epsilon);
-            return one && one->attacks.contains(name) ? in_words(one->attacks.at(name)) : std::string("–");
-        });
-    }
-    if (out.empty()) return out;
-    return "<h2>Attacks</h2>\n<p>What each cell's audit found, as the published tables have it and as ours; its own page "
-           "says what a figure means: <code>cells/…/trusted/audit/audit.html</code>.</p>\n" + out;
-}
-
-std::string failures(const compare_report& report) {
-    std::string out;
-    for (const auto& [where, result] : report.cells)
-        if (result.state == cell_state::failed)
-            out += fmt::format("<h3>{}</h3><pre>{}</pre>\n", escaped(where.run.id), escaped(result.failure));
-    return out.empty() ? out : "<h2>Cells that failed</h2>\n" + out;
 }
 
 std::string counted(std::size_t count, const std::string& what) {
@@ -195,10 +165,9 @@ std::string compare_html(const compare_report& report) {
                 "<details><summary>How the rates compared</summary>" + tuning_table(report) + "</details>\n";
     }
     body += "<h2>Radii and noise</h2>\n" + legend(plan) + figures(trace_figures(plan, common_cells), data);
-    body += "<h2>Privacy, time and cost</h2>\n" + privacy_table(report) + "<br>" + time_table(report) +
-            html_list(expense_sentences(report.cost, "comparison", report.plan.made_up));
-    body += attack_section(report);
-    body += "<h2>What this says, and what it does not</h2>\n" + html_list(caveats(report)) + failures(report);
+    body += "<h2>Privacy and cost</h2>\n" + privacy_table(report) + html_list(expense_sentences(report.cost));
+    body +=
+        "<h2>What this says, and what it does not</h2>\n" + html_list(caveats(report)) + failed_section(report.cells);
     body +=
         "<h2>How to repeat this, or go on with it</h2>\n<p>Cells that are done are kept; a new --out repeats "
         "everything and spends new budgets.</p>\n<pre>" +

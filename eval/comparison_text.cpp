@@ -30,10 +30,10 @@ std::string scores_text(const compare_report& report, const comparison& of, bool
 }
 
 std::string standings_text(const comparison& of) {
-    rows out = {{"ε", "best baseline", "its end perplexity", "RLDP's", "difference", "ratio"}};
+    rows out = {{"ε", "best baseline", "its end perplexity", "RLDP's", "seeds", "difference", "ratio"}};
     for (const auto& one : of.standings)
         out.push_back({fmt::format("{}", one.epsilon), one.baseline.value_or("–"), in_words(one.baseline_end),
-                       in_words(one.ours_end), signed_number(one.difference),
+                       in_words(one.ours_end), in_words(one.seeds), signed_number(one.difference),
                        one.ratio ? short_number(*one.ratio) : "–"});
     const auto speed = speed_sentence(of);
     return text_table(out) + (speed.empty() ? "" : speed + "\n");
@@ -50,7 +50,7 @@ std::string compare_text(const compare_report& report) {
         for (const auto& sentence : tuning_sentences(report)) out += sentence + "\n";
     }
     out += "\n";
-    for (const auto& sentence : expense_sentences(report.cost, "comparison", report.plan.made_up)) out += sentence + "\n";
+    for (const auto& sentence : expense_sentences(report.cost)) out += sentence + "\n";
     return out;
 }
 

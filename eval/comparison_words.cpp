@@ -1,6 +1,7 @@
 #include "eval/comparison_words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>  // fmt::join
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +19,17 @@ bool any_insecure(const compare_report& report) {
                        [](const auto& one) { return one.result.summary && one.result.summary->insecure_reproducible; });
 }
 
+// What the cells have in common besides their contract.
+std::string footing(const compare_report& report) {
+    const std::string split = report.plan.made_up
+                                  ? "The data are made up, and cells of one seed share the split, the evaluation "
+                                    "subset and the initial adapters."
+                                  : "All cells share one split of the data and one evaluation subset, and those of "
+                                    "one seed the initial adapters.";
+    return split + (any_insecure(report) ? " Cells of one seed share draws and noise too."
+                                         : " Draws and noise are each run's own secret.");
+}
+
 }  // namespace
 
 std::string short_number(double value) {
@@ -31,6 +43,10 @@ std::string in_words(const statistic& of) {
     auto out = short_number(*of.mean);
     if (of.deviation) out += " ± " + fmt::format("{:.2g}", *of.deviation);
     return out;
+}
+
+std::string in_words(const std::vector<std::int64_t>& seeds) {
+    return seeds.empty() ? "–" : fmt::format("{}", fmt::join(seeds, ", "));
 }
 
 std::string in_words(const score& one, std::size_t seeds) {
@@ -68,8 +84,6 @@ std::vector<std::string> tuning_sentences(const compare_report& report) {
                     "made-up records: no budget of the real data. A tie goes to the rate named first.",
                     plan.rates.size(), plan.tune_seeds.size(), plan.tune_seeds.size() == 1 ? "" : "s",
                     plan.tune_seeds.size() == 1 ? "is" : "are", plan.tuning_records)};
-    out.push_back(fmt::format("Tuning took {} cells and {} of wall time.", report.cost.tuning_cells,
-                              duration_in_words(report.cost.tuning_seconds)));
     out.emplace_back(
         "The sampling rate of tuning is the real run's as far as the number of made-up records makes it so "
         "(--tune-records); what is best on made-up records need not be best on the real ones.");
@@ -83,23 +97,20 @@ std::vector<std::string> tuning_sentences(const compare_report& report) {
 
 std::vector<std::string> caveats(const compare_report& report) {
     std::vector<std::string> out = {
-        "Cells of one seed share the split, the initial adapters and the evaluation subset. Draws and noise are each "
-        "run's own secret.",
+        footing(report),
         "Held-out perplexity is raw information about Eval units: it lies outside of every run's contract, and "
         "choosing "
         "a method by this table is a choice made with it.",
         "The best baseline is the one of the lowest mean at that ε, chosen after the fact: that makes the bar for RLDP "
         "a little higher, not lower.",
-        "Deviations are over seeds (n−1); with few seeds they say little.",
+        "Deviations are over seeds (n−1); with few seeds they say little, and nothing of how another split would do "
+        "where all cells share one.",
     };
     for (const auto& method : report.plan.methods)
         if (method.part == role::unsound)
             out.push_back(method.name + " has no guarantee at any ε; it is shown and never compared.");
-    if (any_insecure(report)) {
-        out.front() =
-            "Cells of one seed share the split, the initial adapters, the evaluation subset, draws and noise.";
+    if (any_insecure(report))
         out.emplace_back("noise.insecure_reproducible is on: NONE of these runs has any guarantee.");
-    }
     return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // A comparison's numbers in words, for the page and the terminal alike. All of it is plain text.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@ namespace rldp::eval {
 /// "4.213 ± 0.021 (3)"; without a value what there is instead: "–", "not run", "failed".
 std::string in_words(const score& one, std::size_t seeds);
 std::string in_words(const statistic& of);
+/// "0, 1, 2"; "–" where there are none.
+std::string in_words(const std::vector<std::int64_t>& seeds);
 /// Four significant digits.
 std::string short_number(double value);
 

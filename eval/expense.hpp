@@ -4,23 +4,30 @@
 #include <vector>
 
 #include "eval/cell_files.hpp"
+#include "eval/grid.hpp"
 
 namespace rldp::eval {
 
+/// Over the cells that have begun.
 struct expense {
-    double epsilon = 0, delta = 0;  ///< summed over the cells with a bound that read the data (basic composition)
-    std::size_t bounded = 0;        ///< those cells
-    std::size_t unbounded = 0;      ///< cells that read the data without any bound
-    double seconds = 0;             ///< wall time
+    double epsilon = 0, delta = 0;   ///< summed over the cells of real data with a bound (basic composition)
+    std::size_t bounded = 0;         ///< those cells
+    std::size_t unbounded = 0;       ///< cells that read real data without any bound
+    std::size_t made_up = 0;         ///< cells of made-up data, whatever they promise
+    std::vector<data_split> splits;  ///< of the cells of real data, each once
 
     /// The ledger's first line commits to the whole run, whether it has ended or not.
-    void add(const cell_result& cell);
+    void add(const cell& which, const cell_result& result);
+
+    /// Why `epsilon` and `delta` bound nothing; empty where they do. They need a bound of every cell, and one split: a
+    /// unit that one cell trains on may be in another's held-out perplexity, which no bound covers (docs/privacy.md
+    /// §7).
+    std::string why_no_sum() const;
 };
 
-/// `what`: "comparison" or "sweep"; `made_up`: whether its data are.
-std::vector<std::string> expense_sentences(const expense& cost, const std::string& what, bool made_up);
+std::vector<std::string> expense_sentences(const expense& cost);
 
-/// "12.3 min", "2.1 h".
-std::string duration_in_words(double seconds);
+/// {"epsilon_sum", "delta_sum", "no_sum_because", counts of cells}; sums are null where there is none.
+nlohmann::ordered_json to_json(const expense& cost);
 
 }  // namespace rldp::eval

@@ -4,8 +4,11 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "eval/cell_split.hpp"
 
 namespace rldp::eval {
 
@@ -19,6 +22,7 @@ struct cell {
     std::string id;                         ///< a legible directory name, unique in the grid
     std::map<std::string, std::string> at;  ///< its value on the axes that concern it
     std::vector<std::string> overrides;     ///< "dotted.key=json" on the base configuration
+    std::optional<data_split> split = {};   ///< as resolved; absent: its data are made up
 };
 
 struct grid {
@@ -37,8 +41,8 @@ resolver resolver_of(const std::filesystem::path& config, const std::vector<std:
 nlohmann::ordered_json value_at(const nlohmann::ordered_json& configuration, const std::string& key);
 void erase_key(nlohmann::ordered_json& configuration, const std::string& key);
 
-/// Resolves every cell's configuration. Errors: the first refusal, with the cell's name before it.
-void check_cells(const std::vector<cell>& cells, const resolver& resolve);
+/// Resolves a cell's configuration, and takes its split from it. Errors: a refusal, with the cell's name before it.
+void resolve_cell(cell& one, const resolver& resolve);
 
 /// `text` as a part of a directory name: letters, digits and . _ + - stay, whatever else becomes _.
 std::string as_file_name(const std::string& text);
@@ -48,7 +52,7 @@ nlohmann::ordered_json to_json(const grid& what);
 std::string first_difference(const nlohmann::ordered_json& there, const nlohmann::ordered_json& here);
 
 /// Makes `out` the directory of this grid (grid.json). Errors: bad_input where it holds another grid, naming the first
-/// difference, or anything else than a grid.
+/// difference, one of an earlier layout, or anything else than a grid.
 void claim_directory(const std::filesystem::path& out, const grid& what);
 
 /// Which cells this invocation runs: of each axis named, the values named.

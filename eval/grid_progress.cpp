@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "config/error.hpp"
-
 namespace rldp::eval {
 namespace {
 
@@ -71,42 +69,40 @@ std::string progress_line(const grid_tally& tally, const std::vector<cell_progre
     return cut(line, width);
 }
 
-std::string ended_line(const grid_tally& tally, const cell& which, cell_state how, bool kept,
+std::string ended_line(const grid_tally& tally, const cell_files& files, cell_state how, bool kept,
                        const cell_result& result) {
-    auto line = fmt::format("[{}/{}] {}: {}{}", tally.over(), tally.of(), which.id, name_of(how),
+    auto line = fmt::format("[{}/{}] {}: {}{}", tally.over(), tally.of(), files.id, name_of(how),
                             kept && how == cell_state::done ? " before" : "");
     if (result.summary) {
         if (result.summary->status != "done") line += ", " + result.summary->status;
         if (result.summary->perplexity_after)
             line += fmt::format(", perplexity {:.4g}", *result.summary->perplexity_after);
     }
-    if (result.history.seconds > 0) line += ", " + in_words(result.history.seconds);
-    if (how == cell_state::failed)
-        line += ": " + rldp::printable(result.failure.substr(result.failure.rfind('\n') + 1));
+    if (how == cell_state::failed) line += ", see " + files.log().string();
     return line;
 }
 
 watcher progress_on_terminal(std::size_t cells, const std::filesystem::path& out, bool quiet) {
     if (quiet) return {[](const cell&, cell_state, bool) {}, [](const auto&, std::size_t) {}};
     const auto shown = std::make_shared<screen>(cells);
-    return {
-        .on_end =
-            [shown, out](const cell& which, cell_state how, bool kept) {
-                shown->tally.ended(how, kept);
-                // What was there before is news to nobody, unless it needs looking after.
-                if (kept && how == cell_state::done) return;
-                shown->clear();
-                fmt::print(stderr, "{}\n", ended_line(shown->tally, which, how, kept, read_result({out, which.id})));
-            },
-        .on_tick =
-            [shown](const std::vector<cell_progress>& running, std::size_t waiting) {
-                if (!shown->terminal) return;
-                const double elapsed = std::chrono::duration<double>(clock::now() - shown->start).count();
-                const auto left = shown->tally.left(elapsed, running, waiting);
-                shown->clear();
-                fmt::print(stderr, "{}", progress_line(shown->tally, running, left, terminal_width() - 1));
-                std::fflush(stderr);
-            }};
+    return {.on_end =
+                [shown, out](const cell& which, cell_state how, bool kept) {
+                    shown->tally.ended(how, kept);
+                    // What was there before is news to nobody, unless it needs looking after.
+                    if (kept && how == cell_state::done) return;
+                    shown->clear();
+                    const cell_files files{out, which.id};
+                    fmt::print(stderr, "{}\n", ended_line(shown->tally, files, how, kept, read_result(files)));
+                },
+            .on_tick =
+                [shown](const std::vector<cell_progress>& running, std::size_t waiting) {
+                    if (!shown->terminal) return;
+                    const double elapsed = std::chrono::duration<double>(clock::now() - shown->start).count();
+                    const auto left = shown->tally.left(elapsed, running, waiting);
+                    shown->clear();
+                    fmt::print(stderr, "{}", progress_line(shown->tally, running, left, terminal_width() - 1));
+                    std::fflush(stderr);
+                }};
 }
 
 }  // namespace rldp::eval

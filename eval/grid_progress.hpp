@@ -30,8 +30,9 @@ class grid_tally {
 std::string progress_line(const grid_tally& tally, const std::vector<cell_progress>& running,
                           std::optional<double> left, std::size_t width);
 
-/// "[3/45] static-eps2-seed0: done, perplexity 4.213, 81 s".
-std::string ended_line(const grid_tally& tally, const cell& which, cell_state how, bool kept,
+/// "[3/45] static-eps2-seed0: done, perplexity 4.213". Neither its time nor why it failed: that stands in the log,
+/// whose path it names.
+std::string ended_line(const grid_tally& tally, const cell_files& files, cell_state how, bool kept,
                        const cell_result& result);
 
 /// The watcher that writes these lines to standard error, and nothing if `quiet`.

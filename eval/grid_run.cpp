@@ -134,7 +134,9 @@ class pool {
         history.seconds += std::chrono::duration<double>(clock::now() - one.start).count();
         const bool interrupted = was_interrupted(status);
         const bool ran = !interrupted && finished_summary(one.files).has_value();
-        if (ran && one.how != start_kind::audit)
+        if (one.how == start_kind::audit)
+            std::filesystem::remove(one.files.partial_output());  // what it printed stands in its report
+        else if (ran)
             std::filesystem::rename(one.files.partial_output(), one.files.output());
         const bool unaudited = ran && lacks_audit(one.files, how_);
         const bool failed = !interrupted && (!ran || (unaudited && one.how == start_kind::audit));
@@ -142,9 +144,9 @@ class pool {
         write_history(one.files, history);
         if (unaudited && !failed && !stopping_) return begin(*one.which);
         told_.on_end(*one.which,
-                     failed               ? cell_state::failed
+                     failed              ? cell_state::failed
                      : ran && !unaudited ? cell_state::done
-                                          : cell_state::unfinished,
+                                         : cell_state::unfinished,
                      false);
     }
 
@@ -205,7 +207,7 @@ class pool {
 }  // namespace
 
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told) {
-    std::filesystem::create_directories(how.out / "cells");
+    grid_directory{how.out}.create();
     return pool(cells, how, told).run();
 }
 

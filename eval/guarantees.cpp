@@ -82,13 +82,13 @@ void add_sound(const run_summary& s, guarantees& out) {
 
 guarantees guarantees_of(const run_summary& s) {
     guarantees out;
-    if (s.semantics != "sound")
+    if (s.semantics != semantics::sound)
         add_published(s, out);
     else if (s.insecure_reproducible)
         add_insecure(out);
     else
         add_sound(s, out);
-    if (s.semantics != "sound" && s.insecure_reproducible)
+    if (s.semantics != semantics::sound && s.insecure_reproducible)
         out.does_not.push_back(
             "Draws and noise came from the configuration's seed; anyone can compute and subtract them.");
     out.does_not.insert(out.does_not.end(),

@@ -1,5 +1,5 @@
 #pragma once
-// What a run's report may claim and must not (privacy contract §§2-9), in plain sentences.
+// What a run's report may claim and must not (docs/privacy.md §§2-9), in plain sentences.
 #include <string>
 #include <vector>
 

@@ -7,7 +7,9 @@
 
 namespace rldp::eval {
 
-std::string page(const std::string& title, const std::string& body) {
+namespace {
+
+std::string document(const std::string& title, const std::string& main) {
     std::string out =
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -16,7 +18,17 @@ std::string page(const std::string& title, const std::string& body) {
         "<title>" +
         escaped(title) + "</title>\n<style>";
     out += report_style;
-    return out + "</style></head>\n<body><main>\n" + body + "</main></body></html>\n";
+    return out + "</style></head>\n<body>" + main + "</main></body></html>\n";
+}
+
+}  // namespace
+
+std::string page(const std::string& title, const std::string& body) {
+    return document(title, "<main>\n" + body);
+}
+
+std::string one_screen(const std::string& title, const std::string& body) {
+    return document(title, "<main class=\"screen\">\n" + body);
 }
 
 std::string figures(const std::vector<captioned>& all, const std::string& data_is_in) {

@@ -9,6 +9,8 @@ namespace rldp::eval {
 
 /// A whole page. `body` is HTML, `title` text.
 std::string page(const std::string& title, const std::string& body);
+/// One that fits a screen of 1280 × 800.
+std::string one_screen(const std::string& title, const std::string& body);
 
 /// The figures side by side, or a note where gnuplot could not be run; `data_is_in` is HTML, where the numbers are
 /// instead.

@@ -84,7 +84,7 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
                     {"budget ε", readable(s.epsilon_budget)},
                     {"δ", readable(s.delta)},
                     {"privacy unit", escaped(s.unit)},
-                    {"semantics", escaped(s.semantics)}};
+                    {"semantics", escaped(name_of(s.semantics))}};
     if (s.printed_formula_epsilon)
         privacy.emplace_back("ε of the publication's printed formula", readable(*s.printed_formula_epsilon));
     if (s.tight_epsilon_as_released)
@@ -92,7 +92,6 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
     const rows run = {{"status", escaped(s.status)},
                       {"steps planned", readable(s.steps_planned)},
                       {"steps made", readable(s.steps_done)},
-                      {"steps charged but lost", readable(s.steps_lost)},
                       {"training units", readable(s.units)},
                       {"sample rate", readable(s.sample_rate)},
                       {"method", s.method.empty() ? "–" : escaped(s.method)},

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/guarantee.hpp"
 #include "eval/metrics.hpp"
 
 namespace rldp::eval {
@@ -15,8 +16,10 @@ namespace rldp::eval {
 /// The end of a run in numbers; also what `rldp run --json` prints.
 struct run_summary {
     std::string version, status;  ///< status: done | budget exhausted | interrupted
-    std::int64_t steps_planned = 0, steps_done = 0, steps_lost = 0;
-    std::int64_t units = 0, trainable_parameters = 0;
+    std::int64_t steps_planned = 0, steps_done = 0;
+    std::int64_t steps_lost = 0;  ///< to crashes; for the owner's eyes, in no file: a record may have caused one
+    std::int64_t units = 0;       ///< N
+    std::int64_t trainable_parameters = 0;
     std::vector<std::string> groups;  ///< adapter names, in order
     double perplexity_before = 0;
     std::optional<double> perplexity_after, perplexity_best;
@@ -26,8 +29,10 @@ struct run_summary {
     double sample_rate = 0;
     std::vector<std::pair<double, std::int64_t>> deck;  ///< noise multiplier and planned steps of each level; empty without
     std::string method;  ///< empty in summaries of version 0.1.0's first runs
-    std::string policy, allocation, semantics, unit, split;
+    std::string policy, allocation, unit, split;
+    rldp::semantics semantics = rldp::semantics::sound;
     bool insecure_reproducible = false;
+    rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, guaranteed_epsilon}; }
     /// as_published only: what the publication's printed formula says, and the tight ε of the gradient release that
     /// really happened (√n included)
     std::optional<double> printed_formula_epsilon, tight_epsilon_as_released;

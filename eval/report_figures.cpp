@@ -142,8 +142,7 @@ captioned epsilon_figure(const run_summary& summary, const std::vector<metrics_l
     double top = summary.epsilon_budget;
     for (const auto& point : progress) top = std::max(top, point.second);
     // Without a guarantee there is none to draw, whatever number stands in its place.
-    if (summary.semantics == "sound" && !summary.insecure_reproducible && std::isfinite(summary.guaranteed_epsilon) &&
-        !progress.empty()) {
+    if (summary.guarantee().holds() && !progress.empty()) {
         const double level = summary.guaranteed_epsilon;
         result.drawing.lines.push_back({"guaranteed", mark::line, blue, {{0, level}, {last_step, level}}});
         top = std::max(top, level);

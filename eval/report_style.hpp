@@ -45,6 +45,9 @@ details { margin: .8rem 0; } summary { cursor: pointer; color: var(--accent); }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace; font-size: .86rem; }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .8rem 1rem;
   white-space: pre-wrap; overflow-wrap: anywhere; }
+main.screen { max-width: 78rem; padding: 1.1rem 1.5rem; font-size: .85rem; line-height: 1.4; }
+.screen h1 { font-size: 1.5rem; } .screen h2 { font-size: 1rem; margin: .7rem 0 .3rem; padding-bottom: .15rem; }
+.screen .note { margin: .6rem 0; font-size: 1rem; } .screen li { margin: .15rem 0; } .screen pre { margin: .4rem 0; }
 @media (max-width: 30rem) { main { padding: 1.5rem 1rem; } }
 @page { margin: 16mm; }
 @media print { body { font-size: 10pt; } main { padding: 0; max-width: none; }

@@ -13,6 +13,8 @@ struct run_directory {
     std::filesystem::path metrics() const { return public_side() / "metrics.jsonl"; }
     std::filesystem::path summary() const { return public_side() / "summary.json"; }
     std::filesystem::path report() const { return public_side() / "report.html"; }
+    std::filesystem::path certificate() const { return public_side() / "certificate.json"; }
+    std::filesystem::path certificate_page() const { return public_side() / "certificate.html"; }
     std::filesystem::path adapter() const { return public_side() / "adapter"; }
 
     std::filesystem::path trusted_side() const { return root / "trusted"; }

@@ -24,7 +24,6 @@ std::string to_json(const run_summary& s) {
                 {"status", s.status},
                 {"steps_planned", s.steps_planned},
                 {"steps_done", s.steps_done},
-                {"steps_lost", s.steps_lost},
                 {"units", s.units},
                 {"trainable_parameters", s.trainable_parameters},
                 {"groups", s.groups},
@@ -45,7 +44,7 @@ std::string to_json(const run_summary& s) {
     for (const auto& [multiplier, steps] : s.deck)
         out["deck"].push_back({{"noise_multiplier", multiplier}, {"steps", steps}});
     out["allocation"] = s.allocation;
-    out["semantics"] = s.semantics;
+    out["semantics"] = name_of(s.semantics);
     out["unit"] = s.unit;
     out["split"] = s.split;
     out["insecure_reproducible"] = s.insecure_reproducible;
@@ -63,7 +62,6 @@ run_summary parse_summary(const std::string& text) try {
     in.at("status").get_to(s.status);
     in.at("steps_planned").get_to(s.steps_planned);
     in.at("steps_done").get_to(s.steps_done);
-    in.at("steps_lost").get_to(s.steps_lost);
     in.at("units").get_to(s.units);
     in.at("trainable_parameters").get_to(s.trainable_parameters);
     in.at("groups").get_to(s.groups);
@@ -81,7 +79,7 @@ run_summary parse_summary(const std::string& text) try {
     for (const auto& level : in.at("deck"))
         s.deck.emplace_back(level.at("noise_multiplier").get<double>(), level.at("steps").get<std::int64_t>());
     in.at("allocation").get_to(s.allocation);
-    in.at("semantics").get_to(s.semantics);
+    s.semantics = semantics_from(in.at("semantics").get<std::string>());
     in.at("unit").get_to(s.unit);
     in.at("split").get_to(s.split);
     in.at("insecure_reproducible").get_to(s.insecure_reproducible);

@@ -10,7 +10,7 @@ namespace {
 setting_score score_of(const std::string& setting, const std::vector<swept>& cells) {
     setting_score out;
     out.setting = setting;
-    std::vector<double> end, best, seconds;
+    std::vector<double> end, best;
     for (const auto& [where, result] : cells) {
         if (where.setting != setting) continue;
         ++out.cells;
@@ -19,13 +19,11 @@ setting_score score_of(const std::string& setting, const std::vector<swept>& cel
         const auto& summary = *result.summary;
         if (summary.perplexity_after) end.push_back(*summary.perplexity_after);
         if (summary.perplexity_best) best.push_back(*summary.perplexity_best);
-        seconds.push_back(result.history.seconds);
-        out.any_bound = out.any_bound && summary.semantics == "sound" && !summary.insecure_reproducible;
+        out.any_bound = out.any_bound && summary.guarantee().holds();
         out.guaranteed_epsilon = std::max(out.guaranteed_epsilon, summary.guaranteed_epsilon);
     }
     out.end = statistic_of(end);
     out.best = statistic_of(best);
-    out.seconds = statistic_of(seconds);
     return out;
 }
 
@@ -59,7 +57,7 @@ sweep_report report_of(const sweep_plan& plan, std::vector<swept> cells, const s
     for (const auto& setting : plan.settings) out.scores.push_back(score_of(setting, out.cells));
     std::stable_sort(out.scores.begin(), out.scores.end(),
                      [](const auto& a, const auto& b) { return for_order(a) < for_order(b); });
-    for (const auto& one : out.cells) out.cost.add(one.result);
+    for (const auto& one : out.cells) out.cost.add(one.where.run, one.result);
     return out;
 }
 

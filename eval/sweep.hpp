@@ -20,7 +20,7 @@ struct swept {
 /// One setting over its seeds. Only cells that are done count.
 struct setting_score {
     std::string setting;
-    statistic end, best, seconds;
+    statistic end, best;
     std::size_t cells = 0, failed = 0;
     bool any_bound = true;          ///< of the cells that are done, all have one
     double guaranteed_epsilon = 0;  ///< the largest over seeds

@@ -44,12 +44,11 @@ std::string bound_of(const setting_score& one) {
 std::vector<std::vector<std::string>> rows_of(const sweep_report& report, std::string (*as)(std::string_view)) {
     std::vector<std::vector<std::string>> out;
     for (const auto& one : report.scores)
-        out.push_back({as(one.setting), end_of(one), in_words(one.best), bound_of(one), in_words(one.seconds),
-                       name_of(report, one)});
+        out.push_back({as(one.setting), end_of(one), in_words(one.best), bound_of(one), name_of(report, one)});
     return out;
 }
 
-const std::vector<std::string> columns = {"setting", "end perplexity", "best seen", "guaranteed ε", "seconds", ""};
+const std::vector<std::string> columns = {"setting", "end perplexity", "best seen", "guaranteed ε", ""};
 
 captioned curves_figure(const sweep_report& report) {
     captioned out;
@@ -77,14 +76,6 @@ captioned curves_figure(const sweep_report& report) {
     return out;
 }
 
-std::string failures(const sweep_report& report) {
-    std::string out;
-    for (const auto& [where, result] : report.cells)
-        if (result.state == cell_state::failed)
-            out += fmt::format("<h3>{}</h3><pre>{}</pre>\n", escaped(where.run.id), escaped(result.failure));
-    return out.empty() ? out : "<h2>Cells that failed</h2>\n" + out;
-}
-
 }  // namespace
 
 std::string sweep_json(const sweep_report& report) {
@@ -100,16 +91,11 @@ std::string sweep_json(const sweep_report& report) {
             {{"setting", one.setting},
              {"end_perplexity", to_json(one.end)},
              {"best_perplexity", to_json(one.best)},
-             {"seconds", to_json(one.seconds)},
              {"guaranteed_epsilon",
               one.end.mean && one.any_bound ? json_number(one.guaranteed_epsilon) : json(nullptr)},
              {"cells", one.cells},
              {"failed", one.failed}});
-    out["cost"] = {{"epsilon_sum", json_number(report.cost.epsilon)},
-                   {"delta_sum", report.cost.delta},
-                   {"cells_with_bound", report.cost.bounded},
-                   {"cells_without_bound", report.cost.unbounded},
-                   {"seconds", report.cost.seconds}};
+    out["cost"] = to_json(report.cost);
     out["cells"] = json::array();
     for (const auto& [where, result] : report.cells) {
         json one = {{"id", where.run.id}, {"setting", where.setting}, {"values", where.run.at}};
@@ -147,12 +133,12 @@ std::string sweep_html(const sweep_report& report) {
             html_table("Held-out perplexity, over seeds", columns, rows_of(report, escaped)) +
             fmt::format("<p>{}</p>\n", reading);
     body += "<h2>Over the run</h2>\n" + figures({curves_figure(report)}, "Their data is in <code>sweep.json</code>");
-    body += "<h2>What this says, and what it does not</h2>\n" + html_list(expense_sentences(report.cost, "sweep", report.plan.made_up)) +
+    body += "<h2>What this says, and what it does not</h2>\n" + html_list(expense_sentences(report.cost)) +
             html_list({"Held-out perplexity is raw information about Eval units, outside of every run's contract; a "
                        "setting chosen by this table is chosen with it.",
                        "The best of many settings looks better than it is: its lead shrinks on new seeds."});
-    body += failures(report) + "<h2>How to repeat this, or go on with it</h2>\n<pre>" + escaped(report.command) +
-            "</pre>\n";
+    body += failed_section(report.cells) + "<h2>How to repeat this, or go on with it</h2>\n<pre>" +
+            escaped(report.command) + "</pre>\n";
     return page("Settings compared", body);
 }
 
@@ -160,7 +146,7 @@ std::string sweep_text(const sweep_report& report) {
     auto rows = rows_of(report, [](std::string_view text) { return std::string(text); });
     rows.insert(rows.begin(), columns);
     auto out = text_table(rows) + "\n" + reading + "\n";
-    for (const auto& sentence : expense_sentences(report.cost, "sweep", report.plan.made_up)) out += sentence + "\n";
+    for (const auto& sentence : expense_sentences(report.cost)) out += sentence + "\n";
     return out;
 }
 

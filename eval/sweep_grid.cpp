@@ -92,7 +92,7 @@ void set_footing(sweep_plan& plan) {
         }
         one.run.at["seed"] = std::to_string(*one.seed);
         // Before the cell's own: a grid over train.eval_records has its way.
-        const auto equal = equal_footing(*one.seed, plan.what.base);
+        const auto equal = equal_footing(*one.seed, plan.made_up, plan.what.base);
         overrides.insert(overrides.begin(), equal.begin(), equal.end());
     }
 }
@@ -104,21 +104,19 @@ sweep_plan plan_sweep(const std::vector<std::string>& keys, const std::string& s
     const auto axes = axes_from(keys);
     for (const auto& one : axes) plan.keys.push_back(one.name);
     if (!seeds.empty()) plan.seeds = seed_list("--seeds", seeds);
+    plan.what = {"sweep", axes, resolve({})};
+    plan.made_up = is_made_up(value_at(plan.what.base, "data.path").get<std::string>());
     if (!plan.seeds.empty())
-        for (const char* set : {"seed", "data.split_seed"})
+        for (const auto& set : footing_keys(plan.made_up))
             if (std::find(plan.keys.begin(), plan.keys.end(), set) != plan.keys.end())
                 refuse(fmt::format("--grid {}: --seeds sets that key; leave one of the two away", set));
-    plan.what = {"sweep", axes, resolve({})};
-    plan.made_up = value_at(plan.what.base, "data.path").get<std::string>().starts_with("synthetic:");
     add_cells(plan, axes);
     set_footing(plan);
-    std::vector<cell> runs;
-    for (const auto& one : plan.cells) runs.push_back(one.run);
-    check_cells(runs, resolve);
+    for (auto& one : plan.cells) resolve_cell(one.run, resolve);
     for (const auto& key : plan.keys) erase_key(plan.what.base, key);
     erase_key(plan.what.base, "monitor.address");
     if (!plan.seeds.empty()) {
-        erase_footing(plan.what.base);
+        erase_footing(plan.what.base, plan.made_up);
         axis seed{"seed", {}};
         for (const auto value : plan.seeds) seed.values.push_back(std::to_string(value));
         plan.what.axes.push_back(seed);

@@ -21,7 +21,7 @@ struct sweep_plan {
     std::vector<std::string> keys;      ///< those of --grid, in order
     std::vector<std::string> settings;  ///< in the order of the grid, the last key fastest
     std::vector<std::int64_t> seeds;
-    bool made_up = false;
+    bool made_up = false;  ///< the base's own data are made up
     std::vector<sweep_cell> cells;
 };
 

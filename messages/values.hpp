@@ -30,10 +30,8 @@ struct step_task {
 
 /// The accountant's answer once a step is charged.
 struct charged {
-    std::uint64_t seq = 0;
-    double noise_multiplier = 0;
+    privacy::charge charge;
     double progress_epsilon = 0;  ///< as last refreshed; no guarantee
-    std::string hash = {};        ///< of its ledger line
 };
 
 /// An adapter as it was after a step, for the evaluator.

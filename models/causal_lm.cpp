@@ -30,17 +30,40 @@ void check_batch(const token_batch& batch) {
         throw error(errc::failed, "ids and labels must both be [b, T]");
 }
 
+/// float64 [M]: the loss of a record is the mean over its tokens that count; records without any weigh nothing.
+at::Tensor weights_of(const predicted_positions& where, const token_batch& batch) {
+    const auto shares = [&](const at::Tensor& tokens) {
+        return tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record);
+    };
+    if (!batch.counts.defined()) return shares(where.tokens);
+    const auto counts = batch.counts.narrow(1, 1, batch.counts.size(1) - 1).to(where.rows.device());
+    return shares(counts.sum(1)) * counts.reshape({-1}).to(at::kDouble);
+}
+
 }  // namespace
 
 token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences) {
     std::size_t longest = 1;
     for (const auto& sequence : sequences) longest = std::max(longest, sequence.size());
     const auto shape = {static_cast<std::int64_t>(sequences.size()), static_cast<std::int64_t>(longest)};
-    token_batch batch{at::zeros(shape, at::kLong), at::full(shape, -100, at::kLong)};
+    token_batch batch{at::zeros(shape, at::kLong), at::full(shape, -100, at::kLong), {}};
     for (std::size_t i = 0; i < sequences.size(); ++i) {
         const std::size_t begin = i * longest;
         std::copy(sequences[i].begin(), sequences[i].end(), batch.ids.data_ptr<std::int64_t>() + begin);
         std::copy(sequences[i].begin(), sequences[i].end(), batch.labels.data_ptr<std::int64_t>() + begin);
+    }
+    return batch;
+}
+
+token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences, std::int64_t length) {
+    const std::vector<std::int64_t> shape{static_cast<std::int64_t>(sequences.size()), length};
+    token_batch batch{at::zeros(shape, at::kLong), at::zeros(shape, at::kLong), at::zeros(shape, at::kBool)};
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+        if (std::ssize(sequences[i]) > length) throw error(errc::failed, "a record is longer than its padded batch");
+        const std::int64_t begin = static_cast<std::int64_t>(i) * length;
+        std::copy(sequences[i].begin(), sequences[i].end(), batch.ids.data_ptr<std::int64_t>() + begin);
+        std::copy(sequences[i].begin(), sequences[i].end(), batch.labels.data_ptr<std::int64_t>() + begin);
+        std::fill_n(batch.counts.data_ptr<bool>() + begin, sequences[i].size(), true);
     }
     return batch;
 }
@@ -173,14 +196,13 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
 
     const adaptation adapted_model(layout, flat, &sink, dropout);
     const auto x = final_norm(hidden(ids, adapted_model).index_select(0, where.rows));
-    // The loss of a record is the mean over its tokens; records without any weigh nothing.
-    const auto weights = where.tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record);
+    const auto weights = weights_of(where, batch);
     const auto parts = head_losses(x.detach(), head(), where.targets, weights.to(at::kFloat));
     torch::autograd::backward({x}, {parts.d_hidden});
     if (sink.written != layout.pairs.size())
         throw error(errc::failed, fmt::format("{} of {} adapters got no gradient", layout.pairs.size() - sink.written,
                                               layout.pairs.size()));
-    losses.index_add_(0, where.record, parts.nll.to(at::kDouble) * weights);
+    losses.index_add_(0, where.record, at::where(weights > 0, parts.nll.to(at::kDouble) * weights, at::zeros_like(weights)));
     return {sink.gradients, losses};
 }
 

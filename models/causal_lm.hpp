@@ -50,9 +50,12 @@ std::vector<std::int64_t> read_stop_tokens(const std::filesystem::path& director
 struct token_batch {
     at::Tensor ids;     ///< [b, T] int64
     at::Tensor labels;  ///< [b, T] int64, ids again, -100 where nothing is to be predicted (padding)
+    at::Tensor counts;  ///< [b, T] bool: predictions that count in the loss; undefined where all do
 };
 /// Pads with id 0.
 token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences);
+/// Pads to `length` tokens, the padding labelled but not counted: the work depends on the batch's shape alone.
+token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences, std::int64_t length);
 
 struct sequence_loss {
     at::Tensor nll;     ///< [b] float64, summed negative log-likelihood, nats

@@ -32,30 +32,62 @@ std::vector<std::vector<std::size_t>> plan_chunks(std::span<const unit_sequences
 }
 
 std::size_t passes_of(std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
-                      std::int64_t micro_batch) {
+                      std::int64_t micro_batch, const std::optional<unit_shape>& shape) {
+    const auto least = static_cast<std::size_t>(shape ? shape->records : 0);
     std::size_t records = 0;
-    for (const auto unit : chunk) records += units[unit].size();
+    for (const auto unit : chunk) records += std::max(units[unit].size(), least);
     const auto most = static_cast<std::size_t>(micro_batch);
     return (records + most - 1) / most;
 }
 
+std::vector<std::vector<std::size_t>> plan_padded_chunks(std::size_t units, const unit_shape& shape,
+                                                         std::int64_t micro_batch) {
+    const auto together = static_cast<std::size_t>(std::max<std::int64_t>(1, micro_batch / shape.records));
+    std::vector<std::vector<std::size_t>> chunks;
+    for (std::size_t begin = 0; begin < units; begin += together) {
+        auto& chunk = chunks.emplace_back(std::min(together, units - begin));
+        std::iota(chunk.begin(), chunk.end(), begin);
+    }
+    return chunks;
+}
+
+namespace {
+
+/// A chunk's records, each with the row of the unit that it belongs to; a dummy is an empty sequence.
+struct chunk_records {
+    std::vector<sequence> records;
+    std::vector<std::int64_t> owner;
+};
+
+chunk_records records_of(std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
+                         std::int64_t at_least) {
+    chunk_records out;
+    for (std::size_t row = 0; row < chunk.size(); ++row) {
+        const auto& records = units[chunk[row]];
+        out.records.insert(out.records.end(), records.begin(), records.end());
+        if (std::ssize(records) < at_least)
+            out.records.resize(out.records.size() + static_cast<std::size_t>(at_least) - records.size());
+        out.owner.resize(out.records.size(), static_cast<std::int64_t>(row));
+    }
+    return out;
+}
+
+}  // namespace
+
 record_gradients unit_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
                                 std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
-                                std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass) {
-    std::vector<sequence> records;
-    std::vector<std::int64_t> owner;  // row of the chunk that a record belongs to
-    for (std::size_t row = 0; row < chunk.size(); ++row) {
-        for (const auto& record : units[chunk[row]]) {
-            records.push_back(record);
-            owner.push_back(static_cast<std::int64_t>(row));
-        }
-    }
+                                std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass,
+                                const std::optional<unit_shape>& shape) {
+    const auto [records, owner] = records_of(units, chunk, shape ? shape->records : 0);
     const auto pass = [&](std::size_t begin, std::size_t end) {
-        const auto batch = make_batch(
-            {records.begin() + static_cast<std::ptrdiff_t>(begin), records.begin() + static_cast<std::ptrdiff_t>(end)});
+        const std::vector<sequence> some(records.begin() + static_cast<std::ptrdiff_t>(begin),
+                                         records.begin() + static_cast<std::ptrdiff_t>(end));
+        const auto batch = shape ? make_batch(some, shape->tokens) : make_batch(some);
         return model.gradients(batch, layout, adapter, dropout ? dropout(first_pass++) : dropout_source{});
     };
-    if (records.size() == chunk.size() && static_cast<std::int64_t>(records.size()) <= micro_batch)
+    const bool one_each =
+        std::all_of(chunk.begin(), chunk.end(), [&](auto unit) { return units[unit].size() == 1; });
+    if (one_each && records.size() == chunk.size() && static_cast<std::int64_t>(records.size()) <= micro_batch)
         return pass(0, records.size());
 
     const auto rows = static_cast<std::int64_t>(chunk.size());
@@ -66,7 +98,8 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
         const auto part = pass(begin, end);
         for (std::size_t i = begin; i < end; ++i) {
             const auto row = static_cast<std::size_t>(owner[i]);
-            const double weight = 1.0 / static_cast<double>(units[chunk[row]].size());
+            // A dummy's gradient is zero, whatever its weight.
+            const double weight = 1.0 / static_cast<double>(std::max<std::size_t>(1, units[chunk[row]].size()));
             units_out.gradients[owner[i]].add_(part.gradients[static_cast<std::int64_t>(i - begin)], weight);
             units_out.losses[owner[i]].add_(part.losses[static_cast<std::int64_t>(i - begin)], weight);
         }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,17 +18,29 @@ using unit_sequences = std::vector<sequence>;  ///< one sequence per record of t
 /// records and always whole units. Deterministic.
 std::vector<std::vector<std::size_t>> plan_chunks(std::span<const unit_sequences> units, std::int64_t micro_batch);
 
+/// One shape for every unit, whatever it holds, so that the work tells nothing about it (privacy.pad_batches).
+struct unit_shape {
+    std::int64_t records = 1;  ///< per unit; missing ones are dummies
+    std::int64_t tokens = 0;   ///< per record
+};
+
+/// Chunks of one size of the units in their order: as many chunks as units that take up `shape` need.
+std::vector<std::vector<std::size_t>> plan_padded_chunks(std::size_t units, const unit_shape& shape,
+                                                         std::int64_t micro_batch);
+
 /// Forward passes that unit_gradients() takes for a chunk.
 std::size_t passes_of(std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
-                      std::int64_t micro_batch);
+                      std::int64_t micro_batch, const std::optional<unit_shape>& shape = {});
 
 /// Dropout of forward pass number `pass` of the step.
 using dropout_factory = std::function<dropout_source(std::size_t pass)>;
 
-/// Gradient and loss of each unit of one chunk: the mean over its records of their mean token losses. `first_pass`
-/// numbers the chunk's first forward pass; a unit of more than `micro_batch` records takes several.
+/// Gradient and loss of each unit of one chunk: the mean over its records of their mean token losses; zeros for a unit
+/// without records. `first_pass` numbers the chunk's first forward pass; a unit of more than `micro_batch` records
+/// takes several. With `shape`, passes and their shapes depend on the chunk's number of units alone.
 record_gradients unit_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
                                 std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
-                                std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass);
+                                std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass,
+                                const std::optional<unit_shape>& shape = {});
 
 }  // namespace rldp::models

@@ -31,6 +31,8 @@ class account {
     const ledger_content& book() const { return book_.content(); }
 
   private:
+    double progress_epsilon(const std::vector<run>& runs) const;
+
     std::unique_ptr<spending_policy> policy_;
     ledger book_;
     std::unique_ptr<accountant> accountant_;

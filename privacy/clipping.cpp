@@ -112,10 +112,9 @@ at::Tensor clip_factors(clip_rule rule, const at::Tensor& norms, const std::vect
     throw error(errc::failed, "sanitizer: a batch mean is not clipped unit by unit");
 }
 
-std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& radii) {
+std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& radii, double rounding_margin) {
     auto out = radii;
-    if (rule == clip_rule::batch_mean)
-        for (double& each : out) each *= 2;
+    for (double& each : out) each *= (rule == clip_rule::batch_mean ? 2 : 1) * (1 + rounding_margin);
     return out;
 }
 
@@ -144,8 +143,8 @@ std::vector<std::int64_t> sizes_of_groups(const std::vector<segment>& segments) 
     return sizes;
 }
 
-clipped_sum::clipped_sum(std::vector<segment> segments, step_order order)
-    : segments_(std::move(segments)), order_(std::move(order)) {}
+clipped_sum::clipped_sum(std::vector<segment> segments, step_terms terms)
+    : segments_(std::move(segments)), terms_(std::move(terms)) {}
 
 clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     const torch::NoGradGuard no_grad;
@@ -159,23 +158,24 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
         norms = norms.index_select(0, whole);
         losses = losses.index_select(0, whole.to(torch::kCPU));
     }
+    const auto units = gradients.size(0) - batch.dummies;
     if (gradients.size(0) > 0) {
-        units_ += gradients.size(0);
+        units_ += units;
         if (!sum_.defined()) sum_ = torch::zeros({gradients.size(1)}, gradients.options().dtype(at::kDouble));
-        if (order_.shape)
-            add_shaped(gradients);
+        if (terms_.shape)
+            add_shaped(gradients, units);
         else
-            add_rows(gradients, norms);
+            add_rows(gradients, norms, units);
     }
-    return {norms.to(torch::kCPU), losses};
+    return {norms.narrow(0, 0, units).to(torch::kCPU), losses.narrow(0, 0, units)};
 }
 
-void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms) {
-    const auto factors =
-        (order_.rule == clip_rule::batch_mean ? at::ones_like(norms)
-                                              : clip_factors(order_.rule, norms, order_.radii, order_.stabiliser))
-            .t()
-            .contiguous();  // [n, b]
+void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms, std::int64_t units) {
+    auto weights = terms_.rule == clip_rule::batch_mean
+                       ? at::ones_like(norms)
+                       : clip_factors(terms_.rule, norms, terms_.radii, terms_.stabiliser);
+    weights.slice(0, units).zero_();
+    const auto factors = weights.t().contiguous();  // [n, b]
     const auto rows = gradients.is_cpu() ? float_rows(gradients) : gradients;
     const auto add_segment = gradients.is_cpu() ? host_sum : device_sum;
     std::int64_t offset = 0;
@@ -185,23 +185,25 @@ void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms)
     }
 }
 
-void clipped_sum::add_shaped(const at::Tensor& gradients) {
-    const auto centre = order_.shape->centre().to(gradients.device());
+void clipped_sum::add_shaped(const at::Tensor& gradients, std::int64_t units) {
+    const auto centre = terms_.shape->centre().to(gradients.device());
     const auto rows = std::max<std::int64_t>(1, double_elements / gradients.size(1));
     for (std::int64_t first = 0; first < gradients.size(0); first += rows) {
         const auto some = gradients.narrow(0, first, std::min(rows, gradients.size(0) - first));
         const auto centred = some.to(at::kDouble) - centre;
         const auto factors =
-            clip_factors(order_.rule, order_.shape->norms(centred).unsqueeze(1), order_.radii, order_.stabiliser);
+            clip_factors(terms_.rule, terms_.shape->norms(centred).unsqueeze(1), terms_.radii, terms_.stabiliser);
         // A norm that overflowed gives the factor 0 or NaN; such a unit, too, counts as zero.
-        sum_.addmv_(centred.t(), at::nan_to_num(factors.squeeze(1), 0, 0, 0));
+        auto weights = at::nan_to_num(factors.squeeze(1), 0, 0, 0);
+        weights.slice(0, std::clamp<std::int64_t>(units - first, 0, weights.size(0))).zero_();
+        sum_.addmv_(centred.t(), weights);
     }
 }
 
 at::Tensor clipped_sum::take() {
     if (!sum_.defined()) return torch::zeros({coordinates_of(segments_)}, torch::kFloat64);
     auto sum = std::exchange(sum_, at::Tensor()).to(torch::kCPU);
-    return order_.rule == clip_rule::batch_mean ? clipped_mean(std::move(sum)) : sum;
+    return terms_.rule == clip_rule::batch_mean ? clipped_mean(std::move(sum)) : sum;
 }
 
 at::Tensor clipped_sum::clipped_mean(at::Tensor sum) const {
@@ -214,7 +216,7 @@ at::Tensor clipped_sum::clipped_mean(at::Tensor sum) const {
         squares[0][static_cast<std::int64_t>(part.group)] += parts.back().square().sum();
         offset += part.size;
     }
-    const auto factors = clip_factors(clip_rule::clip, squares.sqrt(), order_.radii, 0);
+    const auto factors = clip_factors(clip_rule::clip, squares.sqrt(), terms_.radii, 0);
     for (std::size_t i = 0; i < parts.size(); ++i)
         parts[i].mul_(factors[0][static_cast<std::int64_t>(segments_[i].group)]);
     return sum;

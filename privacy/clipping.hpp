@@ -21,10 +21,10 @@ group_norms_result group_norms(const at::Tensor& gradients, const std::vector<se
 /// than it says, for rounding. `stabiliser` is γ or r. Not for batch_mean.
 at::Tensor clip_factors(clip_rule rule, const at::Tensor& norms, const std::vector<double>& radii, double stabiliser);
 
-/// The sum over a step's units, each brought to its bound as the order says.
+/// The sum over a step's units, each brought to its bound as the terms say.
 class clipped_sum {
   public:
-    clipped_sum(std::vector<segment> segments, step_order order);
+    clipped_sum(std::vector<segment> segments, step_terms terms);
 
     /// Takes in a micro-batch; answers norms [b, n] and losses [b] of its whole units, float64 on the CPU, for what is
     /// measured of them. A unit with any non-finite gradient counts as zero.
@@ -36,12 +36,13 @@ class clipped_sum {
     at::Tensor take();
 
   private:
-    void add_rows(const at::Tensor& gradients, const at::Tensor& norms);
-    void add_shaped(const at::Tensor& gradients);
+    /// Of [b, D] the first `units` rows count.
+    void add_rows(const at::Tensor& gradients, const at::Tensor& norms, std::int64_t units);
+    void add_shaped(const at::Tensor& gradients, std::int64_t units);
     at::Tensor clipped_mean(at::Tensor sum) const;
 
     std::vector<segment> segments_;
-    step_order order_;
+    step_terms terms_;
     at::Tensor sum_;          ///< float64 [D], where the gradients lie
     std::int64_t units_ = 0;  ///< whole ones so far: private
 };

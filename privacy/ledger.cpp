@@ -12,31 +12,41 @@
 
 namespace rldp::privacy {
 
-std::vector<run> ledger_content::runs() const {
+namespace {
+
+/// One more step, joined to the last run where they are equal.
+void add_step(std::vector<run>& to, double noise_multiplier, double sample_rate) {
+    if (!to.empty() && to.back().noise_multiplier == noise_multiplier && to.back().sample_rate == sample_rate)
+        ++to.back().steps;
+    else
+        to.push_back({noise_multiplier, sample_rate, 1});
+}
+
+}  // namespace
+
+std::vector<run> ledger_content::runs(std::size_t count) const {
     std::vector<run> out;
-    const auto add = [&](double z, double q) {
-        if (!out.empty() && out.back().noise_multiplier == z && out.back().sample_rate == q) {
-            ++out.back().steps;
-        } else {
-            out.push_back({z, q, 1});
-        }
-    };
-    for (const auto& line : charges) add(line.noise_multiplier, line.sample_rate);
+    for (std::size_t i = 0; i < count; ++i) add_step(out, charges[i]->noise_multiplier, charges[i]->sample_rate);
+    return out;
+}
+
+std::vector<run> ledger_content::runs() const {
+    auto out = runs(charges.size());
     if (!torn) return out;
     double least = std::numeric_limits<double>::infinity();
-    for (const auto& line : charges) least = std::min(least, line.noise_multiplier);
+    for (const auto& made : charges) least = std::min(least, made->noise_multiplier);
     for (const auto& planned : header.deck) least = std::min(least, planned.noise_multiplier);
-    if (least < std::numeric_limits<double>::infinity()) add(least, header.sample_rate);
+    if (least < std::numeric_limits<double>::infinity()) add_step(out, least, header.sample_rate);
     return out;
 }
 
 ledger_mark ledger_content::end() const {
-    return charges.empty() ? ledger_mark{0, header_hash} : ledger_mark{charges.back().seq, charges.back().hash};
+    return charges.empty() ? ledger_mark{0, header_hash} : ledger_mark{charges.back()->seq, charges.back()->hash};
 }
 
 bool ledger_content::holds(const ledger_mark& mark) const {
     if (mark.seq == 0) return mark.hash == header_hash;
-    return mark.seq <= charges.size() && charges[mark.seq - 1].hash == mark.hash;
+    return mark.seq <= charges.size() && charges[mark.seq - 1]->hash == mark.hash;
 }
 
 ledger_content read_ledger(const std::filesystem::path& path) {
@@ -55,9 +65,9 @@ ledger_content read_ledger(const std::filesystem::path& path) {
                 content.header_hash = std::move(first.hash);
                 content.dealt.resize(content.header.deck.size());
             } else {
-                auto next = detail::parse_charge(line);
+                auto next = detail::parse_line(line);
                 detail::validate(next, content);
-                detail::accept(content, std::move(next));
+                ledger::accept(content, std::move(next));
             }
         } catch (const std::exception& e) {
             refuse(fmt::format("{}: line {}: {}", path.string(), number, e.what()));
@@ -71,6 +81,11 @@ ledger_content read_ledger(const std::filesystem::path& path) {
 }
 
 ledger::ledger(append_file file, ledger_content content) : file_(std::move(file)), content_(std::move(content)) {}
+
+void ledger::accept(ledger_content& content, ledger_line line) {
+    if (line.card) ++content.dealt[*line.card];
+    content.charges.push_back(charge(std::move(line)));
+}
 
 ledger ledger::create(const std::filesystem::path& path, const ledger_header& header) {
     ledger_content content;
@@ -99,13 +114,13 @@ ledger ledger::open(const std::filesystem::path& path) {
 const charge& ledger::append(std::int64_t step, double noise_multiplier, double sample_rate,
                              std::optional<std::size_t> card) {
     const auto& charges = content_.charges;
-    charge next{charges.size() + 1,
-                step,
-                noise_multiplier,
-                sample_rate,
-                card,
-                charges.empty() ? content_.header_hash : charges.back().hash,
-                {}};
+    ledger_line next{charges.size() + 1,
+                     step,
+                     noise_multiplier,
+                     sample_rate,
+                     card,
+                     charges.empty() ? content_.header_hash : charges.back()->hash,
+                     {}};
     std::string line;
     try {
         detail::validate(next, content_);
@@ -118,7 +133,7 @@ const charge& ledger::append(std::int64_t step, double noise_multiplier, double 
     file_.append(line);
     content_.whole_bytes = file_.size();
     content_.torn = false;
-    detail::accept(content_, std::move(next));
+    accept(content_, std::move(next));
     return content_.charges.back();
 }
 

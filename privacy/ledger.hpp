@@ -1,36 +1,60 @@
 #pragma once
-// The public, append-only, hash-chained record of what was charged (privacy contract §5).
+// The public, append-only, hash-chained record of what was charged (docs/privacy.md §5).
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/files.hpp"
+#include "config/guarantee.hpp"
 #include "privacy/accountant.hpp"
 #include "privacy/policy.hpp"
 
 namespace rldp::privacy {
 
 struct ledger_header {
-    static constexpr int current_version = 1;
+    static constexpr int current_version = 2;
     int version = current_version;
-    double delta = 0, sample_rate = 0;
+    double delta = 0;             ///< of the contract: what the mechanism composes to and `truncation_delta` together
+    double truncation_delta = 0;  ///< part of δ that pays for draws cut by privacy.pad_batches; 0 without
+    double rounding_margin = 0;   ///< η: sensitivities are charged as C·(1 + η)
+    double sample_rate = 0;
     std::int64_t population = 0, steps = 0;
-    std::string policy, accountant, semantics, unit, split;
+    std::string policy, accountant, unit, split;
+    rldp::semantics semantics = rldp::semantics::sound;
     std::vector<card> deck;
     double epsilon = 0;             ///< the budget asked for
     double guaranteed_epsilon = 0;  ///< what the policy commits to; "inf" in JSON where infinite
     std::string data_hmac;          ///< of the training data under the run key
     bool insecure_reproducible = false;
+
+    /// δ that is left for the mechanism: what the policy must be priced at.
+    double mechanism_delta() const { return delta - truncation_delta; }
+    rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, guaranteed_epsilon}; }
 };
 
-struct charge {
+/// What a line says.
+struct ledger_line {
     std::uint64_t seq;  ///< 1, 2, …
     std::int64_t step;
     double noise_multiplier, sample_rate;
     std::optional<std::size_t> card;
     std::string prev, hash;  ///< hex SHA-256; hash is over the line's canonical JSON without `hash`
+};
+
+/// Proof that a step was charged: a line that stands in a ledger on disk. Only a ledger makes one, and without one
+/// there is no step order and no release.
+class charge {
+  public:
+    const ledger_line* operator->() const { return line_.get(); }
+
+  private:
+    friend class ledger;
+    explicit charge(ledger_line line) : line_(std::make_shared<const ledger_line>(std::move(line))) {}
+    std::shared_ptr<const ledger_line> line_;
 };
 
 /// A place in a ledger, remembered outside of it: a ledger that lacks it was cut or is another one.
@@ -50,6 +74,8 @@ struct ledger_content {
     std::uintmax_t whole_bytes = 0;  ///< length of the file up to the last whole line
     /// Consecutive equal steps joined. A torn charge is one more step at the least noise among deck and charges.
     std::vector<run> runs() const;
+    /// Of the first `count` charges alone.
+    std::vector<run> runs(std::size_t count) const;
     ledger_mark end() const;
     bool holds(const ledger_mark& mark) const;
 };
@@ -72,7 +98,10 @@ class ledger {
     const ledger_content& content() const { return content_; }
 
   private:
+    friend ledger_content read_ledger(const std::filesystem::path& path);
     ledger(append_file file, ledger_content content);
+    /// Takes a valid line that is in the file.
+    static void accept(ledger_content& content, ledger_line line);
     append_file file_;
     ledger_content content_;
 };

@@ -1,14 +1,14 @@
 #include "privacy/ledger_format.hpp"
 
 #include <fmt/format.h>
-#include <sodium.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
+
+#include "privacy/digest.hpp"
 
 namespace rldp::privacy::detail {
 
@@ -22,13 +22,6 @@ void require(bool condition, const std::string& otherwise) {
 
 bool positive(double value) {
     return std::isfinite(value) && value > 0;
-}
-
-std::string sha256(std::string_view text) {
-    std::array<unsigned char, crypto_hash_sha256_BYTES> digest;
-    crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
-    std::array<char, 2 * digest.size() + 1> hex;
-    return sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
 }
 
 json from_real(double value) {
@@ -67,12 +60,14 @@ std::string format(const ledger_header& header, std::string& hash) {
     }
     return seal({{"version", header.version},
                  {"delta", header.delta},
+                 {"truncation_delta", header.truncation_delta},
+                 {"rounding_margin", header.rounding_margin},
                  {"sample_rate", header.sample_rate},
                  {"population", header.population},
                  {"steps", header.steps},
                  {"policy", header.policy},
                  {"accountant", header.accountant},
-                 {"semantics", header.semantics},
+                 {"semantics", name_of(header.semantics)},
                  {"unit", header.unit},
                  {"split", header.split},
                  {"deck", std::move(deck)},
@@ -83,7 +78,7 @@ std::string format(const ledger_header& header, std::string& hash) {
                 hash);
 }
 
-std::string format(charge& line) {
+std::string format(ledger_line& line) {
     return seal({{"seq", line.seq},
                  {"step", line.step},
                  {"noise_multiplier", line.noise_multiplier},
@@ -102,13 +97,18 @@ header_line parse_header(std::string_view text) try {
             fmt::format(
                 "ledger version {} is newer than {}, the newest that this program knows; use the program that wrote it",
                 header.version, ledger_header::current_version));
+    require(header.version >= ledger_header::current_version,
+            fmt::format("ledger version {} is older than {}; use the program that wrote it", header.version,
+                        ledger_header::current_version));
     line.at("delta").get_to(header.delta);
+    line.at("truncation_delta").get_to(header.truncation_delta);
+    line.at("rounding_margin").get_to(header.rounding_margin);
     line.at("sample_rate").get_to(header.sample_rate);
     line.at("population").get_to(header.population);
     line.at("steps").get_to(header.steps);
     line.at("policy").get_to(header.policy);
     line.at("accountant").get_to(header.accountant);
-    line.at("semantics").get_to(header.semantics);
+    header.semantics = semantics_from(line.at("semantics").get<std::string>());
     line.at("unit").get_to(header.unit);
     line.at("split").get_to(header.split);
     for (const auto& card : line.at("deck")) {
@@ -125,9 +125,9 @@ header_line parse_header(std::string_view text) try {
     throw std::runtime_error(fmt::format("not a ledger's header ({})", e.what()));
 }
 
-charge parse_charge(std::string_view text) try {
+ledger_line parse_line(std::string_view text) try {
     const json line = parse_object(text);
-    charge out{};
+    ledger_line out{};
     line.at("seq").get_to(out.seq);
     line.at("step").get_to(out.step);
     line.at("noise_multiplier").get_to(out.noise_multiplier);
@@ -144,6 +144,10 @@ charge parse_charge(std::string_view text) try {
 void validate(const ledger_header& header) {
     require(header.version == ledger_header::current_version, fmt::format("version {} is unknown", header.version));
     require(header.delta > 0 && header.delta < 1, fmt::format("delta must be in (0, 1), not {}", header.delta));
+    require(header.truncation_delta >= 0 && header.truncation_delta < header.delta,
+            fmt::format("truncation_delta must be in [0, delta), not {}", header.truncation_delta));
+    require(header.rounding_margin >= 0 && header.rounding_margin < 1,
+            fmt::format("rounding_margin must be in [0, 1), not {}", header.rounding_margin));
     require(header.sample_rate > 0 && header.sample_rate <= 1,
             fmt::format("sample_rate must be in (0, 1], not {}", header.sample_rate));
     require(header.population >= 1, fmt::format("population must be at least 1, not {}", header.population));
@@ -159,13 +163,13 @@ void validate(const ledger_header& header) {
     }
 }
 
-void validate(const charge& next, const ledger_content& before) {
+void validate(const ledger_line& next, const ledger_content& before) {
     const auto& header = before.header;
     const auto& charges = before.charges;
-    const auto& prev = charges.empty() ? before.header_hash : charges.back().hash;
+    const auto& prev = charges.empty() ? before.header_hash : charges.back()->hash;
     require(next.seq == charges.size() + 1, fmt::format("seq {} was expected, not {}", charges.size() + 1, next.seq));
     require(next.prev == prev, "prev is not the hash of the line before: a line was removed, added or edited");
-    const std::int64_t last = charges.empty() ? 0 : charges.back().step;
+    const std::int64_t last = charges.empty() ? 0 : charges.back()->step;
     require(next.step > last, fmt::format("step {} comes after step {}", next.step, last));
     require(next.step <= header.steps, fmt::format("step {} is beyond the {} planned", next.step, header.steps));
     require(positive(next.noise_multiplier),
@@ -183,11 +187,6 @@ void validate(const charge& next, const ledger_content& before) {
                         card.noise_multiplier));
     require(before.dealt[*next.card] < card.steps,
             fmt::format("card {} was used up after {} steps", *next.card, card.steps));
-}
-
-void accept(ledger_content& content, charge next) {
-    if (next.card) ++content.dealt[*next.card];
-    content.charges.push_back(std::move(next));
 }
 
 }  // namespace rldp::privacy::detail

@@ -14,19 +14,16 @@ struct header_line {
 };
 
 std::string format(const ledger_header& header, std::string& hash);  ///< without the newline; sets `hash`
-std::string format(charge& line);                                    ///< sets line.hash
+std::string format(ledger_line& line);                               ///< sets line.hash
 
 /// Reads exactly what format() writes; anything else, also in another order or spelling, throws std::runtime_error that
 /// says what is wrong with the line.
 header_line parse_header(std::string_view text);
-charge parse_charge(std::string_view text);
+ledger_line parse_line(std::string_view text);
 
 /// Throws std::runtime_error for a number out of range.
 void validate(const ledger_header& header);
-/// The charge must be the next one after `before`: seq, chain, step order, the plan's rate and length, and the deck.
-void validate(const charge& next, const ledger_content& before);
-
-/// Takes the charge into the content.
-void accept(ledger_content& content, charge next);
+/// The line must be the next one after `before`: seq, chain, step order, the plan's rate and length, and the deck.
+void validate(const ledger_line& next, const ledger_content& before);
 
 }  // namespace rldp::privacy::detail

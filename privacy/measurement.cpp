@@ -49,7 +49,7 @@ class below_measurement final : public measurement {
     std::size_t entries() const override { return 1; }
     double sensitivity() const override { return 0.5; }
     void add(const at::Tensor& norms, const at::Tensor&, std::vector<double>& sum) const override {
-        each_norm(norms, [&](double norm) { sum[0] += norm <= radius_ ? 0.5 : -0.5; });
+        each_norm(norms, [&](double norm) { sum[0] += within(norm / radius_) - 0.5; });
     }
 
   private:
@@ -63,7 +63,14 @@ class histogram_measurement final : public measurement {
     double sensitivity() const override { return 1; }
     void add(const at::Tensor& norms, const at::Tensor&, std::vector<double>& sum) const override {
         const auto last = static_cast<double>(bins_ - 1);
-        each_norm(norms, [&](double norm) { ++sum[static_cast<std::size_t>(std::min(norm / width_, last))]; });
+        each_norm(norms, [&](double norm) {
+            const double at = std::min(norm / width_, last + 0.5);
+            const double meeting = std::clamp(std::round(at), 1.0, std::max(1.0, last));  // of two bins, the nearest
+            const double below = bins_ == 1 ? 1 : std::clamp((meeting + edge - at) / (2 * edge), 0.0, 1.0);
+            const auto upper = static_cast<std::size_t>(meeting);
+            sum[upper - 1] += below;
+            if (bins_ > 1) sum[upper] += 1 - below;
+        });
     }
 
   private:

@@ -1,6 +1,6 @@
 #pragma once
 // What a step releases of its batch besides the gradient sum: bounded per unit, summed over units and noised jointly
-// with the gradient (privacy contract §2). Its public frame depends on earlier releases only.
+// with the gradient (docs/privacy.md §2). Its public frame depends on earlier releases only.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -12,6 +12,14 @@ class Tensor;
 namespace rldp::privacy {
 
 struct statistics_frame;
+
+/// A bit that says whether a norm lies within a radius, drawn out to a slope over the 5 % on either side. The rounding of
+/// a unit's norm depends on who else was drawn; a bit would flip with it, a slope moves by ten times the rounding.
+inline constexpr double edge = 0.05;
+/// 1 well within the radius, 0 well beyond it or where the ratio norm/radius is no number.
+inline double within(double ratio) {
+    return ratio <= 1 - edge ? 1 : ratio < 1 + edge ? (1 + edge - ratio) / (2 * edge) : 0;
+}
 
 /// The public side makes one and sends it; on the trusted side it sees norms and losses. So the kinds are closed:
 /// whatever else could look at a batch here, and tell, does not compile.
@@ -34,11 +42,12 @@ class measurement {
 /// The controller's statistics (statistics.hpp).
 std::shared_ptr<const measurement> measure_statistics(const statistics_frame& frame);
 
-/// Σ_b (1[ν_b ≤ radius] − ½) of one group: Δ = ½, for the shift leaves a unit's presence or absence half a bit (Andrew
-/// et al. 2021; unshifted bits have Δ = 1).
+/// Σ_b (within(ν_b/radius) − ½) of one group: Δ = ½, for the shift leaves a unit's presence or absence half a bit
+/// (Andrew et al. 2021; unshifted bits have Δ = 1).
 std::shared_ptr<const measurement> measure_below(double radius);
 
-/// How many ν_b fall in each of `bins` bins of that width, the last without an end: Δ = 1, one unit falls in one bin.
+/// How many ν_b fall in each of `bins` bins of that width, the last without an end; a norm within `edge` bins of where
+/// two meet counts in both, by parts. Δ = 1: a unit's parts sum to 1.
 std::shared_ptr<const measurement> measure_histogram(double width, std::size_t bins);
 
 }  // namespace rldp::privacy

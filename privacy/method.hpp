@@ -23,12 +23,11 @@ struct method_state {
 class method {
   public:
     virtual ~method() = default;
-    /// Completes the order of a step whose seq, step and joint noise multiplier are set: rule, radii, geometry,
-    /// measurement.
-    virtual void prepare(step_order& order) const = 0;
+    /// The terms of the next step at that joint noise multiplier.
+    virtual step_terms prepare(double noise_multiplier) const = 0;
     /// The estimate of the mean gradient that a release gives, float32 [D] on the CPU; then what the release says is
     /// taken into account for the next step. Sums are divided by the public B = q·N, never by the realised batch size
-    /// (contract §1).
+    /// (docs/privacy.md §1).
     virtual at::Tensor absorb(const release& value) = 0;
     /// What the metrics show: C_i per group, or the radius that means the same where the clip is in another metric.
     virtual std::vector<double> radii() const = 0;
@@ -49,6 +48,7 @@ struct method_config {
     double query_noise = 1;    ///< standard deviation of a bit sum (autoclip_quantile) or of a bin (dcsgd_*)
     double stabiliser = 0.01;  ///< γ of auto_s, r of psac
     std::int64_t rank = 8;     ///< k of geoclip; 0: a scalar per adapter
+    double rounding_margin = 0;  ///< η, which the noise covers too (sanitizer_config)
 };
 
 /// static, dp_lora, dp_lora_literal, auto_s, psac, autoclip_quantile, dcsgd_p, dcsgd_e, adaclip, geoclip. Errors:

@@ -19,10 +19,12 @@ class fixed_method final : public method {
           divisor_(rule == clip_rule::batch_mean ? 1 : config.expected_batch),
           radii_(config.groups, config.initial_radius) {}
 
-    void prepare(step_order& order) const override {
-        order.rule = rule_;
-        order.stabiliser = stabiliser_;
-        order.radii = radii_;
+    step_terms prepare(double) const override {
+        step_terms out;
+        out.rule = rule_;
+        out.stabiliser = stabiliser_;
+        out.radii = radii_;
+        return out;
     }
     at::Tensor absorb(const release& value) override { return value.gradient / divisor_; }
     std::vector<double> radii() const override { return radii_; }

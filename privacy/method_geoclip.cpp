@@ -29,7 +29,7 @@ class geoclip final : public method {
         reshape(torch::zeros({coordinates_}, torch::kFloat64), std::move(tracks_));
     }
 
-    void prepare(step_order& order) const override { clip_in(order, shape_); }
+    step_terms prepare(double) const override { return clip_in(shape_); }
     at::Tensor absorb(const release& value) override;
     std::vector<double> radii() const override {
         return {shape_->root_trace() / std::sqrt(static_cast<double>(coordinates_))};
@@ -66,7 +66,7 @@ void geoclip::reshape(at::Tensor centre, std::vector<covariance_track> tracks) {
 at::Tensor geoclip::absorb(const release& value) {
     const torch::NoGradGuard no_grad;
     const auto deviation = released_mean(value, coordinates_, config_.expected_batch);
-    const double scale = value.noise_multiplier / config_.expected_batch;
+    const double scale = value.charged->noise_multiplier * (1 + config_.rounding_margin) / config_.expected_batch;
     std::vector<covariance_track> tracks;
     std::int64_t offset = 0;
     for (std::size_t p = 0; p < tracks_.size(); ++p) {

@@ -23,14 +23,16 @@ class histogram_method : public method {
   public:
     explicit histogram_method(const method_config& config) : config_(config), radius_(config.initial_radius) {}
 
-    void prepare(step_order& order) const override {
-        order.radii = {radius_};
-        order.measured = measure_histogram(width(), bins);
-        order.measurement_multiplier = config_.query_noise / order.measured->sensitivity();
+    step_terms prepare(double) const override {
+        step_terms out;
+        out.radii = {radius_};
+        out.measured = measure_histogram(width(), bins);
+        out.measurement_multiplier = config_.query_noise / out.measured->sensitivity();
+        return out;
     }
     at::Tensor absorb(const release& value) override {
         const double mass = std::accumulate(value.statistics.begin(), value.statistics.end(), 0.0);
-        if (mass > 0) move(value.statistics, mass, value.noise_multiplier);  // else all is noise
+        if (mass > 0) move(value.statistics, mass, value.charged->noise_multiplier);  // else all is noise
         radius_ = clamped(radius_);
         return value.gradient / config_.expected_batch;
     }

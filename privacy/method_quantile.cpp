@@ -16,10 +16,12 @@ class quantile_method final : public method {
   public:
     explicit quantile_method(const method_config& config) : config_(config), radius_(config.initial_radius) {}
 
-    void prepare(step_order& order) const override {
-        order.radii = {radius_};
-        order.measured = measure_below(radius_);
-        order.measurement_multiplier = config_.query_noise / order.measured->sensitivity();
+    step_terms prepare(double) const override {
+        step_terms out;
+        out.radii = {radius_};
+        out.measured = measure_below(radius_);
+        out.measurement_multiplier = config_.query_noise / out.measured->sensitivity();
+        return out;
     }
     at::Tensor absorb(const release& value) override {
         const double fraction = std::clamp(0.5 + value.statistics.at(0) / config_.expected_batch, 0.0, 1.0);

@@ -11,15 +11,16 @@
 
 namespace rldp::privacy {
 
-void clip_in(step_order& order, std::shared_ptr<const geometry> shape) {
-    order.rule = clip_rule::clip;
-    order.radii = {1};
-    order.shape = std::move(shape);
+step_terms clip_in(std::shared_ptr<const geometry> shape) {
+    step_terms out;
+    out.radii = {1};
+    out.shape = std::move(shape);
+    return out;
 }
 
 at::Tensor released_mean(const release& value, std::int64_t coordinates, double expected_batch) {
     if (value.gradient.numel() != coordinates || !value.gradient.isfinite().all().item<bool>())
-        throw error(errc::failed, fmt::format("step {}: the release is not finite, or not of this model", value.step));
+        throw error(errc::failed, fmt::format("step {}: the release is not finite, or not of this model", value.charged->step));
     return value.gradient.to(at::kDouble) / expected_batch;
 }
 

@@ -10,7 +10,7 @@
 namespace rldp::privacy {
 
 /// A joint clip of the whole gradient to norm 1 after the geometry's M.
-void clip_in(step_order& order, std::shared_ptr<const geometry> shape);
+step_terms clip_in(std::shared_ptr<const geometry> shape);
 
 /// A released sum over the public B, float64 [D]: what the mean gradient lies off the centre. Errors: failed for a
 /// release of another length, or with a value that is not finite.

@@ -1,6 +1,6 @@
 #pragma once
 // How much Gaussian noise a step gets where: the joint multiplier's parts and the groups' standard deviations (privacy
-// contract §2).
+// docs/privacy.md §2).
 #include <cstdint>
 #include <string_view>
 #include <vector>

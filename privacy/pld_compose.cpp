@@ -3,7 +3,8 @@
 //     δ(ε) = Σ_{l>ε} p(l)(1 − e^{ε−l}) = M^T·Σ_{l>ε} p̃_T(l)·e^{-λl}(1 − e^{ε−l}),
 // and it brings the losses near ε to the centre, so that errors are small relative to δ, however small δ is. Each error
 // is bounded and added: mass at infinity, mass outside the window (pld_window.cpp), rounding of the transforms
-// (pld_spectrum.cpp), and rounding of the step's masses, which is relative, hence a factor e^{steps·τ}.
+// (pld_spectrum.cpp), and rounding of the step's masses and of the sums here, which is relative, hence a factor
+// e^{steps·τ + points·6u}.
 #include "privacy/pld_compose.hpp"
 
 #include <algorithm>
@@ -16,8 +17,9 @@
 namespace rldp::privacy {
 namespace {
 
-constexpr double mass_rounding = 1e-11;  // τ: cancellation within narrow cells
-constexpr double most_points = 1 << 22;  // of a window; a mesh that needs more is widened, and stays a bound
+constexpr double mass_rounding = 1e-11;     // τ: cancellation within narrow cells
+constexpr double point_rounding = 6.7e-16;  // 6u: two products, two sums and e^{-h} at each loss that suffix passes
+constexpr double most_points = 1 << 22;     // of a window; a mesh that needs more is widened, and stays a bound
 
 /// Euclidean norm of e^{-λt}(1 − e^{-t}) over t = 0, h, 2h, … (`points` of them): the sum times h is the integral plus
 /// h times the largest value at most.
@@ -63,7 +65,6 @@ composition::composition(std::span<const run> runs, mesh on, double lambda, cons
         steps += r.steps;
         offset_ += r.steps * r.atoms.offset;
     }
-    margin_ = std::exp(steps * mass_rounding);
     const double lowest = std::floor((window_.low - offset_) / width_);
     if (!(std::abs(lowest) < 1e18)) {  // beyond 64-bit indices
         infinite_ = 1;
@@ -78,6 +79,7 @@ composition::composition(std::span<const run> runs, mesh on, double lambda, cons
         composed.multiply(r->atoms.index, mass, r->steps);
     }
     const auto circle = composed.masses();
+    margin_ = std::exp(steps * mass_rounding + static_cast<double>(circle.size()) * point_rounding);
     excess_ = 4 * std::exp(window_.log_outside + log_conversion(window_.tilt)) +
               composed.error() * weight_norm(window_.tilt, width_, static_cast<double>(circle.size()));
     const auto size = static_cast<std::int64_t>(circle.size());
@@ -87,7 +89,7 @@ composition::composition(std::span<const run> runs, mesh on, double lambda, cons
 }
 
 /// Losses outside the window may be missing above it and land inside; rounding errors are weighed by Cauchy and
-/// Schwarz.
+/// Schwarz, in the worst case.
 double composition::correction(double epsilon) const {
     return excess_ * std::exp(window_.log_moment - window_.tilt * epsilon);
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double log_wrapped = -12;          // what wrap-around may add to δ, relative: 6e-6
 constexpr double log_rounded = -10;          // what rounding should add at most: 5e-5
-constexpr double rounding_per_step = 1e-14;  // rough relative Fourier rounding of one step, to choose a tilt by
+constexpr double rounding_per_step = 3e-14;  // what is added for one step's Fourier rounding, roughly
 
 /// κ at many exponents.
 struct cumulants {

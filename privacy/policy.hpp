@@ -1,6 +1,6 @@
 #pragma once
 // Spending policies: who may choose the noise multiplier of a step, and why the total stays valid although the choice
-// depends on earlier releases (privacy contract §4).
+// depends on earlier releases (docs/privacy.md §4).
 #include <cstdint>
 #include <memory>
 #include <optional>

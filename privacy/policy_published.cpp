@@ -1,5 +1,5 @@
 // as_published: σ free in [σ_0/2, 2·σ_0], priced step by step after it was chosen, by an approximation that
-// under-reports. Twice no guarantee (privacy contract §9); kept to reproduce the publication.
+// under-reports. Twice no guarantee (docs/privacy.md §9); kept to reproduce the publication.
 #include <fmt/format.h>
 
 #include <algorithm>

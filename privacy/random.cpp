@@ -36,41 +36,57 @@ unsigned char* put(unsigned char* at, T value) {
 
 }  // namespace
 
+run_key run_key::with_fresh_streams(locked_ptr<secret> inside) {
+    start_sodium();
+    auto fresh = make_locked<std::array<unsigned char, 32>>();
+    randombytes_buf(fresh->data(), fresh->size());
+    // BLAKE2b keyed by the run's secret: as good as the better of the two.
+    crypto_generichash(inside->streams.data(), inside->streams.size(), fresh->data(), fresh->size(),
+                       inside->bytes.data(), inside->bytes.size());
+    return run_key(std::move(inside));
+}
+
 run_key run_key::from_system() {
     start_sodium();
-    run_key key;
-    randombytes_buf(key.bytes_.data(), key.bytes_.size());
-    return key;
+    auto inside = make_locked<secret>();
+    randombytes_buf(inside->bytes.data(), inside->bytes.size());
+    return with_fresh_streams(std::move(inside));
 }
 
 run_key run_key::insecure_from_seed(std::int64_t seed) {
     start_sodium();
-    run_key key;
-    crypto_generichash(key.bytes_.data(), key.bytes_.size(), reinterpret_cast<const unsigned char*>(&seed), sizeof seed,
-                       nullptr, 0);
-    return key;
+    auto inside = make_locked<secret>();
+    crypto_generichash(inside->bytes.data(), inside->bytes.size(), reinterpret_cast<const unsigned char*>(&seed),
+                       sizeof seed, nullptr, 0);
+    inside->streams = inside->bytes;
+    return run_key(std::move(inside));
 }
 
-run_key run_key::load(const std::filesystem::path& path) {
-    start_sodium();
-    run_key key;
+locked_ptr<run_key::secret> run_key::read(const std::filesystem::path& path) {
+    auto inside = make_locked<secret>();
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) refuse(path.string() + ": the run key can't be read: " + std::strerror(errno));
     unsigned char extra;
-    const bool whole = ::read(file, key.bytes_.data(), key.bytes_.size()) == std::ssize(key.bytes_);
+    const bool whole = ::read(file, inside->bytes.data(), inside->bytes.size()) == std::ssize(inside->bytes);
     const bool ended = ::read(file, &extra, 1) == 0;
     ::close(file);
     if (!whole || !ended)
         refuse(path.string() + ": not a run key (32 bytes are needed); without it this run can't go on");
-    return key;
+    return inside;
+}
+
+run_key run_key::load(const std::filesystem::path& path) {
+    return with_fresh_streams(read(path));
+}
+
+run_key run_key::load_insecure(const std::filesystem::path& path) {
+    auto inside = read(path);
+    inside->streams = inside->bytes;
+    return run_key(std::move(inside));
 }
 
 void run_key::save(const std::filesystem::path& path) const {
-    write_file(path, {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}, 0600);
-}
-
-run_key::~run_key() {
-    sodium_memzero(bytes_.data(), bytes_.size());
+    write_file(path, {reinterpret_cast<const char*>(inside_->bytes.data()), inside_->bytes.size()}, 0600);
 }
 
 std::string run_key::hmac(std::string_view message) const {
@@ -78,7 +94,7 @@ std::string run_key::hmac(std::string_view message) const {
     constexpr std::string_view label = "rldp hmac v1";
     std::array<unsigned char, 32> subkey, tag;
     crypto_generichash(subkey.data(), subkey.size(), reinterpret_cast<const unsigned char*>(label.data()), label.size(),
-                       bytes_.data(), bytes_.size());
+                       inside_->bytes.data(), inside_->bytes.size());
     crypto_auth_hmacsha256(tag.data(), reinterpret_cast<const unsigned char*>(message.data()), message.size(),
                            subkey.data());
     sodium_memzero(subkey.data(), subkey.size());
@@ -92,57 +108,53 @@ random_stream::random_stream(const run_key& key, purpose why, std::uint64_t seq,
     std::array<unsigned char, label.size() + 4 + 8 + 8> message;
     std::memcpy(message.data(), label.data(), label.size());
     put(put(put(message.data() + label.size(), static_cast<std::uint32_t>(why)), seq), tensor);
-    crypto_generichash(subkey_.data(), subkey_.size(), message.data(), message.size(), key.bytes_.data(),
-                       key.bytes_.size());
-}
-
-random_stream::~random_stream() {
-    sodium_memzero(subkey_.data(), subkey_.size());
-    sodium_memzero(buffer_.data(), sizeof buffer_);
+    const auto& streams = key.inside_->streams;
+    crypto_generichash(state_->subkey.data(), state_->subkey.size(), message.data(), message.size(), streams.data(),
+                       streams.size());
 }
 
 void random_stream::keystream(std::uint64_t* out, std::size_t blocks) {
     // The key is used for this stream alone, so the nonce may stay zero.
     constexpr std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{};
-    const std::size_t bytes = blocks * sizeof buffer_;
+    const std::size_t bytes = blocks * sizeof(state_->buffer);
     auto* target = reinterpret_cast<unsigned char*>(out);
     std::memset(target, 0, bytes);
-    crypto_stream_chacha20_xor_ic(target, target, bytes, nonce.data(), block_, subkey_.data());
+    crypto_stream_chacha20_xor_ic(target, target, bytes, nonce.data(), block_, state_->subkey.data());
     block_ += bytes / 64;
 }
 
 std::uint64_t random_stream::next() {
-    if (used_ == buffer_.size()) {
-        keystream(buffer_.data(), 1);
+    if (used_ == buffered) {
+        keystream(state_->buffer.data(), 1);
         used_ = 0;
     }
-    return buffer_[used_++];
+    return state_->buffer[used_++];
 }
 
 void random_stream::words(std::span<std::uint64_t> out) {
-    const std::size_t buffered = std::min(out.size(), buffer_.size() - used_);
-    std::copy_n(buffer_.begin() + static_cast<std::ptrdiff_t>(used_), buffered, out.begin());
-    used_ += buffered;
-    out = out.subspan(buffered);
-    if (const std::size_t whole = out.size() / buffer_.size(); whole > 0) {
+    const std::size_t left = std::min(out.size(), buffered - used_);
+    std::copy_n(state_->buffer.begin() + static_cast<std::ptrdiff_t>(used_), left, out.begin());
+    used_ += left;
+    out = out.subspan(left);
+    if (const std::size_t whole = out.size() / buffered; whole > 0) {
         keystream(out.data(), whole);
-        out = out.subspan(whole * buffer_.size());
+        out = out.subspan(whole * buffered);
     }
     for (auto& word : out) word = next();
 }
 
 void random_stream::normals(std::span<double> out) {
     constexpr std::size_t n = detail::normals_per_block;
-    static_assert(detail::words_per_block == std::tuple_size_v<decltype(buffer_)>);
-    used_ = buffer_.size();
+    static_assert(detail::words_per_block == buffered);
+    used_ = buffered;
     for (; out.size() >= n; out = out.subspan(n)) {
-        keystream(buffer_.data(), 1);
-        detail::normal_block(buffer_.data(), out.data());
+        keystream(state_->buffer.data(), 1);
+        detail::normal_block(state_->buffer.data(), out.data());
     }
     if (out.empty()) return;
     std::array<double, n> last;
-    keystream(buffer_.data(), 1);
-    detail::normal_block(buffer_.data(), last.data());
+    keystream(state_->buffer.data(), 1);
+    detail::normal_block(state_->buffer.data(), last.data());
     std::copy_n(last.begin(), out.size(), out.begin());
     sodium_memzero(last.data(), sizeof last);
 }

@@ -21,11 +21,9 @@ struct raw_statistics {
     std::int64_t units = 0;
 };
 
-/// The noised pair of one step (privacy contract §2).
+/// The noised pair of one step (docs/privacy.md §2). There is none without the charge that paid for it.
 struct release {
-    std::uint64_t seq = 0;
-    std::int64_t step = 0;
-    double noise_multiplier = 0;            ///< z, the joint multiplier that was charged
+    charge charged;
     at::Tensor gradient;                    ///< float32 [D], CPU: noised clipped sum on its public grid, not divided
     std::vector<double> statistics;         ///< noised sum of what was measured; empty where nothing was
     std::optional<raw_statistics> unsound;  ///< as_published only
@@ -38,14 +36,12 @@ class release_log {
     void append(const release& value);
     /// Empties the log, once a checkpoint holds everything up to its last release.
     void clear();
-    /// Every whole release in order; a torn or corrupt tail ends the list (that step is lost, and stays charged).
-    static std::vector<release> read(const std::filesystem::path& path);
+    /// Every whole release in order, with its charge in `book`; a torn or corrupt tail ends the list (that step is lost,
+    /// and stays charged). Errors: bad_input for a release that the ledger did not charge, at its step and multiplier.
+    static std::vector<release> read(const std::filesystem::path& path, const ledger_content& book);
 
   private:
     append_file file_;
 };
-
-/// Errors: bad_input naming `log` unless every release was charged: its seq in the ledger, with its step and multiplier.
-void require_charged(const std::vector<release>& releases, const ledger_content& book, const std::filesystem::path& log);
 
 }  // namespace rldp::privacy

@@ -43,9 +43,9 @@ std::string payload_of(const release& value, const at::Tensor& gradient) {
     std::string out;
     const auto count = static_cast<std::uint64_t>(gradient.numel());
     out.reserve(count * sizeof(float) + value.statistics.size() * sizeof(double) + 128);
-    put(out, value.seq);
-    put(out, value.step);
-    put(out, value.noise_multiplier);
+    put(out, value.charged->seq);
+    put(out, value.charged->step);
+    put(out, value.charged->noise_multiplier);
     put(out, count);
     put(out, gradient.data_ptr<float>(), count);
     put(out, static_cast<std::uint64_t>(value.statistics.size()));
@@ -88,9 +88,19 @@ struct reader {
     }
 };
 
-std::optional<release> parse(std::string_view payload) {
+/// A release as the file holds it, its charge not yet looked up.
+struct stored_release {
+    std::uint64_t seq = 0;
+    std::int64_t step = 0;
+    double noise_multiplier = 0;
+    at::Tensor gradient;
+    std::vector<double> statistics;
+    std::optional<raw_statistics> unsound;
+};
+
+std::optional<stored_release> parse(std::string_view payload) {
     reader in{payload};
-    release value;
+    stored_release value;
     value.seq = in.get<std::uint64_t>();
     value.step = in.get<std::int64_t>();
     value.noise_multiplier = in.get<double>();
@@ -111,6 +121,20 @@ std::optional<release> parse(std::string_view payload) {
     }
     if (!in.ok || !in.rest.empty()) return std::nullopt;
     return value;
+}
+
+charge charge_of(const stored_release& made, const ledger_content& book, const std::filesystem::path& log) {
+    if (made.seq == 0 || made.seq > book.charges.size())
+        refuse(fmt::format("{}: release {} (step {}) was never charged, the ledger ends at charge {}: it was cut, or "
+                           "belongs to another run; bring back the run's own",
+                           log.string(), made.seq, made.step, book.charges.size()));
+    const auto& charged = book.charges[made.seq - 1];
+    if (charged->step != made.step || charged->noise_multiplier != made.noise_multiplier)
+        refuse(fmt::format("{}: release {} is step {} at multiplier {}, but the ledger charged step {} at {}; bring "
+                           "back the run's own",
+                           log.string(), made.seq, made.step, made.noise_multiplier, charged->step,
+                           charged->noise_multiplier));
+    return charged;
 }
 
 /// Calls `take` with the payload of every whole record and returns where the last of them ends.
@@ -165,27 +189,16 @@ void release_log::clear() {
     file_.truncate(0);
 }
 
-std::vector<release> release_log::read(const std::filesystem::path& path) {
+std::vector<release> release_log::read(const std::filesystem::path& path, const ledger_content& book) {
     std::vector<release> out;
     scan(path, [&](const std::string& payload) {
-        auto value = parse(payload);
-        if (value) out.push_back(std::move(*value));
-        return value.has_value();
+        auto found = parse(payload);
+        if (!found) return false;
+        out.push_back({charge_of(*found, book, path), std::move(found->gradient), std::move(found->statistics),
+                       std::move(found->unsound)});
+        return true;
     });
     return out;
-}
-
-void require_charged(const std::vector<release>& releases, const ledger_content& book, const std::filesystem::path& log) {
-    for (const auto& made : releases) {
-        if (made.seq == 0 || made.seq > book.charges.size())
-            refuse(fmt::format("{}: release {} (step {}) was never charged, the ledger ends at charge {}: it was cut, or belongs "
-                               "to another run; bring back the run's own", log.string(), made.seq, made.step, book.charges.size()));
-        const auto& charged = book.charges[made.seq - 1];
-        if (charged.step != made.step || charged.noise_multiplier != made.noise_multiplier)
-            refuse(fmt::format("{}: release {} is step {} at multiplier {}, but the ledger charged step {} at {}; bring back the "
-                               "run's own", log.string(), made.seq, made.step, made.noise_multiplier, charged.step,
-                               charged.noise_multiplier));
-    }
 }
 
 }  // namespace rldp::privacy

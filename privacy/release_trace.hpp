@@ -12,8 +12,8 @@ class release_trace {
   public:
     explicit release_trace(sanitizer_config how);
 
-    /// `order` of the release. Errors: failed for a release of another length.
-    void add(const step_order& order, const release& value);
+    /// `terms` of the release's step. Errors: failed for a release of another length.
+    void add(const step_terms& terms, const release& value);
     const at::Tensor& sum() const { return sum_; }  ///< float64 [D], CPU
     void restore(const at::Tensor& sum);
 

@@ -37,54 +37,56 @@ void noise_and_round(const double* sum, T* out, std::int64_t count, double devia
 
 }  // namespace
 
-double multiplier_of(const sanitizer_config& config, const step_order& order) {
-    if (!config.as_published) return order.noise_multiplier;
-    return order.noise_multiplier / std::sqrt(static_cast<double>(sizes_of_groups(config.segments).size()));
+double multiplier_of(const sanitizer_config& config, const charge& charged) {
+    const double z = charged->noise_multiplier;
+    return config.as_published ? z / std::sqrt(static_cast<double>(sizes_of_groups(config.segments).size())) : z;
 }
 
-std::vector<double> noise_of(const sanitizer_config& config, const step_order& order) {
+std::vector<double> noise_of(const sanitizer_config& config, const charge& charged, const step_terms& terms) {
     // As published, s_i = σ·C_i: what `proportional` gives for the multiplier that really results, z_g = σ/√n.
     const auto how = config.as_published ? allocation::proportional : config.how;
-    return noise_standard_deviations(how, gradient_multiplier(multiplier_of(config, order), order.measurement_multiplier),
-                                     sensitivities(order.rule, order.radii), sizes_of_groups(config.segments),
-                                     order.shares);
+    return noise_standard_deviations(
+        how, gradient_multiplier(multiplier_of(config, charged), terms.measurement_multiplier),
+        sensitivities(terms.rule, terms.radii, config.rounding_margin), sizes_of_groups(config.segments), terms.shares);
 }
 
 sanitizer::sanitizer(sanitizer_config config, run_key key)
     : config_(std::move(config)), key_(std::move(key)), group_sizes_(sizes_of_groups(config_.segments)) {}
 
 void sanitizer::begin(const step_order& order) {
-    if (order.seq <= last_seq_) throw error(errc::failed, "sanitizer: a ledger seq must be new at every step");
-    if (order.shape && group_sizes_.size() != 1) refuse("sanitizer: a geometry clips the whole gradient as one group");
-    if (static_cast<bool>(order.measured) != std::isfinite(order.measurement_multiplier))
+    const auto& [charged, terms] = order;
+    if (charged->seq <= last_seq_) throw error(errc::failed, "sanitizer: a ledger seq must be new at every step");
+    if (terms.shape && group_sizes_.size() != 1) refuse("sanitizer: a geometry clips the whole gradient as one group");
+    if (static_cast<bool>(terms.measured) != std::isfinite(terms.measurement_multiplier))
         refuse("sanitizer: a measurement and its multiplier come together");
-    deviations_ = noise_of(config_, order);
+    deviations_ = noise_of(config_, charged, terms);
     check_charge(order);
-    measurement_.assign(order.measured ? order.measured->entries() : 0, 0.0);
-    if (order.measured)  // of nobody: refuses a frame that does not fit before anything is drawn
-        order.measured->add(torch::zeros({0, std::ssize(group_sizes_)}, torch::kFloat64),
+    measurement_.assign(terms.measured ? terms.measured->entries() : 0, 0.0);
+    if (terms.measured)  // of nobody: refuses a frame that does not fit before anything is drawn
+        terms.measured->add(torch::zeros({0, std::ssize(group_sizes_)}, torch::kFloat64),
                             torch::zeros({0}, torch::kFloat64), measurement_);
     order_ = order;
-    last_seq_ = order.seq;
-    sum_.emplace(config_.segments, order);
+    last_seq_ = charged->seq;
+    sum_.emplace(config_.segments, terms);
     raw_norms_.clear();
     raw_losses_.clear();
 }
 
 void sanitizer::check_charge(const step_order& order) const {
-    const double expected = multiplier_of(config_, order);
+    const double expected = multiplier_of(config_, order.charged);
+    const auto bounds = sensitivities(order.terms.rule, order.terms.radii, config_.rounding_margin);
     // Worked out again from the deviations that the noise will have, not from the rule that made them.
-    const double joint = std::hypot(1 / effective_multiplier(sensitivities(order.rule, order.radii), deviations_),
-                                    1 / order.measurement_multiplier);
+    const double joint =
+        std::hypot(1 / effective_multiplier(bounds, deviations_), 1 / order.terms.measurement_multiplier);
     if (!(std::abs(joint * expected - 1) < 1e-9))
         throw error(errc::failed, fmt::format("sanitizer: step {}: the noise amounts to multiplier {}, {} was charged",
-                                              order.step, 1 / joint, expected));
+                                              order.charged->step, 1 / joint, expected));
 }
 
 void sanitizer::add(const unit_gradients& batch) {
     if (!sum_) throw error(errc::failed, "sanitizer: no step was begun");
     const auto seen = sum_->add(batch);
-    if (order_.measured) order_.measured->add(seen.norms, seen.losses, measurement_);
+    if (order_->terms.measured) order_->terms.measured->add(seen.norms, seen.losses, measurement_);
     if (config_.as_published) {
         raw_norms_.push_back(seen.norms);
         raw_losses_.push_back(seen.losses);
@@ -99,7 +101,7 @@ at::Tensor sanitizer::noised(const at::Tensor& sum) {
     // A stream per segment: the numbers don't depend on the number of threads.
     at::parallel_for(0, std::ssize(segments), 1, [&](std::int64_t first, std::int64_t last) {
         for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
-            random_stream stream(key_, purpose::noise, order_.seq, i);
+            random_stream stream(key_, purpose::noise, order_->charged->seq, i);
             noise_and_round(sum.data_ptr<double>() + offsets[i], out.data_ptr<float>() + offsets[i], segments[i].size,
                             deviations_[segments[i].group], stream);
         }
@@ -109,10 +111,10 @@ at::Tensor sanitizer::noised(const at::Tensor& sum) {
 
 at::Tensor sanitizer::noised_in_shape(const at::Tensor& sum) {
     auto white = torch::empty_like(sum);
-    random_stream stream(key_, purpose::noise, order_.seq, 0);
+    random_stream stream(key_, purpose::noise, order_->charged->seq, 0);
     stream.normals({white.data_ptr<double>(), static_cast<std::size_t>(white.numel())});
-    const auto noise = order_.shape->colour(white) * deviations_.front();
-    const auto grid = order_.shape->deviations() * (deviations_.front() * grid_of);
+    const auto noise = order_->terms.shape->colour(white) * deviations_.front();
+    const auto grid = order_->terms.shape->deviations() * (deviations_.front() * grid_of);
     return (((sum + noise) / grid).round_() * grid).to(torch::kFloat32);
 }
 
@@ -120,13 +122,14 @@ release sanitizer::finish() {
     const torch::NoGradGuard no_grad;
     if (!sum_) throw error(errc::failed, "sanitizer: no step was begun");
     const auto sum = std::exchange(sum_, std::nullopt)->take();
-    release out{order_.seq, order_.step, order_.noise_multiplier, {}, {}, {}};
-    out.gradient = order_.shape ? noised_in_shape(sum) : noised(sum);
-    if (order_.measured) {
-        random_stream stream(key_, purpose::noise, order_.seq, config_.segments.size());
+    const auto& terms = order_->terms;
+    release out{order_->charged, terms.shape ? noised_in_shape(sum) : noised(sum), {}, {}};
+    if (terms.measured) {
+        random_stream stream(key_, purpose::noise, order_->charged->seq, config_.segments.size());
         out.statistics.resize(measurement_.size());
+        const double sensitivity = terms.measured->sensitivity() * (1 + config_.rounding_margin);
         noise_and_round(measurement_.data(), out.statistics.data(), std::ssize(measurement_),
-                        order_.measurement_multiplier * order_.measured->sensitivity(), stream);
+                        terms.measurement_multiplier * sensitivity, stream);
     }
     if (config_.as_published) {
         const auto none = torch::zeros({0, std::ssize(group_sizes_)}, torch::kFloat64);

@@ -1,5 +1,5 @@
 #pragma once
-// Clip, sum, noise: from per-unit gradients to a release (privacy contract §2). Holds trusted values; returns one
+// Clip, sum, noise: from per-unit gradients to a release (docs/privacy.md §2). Holds trusted values; returns one
 // release.
 #include <ATen/core/Tensor.h>
 
@@ -19,13 +19,15 @@ struct sanitizer_config {
     std::vector<segment> segments;  ///< cover all D coordinates in order; every group has one
     allocation how = allocation::proportional;
     bool as_published = false;  ///< s_i = σ·C_i whatever n, and raw statistics for declassify_unsound
+    /// η: a unit's presence moves the other units' clipped gradients, by rounding, by η·C at most (docs/privacy.md §6).
+    double rounding_margin = 0;
 };
 
 /// The multiplier that a step's noise amounts to: what was charged, but for as_published, which is off by √n.
-double multiplier_of(const sanitizer_config& config, const step_order& order);
+double multiplier_of(const sanitizer_config& config, const charge& charged);
 /// s_i, standard deviation of the noise of each group in that step. Errors: bad_input for radii, shares or a multiplier
 /// out of range.
-std::vector<double> noise_of(const sanitizer_config& config, const step_order& order);
+std::vector<double> noise_of(const sanitizer_config& config, const charge& charged, const step_terms& terms);
 
 /// One step at a time: begin, add for every micro-batch, finish.
 class sanitizer {
@@ -53,7 +55,7 @@ class sanitizer {
     run_key key_;
     std::vector<std::int64_t> group_sizes_;  ///< d_i
     std::uint64_t last_seq_ = 0;             ///< no noise stream is ever made twice
-    step_order order_;
+    std::optional<step_order> order_;
     std::vector<double> deviations_;                  ///< s_i
     std::optional<clipped_sum> sum_;                  ///< between begin and finish
     std::vector<double> measurement_;                 ///< sum over units

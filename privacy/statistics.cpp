@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/error.hpp"
+#include "privacy/measurement.hpp"
 
 namespace rldp::privacy {
 
@@ -40,7 +41,7 @@ bounded_sum statistics_sum(const at::Tensor& norms, const at::Tensor& losses, co
         double power_sums[4] = {0, 0, 0, 0};
         for (std::size_t i = 0; i < groups; ++i) {
             // Not finite counts as far away: no bit is set and the moment is clipped, so φ keeps its bound.
-            for (std::size_t k = 0; k < 3; ++k) sum[3 * i + k] += row[i] <= frame.trackers[i][k] ? 0.5 : -0.5;
+            for (std::size_t k = 0; k < 3; ++k) sum[3 * i + k] += within(row[i] / frame.trackers[i][k]) - 0.5;
             const double ratio = row[i] / frame.norm_range;
             const double clipped = ratio < 1 ? std::max(ratio, 0.0) : 1.0;
             double power = 1;

@@ -1,6 +1,6 @@
 #pragma once
 // The second half of a release: what controller and monitors may know of the batch. φ, its weights and its sensitivity
-// are worked out here and nowhere else (privacy contract §2).
+// are worked out here and nowhere else (docs/privacy.md §2).
 #include <ATen/core/Tensor.h>
 
 #include <array>

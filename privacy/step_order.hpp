@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "privacy/geometry.hpp"
+#include "privacy/ledger.hpp"
 #include "privacy/measurement.hpp"
 
 namespace rldp::privacy {
@@ -22,27 +23,31 @@ enum class clip_rule {
     batch_mean
 };
 
-/// C_i, or 2·C_i where a mean is clipped.
-std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& radii);
+/// C_i, or 2·C_i where a mean is clipped; times 1 + η for what rounding may add (docs/privacy.md §6).
+std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& radii, double rounding_margin);
 
 /// A micro-batch's per-unit gradients, trusted.
 struct unit_gradients {
-    at::Tensor gradients;  ///< float32 [b, D], in the order of the segments
-    at::Tensor losses;     ///< float64 [b], mean token loss, nats
+    at::Tensor gradients;      ///< float32 [b, D], in the order of the segments
+    at::Tensor losses;         ///< float64 [b], mean token loss, nats
+    std::int64_t dummies = 0;  ///< rows at the end that stand for no unit: worked through, and counted as zero
 };
 
-/// Everything public that a step needs; fixed before its draw is opened.
-struct step_order {
-    std::uint64_t seq = 0;  ///< ledger seq
-    std::int64_t step = 0;
-    double noise_multiplier = 0;  ///< z granted
-    std::vector<double> radii;    ///< C_i
-    std::vector<double> shares;   ///< w_i², empty for equal shares
+/// How a step clips and what it measures: chosen on the public side, before the step's draw is opened.
+struct step_terms {
+    std::vector<double> radii;   ///< C_i
+    std::vector<double> shares;  ///< w_i², empty for equal shares
     clip_rule rule = clip_rule::clip;
     double stabiliser = 0;                                                    ///< γ of normalise, r of psac
     std::shared_ptr<const geometry> shape;                                    ///< null: the Euclidean; else one group
     std::shared_ptr<const measurement> measured;                              ///< null: the gradient alone is released
     double measurement_multiplier = std::numeric_limits<double>::infinity();  ///< z_φ = s_φ/Δ
+};
+
+/// Everything public that a step needs. Seq and noise multiplier are the charge's, and nobody else's.
+struct step_order {
+    charge charged;
+    step_terms terms;
 };
 
 /// Consecutive coordinates of the flat gradient that belong to one group.

@@ -1,15 +1,9 @@
 #pragma once
-// The one-way door. Records, draws, per-unit gradients and unnoised sums travel as trusted<T>, and only the actors named
-// here can open one: opening takes a trusted_key, which nobody else can make. A leak is a compile error.
+// The one-way door. Records, draws, per-unit gradients and unnoised sums travel as trusted<T>. Opening one takes a
+// trusted_key, and only privacy/trusted_side.hpp makes keys, a header that no translation unit of the public side can
+// include: a leak is a compile error.
 #include <type_traits>
 #include <utility>
-
-namespace rldp::actors {
-struct loader_state;
-struct gradient_state;
-struct sanitizer_state;
-struct auditor_state;
-}  // namespace rldp::actors
 
 namespace rldp::privacy {
 
@@ -17,10 +11,7 @@ namespace rldp::privacy {
 class trusted_key {
   private:
     trusted_key() {}  // not defaulted: an aggregate could be made by anyone with {}
-    friend struct rldp::actors::loader_state;
-    friend struct rldp::actors::gradient_state;
-    friend struct rldp::actors::sanitizer_state;
-    friend struct rldp::actors::auditor_state;
+    friend struct trusted_side;
 };
 
 /// A value derived from training units. Anyone may wrap and pass it on; only a holder of a trusted_key can look inside.

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/error.hpp"
+#include "models/thread_count.hpp"
 #include "models/adamw.hpp"
 #include "rl/networks.hpp"
 
@@ -171,6 +172,7 @@ std::vector<double> sac::act(std::span<const double> state) {
     if (!fits(state, impl_->config.state_size))
         throw error(errc::failed, "controller: a state of the wrong size or with a number that is not finite");
     const at::NoGradGuard no_gradient;
+    const models::one_thread same_bits_everywhere;
     auto& my = *impl_;
     const auto features = my.nets.features(my.nets.encoder_part(my.critics.parameters()), row(state).unsqueeze(0));
     const auto action = my.nets.policy(my.heads.parameters(), features).sample(my.generator).to(at::kDouble);
@@ -189,6 +191,7 @@ void sac::remember(transition value) {
 
 void sac::learn() {
     if (remembered() < impl_->config.batch) return;
+    const models::one_thread same_bits_everywhere;
     for (std::int64_t i = 0; i < impl_->config.updates; ++i) impl_->round();
 }
 

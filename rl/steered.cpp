@@ -20,19 +20,21 @@ steered::steered(const steered_config& config)
     follow_medians();
 }
 
-void steered::prepare(privacy::step_order& order) const {
-    order.radii = radii_;
-    order.shares = shares_;
-    if (config_.statistics_share == 0) return;
-    order.measured = privacy::measure_statistics(tracker_.frame());
-    order.measurement_multiplier = privacy::measurement_multiplier(order.noise_multiplier, config_.statistics_share);
+privacy::step_terms steered::prepare(double noise_multiplier) const {
+    privacy::step_terms out;
+    out.radii = radii_;
+    out.shares = shares_;
+    if (config_.statistics_share == 0) return out;
+    out.measured = privacy::measure_statistics(tracker_.frame());
+    out.measurement_multiplier = privacy::measurement_multiplier(noise_multiplier, config_.statistics_share);
+    return out;
 }
 
 at::Tensor steered::absorb(const privacy::release& value) {
     auto out = estimate(value.gradient);
     const bool told = !value.statistics.empty() || value.unsound;
     if (told) tracker_.add(value);
-    if (told && value.step <= config_.warmup) follow_medians();
+    if (told && value.charged->step <= config_.warmup) follow_medians();
     return out;
 }
 

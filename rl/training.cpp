@@ -21,17 +21,12 @@ std::optional<double> training::released_loss() const {
     return steered_ && released_ ? std::optional(steered_->last_loss()) : std::nullopt;
 }
 
-privacy::step_order training::order(std::uint64_t seq, double noise_multiplier) const {
-    privacy::step_order out;
-    out.seq = seq;
-    out.step = step_ + 1;
-    out.noise_multiplier = noise_multiplier;
-    method_->prepare(out);
-    return out;
+privacy::step_order training::order(const privacy::charge& charged) const {
+    return {charged, method_->prepare(charged->noise_multiplier)};
 }
 
 void training::apply(const privacy::release& value) {
-    if (trace_) trace_->add(order(value.seq, value.noise_multiplier), value);  // the method has not moved on yet
+    if (trace_) trace_->add(method_->prepare(value.charged->noise_multiplier), value);  // the method has not moved on yet
     const double ramp = config_.lr_warmup > 0
                             ? std::min(1.0, static_cast<double>(step_ + 1) / static_cast<double>(config_.lr_warmup))
                             : 1.0;

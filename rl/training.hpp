@@ -42,7 +42,7 @@ class training {
     std::optional<double> released_loss() const;
 
     /// What the sanitizer needs for the next step; fixed before its draw is opened.
-    privacy::step_order order(std::uint64_t seq, double noise_multiplier) const;
+    privacy::step_order order(const privacy::charge& charged) const;
     /// One optimiser step with a release of the next step.
     void apply(const privacy::release& value);
     /// The next step was charged, but its release is lost: no update, never computed again.

@@ -1,5 +1,8 @@
 #include "eval/attacks/membership_record.hpp"
 
+#include <sodium.h>
+
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "config/error.hpp"
@@ -7,8 +10,25 @@
 
 namespace rldp::eval {
 
+std::string fresh_salt() {
+    std::array<unsigned char, crypto_auth_hmacsha256_KEYBYTES> bytes;
+    randombytes_buf(bytes.data(), bytes.size());
+    std::array<char, 2 * bytes.size() + 1> hex;
+    return sodium_bin2hex(hex.data(), hex.size(), bytes.data(), bytes.size());
+}
+
+std::string data_hmac(const std::string& salt, const std::string& digest) {
+    crypto_auth_hmacsha256_state state;
+    crypto_auth_hmacsha256_init(&state, reinterpret_cast<const unsigned char*>(salt.data()), salt.size());
+    crypto_auth_hmacsha256_update(&state, reinterpret_cast<const unsigned char*>(digest.data()), digest.size());
+    std::array<unsigned char, crypto_auth_hmacsha256_BYTES> tag;
+    crypto_auth_hmacsha256_final(&state, tag.data());
+    std::array<char, 2 * tag.size() + 1> hex;
+    return sodium_bin2hex(hex.data(), hex.size(), tag.data(), tag.size());
+}
+
 std::string to_json(const membership_record& record) {
-    nlohmann::ordered_json out = {{"digest", record.digest}, {"canaries", nlohmann::json::array()}};
+    nlohmann::ordered_json out = {{"salt", record.salt}, {"data_hmac", record.data_hmac}, {"canaries", nlohmann::json::array()}};
     for (const auto& [unit, secret] : record.planted) out["canaries"].push_back({{"unit", unit}, {"canary", secret}});
     out["audit_canaries_in"] = record.canary_in;
     out["audit_gradient_canaries_in"] = record.gradient_canary_in;
@@ -18,7 +38,8 @@ std::string to_json(const membership_record& record) {
 membership_record read_membership(const std::filesystem::path& path) {
     try {
         const auto read = nlohmann::json::parse(read_file(path));
-        membership_record out{.digest = read.at("digest"), .planted = {}, .canary_in = {}, .gradient_canary_in = {}};
+        membership_record out{
+            .data_hmac = read.at("data_hmac"), .salt = read.at("salt"), .planted = {}, .canary_in = {}, .gradient_canary_in = {}};
         for (const auto& canary : read.at("canaries")) out.planted.push_back({canary.at("unit"), canary.at("canary")});
         out.canary_in = read.at("audit_canaries_in").get<std::vector<bool>>();
         out.gradient_canary_in = read.at("audit_gradient_canaries_in").get<std::vector<bool>>();

@@ -7,13 +7,19 @@
 namespace rldp::eval {
 
 struct membership_record {
-    std::string digest;  ///< of the training units, canaries of the audit apart (data::corpus)
+    std::string data_hmac;  ///< of the training units, canaries of the audit apart, under `salt`
+    std::string salt;       ///< hex; a key of its own, for the run key is erased at the end
     struct planted_secret {
         std::string unit, secret;  ///< hex id; [A-Z0-9]
     };
     std::vector<planted_secret> planted;              ///< data.canaries
     std::vector<bool> canary_in, gradient_canary_in;  ///< which of audit.canaries, audit.gradient_canaries
 };
+
+/// How a record names the training units of that digest (data::corpus).
+std::string data_hmac(const std::string& salt, const std::string& digest);
+/// 32 random bytes in hex.
+std::string fresh_salt();
 
 std::string to_json(const membership_record& record);
 /// Errors: bad_input naming file and key.

@@ -12,6 +12,7 @@
 #include "actors/session.hpp"
 #include "rl/steered.hpp"
 #include "tests/models/random_models.hpp"
+#include "tests/support/charges.hpp"
 
 namespace rldp::testing {
 

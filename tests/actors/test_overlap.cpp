@@ -26,14 +26,15 @@ namespace {
 constexpr std::int64_t interval = 4, steps = 30;
 
 config::run_config reproducible_config() {
-    return config::load("config/demo.json",
-                        {"data.path=synthetic:400", "data.max_tokens=24", "train.steps=30", "train.expected_batch_size=6",
-                         "train.micro_batch=4", "train.eval_every=10", "train.eval_records=2", "rl.interval=4", "rl.warmup=4",
-                         "rl.batch=2", "noise.insecure_reproducible=true", R"(rl.actions=["radii","noise","lr"])"});
+    return config::load(
+        "config/demo.json",
+        {"data.path=synthetic:400", "data.max_tokens=24", "train.steps=30", "train.expected_batch_size=6",
+         "train.micro_batch=4", "train.eval_every=10", "train.eval_records=2", "rl.interval=4", "rl.warmup=4",
+         "rl.batch=2", "noise.insecure_reproducible=true", R"(rl.actions=["radii","noise","lr"])"});
 }
 
-/// The pipeline on the test scheduler. The controller gets a message only once `delay` further steps were made since its last
-/// decision, or when nobody else can go on.
+/// The pipeline on the test scheduler. The controller gets a message only once `delay` further steps were made since
+/// its last decision, or when nobody else can go on.
 at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_training) {
     scratch_directory scratch;
     auto opened = create_run(reproducible_config(), scratch / "run");
@@ -46,14 +47,15 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
     run.self->send(wiring.hub, begin_atom::value, run_header{open.where.metrics().string(), {}, steps, 8, 8});
     const auto loader_ = run.spawn(loader, closed, open.plan.sample_rate, log.logger);
     wiring.sanitizer = run.spawn(sanitizer, closed, sanitizer_config_of(open.config, open.model.layout),
-                                 std::optional<privacy::acknowledgement>{},
-                                 open.where.releases(), log.logger);
-    wiring.gradient = run.spawn(gradient, closed, open.model, open.config.train.micro_batch, loader_, wiring.sanitizer, log.logger);
+                                 std::optional<privacy::acknowledgement>{}, open.where.releases(), log.logger);
+    wiring.gradient =
+        run.spawn(gradient, closed, open.model, gradient_settings_of(open), loader_, wiring.sanitizer, log.logger);
     wiring.accountant = run.spawn(accountant, std::make_shared<privacy::account>(std::move(open.account)), interval);
     const auto library = std::make_shared<rl::controller>(std::move(*open.controller));
     wiring.controller = run.spawn(controller, library);
-    wiring.evaluator = run.spawn(evaluator, open.model, std::make_shared<const std::vector<models::sequence>>(open.held_out),
-                                 open.config.train.micro_batch, wiring.hub, evaluations{});
+    wiring.evaluator =
+        run.spawn(evaluator, open.model, std::make_shared<const std::vector<models::sequence>>(open.held_out),
+                  open.config.train.micro_batch, wiring.hub, evaluations{});
     const auto training = std::make_shared<rl::training>(std::move(open.training));
     const auto trainer_ = run.spawn(trainer, training, wiring,
                                     trainer_schedule{{10, 1000}, open.where.checkpoint(), open.belongs_to, {}});

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "actors/checkpoint.hpp"
 #include "actors/failure.hpp"
@@ -17,6 +18,7 @@
 #include "eval/metrics.hpp"
 #include "models/safetensors.hpp"
 #include "privacy/ledger.hpp"
+#include "privacy/verify.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/refusal.hpp"
@@ -36,11 +38,11 @@ config::run_config small(std::vector<std::string> more = {}) {
 }
 
 eval::run_summary run_quietly(const config::run_config& config, const std::filesystem::path& directory) {
-    return launch([&] { return create_run(config, directory); }, {.name = "test", .monitor = {}, .display = {}, .on_plan = {}});
+    return launch([&] { return create_run(config, directory); }, {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
 }
 
 eval::run_summary resume_quietly(const std::filesystem::path& directory) {
-    return launch([&] { return resume_run(directory); }, {.name = "test", .monitor = {}, .display = {}, .on_plan = {}});
+    return launch([&] { return resume_run(directory); }, {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
 }
 
 at::Tensor saved_adapter(const std::filesystem::path& run) {
@@ -405,4 +407,152 @@ TEST_CASE("real data: 30 steps of stories260K on the UCI table") {
     CHECK(summary.guaranteed_epsilon <= 8);
     REQUIRE(summary.perplexity_after);
     CHECK(*summary.perplexity_after < summary.perplexity_before);
+}
+
+TEST_CASE("a tokenizer that can give ids beyond the model's vocabulary is refused, whatever the records hold") {
+    scratch_directory scratch;
+    const auto base = scratch / "base";
+    change_model(base, "transformer.h.0.mlp.c_fc.weight", [](at::Tensor&) {});
+    const auto config = small({"model.path=" + base.string()});
+    CHECK_NOTHROW(check(config));
+    auto tokenizer = nlohmann::json::parse(read_file(base / "tokenizer.json"));
+    const auto vocabulary = models::read_model_config(base).vocab;
+    tokenizer["added_tokens"].push_back({{"id", vocabulary},
+                                         {"content", "<|never in a record|>"},
+                                         {"single_word", false},
+                                         {"lstrip", false},
+                                         {"rstrip", false},
+                                         {"normalized", false},
+                                         {"special", true}});
+    write_file(base / "tokenizer.json", tokenizer.dump());
+    CHECK(refusal([&] { check(config); }).find("added tokens") != std::string::npos);
+    CHECK(refusal([&] { create_run(config, scratch / "run"); }).find("added tokens") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(scratch / "run"));
+}
+
+TEST_CASE("two processes that go on from one state share neither noise nor draws") {
+    scratch_directory scratch;
+    {
+        auto opened = create_run(small(), scratch / "a");
+        bench::run_plain(opened.open, opened.closed, 6);  // a checkpoint at 5
+    }
+    std::filesystem::copy(scratch / "a", scratch / "b", std::filesystem::copy_options::recursive);
+    const auto releases = [&](const char* name) {
+        auto opened = resume_run(scratch / name);
+        bench::run_plain(opened.open, opened.closed, 9);
+        const eval::run_directory where{scratch / name};
+        return privacy::release_log::read(where.releases(), opened.open.account.book());
+    };
+    const auto a = releases("a"), b = releases("b");
+    REQUIRE(a.size() == b.size());
+    std::size_t compared = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        CHECK(a[i].charged->seq == b[i].charged->seq);
+        if (a[i].charged->seq <= 6) continue;  // made before the fork
+        // Independent noise of one size differs by √2 of it; shared noise by next to nothing.
+        const auto x = a[i].gradient.to(torch::kFloat64), y = b[i].gradient.to(torch::kFloat64);
+        const double apart = (x - y).norm().item<double>() / x.norm().item<double>();
+        CHECK(apart > 1.2);
+        CHECK(apart < 1.7);
+        ++compared;
+    }
+    CHECK(compared == 3);
+}
+
+TEST_CASE("with a declared N, what is printed of the plan says nothing exact about the data") {
+    const auto printed = [](const char* data) {
+        const auto config = small({"privacy.population=300", data});
+        return to_json(check(config), false);
+    };
+    const auto one = printed("data.path=synthetic:400");
+    auto other = printed("data.path=synthetic:300");
+    for (auto at = other.find("synthetic:300"); at != std::string::npos; at = other.find("synthetic:300"))
+        other.replace(at, 13, "synthetic:400");  // the path, which the configuration names
+    CHECK(one == other);
+    CHECK(one.find("private") == std::string::npos);
+    const auto config = small({"privacy.population=300"});
+    const auto counts = nlohmann::json::parse(to_json(check(config), true)).at("private_counts");
+    CHECK(counts.at("units").get<int>() > 200);
+    CHECK(counts.at("records") == counts.at("units"));
+}
+
+TEST_CASE("what remains under trusted/ names the data under a salt of its own") {
+    scratch_directory scratch;
+    const auto config = small({"train.steps=2"});
+    run_quietly(config, scratch / "a");
+    run_quietly(config, scratch / "b");
+    const auto digest = load_records(config).corpus.digest;
+    const auto a = eval::read_membership(scratch / "a/trusted/membership.json");
+    const auto b = eval::read_membership(scratch / "b/trusted/membership.json");
+    CHECK(a.data_hmac != b.data_hmac);
+    CHECK(a.data_hmac == eval::data_hmac(a.salt, digest));
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(scratch / "a"))
+        if (entry.is_regular_file()) CHECK(read_file(entry.path()).find(digest) == std::string::npos);
+}
+
+TEST_CASE("public data that share records with the table are refused") {
+    scratch_directory scratch;
+    std::string table, others;
+    for (int i = 0; i < 60; ++i) {
+        table += "record number " + std::to_string(i) + " of the table\n";
+        others += "a public sentence, number " + std::to_string(i) + "\n";
+    }
+    write_file(scratch / "table.txt", table);
+    write_file(scratch / "public.txt", others);
+    write_file(scratch / "mixed.txt", others + "record number 7 of the table\n");
+    std::filesystem::create_symlink(scratch / "table.txt", scratch / "link.txt");
+    const auto said = [&](const char* name) {
+        return refusal([&] {
+            check(config::load("config/demo.json", {"data.path=" + (scratch / "table.txt").string(), "data.template=null",
+                                                    "train.expected_batch_size=6", "clip.public_data=" + (scratch / name).string()}));
+        });
+    };
+    CHECK(said("public.txt").empty());
+    for (const auto* name : {"table.txt", "link.txt", "mixed.txt"}) {
+        CHECK(said(name).find("clip.public_data") != std::string::npos);
+        CHECK(said(name).find("number 7") == std::string::npos);
+    }
+}
+
+TEST_CASE("padding pays for the draws that it cuts, within a hundredth of δ") {
+    const auto config = small({"privacy.pad_batches=true", "privacy.population=300", "train.expected_batch_size=30"});
+    const auto plan = check(config);
+    REQUIRE(plan.padded);
+    CHECK(plan.padded->units > 30);
+    CHECK(plan.padded->units < 120);
+    CHECK(plan.padded->delta > 0);
+    CHECK(plan.padded->delta <= 1e-7);
+    CHECK(plan.padded->shape.tokens == 24);
+    // One unit of room less would cost more than that.
+    const auto without = check(small({"privacy.population=300", "train.expected_batch_size=30"}));
+    CHECK(plan.noise_multiplier > without.noise_multiplier);
+    CHECK(plan.noise_multiplier < 1.01 * without.noise_multiplier);
+
+    scratch_directory scratch;
+    const auto summary = run_quietly(config, scratch / "run");
+    CHECK(summary.status == "done");
+    const auto header = privacy::read_ledger(scratch / "run/public/ledger.jsonl").header;
+    CHECK(header.truncation_delta == plan.padded->delta);
+    CHECK(header.delta == 1e-5);
+    CHECK_NOTHROW(privacy::verify(privacy::read_ledger(scratch / "run/public/ledger.jsonl")));
+
+    CHECK(refusal([&] { check(small({"privacy.pad_batches=true", "privacy.population=20"})); })
+              .find("privacy.population") != std::string::npos);
+    CHECK(refusal([&] {
+              check(small({"privacy.pad_batches=true", "privacy.population=300", "data.max_tokens=256",
+                           "train.micro_batch=65536"}));
+          }).find("MiB") != std::string::npos);
+}
+
+TEST_CASE("a record without anything to predict counts as zero") {
+    scratch_directory scratch;
+    std::string table;
+    for (int i = 0; i < 40; ++i) table += "record number " + std::to_string(i) + " of the table\n";
+    for (const char c : std::string("abcdefghijklmnopqrstuvwxyz")) table += std::string(1, c) + "\n";
+    write_file(scratch / "table.txt", table);
+    const auto summary = run_quietly(
+        small({"data.path=" + (scratch / "table.txt").string(), "data.template=null", "train.steps=4",
+               "train.expected_batch_size=30", "privacy.population=50"}),
+        scratch / "run");
+    CHECK(summary.status == "done");
 }

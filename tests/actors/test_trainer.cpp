@@ -37,25 +37,21 @@ struct trainer_between_stubs : deterministic {
             return {[this](grant_atom, std::int64_t step, double) -> caf::result<charged> {
                         seen.calls.push_back("grant " + std::to_string(step));
                         if (step > seen.budget) return failure(errc::budget_exhausted, "nothing more");
-                        return charged{static_cast<std::uint64_t>(step), 1.5, 0.1};
+                        return charged{charged_at(static_cast<std::uint64_t>(step), 1.5), 0.1};
                     },
                     [](progress_atom) { return 0.5; }, [](refresh_atom) {}};
         });
         wiring.gradient = spawn([this](gradient_actor::pointer) -> gradient_actor::behavior_type {
             return {[this](compute_atom, const step_task& task) {
-                seen.calls.push_back("compute " + std::to_string(task.order.step));
-                privacy::release out;
-                out.seq = task.order.seq;
-                out.step = task.order.step;
-                out.noise_multiplier = task.order.noise_multiplier;
-                out.gradient = torch::ones_like(task.adapter);
-                out.statistics.assign(3 * task.order.radii.size() + 5, 0.1);
+                seen.calls.push_back("compute " + std::to_string(task.order.charged->step));
+                privacy::release out{task.order.charged, torch::ones_like(task.adapter), {}, {}};
+                out.statistics.assign(3 * task.order.terms.radii.size() + 5, 0.1);
                 return out;
             }};
         });
         wiring.sanitizer = spawn([this](sanitizer_actor::pointer) -> sanitizer_actor::behavior_type {
             return {[](begin_atom, const privacy::step_order&) {}, [](clip_atom, const trusted<privacy::unit_gradients>&) {},
-                    [](finish_atom) { return privacy::release{}; },
+                    [](finish_atom) { return blank_release(); },
                     [this](forget_atom) {
                         seen.calls.emplace_back(std::filesystem::exists(scratch / "c.safetensors") ? "forget" : "forget too early");
                     }};

@@ -7,6 +7,7 @@
 #include "actors/gradient.hpp"
 #include "actors/loader.hpp"
 #include "actors/sanitizer.hpp"
+#include "privacy/trusted_side.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
@@ -22,16 +23,13 @@ using closed_ptr = std::shared_ptr<const secrets>;
 privacy::step_order order_for(const run_model& model, std::uint64_t seq, double noise_multiplier, double radius,
                               double share = 0.02) {
     const auto groups = model.layout.pairs.size();
-    privacy::step_order order;
-    order.seq = seq;
-    order.step = static_cast<std::int64_t>(seq);
-    order.noise_multiplier = noise_multiplier;
-    order.radii.assign(groups, radius);
+    privacy::step_order order{charged_at(seq, noise_multiplier), {}};
+    order.terms.radii.assign(groups, radius);
     if (share == 0) return order;
     privacy::statistics_frame frame;
     frame.trackers.assign(groups, {0.05, 0.1, 0.2});
-    order.measured = privacy::measure_statistics(frame);
-    order.measurement_multiplier = privacy::measurement_multiplier(noise_multiplier, share);
+    order.terms.measured = privacy::measure_statistics(frame);
+    order.terms.measurement_multiplier = privacy::measurement_multiplier(noise_multiplier, share);
     return order;
 }
 
@@ -42,13 +40,15 @@ privacy::sanitizer_config config_for(const run_model& model) {
 }
 
 struct trusted_side : deterministic {
-    trusted_side(int units, double rate)
-        : closed(tiny_secrets(units)), model(tiny_model()), sample_rate(rate) {
+    trusted_side(int units, double rate) : trusted_side(tiny_secrets(units), rate) {}
+    trusted_side(closed_ptr inside, double rate, std::optional<padding> padded = {})
+        : closed(std::move(inside)), model(tiny_model()), sample_rate(rate) {
         const trusted<closed_ptr> wrapped(closed);
         loader_ = spawn(loader, wrapped, rate, log.logger);
         sanitizer_ = spawn(sanitizer, wrapped, config_for(model), std::optional<privacy::acknowledgement>{},
                            scratch / "releases.log", log.logger);
-        gradient_ = spawn(gradient, wrapped, model, std::int64_t{4}, loader_, sanitizer_, log.logger);
+        gradient_ = spawn(gradient, wrapped, model, gradient_settings{.micro_batch = 4, .padded = padded}, loader_, sanitizer_,
+                          log.logger);
     }
 
     captured_log log;
@@ -61,6 +61,13 @@ struct trusted_side : deterministic {
     gradient_actor gradient_;
 };
 
+/// What the sanitizer has logged; the tests charge at multiplier z.
+std::vector<privacy::release> logged_by(const trusted_side& side, double z = 1) {
+    privacy::ledger_content book{.header = scratch_header(), .header_hash = {}, .charges = {}, .dealt = {}};
+    for (std::uint64_t seq = 1; seq <= 3; ++seq) book.charges.push_back(charged_at(seq, z));
+    return privacy::release_log::read(side.scratch / "releases.log", book);
+}
+
 /// The clipped sum of a step by itself: same draw and dropout, clipped in plain float64 arithmetic, no noise.
 torch::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double radius) {
     loader_state sampler;
@@ -68,7 +75,7 @@ torch::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double ra
     sampler.sample_rate = side.sample_rate;
     const auto drawn = sampler.make(seq);
     std::vector<models::unit_sequences> units;
-    for (const auto& unit : drawn.units) units.push_back(unit.records);
+    for (const auto& unit : privacy::opened(drawn).units) units.push_back(unit.records);
     auto sum = torch::zeros({side.model.layout.dimension}, torch::kFloat64);
     std::size_t pass = 0;
     const auto dropout = dropout_of(side.closed->key, seq, side.model.layout, torch::kCPU);
@@ -97,12 +104,14 @@ TEST_CASE("the loader makes the next draw ahead of need, and the same one either
     CHECK_FALSE(run.state<loader_state>(actor).ready.has_value());
     REQUIRE(run.step(actor));  // its message to itself
     REQUIRE(run.state<loader_state>(actor).ready.has_value());
-    const auto ahead = *run.state<loader_state>(actor).ready;
+    CHECK(run.state<loader_state>(actor).ready_seq == 2);
+    const auto ahead = privacy::opened(*run.state<loader_state>(actor).ready);
     CHECK(ahead.seq == 2);
-    const auto again = run.state<loader_state>(actor).make(2);
+    const auto second = run.state<loader_state>(actor).make(2), third = run.state<loader_state>(actor).make(3);
+    const auto& again = privacy::opened(second);
     REQUIRE(again.units.size() == ahead.units.size());
     for (std::size_t i = 0; i < again.units.size(); ++i) CHECK(again.units[i].records == ahead.units[i].records);
-    CHECK(run.state<loader_state>(actor).make(3).units.size() != 0);
+    CHECK(privacy::opened(third).units.size() != 0);
 }
 
 TEST_CASE("the gradient actor opens no draw before it is asked, and its answer is the sanitizer's release") {
@@ -112,10 +121,10 @@ TEST_CASE("the gradient actor opens no draw before it is asked, and its answer i
     const auto answer = side.ask<privacy::release>(
         side.gradient_, compute_atom::value, step_task{order_for(side.model, 1, 0.5, 0.1), side.model.initial_adapter});
     REQUIRE(answer);
-    CHECK(answer->seq == 1);
+    CHECK(answer->charged->seq == 1);
     CHECK(answer->gradient.numel() == side.model.layout.dimension);
     CHECK(answer->statistics.size() == 3 * side.model.layout.pairs.size() + 5);
-    const auto logged = privacy::release_log::read(side.scratch / "releases.log");
+    const auto logged = logged_by(side, 0.5);
     REQUIRE(logged.size() == 1);
     CHECK(torch::equal(logged[0].gradient, answer->gradient));
 }
@@ -149,7 +158,7 @@ TEST_CASE("an empty draw is a step like any other: pure noise") {
     CHECK(std::abs(chi2 - count) < 5 * std::sqrt(2 * count));
 }
 
-TEST_CASE("a failing trusted actor crosses as a code; the detail stays in the trusted log") {
+TEST_CASE("a failing trusted actor crosses as a code, and the detail stays in the trusted log") {
     trusted_side side(60, 0.3);
     auto wrong = side.model.initial_adapter.slice(0, 0, 3).clone();  // not D numbers: the model throws
     const auto answer = side.ask<privacy::release>(side.gradient_, compute_atom::value,
@@ -165,8 +174,80 @@ TEST_CASE("the sanitizer forgets logged releases once a checkpoint holds them") 
     for (std::uint64_t seq = 1; seq <= 3; ++seq)
         REQUIRE(side.ask<privacy::release>(side.gradient_, compute_atom::value,
                                            step_task{order_for(side.model, seq, 1, 0.1), side.model.initial_adapter}));
-    CHECK(privacy::release_log::read(side.scratch / "releases.log").size() == 3);
+    CHECK(logged_by(side).size() == 3);
     side.self->send(side.sanitizer_, forget_atom::value);
     side.run();
-    CHECK(privacy::release_log::read(side.scratch / "releases.log").empty());
+    CHECK(logged_by(side).empty());
+}
+
+namespace {
+
+/// Tiny units, and after them `more` with records that the model can't take: ids beyond its vocabulary of 17.
+closed_ptr secrets_with_impossible(int units, int more) {
+    auto all = tiny_units(units);
+    for (int i = 0; i < more; ++i) all.push_back({{{1, 2, 17 + i, 3}}});
+    return std::make_shared<secrets>(secrets{std::move(all), privacy::run_key::insecure_from_seed(5)});
+}
+
+}  // namespace
+
+TEST_CASE("a unit whose gradient can't be computed counts as zero, and no one outside learns of it") {
+    // Sample rate 1: everyone is in the draw, in the same micro-batches but for the impossible units.
+    const double radius = 0.05;
+    const auto release_with = [&](int impossible, std::string& log) {
+        trusted_side side(secrets_with_impossible(24, impossible), 1.0);
+        side.run();
+        side.state<gradient_state>(side.gradient_).model.layout.config.dropout = 0;
+        const auto answer = side.ask<privacy::release>(
+            side.gradient_, compute_atom::value,
+            step_task{order_for(side.model, 1, 1e-6, radius, 0), side.model.initial_adapter});
+        REQUIRE(answer);
+        log = side.log.text.str();
+        return answer->gradient;
+    };
+    std::string quiet, told;
+    const auto without = release_with(0, quiet), with = release_with(3, told);
+    CHECK(quiet.empty());
+    CHECK(told.find("a unit counts as zero") != std::string::npos);
+    CHECK((with - without).abs().max().item<float>() < 1e-5);
+    CHECK(without.abs().max().item<float>() > 1e-2);
+}
+
+TEST_CASE("padded steps do the same work whatever was drawn, and release the same sum") {
+    const double radius = 0.05;
+    const padding room{.units = 40, .shape = {.records = 1, .tokens = 12}, .delta = 0};
+    const auto one = [&](int units, std::optional<padding> padded, std::size_t& chunks) {
+        trusted_side side(tiny_secrets(units), 1.0, padded);
+        side.run();
+        side.state<gradient_state>(side.gradient_).model.layout.config.dropout = 0;
+        const auto& state = side.state<gradient_state>(side.gradient_);
+        const step_task task{order_for(side.model, 1, 1e-6, radius, 0.02), side.model.initial_adapter};
+        chunks = 0;
+        std::int64_t rows = 0;
+        loader_state sampler;
+        sampler.closed = trusted<closed_ptr>(side.closed);
+        sampler.sample_rate = 1;
+        state.compute(task, sampler.make(1), [&](const trusted<privacy::unit_gradients>& chunk) {
+            ++chunks;
+            rows += privacy::opened(chunk).gradients.size(0);
+        });
+        if (padded) CHECK(rows == padded->units);
+        const auto answer = side.ask<privacy::release>(side.gradient_, compute_atom::value, task);
+        REQUIRE(answer);
+        return *answer;
+    };
+    std::size_t few = 0, many = 0, none = 0, unpadded = 0;
+    const auto padded = one(30, room, many), plain = one(30, std::nullopt, unpadded);
+    one(3, room, few);
+    one(0, room, none);
+    CHECK(few == many);
+    CHECK(none == many);
+    CHECK(unpadded < many);
+    CHECK((padded.gradient - plain.gradient).abs().max().item<float>() < 1e-5);
+    for (std::size_t i = 0; i < plain.statistics.size(); ++i)
+        CHECK(padded.statistics[i] == Approx(plain.statistics[i]).margin(1e-4));
+    // More than there is room for: cut to it.
+    std::size_t over = 0;
+    one(60, room, over);
+    CHECK(over == many);
 }

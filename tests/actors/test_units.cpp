@@ -1,4 +1,4 @@
-// Groups as units: what one patient adds is bounded, however many encounters the patient had (privacy contract §1, §2).
+// Groups as units: what one patient adds is bounded, however many encounters the patient had (docs/privacy.md §1, §2).
 #include <fmt/format.h>
 #include <torch/torch.h>
 
@@ -15,6 +15,7 @@
 #include "data/split.hpp"
 #include "data/synthetic.hpp"
 #include "privacy/ledger.hpp"
+#include "privacy/trusted_side.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
@@ -46,7 +47,7 @@ data::corpus corpus_of(const scratch_directory& scratch, bool with_heavy, bool g
     write_file(path, encounters(with_heavy));
     data::source from{.path = path.string(), .ids_mapping = {}, .narrative = {}, .group = {}};
     if (grouped) from.group = "patient_nbr";
-    return data::load_corpus(from, {.seed = split_seed, .population = {}});
+    return data::load_corpus(from, {.seed = split_seed, .max_records = encounters_of_the_heavy, .population = {}});
 }
 
 std::vector<data::token_unit> tokens_of(const data::corpus& from) {
@@ -66,13 +67,11 @@ privacy::step_order order_with(const run_model& model, double radius) {
     const auto groups = model.layout.pairs.size();
     privacy::statistics_frame frame;
     frame.trackers.assign(groups, {0.01, 0.02, 0.05});
-    privacy::step_order order;
-    order.seq = 1;
-    order.step = 1;
-    order.noise_multiplier = 1e-6;
-    order.radii.assign(groups, radius);
-    order.measured = privacy::measure_statistics(frame);
-    order.measurement_multiplier = privacy::measurement_multiplier(order.noise_multiplier, 0.02);
+    constexpr double z = 1e-6;
+    privacy::step_order order{charged_at(1, z), {}};
+    order.terms.radii.assign(groups, radius);
+    order.terms.measured = privacy::measure_statistics(frame);
+    order.terms.measurement_multiplier = privacy::measurement_multiplier(z, 0.02);
     return order;
 }
 
@@ -90,7 +89,8 @@ privacy::release release_of(std::vector<data::token_unit> units, const run_model
     const auto loader_ = run.spawn(loader, closed, 1.0, log.logger);
     const auto sanitizer_ = run.spawn(sanitizer, closed, config, std::optional<privacy::acknowledgement>{},
                                       scratch / "releases.log", log.logger);
-    const auto gradient_ = run.spawn(gradient, closed, model, std::int64_t{8}, loader_, sanitizer_, log.logger);
+    const auto gradient_ =
+        run.spawn(gradient, closed, model, gradient_settings{.micro_batch = 8}, loader_, sanitizer_, log.logger);
     const auto answer = run.ask<privacy::release>(gradient_, compute_atom::value,
                                                   step_task{order_with(model, radius), model.initial_adapter});
     REQUIRE(answer);
@@ -187,12 +187,14 @@ TEST_CASE("a draw takes patients whole, each with the sample rate") {
     for (const auto& unit : units) whole.insert(unit.records);
     constexpr int draws = 2000;
     double drawn = 0, with_heavy = 0;
-    for (std::uint64_t seq = 1; seq <= draws; ++seq)
-        for (const auto& unit : sampler.make(seq).units) {
+    for (std::uint64_t seq = 1; seq <= draws; ++seq) {
+        const auto made = sampler.make(seq);
+        for (const auto& unit : privacy::opened(made).units) {
             ++drawn;
             REQUIRE(whole.count(unit.records) == 1);
             if (unit.records.size() == encounters_of_the_heavy) ++with_heavy;
         }
+    }
     const auto within = [](double seen, double trials) {
         return std::abs(seen - 0.25 * trials) < 5 * std::sqrt(trials * 0.25 * 0.75);
     };
@@ -219,10 +221,11 @@ TEST_CASE("with patients as units plan, ledger, summary and report say the numbe
     run_plan plan;
     const auto summary =
         launch([&] { return create_run(config, scratch / "run"); },
-               {.name = "test", .monitor = {}, .display = {}, .on_plan = [&](const run_plan& p) { plan = p; }});
-    CHECK(plan.units == training);
+               {.name = "test", .monitor = {}, .display = {}, .on_plan = [&](const run_plan& p) { plan = p; }, .sign = {}});
+    REQUIRE(plan.counts);
+    CHECK(plan.counts->units == training);
     CHECK(plan.population == training);
-    CHECK(plan.records > training);
+    CHECK(plan.counts->records > training);
     CHECK(summary.units == training);
     const auto header = privacy::read_ledger(scratch / "run/public/ledger.jsonl").header;
     CHECK(header.population == training);
@@ -231,6 +234,6 @@ TEST_CASE("with patients as units plan, ledger, summary and report say the numbe
     const auto report = read_file(scratch / "run/public/report.html");
     CHECK(report.find("patient_nbr") != std::string::npos);
     CHECK(report.find(std::to_string(training)) != std::string::npos);
-    CHECK(check(config).units == training);
-    CHECK(check(small("seed=1")).units > training);  // records
+    CHECK(check(config).population == training);
+    CHECK(check(small("seed=1")).population > training);  // records
 }

@@ -29,7 +29,8 @@ void refuses(const std::string& arguments, const std::vector<std::string>& parts
 }
 
 /// A ledger of a deck plan with its first `charges` steps charged.
-std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_t charges, double promise_factor = 1) {
+std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_t charges, double promise_factor = 1,
+                                   double budget_factor = 1) {
     const privacy::plan plan{
         .epsilon = 2, .delta = 1e-5, .sample_rate = 0.01, .steps = 40, .interval = 10, .accountant = "pld"};
     const auto policy = privacy::make_policy("deck", plan);
@@ -40,11 +41,11 @@ std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_
     header.steps = plan.steps;
     header.policy = "deck";
     header.accountant = "pld";
-    header.semantics = "sound";
+    header.semantics = semantics::sound;
     header.unit = "record";
     header.split = "hash";
     header.deck = policy->deck();
-    header.epsilon = plan.epsilon;
+    header.epsilon = plan.epsilon * budget_factor;
     header.guaranteed_epsilon = policy->guaranteed_epsilon() * promise_factor;
     header.data_hmac = std::string(64, 'a');
     const auto path = scratch / "ledger.jsonl";
@@ -141,7 +142,7 @@ TEST_CASE("account --ledger tells the guarantee from what was spent so far") {
 }
 
 TEST_CASE("ledger verify recomputes the promise and refuses a ledger that promises too much") {
-    const scratch_directory good, liar, torn;
+    const scratch_directory good, liar, boaster, torn;
     const auto path = write_ledger(good, 40).string();
     const auto verdict = json::parse(rldp_says("ledger verify " + path + " --json", good.path).out);
     CHECK(verdict.at("charges") == 40);
@@ -149,6 +150,9 @@ TEST_CASE("ledger verify recomputes the promise and refuses a ledger that promis
     CHECK(verdict.at("releases_checked").is_null());
 
     refuses("ledger verify " + write_ledger(liar, 3, 0.5).string(), {"promises", "composes to"});
+
+    // One that asks for a larger budget than its deck spends, and promises to spend it.
+    refuses("ledger verify " + write_ledger(boaster, 3, 1.5, 2).string(), {"promises", "clearly less"});
 
     const auto cut = write_ledger(torn, 5);
     std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - 7);

@@ -32,6 +32,8 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "privacy.semantics",
                                             "privacy.unit",
                                             "privacy.population",
+                                            "privacy.max_records_per_unit",
+                                            "privacy.pad_batches",
                                             "privacy.acknowledge_no_guarantee",
                                             "noise.policy",
                                             "noise.allocation",

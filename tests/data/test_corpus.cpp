@@ -118,6 +118,31 @@ TEST_CASE("a group's records stay together") {
     }
 }
 
+TEST_CASE("a group unit keeps so many of its records at most, the same ones whoever else is there") {
+    const scratch at;
+    for (const int heavy : {40, 4000}) {
+        std::vector<std::string> rows, others;
+        for (int i = 0; i < heavy; ++i) rows.push_back(std::to_string(i) + ",heavy,note " + std::to_string(i));
+        for (int i = 0; i < 30; ++i)
+            others.push_back(std::to_string(10000 + i) + ",p" + std::to_string(i / 3) + ",note " + std::to_string(i));
+        auto all = rows;
+        all.insert(all.end(), others.begin(), others.end());
+        auto rule = hashed(5, 0);
+        rule.max_records = 7;
+        rule.attack = rule.eval = 0;
+        const auto alone = fates(load(at, rows, identity::group, rule));
+        const auto beside = fates(load(at, all, identity::group, rule));
+        std::size_t large = 0;
+        for (const auto& [id, placed] : beside) {
+            CHECK(std::get<1>(placed).size() <= 7);
+            if (alone.contains(id)) CHECK(alone.at(id) == placed);
+            large += std::get<1>(placed).size() == 7 ? 1 : 0;
+        }
+        CHECK(large == 1);
+        CHECK(alone.size() == 1);
+    }
+}
+
 TEST_CASE("canaries end the first record of training units") {
     const scratch at;
     std::mt19937_64 engine(14);
@@ -184,7 +209,7 @@ TEST_CASE("a source that can't be loaded is refused in one line") {
     const auto csv = [&](const std::string& text) { return at.file("t.csv", text); };
     CHECK(has(refused({csv("id,a\n1,2\n"), {}, {}, {}}), "t.csv: a table needs data.template"));
     CHECK(has(refused({csv("id,a\n1,2\n2,3\n1,4\n"), {}, how, {}}),
-              "t.csv:4: the record key \"1\" stands on line 2 already"));
+              "t.csv:4: the row's record key stands on line 2 already"));
     CHECK(has(refused({csv("id,a\n1,2\n?,3\n"), {}, how, {}}), "t.csv:3: the key \"id\" is missing"));
     CHECK(has(refused({csv("id,a\n1,2\n2,\n"), {}, how, "a"}), "t.csv:3: the key \"a\" is missing"));
     CHECK(has(refused({csv("id,a\n1,2\n"), {}, how, "who"}), "t.csv:1: column \"who\" is missing"));

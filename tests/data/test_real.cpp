@@ -69,11 +69,19 @@ TEST_CASE("the real UCI table's units are encounters or patients") {
     CHECK(encounters.train.size() == 73'271);  // as published
     CHECK(encounters.warnings.size() == 1);
     from.group = "patient_nbr";
-    const auto patients = load_corpus(from, split_rule{});
+    split_rule all_records;
+    all_records.max_records = 40;  // the most that a patient has
+    const auto patients = load_corpus(from, all_records);
     CHECK(patients.train.size() + patients.eval.size() + patients.attack.size() == 71'518);
     CHECK(patients.warnings.empty());
     std::size_t records = 0;
     for (const auto* units : {&patients.train, &patients.eval, &patients.attack})
         for (const auto& u : *units) records += u.records.size();
     CHECK(records == 101'766);
+    std::size_t kept = 0, most = 0;
+    const auto bounded = load_corpus(from, split_rule{});
+    for (const auto* units : {&bounded.train, &bounded.eval, &bounded.attack})
+        for (const auto& u : *units) kept += u.records.size(), most = std::max(most, u.records.size());
+    CHECK(most == 16);
+    CHECK(kept > 101'000);
 }

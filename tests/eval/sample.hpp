@@ -24,7 +24,7 @@ inline rldp::eval::run_summary sample_summary() {
     s.policy = "deck";
     s.deck = {{0.5, 59}, {1, 61}};
     s.allocation = "proportional";
-    s.semantics = "sound";
+    s.semantics = rldp::semantics::sound;
     s.unit = "record";
     s.split = "hash";
     return s;

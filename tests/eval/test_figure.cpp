@@ -117,9 +117,9 @@ TEST_CASE("without a guarantee no figure draws one") {
     summary.insecure_reproducible = true;
     CHECK_FALSE(draws_guarantee());
     summary.insecure_reproducible = false;
-    summary.semantics = "as_published";
+    summary.semantics = rldp::semantics::as_published;
     CHECK_FALSE(draws_guarantee());
-    summary.semantics = "sound";
+    summary.semantics = rldp::semantics::sound;
     summary.guaranteed_epsilon = INFINITY;
     CHECK_FALSE(draws_guarantee());
 }

@@ -41,8 +41,8 @@ TEST_CASE("a comparison has a cell for every budget, method and seed, with legib
                                                       "rldp-eps0.5-seed7", "static-eps2-seed0", "static-eps2-seed7",
                                                       "rldp-eps2-seed0", "rldp-eps2-seed7"});
     const auto& one = plan.cells[5].run;
-    for (const char* text : {"method.name=\"static\"", "privacy.epsilon=2", "seed=7", "data.split_seed=7",
-                             "train.eval_records=512", "noise.policy=null", "monitor.address=null"})
+    for (const char* text : {"method.name=\"static\"", "privacy.epsilon=2", "seed=7", "train.eval_records=512",
+                             "noise.policy=null", "monitor.address=null"})
         CHECK(sets(one, text));
     CHECK_FALSE(plan.tunes());
     CHECK_FALSE(plan.made_up);
@@ -86,10 +86,56 @@ TEST_CASE("a sweep has a cell for every combination, the last key fastest") {
     CHECK(plan.cells[1].run.id == "rl.interval=16,rl.batch=4,seed=1");
     CHECK(plan.cells[2].setting == "rl.interval=32,rl.batch=4");
     CHECK(sets(plan.cells[2].run, "rl.interval=32"));
-    CHECK(sets(plan.cells[3].run, "data.split_seed=1"));
+    CHECK(sets(plan.cells[3].run, "seed=1"));
     const auto own_seed = plan_sweep({"rl.batch=4,8"}, "", fake_resolver());
     CHECK(own_seed.cells[1].run.id == "rl.batch=8");
     CHECK_FALSE(sets(own_seed.cells[1].run, "seed=0"));
+}
+
+TEST_CASE("all cells of a grid on real data share one split, whatever their seed") {
+    auto given = options_of("static,rldp", "2,4", "0,7");
+    given.tune_lr = "5e-4,0.005";
+    const auto plan = plan_compare(given, fake_resolver());
+    auto cells = plan.cells;
+    const auto own = tuned_cells(plan, {{"static", 2, 0.005}});
+    cells.insert(cells.end(), own.begin(), own.end());
+    const auto& first = cells.front().run.split;
+    REQUIRE(first.has_value());
+    CHECK(first->at("data.split_seed") == "42");
+    CHECK(first->at("data.path") == "\"/data/real.csv\"");
+    for (const auto& one : cells) {
+        INFO(one.run.id);
+        if (one.when == stage::tuning)
+            CHECK_FALSE(one.run.split.has_value());  // its records are made up
+        else
+            CHECK(one.run.split == first);
+    }
+    for (const auto& one : plan_sweep({"rl.batch=4,8", "data.max_tokens=8,16"}, "0,7", fake_resolver()).cells)
+        CHECK(one.run.split == first);
+    // its seed is a part of what the grid is
+    CHECK(value_at(plan.what.base, "data.split_seed") == 42);
+}
+
+TEST_CASE("on made-up data each seed has a split of its own, which is nobody's") {
+    const auto plan = plan_compare(options_of("static", "2", "0,7"), fake_resolver("synthetic:300"));
+    CHECK(sets(plan.cells[1].run, "data.split_seed=7"));
+    for (const auto& one : plan.cells) CHECK_FALSE(one.run.split.has_value());
+    CHECK(value_at(plan.what.base, "data.split_seed").is_null());
+    const auto sweep = plan_sweep({"data.path=\"synthetic:300\",\"/data/real.csv\""}, "", fake_resolver());
+    CHECK_FALSE(sweep.cells[0].run.split.has_value());
+    CHECK(sweep.cells[1].run.split.has_value());
+}
+
+TEST_CASE("a key that moves real units between the sides splits a sweep") {
+    for (const std::string keys :
+         {"data.split_seed=1,2", R"(data.split="hash","exact")", R"(privacy.unit="record",{"group":"patient"})",
+          R"(data.path="/a.csv","/b.csv")", "data.canaries=0,10", "audit.canaries=0,10", "audit.shadow=0,1"}) {
+        INFO(keys);
+        const auto plan = plan_sweep({keys}, "", fake_resolver());
+        CHECK(plan.cells[0].run.split != plan.cells[1].run.split);
+        CHECK(keys_that_differ({*plan.cells[0].run.split, *plan.cells[1].run.split}) ==
+              std::vector<std::string>{keys.substr(0, keys.find('='))});
+    }
 }
 
 TEST_CASE("values that are lists or paths make directory names without slashes and spaces, all different") {
@@ -173,6 +219,10 @@ TEST_CASE("a directory of another grid is refused, naming the first difference")
     other.base["train"].erase("lr");
     says(claim(other), "key train.lr is 0.0005 there and absent here");
     says(claim(plan_sweep({"rl.batch=4"}, "", fake_resolver()).what), "it is a compare there and a sweep here");
+    auto earlier = to_json(plan.what);
+    earlier.erase("layout");
+    rldp::write_file(out / "grid.json", earlier.dump());
+    says(claim(plan.what), "grid.json: is of another version of rldp");
     rldp::write_file(out / "grid.json", "{}");
     says(claim(plan.what), "describes no grid");
     std::filesystem::remove(out / "grid.json");
@@ -182,8 +232,7 @@ TEST_CASE("a directory of another grid is refused, naming the first difference")
 
 TEST_CASE("what all cells set is no part of a grid's description") {
     const auto plan = plan_compare(options_of("static", "2", "0"), fake_resolver());
-    for (const char* key : {"seed", "data.split_seed", "method.name", "privacy.epsilon"})
-        CHECK(value_at(plan.what.base, key).is_null());
+    for (const char* key : {"seed", "method.name", "privacy.epsilon"}) CHECK(value_at(plan.what.base, key).is_null());
     const auto sweep = plan_sweep({"train.lr=0.1"}, "", fake_resolver());
     CHECK(value_at(sweep.what.base, "train.lr").is_null());
     CHECK(value_at(sweep.what.base, "seed") == 42);

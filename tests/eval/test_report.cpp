@@ -64,8 +64,6 @@ TEST_CASE("what comes from files is escaped") {
     auto page = report_html(summary, sample_metrics(), "{\"path\": \"" + attack + "\"}");
     CHECK_FALSE(has(page, "<script"));
     CHECK(has(page, "&lt;script&gt;"));
-    summary.semantics = attack;
-    CHECK_FALSE(has(page_of(summary), "<script"));
 }
 
 TEST_CASE("the page claims what holds and nothing else") {
@@ -104,7 +102,7 @@ TEST_CASE("the page claims what holds and nothing else") {
         CHECK_FALSE(has(page, ">yes<"));
     }
     SECTION("as published") {
-        summary.semantics = "as_published";
+        summary.semantics = rldp::semantics::as_published;
         summary.tight_epsilon_as_released = 243.5;
         const auto page = page_of(summary);
         CHECK(has(page, none));

@@ -45,26 +45,24 @@ void witness::read_ledger() {
     // A line is only ever missing while it is torn, and then it is the last.
     REQUIRE(book_.charges.size() + (book_.torn ? 1 : 0) >= hashes_.size());
     for (std::size_t i = 0; i < book_.charges.size(); ++i) {
-        CHECK(book_.charges[i].seq == i + 1);  // so no seq is charged twice
+        CHECK(book_.charges[i]->seq == i + 1);  // so no seq is charged twice
         if (i < hashes_.size())
-            CHECK(hashes_[i] == book_.charges[i].hash);
+            CHECK(hashes_[i] == book_.charges[i]->hash);
         else
-            hashes_.push_back(book_.charges[i].hash);
+            hashes_.push_back(book_.charges[i]->hash);
     }
 }
 
 void witness::read_releases() {
     std::uint64_t last = 0;
-    for (const auto& value : privacy::release_log::read(where_.releases())) {
-        INFO("release " << value.seq);
-        CHECK(value.seq > last);  // one noise stream, one release
-        last = value.seq;
-        REQUIRE(value.seq <= book_.charges.size());  // charged before it was released
-        const auto& charged = book_.charges[value.seq - 1];
-        CHECK(value.step == charged.step);
-        CHECK(value.noise_multiplier == charged.noise_multiplier);
-        CHECK(lost_.count(value.seq) == 0);
-        CHECK(released_.try_emplace(value.seq, bytes_of(value)).first->second == bytes_of(value));
+    // Throws unless each was charged before it was released.
+    for (const auto& value : privacy::release_log::read(where_.releases(), book_)) {
+        const auto seq = value.charged->seq;
+        INFO("release " << seq);
+        CHECK(seq > last);  // one noise stream, one release
+        last = seq;
+        CHECK(lost_.count(seq) == 0);
+        CHECK(released_.try_emplace(seq, bytes_of(value)).first->second == bytes_of(value));
     }
 }
 
@@ -100,7 +98,7 @@ void witness::look_at_the_dead() {
     const auto step = checkpointed();
     const auto lost_before = lost_.size();
     for (const auto& charged : book_.charges)
-        if (charged.step > step && released_.count(charged.seq) == 0) lost_.insert(charged.seq);
+        if (charged->step > step && released_.count(charged->seq) == 0) lost_.insert(charged->seq);
     CHECK(lost_.size() <= lost_before + 1);
     lost_now_ = lost_.size() > lost_before;
 }
@@ -108,7 +106,7 @@ void witness::look_at_the_dead() {
 bool witness::pending() {
     if (finished() || book_.torn || book_.charges.empty()) return false;
     const auto& last = book_.charges.back();
-    return last.step > checkpointed() && released_.count(last.seq) == 0 && lost_.count(last.seq) == 0;
+    return last->step > checkpointed() && released_.count(last->seq) == 0 && lost_.count(last->seq) == 0;
 }
 
 void witness::tear(std::size_t bytes) {

@@ -1,6 +1,6 @@
 #pragma once
 // Looks at a run's files between its processes, remembers what it saw, and objects to what must never happen (privacy
-// contract §5).
+// docs/privacy.md §5).
 #include <cstdint>
 #include <map>
 #include <set>

@@ -31,10 +31,10 @@ struct reference {
     double loss;
 };
 
-// No padding, no custom backward for the adapter, no chunks.
-reference by_autograd(const setting& s, const std::vector<std::int32_t>& sequence) {
+// No padding, no custom backward for the adapter, no chunks. At (1 + `off`) times the adapter.
+reference by_autograd(const setting& s, const std::vector<std::int32_t>& sequence, double off = 0) {
     const auto batch = make_batch({sequence});
-    auto flat = s.flat.clone().requires_grad_();
+    auto flat = (s.flat * (1 + off)).requires_grad_();
     const auto logits = s.model->logits(batch.ids, &s.layout, &flat)[0];
     const auto count = logits.size(0) - 1;
     const auto loss =
@@ -50,8 +50,11 @@ void compare(const setting& s) {
         const auto row = static_cast<std::int64_t>(i);
         CHECK(result.losses[row].item<double>() == Approx(expected.loss).epsilon(1e-4));
         const double error = (result.gradients[row] - expected.gradient).norm().item<double>();
-        // The absolute part is rounding where summands cancel.
-        CHECK(error <= 2e-4 * expected.gradient.norm().item<double>() + 5e-6);
+        // The absolute part is rounding where summands cancel. A few of the random models magnify rounding; by how much, a
+        // change of the adapter in its last bits tells.
+        const double magnified =
+            (by_autograd(s, s.sequences[i], 1e-6).gradient - expected.gradient).norm().item<double>();
+        CHECK(error <= 2e-4 * expected.gradient.norm().item<double>() + 5e-6 + 3 * magnified);
     }
 }
 

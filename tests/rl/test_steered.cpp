@@ -7,6 +7,7 @@
 #include "config/error.hpp"
 #include "privacy/noise.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/charges.hpp"
 
 using namespace rldp;
 
@@ -26,9 +27,7 @@ rl::steered_config small() {
 
 /// Without statistics, or with those of a batch in which every norm lies below every tracker.
 privacy::release release_of(std::int64_t step, bool statistics) {
-    privacy::release out;
-    out.step = step;
-    out.noise_multiplier = 1;
+    auto out = testing::blank_release(static_cast<std::uint64_t>(step));
     out.gradient = torch::tensor({4.0F, 8.0F, 12.0F, 16.0F, 20.0F});
     if (!statistics) return out;
     const auto weights = privacy::weights_for(2);
@@ -74,21 +73,16 @@ TEST_CASE("radii and shares are what the controller set, also after a checkpoint
     rl::steered method(small());
     method.set({0.2, 0.3}, {0.25, 0.75});
     method.set({}, {0.5, 0.5});  // no radii: they stay
-    privacy::step_order order;
-    order.noise_multiplier = 0.7;
-    method.prepare(order);
-    CHECK(order.radii == std::vector{0.2, 0.3});
-    CHECK(order.shares == std::vector{0.5, 0.5});
-    REQUIRE(order.measured);
-    CHECK(order.measurement_multiplier == privacy::measurement_multiplier(0.7, 0.02));
+    const auto terms = method.prepare(0.7);
+    CHECK(terms.radii == std::vector{0.2, 0.3});
+    CHECK(terms.shares == std::vector{0.5, 0.5});
+    REQUIRE(terms.measured);
+    CHECK(terms.measurement_multiplier == privacy::measurement_multiplier(0.7, 0.02));
     rl::steered other(small());
     method.absorb(release_of(13, true));
     other.load(method.save());
     CHECK(other.radii() == method.radii());
-    privacy::step_order next;
-    next.noise_multiplier = 0.7;
-    other.prepare(next);
-    CHECK(next.shares == order.shares);
+    CHECK(other.prepare(0.7).shares == terms.shares);
     CHECK(torch::equal(other.absorb(release_of(14, true)), method.absorb(release_of(14, true))));
     CHECK(other.last_loss() == method.last_loss());
     CHECK_THROWS_AS(other.load({R"({"method": "static"})", {}}), rldp::error);
@@ -123,9 +117,7 @@ TEST_CASE("radii are relative to a multiple of the medians") {
 TEST_CASE("without a share nothing is measured") {
     auto config = small();
     config.statistics_share = 0;
-    privacy::step_order order;
-    order.noise_multiplier = 1;
-    rl::steered(config).prepare(order);
-    CHECK_FALSE(order.measured);
-    CHECK(std::isinf(order.measurement_multiplier));
+    const auto terms = rl::steered(config).prepare(1);
+    CHECK_FALSE(terms.measured);
+    CHECK(std::isinf(terms.measurement_multiplier));
 }

@@ -89,7 +89,7 @@ TEST_CASE("Llama 3's split cuts where tiktoken's does") {
     CHECK(llama->encode("He").front() == 256 + static_cast<std::int32_t>(words.size()));
 }
 
-TEST_CASE("added tokens are found in the text, the longest first; special ones vanish in decoding") {
+TEST_CASE("added tokens are found in the text, the longest first, special ones vanish in decoding") {
     const auto llama = load(llama3_like({"He"}));
     CHECK(llama->size() == 259);
     CHECK(llama->encode("<|bos|>He<|bos|>!He") == ids{257, 257, 256, 258, 256});

@@ -44,7 +44,7 @@ TEST_CASE("order does not matter, splitting does not matter, free steps cost not
     }
 }
 
-TEST_CASE("more steps, more sampling, less noise or smaller delta never cost less; pld is at most rdp") {
+TEST_CASE("more steps, more sampling, less noise or smaller delta never cost less, pld is at most rdp") {
     std::mt19937_64 random(2);
     for (const std::string name : {"pld", "rdp", "gdp_clt"}) {
         const auto with = make_accountant(name);

@@ -7,6 +7,7 @@
 #include "scratch.hpp"
 #include "simulated_step.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/charges.hpp"
 
 using namespace rldp::privacy;
 
@@ -14,32 +15,31 @@ static const auto real = torch::kFloat64;
 
 TEST_CASE("adaclip's first step is DP-SGD's") {
     const auto by = make_adaclip(method_of("adaclip", {12, 8}, 4, 0.25));
-    const auto order = next_order(*by, 1.5);
-    CHECK(order.rule == clip_rule::clip);
-    CHECK(order.radii == std::vector<double>{1});
+    const auto terms = by->prepare(1.5);
+    CHECK(terms.rule == clip_rule::clip);
+    CHECK(terms.radii == std::vector<double>{1});
     CHECK(by->radii().front() == Approx(0.25).epsilon(1e-12));
-    CHECK(torch::allclose(order.shape->deviations(), torch::full({20}, 0.25, real), 1e-12, 0));
+    CHECK(torch::allclose(terms.shape->deviations(), torch::full({20}, 0.25, real), 1e-12, 0));
     torch::manual_seed(1);
     for (double scale : {1e-3, 1.0, 1e4}) {
         const auto units = torch::randn({6, 20}) * scale;
-        step_order plain;
+        step_terms plain;
         plain.radii = {0.25};
         // The rule adds 1e-6 to the norm; in units of C0 that is a little more.
-        CHECK(torch::allclose(clipped(order, units), clipped(plain, units), 1e-5, 1e-9 * scale));
+        CHECK(torch::allclose(clipped(terms, units), clipped(plain, units), 1e-5, 1e-9 * scale));
     }
 }
 
 TEST_CASE("adaclip's update is the one worked by hand") {
     const auto by = make_adaclip(method_of("adaclip", {2}, 4, 0.5));
-    release first;
-    first.noise_multiplier = 1;
+    auto first = rldp::testing::blank_release();
     first.gradient = torch::tensor({2.0F, 1.0F});
     CHECK(torch::allclose(by->absorb(first), torch::tensor({0.5F, 0.25F})));
     // s² = ⅛, b = ½. v = .9/8 + .1·(4y² − z²b²/4) = .20625 and .13125, their errors 2·(.1·.0625)² each: of the scatter
     // .0028125 about the mean .16875, 1/18 is noise.
     const double s0 = std::sqrt(0.16875 + 0.0375 * 17 / 18), s1 = std::sqrt(0.16875 - 0.0375 * 17 / 18);
     const auto expected = torch::tensor({s0 * (s0 + s1), s1 * (s0 + s1)}, real).sqrt();
-    const auto shape = next_order(*by, 1).shape;
+    const auto shape = by->prepare(1).shape;
     CHECK(torch::allclose(shape->deviations(), expected, 1e-12, 0));
     CHECK(torch::allclose(shape->centre(), torch::tensor({0.005, 0.0025}, real), 1e-12, 0));
     CHECK(by->radii().front() == Approx((s0 + s1) / std::sqrt(2)).epsilon(1e-12));
@@ -54,7 +54,7 @@ TEST_CASE("adaclip's update is the one worked by hand") {
     const double kept = 1 - errors / (2 * half * half);
     const double t0 = std::sqrt(mean + kept * half), t1 = std::sqrt(mean - kept * half);
     CHECK(by->radii().front() == Approx((t0 + t1) / std::sqrt(2)).epsilon(1e-12));
-    CHECK(next_order(*by, 1).shape->deviations()[0].item<double>() == Approx(std::sqrt(t0 * (t0 + t1))).epsilon(1e-12));
+    CHECK(by->prepare(1).shape->deviations()[0].item<double>() == Approx(std::sqrt(t0 * (t0 + t1))).epsilon(1e-12));
 }
 
 TEST_CASE(
@@ -70,10 +70,10 @@ TEST_CASE(
         config.clip_min = config.clip_max = 0.1;  // the form alone
         const auto by = make_adaclip(config);
         for (int t = 0; t < 60; ++t) {
-            const auto order = next_order(*by, z);
-            by->absorb(released(order, clipped(order, (torch::randn({64, 400}, real) * spread).to(torch::kFloat32))));
+            const auto terms = by->prepare(z);
+            by->absorb(released(terms, z, clipped(terms, (torch::randn({64, 400}, real) * spread).to(torch::kFloat32))));
         }
-        const auto b = next_order(*by, z).shape->deviations();
+        const auto b = by->prepare(z).shape->deviations();
         const auto mean = [&](int from) { return b.narrow(0, from, 100).mean().item<double>(); };
         return std::array<double, 3>{mean(0) / mean(100), mean(200) / mean(0), (b.max() / b.min()).item<double>()};
     };
@@ -93,16 +93,16 @@ TEST_CASE("adaclip: no unit moves the release by more than 1 where the noise is 
     const auto by = make_adaclip(method_of("adaclip", {40, 25}, 16, 0.3));
     const auto spread = torch::randn({65}).exp();
     for (int t = 0; t < 30; ++t) {
-        const auto order = next_order(*by, 0.5);
+        const auto terms = by->prepare(0.5);
         const double scale = std::pow(10.0, t % 7 - 3);
         const auto units = torch::randn({8, 65}) * spread * scale;
         for (std::int64_t b = 0; b < 8; ++b) {
-            const auto part = clipped(order, units.narrow(0, b, 1));
-            const double norm = order.shape->norms(part.unsqueeze(0)).item<double>();
+            const auto part = clipped(terms, units.narrow(0, b, 1));
+            const double norm = terms.shape->norms(part.unsqueeze(0)).item<double>();
             CHECK(norm <= 1);
             if (scale >= 10) CHECK(norm > 1 - 1e-4);
         }
-        by->absorb(released(order, clipped(order, units)));
+        by->absorb(released(terms, 0.5, clipped(terms, units)));
     }
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("adaclip does not feed on its own noise, and stays within its radii") 
     const auto by = make_adaclip(method_of("adaclip", {1200, 800}, batch, radius));
     double greatest = 0, spread = 0;
     noise_only(*by, size, 1, 300, [&] {
-        const auto b = next_order(*by, 1).shape->deviations();
+        const auto b = by->prepare(1).shape->deviations();
         greatest = std::max(greatest, b.max().item<double>());
         spread = std::max(spread, (b.max() / b.min()).item<double>());
         CHECK(by->radii().front() >= 1e-3 * (1 - 1e-9));
@@ -124,8 +124,7 @@ TEST_CASE("adaclip does not feed on its own noise, and stays within its radii") 
     CHECK(greatest < 2 * radius);
     CHECK(spread < 21.2);  // (D/0.01)^¼: no s² is more than D times their mean or less than a hundredth
     // Releases beyond all measure: the radius stops at clip_max.
-    release huge;
-    huge.noise_multiplier = 1;
+    auto huge = rldp::testing::blank_release();
     huge.gradient = torch::full({size}, 1e30F);
     by->absorb(huge);
     CHECK(by->radii().front() == Approx(1).epsilon(1e-9));
@@ -137,7 +136,7 @@ TEST_CASE("adaclip's state goes through a checkpoint to the bit, and another's i
     torch::manual_seed(5);
     const auto config = method_of("adaclip", {30, 3}, 8, 0.2);
     const auto one = make_adaclip(config), other = make_adaclip(config);
-    for (int t = 0; t < 6; ++t) one->absorb(released(next_order(*one, 0.3), torch::randn({33}, real)));
+    for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, torch::randn({33}, real)));
     const auto state = one->save();
     other->load(state);
     CHECK(same_future(*one, *other, 33));

@@ -16,8 +16,8 @@ namespace {
 
 const auto real = torch::kFloat64;
 
-const spiked_geometry& geometry_of(const step_order& order) {
-    return dynamic_cast<const spiked_geometry&>(*order.shape);
+const spiked_geometry& geometry_of(const step_terms& terms) {
+    return dynamic_cast<const spiked_geometry&>(*terms.shape);
 }
 
 /// The part of S that directions have.
@@ -34,33 +34,33 @@ TEST_CASE("geoclip: no unit moves the release by more than 1 where the noise is 
     const auto by = make_geoclip(method_of("geoclip", {40, 25}, 16, 0.3, 3));
     const auto spread = (2 * torch::randn({65})).exp();
     for (int t = 0; t < 30; ++t) {
-        const auto order = next_order(*by, 0.5);
-        CHECK(order.radii == std::vector<double>{1});
+        const auto terms = by->prepare(0.5);
+        CHECK(terms.radii == std::vector<double>{1});
         const double scale = std::pow(10.0, t % 7 - 3);
         const auto units = torch::randn({8, 65}) * spread * scale;
         for (std::int64_t b = 0; b < 8; ++b) {
-            const auto part = clipped(order, units.narrow(0, b, 1));
-            const double norm = order.shape->norms(part.unsqueeze(0)).item<double>();
+            const auto part = clipped(terms, units.narrow(0, b, 1));
+            const double norm = terms.shape->norms(part.unsqueeze(0)).item<double>();
             CHECK(norm <= 1);
             if (scale >= 10) CHECK(norm > 1 - 1e-4);
         }
-        by->absorb(released(order, clipped(order, units)));
+        by->absorb(released(terms, 0.5, clipped(terms, units)));
     }
-    const auto shape = next_order(*by, 0.5).shape;
+    const auto shape = by->prepare(0.5).shape;
     CHECK((shape->deviations().max() > 1.2 * shape->deviations().min()).item<bool>());  // M was no multiple of I
 }
 
 TEST_CASE("geoclip's first step is DP-SGD's, and its estimate is the mean about the centre") {
     const auto by = make_geoclip(method_of("geoclip", {7, 1, 12}, 4, 0.25, 5));
-    const auto order = next_order(*by, 1);
-    CHECK(torch::allclose(order.shape->deviations(), torch::full({20}, 0.25, real), 1e-12, 0));
+    const auto terms = by->prepare(1);
+    CHECK(torch::allclose(terms.shape->deviations(), torch::full({20}, 0.25, real), 1e-12, 0));
     torch::manual_seed(6);
     const auto c = torch::randn({9, 20}, real);
-    CHECK(torch::allclose(order.shape->norms(c), c.norm(2, 1) / 0.25, 1e-12, 0));
+    CHECK(torch::allclose(terms.shape->norms(c), c.norm(2, 1) / 0.25, 1e-12, 0));
     CHECK(by->radii().front() == Approx(0.25).epsilon(1e-12));
-    const auto first = released(order, torch::ones({20}, real));
+    const auto first = released(terms, 1, torch::ones({20}, real));
     CHECK(torch::allclose(by->absorb(first), first.gradient / 4, 1e-6, 0));
-    const auto centre = next_order(*by, 1).shape->centre();
+    const auto centre = by->prepare(1).shape->centre();
     CHECK(torch::allclose(centre, first.gradient.to(real) / 400, 1e-12, 0));
     auto second = first;
     second.gradient = torch::full({20}, 8.0F);
@@ -83,11 +83,11 @@ TEST_CASE("geoclip stays close to DP-SGD where releases say nothing") {
         const auto coordinates = static_cast<std::int64_t>(sizes.size()) * sizes.front();
         double least = 1, greatest = 0, spikes = 0, off = 0;
         noise_only(*by, coordinates, z, 150, [&] {
-            const auto order = next_order(*by, z);
-            const auto d = order.shape->deviations() / 0.1;
+            const auto terms = by->prepare(z);
+            const auto d = terms.shape->deviations() / 0.1;
             least = std::min(least, d.min().item<double>());
             greatest = std::max(greatest, d.max().item<double>());
-            spikes = std::max(spikes, spike_share(geometry_of(order)));
+            spikes = std::max(spikes, spike_share(geometry_of(terms)));
             off = std::max(off, std::abs(by->radii().front() / 0.1 - 1));
         });
         INFO(least << ' ' << greatest << ' ' << spikes);
@@ -112,20 +112,20 @@ TEST_CASE("geoclip finds a direction under noise, and then clips less at the sam
         return shape.norms(batch().to(real)).reciprocal().clamp_max(1).mean().item<double>();
     };
     const auto by = make_geoclip(method_of("geoclip", {size}, static_cast<double>(drawn), radius, 4));
-    const double before = factor(*next_order(*by, 0.5).shape);
+    const double before = factor(*by->prepare(0.5).shape);
     for (int t = 0; t < 80; ++t) {
-        const auto order = next_order(*by, 0.5);
-        by->absorb(released(order, clipped(order, batch())));
+        const auto terms = by->prepare(0.5);
+        by->absorb(released(terms, 0.5, clipped(terms, batch())));
         CHECK(by->radii().front() == Approx(radius).epsilon(1e-9));
     }
-    const auto order = next_order(*by, 0.5);
-    const auto& found = geometry_of(order).blocks().front();
+    const auto terms = by->prepare(0.5);
+    const auto& found = geometry_of(terms).blocks().front();
     const double captured = found.directions.t().matmul(planted).square().sum().item<double>();
-    INFO(captured << ' ' << before << ' ' << factor(*order.shape));
+    INFO(captured << ' ' << before << ' ' << factor(*terms.shape));
     CHECK(captured > 0.95);
     CHECK(found.variances[0].item<double>() > 100 * found.tail);
-    CHECK(factor(*order.shape) > 1.5 * before);
-    CHECK(order.shape->deviations().square().mean().item<double>() == Approx(radius * radius).epsilon(1e-9));
+    CHECK(factor(*terms.shape) > 1.5 * before);
+    CHECK(terms.shape->deviations().square().mean().item<double>() == Approx(radius * radius).epsilon(1e-9));
 }
 
 TEST_CASE("geoclip's state goes through a checkpoint to the bit, and another's is refused") {
@@ -133,7 +133,7 @@ TEST_CASE("geoclip's state goes through a checkpoint to the bit, and another's i
         torch::manual_seed(12);
         const auto config = method_of("geoclip", {30, 2, 1}, 8, 0.2, rank);
         const auto one = make_geoclip(config), other = make_geoclip(config);
-        for (int t = 0; t < 6; ++t) one->absorb(released(next_order(*one, 0.3), torch::randn({33}, real)));
+        for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, torch::randn({33}, real)));
         const auto state = one->save();
         other->load(state);
         CHECK(same_future(*one, *other, 33));

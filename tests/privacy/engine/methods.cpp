@@ -9,6 +9,7 @@
 #include "privacy/method.hpp"
 #include "privacy/sanitizer.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/charges.hpp"
 
 using namespace rldp::privacy;
 
@@ -43,19 +44,10 @@ std::vector<segment> segments_for(const method_config& config) {
     return out;
 }
 
-step_order order_of(const method& how, std::uint64_t seq, double z) {
-    step_order out;
-    out.seq = seq;
-    out.step = static_cast<std::int64_t>(seq);
-    out.noise_multiplier = z;
-    how.prepare(out);
-    return out;
-}
-
 release released(const method_config& config, const method& how, std::uint64_t seq, double z,
                  const at::Tensor& gradients) {
     sanitizer by({segments_for(config), allocation::proportional, false}, run_key::insecure_from_seed(3));
-    by.begin(order_of(how, seq, z));
+    by.begin({rldp::testing::charged_at(seq, z), how.prepare(z)});
     if (gradients.size(0) > 0) by.add({gradients, torch::ones({gradients.size(0)}, torch::kFloat64)});
     return by.finish();
 }
@@ -64,9 +56,9 @@ at::Tensor nobody() {
     return torch::zeros({0, coordinates});
 }
 
-/// ‖x_i‖ of each group, in the metric of the order's clip.
-std::vector<double> lengths(const step_order& order, const std::vector<segment>& segments, const at::Tensor& x) {
-    if (order.shape) return {order.shape->norms(x.to(torch::kFloat64).unsqueeze(0)).item<double>()};
+/// ‖x_i‖ of each group, in the metric of the clip.
+std::vector<double> lengths(const step_terms& terms, const std::vector<segment>& segments, const at::Tensor& x) {
+    if (terms.shape) return {terms.shape->norms(x.to(torch::kFloat64).unsqueeze(0)).item<double>()};
     const auto norms = group_norms(x.unsqueeze(0), segments).norms.contiguous();
     return {norms.data_ptr<double>(), norms.data_ptr<double>() + norms.numel()};
 }
@@ -81,18 +73,18 @@ std::vector<double> group_sizes(const std::vector<segment>& segments, std::size_
 /// the multiplier, where one unit makes the difference.
 double moved(const method_config& config, const method& how, double z, const at::Tensor& without,
              const at::Tensor& with) {
-    const auto order = order_of(how, 1, z);
+    const auto terms = how.prepare(z);
     const auto segments = segments_for(config);
     const auto noise = released(config, how, 2, z, nobody());
     const auto a = released(config, how, 1, z, without), b = released(config, how, 1, z, with);
-    const auto deviations = lengths(order, segments, noise.gradient);
-    const auto differences = lengths(order, segments, b.gradient - a.gradient);
+    const auto deviations = lengths(terms, segments, noise.gradient);
+    const auto differences = lengths(terms, segments, b.gradient - a.gradient);
     const auto sizes = group_sizes(segments, config.groups);
     double sum = 0;
     for (std::size_t i = 0; i < config.groups; ++i)
         sum += differences[i] * differences[i] / (deviations[i] * deviations[i] / sizes[i]);
-    if (order.measured) {
-        const double s = order.measurement_multiplier * order.measured->sensitivity();
+    if (terms.measured) {
+        const double s = terms.measurement_multiplier * terms.measured->sensitivity();
         for (std::size_t j = 0; j < a.statistics.size(); ++j)
             sum += std::pow((b.statistics[j] - a.statistics[j]) / s, 2);
     }
@@ -131,8 +123,8 @@ TEST_CASE("what a method asks of the batch takes its part of the multiplier") {
         auto config = config_of(name);
         config.expected_batch = batch;
         config.query_noise = query_noise;
-        const auto order = order_of(*make_method(config), 1, z);
-        return gradient_multiplier(z, order.measurement_multiplier);
+        const auto terms = make_method(config)->prepare(z);
+        return gradient_multiplier(z, terms.measurement_multiplier);
     };
     // The specified case: z = 1, L = 256, σ_b = L/20.
     CHECK(z_g("autoclip_quantile", 1, 256, 256.0 / 20) == Approx(1.0008).margin(5e-5));
@@ -160,15 +152,15 @@ TEST_CASE("automatic clipping and psac weigh units as published") {
     for (const char* name : {"auto_s", "psac"}) {
         auto config = config_of(name);
         config.stabiliser = 0.03;
-        const auto order = order_of(*make_method(config), 1, 1);
-        CHECK(order.stabiliser == 0.03);
-        CHECK(order.rule == (config.name == "psac" ? clip_rule::psac : clip_rule::normalise));
+        const auto terms = make_method(config)->prepare(1);
+        CHECK(terms.stabiliser == 0.03);
+        CHECK(terms.rule == (config.name == "psac" ? clip_rule::psac : clip_rule::normalise));
     }
 }
 
 TEST_CASE("dp_lora by unit and by the letter") {
     // Two groups with std σC on a clipped mean have z = σ/(2√2); σ = 2 gives 0.707.
-    CHECK(effective_multiplier(sensitivities(clip_rule::batch_mean, {1, 1}), {2, 2}) == Approx(2 / std::sqrt(8.0)));
+    CHECK(effective_multiplier(sensitivities(clip_rule::batch_mean, {1, 1}, 0), {2, 2}) == Approx(2 / std::sqrt(8.0)));
     const double z = 0.8;
     for (const bool literal : {false, true}) {
         const auto config = config_of(literal ? "dp_lora_literal" : "dp_lora");
@@ -205,13 +197,15 @@ TEST_CASE("autoclip's radius follows the released fraction") {
     auto config = config_of("autoclip_quantile");
     config.quantile = 0.5;
     const auto how = make_method(config);
-    const auto bits = order_of(*how, 1, 0.9).measured;
+    const auto bits = how->prepare(0.9).measured;
     std::vector<double> sum(1, 0.0);
-    bits->add(torch::tensor({0.1, 0.5, 0.51, 7.0}, torch::kFloat64).unsqueeze(1), {}, sum);
+    bits->add(torch::tensor({0.1, 0.47, 0.53, 7.0}, torch::kFloat64).unsqueeze(1), {}, sum);
     CHECK(sum[0] == 0);  // two within, two without
+    bits->add(torch::tensor({0.5}, torch::kFloat64).unsqueeze(1), {}, sum);
+    CHECK(sum[0] == Approx(0).margin(1e-12));  // half within
     bits->add(torch::tensor({0.2}, torch::kFloat64).unsqueeze(1), {}, sum);
-    CHECK(sum[0] == 0.5);
-    release value;
+    CHECK(sum[0] == Approx(0.5));
+    auto value = rldp::testing::blank_release();
     value.gradient = torch::ones({coordinates});
     value.statistics = {16};  // ½ + 16/64 = ¾ of the units within
     how->absorb(value);
@@ -226,10 +220,13 @@ TEST_CASE("autoclip's radius follows the released fraction") {
 TEST_CASE("dcsgd's histogram has a bin for every norm") {
     const auto histogram = measure_histogram(0.05, 20);
     std::vector<double> sum(20, 0.0);
-    histogram->add(torch::tensor({0.0, 0.049, 0.051, 0.97, 1.0, 1e30}, torch::kFloat64).unsqueeze(1), {}, sum);
+    histogram->add(torch::tensor({0.0, 0.047, 0.053, 0.97, 1.0, 1e30}, torch::kFloat64).unsqueeze(1), {}, sum);
     CHECK(sum[0] == 2);
     CHECK(sum[1] == 1);
     CHECK(sum[19] == 3);
+    histogram->add(torch::tensor({0.0505}, torch::kFloat64).unsqueeze(1), {}, sum);  // 1 % above where two bins meet
+    CHECK(sum[0] == Approx(2.4));
+    CHECK(sum[1] == Approx(1.6));
     CHECK(histogram->sensitivity() == 1);
 }
 
@@ -237,8 +234,7 @@ TEST_CASE("dcsgd_p takes the percentile's bin") {
     auto config = config_of("dcsgd_p");
     config.quantile = 0.3;
     const auto how = make_method(config);
-    release value;
-    value.noise_multiplier = 1;
+    auto value = rldp::testing::blank_release();
     value.gradient = torch::ones({coordinates});
     value.statistics.assign(20, 0.0);
     value.statistics[3] = 20;
@@ -263,8 +259,7 @@ TEST_CASE("dcsgd_e takes the least error") {
     config.initial_radius = 1;
     config.clip_max = 10;
     const auto how = make_method(config);
-    release value;
-    value.noise_multiplier = 1 / std::sqrt(1 / (2.0 * 2.0) + 1 / 36.0);  // z_g = 2 beside σ_H = 6
+    auto value = rldp::testing::blank_release(1, 1 / std::sqrt(1 / (2.0 * 2.0) + 1 / 36.0));  // z_g = 2 beside σ_H = 6
     value.gradient = torch::ones({100});
     // Bins of width 1: all mass at 1.5. Error of c: (2c)²·100/100² + (1.5 − c)², least at c = 1.5/1.04 = 1.44:
     // candidate 1.4.

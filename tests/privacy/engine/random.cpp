@@ -1,7 +1,12 @@
 #include "privacy/random.hpp"
 
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <numbers>
@@ -110,7 +115,7 @@ TEST_CASE("normals are standard normal, and the test would see another scale or 
     CHECK(ks(flat, 1) > ks(std::span(x).first(20000), 1));
 }
 
-TEST_CASE("streams of other keys, purposes, steps and tensors are independent; the same one repeats") {
+TEST_CASE("streams of other keys, purposes, steps and tensors are independent, the same one repeats") {
     const auto key = run_key::insecure_from_seed(4);
     const auto x = normals(key, 1, 0, 50000);
     CHECK(x == normals(key, 1, 0, 50000));
@@ -157,4 +162,42 @@ TEST_CASE("a run key is saved for its owner only and read back") {
     CHECK(has(error_of([&] { run_key::load(dir / "short"); }), "not a run key"));
     CHECK(has(error_of([&] { run_key::load(dir / "long"); }), "not a run key"));
     CHECK(has(error_of([&] { key.save(dir / "none/key"); }), "can't be created"));
+}
+
+TEST_CASE("each loading of a run key begins streams of its own, and names data as before") {
+    const scratch_directory dir;
+    const auto key = run_key::from_system();
+    key.save(dir / "key");
+    const auto one = run_key::load(dir / "key"), other = run_key::load(dir / "key");
+    const auto x = normals(one, 1, 0, 50000);
+    for (const auto& y : {normals(other, 1, 0, x.size()), normals(key, 1, 0, x.size())})
+        CHECK(std::abs(correlation_score(x, y)) < 4);
+    CHECK(x == normals(one, 1, 0, x.size()));
+    CHECK(one.hmac("m") == other.hmac("m"));
+    // Only where a run gave its guarantee away are streams those of the file.
+    const auto seeded = run_key::insecure_from_seed(7);
+    seeded.save(dir / "seeded");
+    CHECK(normals(run_key::load_insecure(dir / "seeded"), 1, 0, 100) == normals(seeded, 1, 0, 100));
+    CHECK(normals(run_key::load(dir / "seeded"), 1, 0, 100) != normals(seeded, 1, 0, 100));
+}
+
+TEST_CASE("locked memory comes zeroed, also when it was used before, and a process can forbid its core dumps") {
+    struct block {
+        std::array<unsigned char, 100> bytes;
+    };
+    for (int round = 0; round < 3; ++round) {
+        const auto made = make_locked<block>();
+        for (const auto byte : made->bytes) CHECK(byte == 0);
+        made->bytes.fill(7);
+    }
+    const auto child = ::fork();
+    if (child == 0) {
+        forbid_core_dumps();
+        rlimit limit{};
+        const bool none = ::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_cur == 0 && limit.rlim_max == 0;
+        ::_exit(none && ::prctl(PR_GET_DUMPABLE) == 0 ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WEXITSTATUS(status) == 0);
 }

@@ -6,16 +6,14 @@
 #include "privacy/release.hpp"
 #include "scratch.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/charges.hpp"
 
 using namespace rldp::privacy;
 
 namespace {
 
 release sample(std::uint64_t seq, bool unsound = false) {
-    release out;
-    out.seq = seq;
-    out.step = static_cast<std::int64_t>(seq) + 100;
-    out.noise_multiplier = 0.1 + static_cast<double>(seq);
+    auto out = rldp::testing::blank_release(seq);
     out.gradient = torch::arange(5, torch::kFloat32) / static_cast<double>(seq + 2);
     out.statistics = {0.1, -1e300, 5e-324};
     if (unsound) {
@@ -25,6 +23,20 @@ release sample(std::uint64_t seq, bool unsound = false) {
         out.unsound->units = 17;
     }
     return out;
+}
+
+/// What was charged: ten steps.
+const ledger_content& book() {
+    static const auto content = [] {
+        ledger_content out{.header = rldp::testing::scratch_header(), .header_hash = {}, .charges = {}, .dealt = {}};
+        for (std::uint64_t seq = 1; seq <= 10; ++seq) out.charges.push_back(rldp::testing::charged_at(seq));
+        return out;
+    }();
+    return content;
+}
+
+std::vector<release> read(const std::filesystem::path& path) {
+    return release_log::read(path, book());
 }
 
 std::filesystem::path log_of_three(const scratch_directory& dir) {
@@ -44,13 +56,11 @@ void put(const std::filesystem::path& path, const std::string& text) {
 
 TEST_CASE("releases read back to the bit") {
     const scratch_directory dir;
-    const auto all = release_log::read(log_of_three(dir));
+    const auto all = read(log_of_three(dir));
     REQUIRE(all.size() == 3);
     for (std::uint64_t k = 0; k < 3; ++k) {
         const auto expected = sample(k + 1, k == 1);
-        CHECK(all[k].seq == expected.seq);
-        CHECK(all[k].step == expected.step);
-        CHECK(all[k].noise_multiplier == expected.noise_multiplier);
+        CHECK(all[k].charged->hash == expected.charged->hash);
         CHECK(torch::equal(all[k].gradient, expected.gradient));
         CHECK(all[k].statistics == expected.statistics);
         CHECK(all[k].unsound.has_value() == (k == 1));
@@ -58,7 +68,7 @@ TEST_CASE("releases read back to the bit") {
     CHECK((all[1].unsound->quartiles == sample(2, true).unsound->quartiles));
     CHECK(all[1].unsound->kurtosis == 2.5);
     CHECK(all[1].unsound->units == 17);
-    CHECK(release_log::read(dir / "none").empty());
+    CHECK(read(dir / "none").empty());
 }
 
 TEST_CASE("a torn or corrupt tail ends the list and is cut before the next release") {
@@ -69,28 +79,28 @@ TEST_CASE("a torn or corrupt tail ends the list and is cut before the next relea
         (text.size() - 13 * 8 - 9 - 0) / 3;  // records 1 and 3 are shorter than 2 by its raw part
     for (std::size_t length = text.size() - 1; length > text.size() - record / 2; --length) {
         put(path, text.substr(0, length));
-        REQUIRE(release_log::read(path).size() == 2);
+        REQUIRE(read(path).size() == 2);
     }
     for (std::size_t at = text.size() - record / 2; at < text.size(); ++at) {
         auto corrupt = text;
         corrupt[at] = static_cast<char>(corrupt[at] ^ 1);
         put(path, corrupt);
-        REQUIRE(release_log::read(path).size() == 2);
+        REQUIRE(read(path).size() == 2);
     }
     for (std::size_t at = 0; at < record / 2; ++at) {
         auto corrupt = text;
         corrupt[at] = static_cast<char>(corrupt[at] ^ 0x80);
         put(path, corrupt);
-        REQUIRE(release_log::read(path).empty());
+        REQUIRE(read(path).empty());
     }
     put(path, text.substr(0, text.size() - 1));
     {
         release_log log(path);
         log.append(sample(4));
     }
-    const auto all = release_log::read(path);
+    const auto all = read(path);
     REQUIRE(all.size() == 3);
-    CHECK(all[2].seq == 4);
+    CHECK(all[2].charged->seq == 4);
 }
 
 TEST_CASE("a log has one writer, is emptied on demand and takes whole gradients only") {
@@ -99,17 +109,28 @@ TEST_CASE("a log has one writer, is emptied on demand and takes whole gradients 
     release_log log(path);
     CHECK_THROWS_AS(release_log(path), rldp::error);
     log.clear();
-    CHECK(release_log::read(path).empty());
+    CHECK(read(path).empty());
     log.append(sample(9));
-    CHECK(release_log::read(path).at(0).seq == 9);
+    CHECK(read(path).at(0).charged->seq == 9);
     auto wrong = sample(1);
     wrong.gradient = wrong.gradient.to(torch::kFloat64);
     CHECK_THROWS_AS(log.append(wrong), rldp::error);
     wrong.gradient = at::Tensor();
     CHECK_THROWS_AS(log.append(wrong), rldp::error);
-    CHECK(release_log::read(path).size() == 1);
+    CHECK(read(path).size() == 1);
     auto strided = sample(10);
     strided.gradient = torch::arange(10, torch::kFloat32).slice(0, 0, 10, 2);
     log.append(strided);
-    CHECK(torch::equal(release_log::read(path).at(1).gradient, strided.gradient));
+    CHECK(torch::equal(read(path).at(1).gradient, strided.gradient));
+}
+
+TEST_CASE("a release is read as one of a charge, or not at all") {
+    const scratch_directory dir;
+    const auto path = log_of_three(dir);
+    auto few = book();
+    few.charges.erase(few.charges.begin() + 2, few.charges.end());
+    CHECK(has(error_of([&] { release_log::read(path, few); }), "release 3 (step 3) was never charged"));
+    auto other = book();
+    other.charges[1] = rldp::testing::charged_at(2, 3);
+    CHECK(has(error_of([&] { release_log::read(path, other); }), "release 2 is step 2 at multiplier 1"));
 }

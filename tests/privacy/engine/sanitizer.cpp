@@ -10,6 +10,7 @@
 #include "privacy/statistics.hpp"
 #include "scratch.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/charges.hpp"
 
 using namespace rldp::privacy;
 
@@ -27,14 +28,11 @@ statistics_frame frame() {
 
 /// With statistics that get this share of 1/z².
 step_order order(std::uint64_t seq, double z = 1, double share = 0.02, const statistics_frame& seen = frame()) {
-    step_order out;
-    out.seq = seq;
-    out.step = static_cast<std::int64_t>(seq);
-    out.noise_multiplier = z;
-    out.radii = radii;
+    step_order out{rldp::testing::charged_at(seq, z), {}};
+    out.terms.radii = radii;
     if (share == 0) return out;
-    out.measured = measure_statistics(seen);
-    out.measurement_multiplier = measurement_multiplier(z, share);
+    out.terms.measured = measure_statistics(seen);
+    out.terms.measurement_multiplier = measurement_multiplier(z, share);
     return out;
 }
 
@@ -124,8 +122,8 @@ TEST_CASE("a release is the clipped sum plus noise, whatever the micro-batches")
     const auto parts = one_step(make(), {first, second}, order(1, z));
     CHECK(torch::allclose(parts.gradient, whole.gradient, 1e-6, 1e-12));
     CHECK(parts.statistics.size() == 3 * 3 + 5);
-    CHECK(whole.seq == 1);
-    CHECK(whole.noise_multiplier == z);
+    CHECK(whole.charged->seq == 1);
+    CHECK(whole.charged->noise_multiplier == z);
 }
 
 TEST_CASE("one unit more or less moves the scaled release by at most 1/z, and no less than it may") {
@@ -158,9 +156,9 @@ TEST_CASE("one unit more or less moves the scaled release by at most 1/z, and no
 TEST_CASE("noise has each group's deviation, not 2/3 or 3/2 of it, and an empty draw is all noise") {
     for (auto how : {allocation::shares, allocation::proportional, allocation::uniform, allocation::min_variance}) {
         auto pure = order(3, 0.8, 0.1);
-        pure.shares = {0.2, 0.3, 0.5};
+        pure.terms.shares = {0.2, 0.3, 0.5};
         const auto out = one_step(make(how), {}, pure);
-        const auto s = noise_standard_deviations(how, left_for_gradient(0.8, 0.1), radii, sizes, pure.shares);
+        const auto s = noise_standard_deviations(how, left_for_gradient(0.8, 0.1), radii, sizes, pure.terms.shares);
         for (std::size_t i = 0; i < 3; ++i) {
             const auto x = group(out.gradient, i);
             CHECK(fits(x, s[i]));
@@ -169,6 +167,41 @@ TEST_CASE("noise has each group's deviation, not 2/3 or 3/2 of it, and an empty 
             CHECK(variance_score(x, s[i] * 2 / 3) > 4);
             CHECK(variance_score(x, s[i] * 3 / 2) < -4);
         }
+    }
+}
+
+TEST_CASE("the noise covers the rounding margin too, in the gradient and in the statistics") {
+    constexpr double eta = 0.5;  // large, to be seen
+    sanitizer by({segments_of(sizes), allocation::proportional, false, eta}, run_key::insecure_from_seed(11));
+    std::vector<double> x;
+    for (std::uint64_t seq = 1; seq <= 100; ++seq) {
+        by.begin(order(seq, 0.8, 0.1));
+        const auto out = by.finish();
+        x.insert(x.end(), out.statistics.begin(), out.statistics.end());
+        if (seq > 1) continue;
+        const auto s = noise_standard_deviations(allocation::proportional, left_for_gradient(0.8, 0.1), radii, sizes, {});
+        for (std::size_t i = 0; i < 3; ++i) {
+            CHECK(fits(group(out.gradient, i), (1 + eta) * s[i]));
+            CHECK_FALSE(fits(group(out.gradient, i), s[i]));
+        }
+    }
+    const double s = measurement_multiplier(0.8, 0.1) * weights_for(3).sensitivity(3);
+    CHECK(fits(x, (1 + eta) * s));
+    CHECK_FALSE(fits(x, s));
+}
+
+TEST_CASE("rows that stand for no unit add nothing, whatever they hold") {
+    const auto batch = random_batch(5, 7);
+    for (const auto share : {0.0, 0.02}) {
+        auto padded = batch;
+        padded.gradients = torch::cat({batch.gradients, torch::zeros({3, coordinates})});
+        padded.losses = torch::cat({batch.losses, torch::zeros({3}, torch::kFloat64)});
+        padded.dummies = 3;
+        const auto a = one_step(make(), {batch}, order(1, 1, share)), b = one_step(make(), {padded}, order(1, 1, share));
+        CHECK(torch::equal(a.gradient, b.gradient));
+        CHECK(a.statistics == b.statistics);
+        padded.gradients.slice(0, 5).fill_(7);
+        CHECK(torch::equal(a.gradient, one_step(make(), {padded}, order(1, 1, share)).gradient));
     }
 }
 
@@ -186,7 +219,7 @@ TEST_CASE("statistics noise has its deviation over many steps") {
     CHECK_FALSE(fits(x, s * 3 / 2));
 }
 
-TEST_CASE("noise of other groups and steps is uncorrelated; the same step gives the same release") {
+TEST_CASE("noise of other groups and steps is uncorrelated, the same step gives the same release") {
     const auto first = one_step(make(), {}, order(1));
     const auto second = one_step(make(), {}, order(2));
     const auto a = group(first.gradient, 0), b = group(first.gradient, 1), c = group(second.gradient, 0);
@@ -223,14 +256,14 @@ TEST_CASE("releases lie on the public grid") {
     statistics_frame one;
     one.trackers.assign(1, {0.5, 1, 2});
     auto how = order(1, std::sqrt(0.5), 0.5, one);  // z_g = 1 and s = 0.5 exactly, so floats hold the grid
-    how.radii = {0.5};
+    how.terms.radii = {0.5};
     by.begin(how);
     by.add(random_batch(5, 9));
     const auto out = by.finish();
     const auto steps = out.gradient.to(torch::kFloat64) * 0x1p21;
     CHECK((steps - steps.round()).abs().max().item<double>() < 1e-4);
     CHECK(steps.abs().max().item<double>() > 1e5);
-    const double grid = how.measurement_multiplier * weights_for(1).sensitivity(1) * 0x1p-20;
+    const double grid = how.terms.measurement_multiplier * weights_for(1).sensitivity(1) * 0x1p-20;
     for (double value : out.statistics) CHECK(std::abs(value / grid - std::round(value / grid)) < 1e-6);
 }
 
@@ -238,25 +271,23 @@ TEST_CASE("orders out of order or out of range are refused") {
     auto by = make();
     CHECK_THROWS_AS(by.finish(), rldp::error);
     CHECK_THROWS_AS(by.add(random_batch(1, 1)), rldp::error);
-    CHECK_THROWS_AS(by.begin(order(0)), rldp::error);
     by.begin(order(5));
     CHECK_THROWS_AS(by.add({torch::zeros({2, 10}), torch::zeros({2}, torch::kFloat64)}), rldp::error);
     CHECK_THROWS_AS(by.add({torch::zeros({2, coordinates}), torch::zeros({3}, torch::kFloat64)}), rldp::error);
     by.finish();
     CHECK_THROWS_AS(by.finish(), rldp::error);
     CHECK_THROWS_AS(by.begin(order(5)), rldp::error);  // the same noise twice
-    CHECK_THROWS_AS(by.begin(order(6, 0)), rldp::error);
     auto few = order(6);
-    few.radii = {1, 1};
+    few.terms.radii = {1, 1};
     CHECK_THROWS_AS(by.begin(few), rldp::error);
     auto short_frame = frame();
     short_frame.trackers.pop_back();
     CHECK_THROWS_AS(by.begin(order(6, 1, 0.02, short_frame)), rldp::error);
     few = order(6);
-    few.measured = nullptr;  // a share without what it is for
+    few.terms.measured = nullptr;  // a share without what it is for
     CHECK_THROWS_AS(by.begin(few), rldp::error);
     few = order(6);
-    few.measurement_multiplier = few.noise_multiplier;  // nothing left for the gradient
+    few.terms.measurement_multiplier = few.charged->noise_multiplier;  // nothing left for the gradient
     CHECK_THROWS_AS(by.begin(few), rldp::error);
     by.begin(order(6));
     const auto key = run_key::insecure_from_seed(1);

@@ -6,34 +6,26 @@
 
 #include "privacy/clipping.hpp"
 #include "privacy/method.hpp"
+#include "tests/support/charges.hpp"
 
-/// The order of a method's next step.
-inline rldp::privacy::step_order next_order(const rldp::privacy::method& of, double z) {
-    rldp::privacy::step_order order;
-    order.seq = 1;
-    order.noise_multiplier = z;
-    of.prepare(order);
-    return order;
-}
-
-/// float64 [D]: the clipped sum of `units`, float32 [b, D], that the order asks for.
-inline at::Tensor clipped(const rldp::privacy::step_order& order, const at::Tensor& units) {
-    rldp::privacy::clipped_sum sum({{units.size(1), 0}}, order);
+/// The clipped sum of `units`, float32 [b, D], that the terms ask for: float64 [D].
+inline at::Tensor clipped(const rldp::privacy::step_terms& terms, const at::Tensor& units) {
+    rldp::privacy::clipped_sum sum({{units.size(1), 0}}, terms);
     sum.add({units, torch::zeros({units.size(0)}, torch::kFloat64)});
     return sum.take();
 }
 
 /// A release of that sum with noise of multiplier z.
-inline rldp::privacy::release released(const rldp::privacy::step_order& order, const at::Tensor& sum) {
-    const auto noise = order.shape->colour(torch::randn(sum.sizes(), torch::kFloat64)) * order.noise_multiplier;
-    return {order.seq, order.step, order.noise_multiplier, (sum + noise).to(torch::kFloat32), {}, {}};
+inline rldp::privacy::release released(const rldp::privacy::step_terms& terms, double z, const at::Tensor& sum) {
+    const auto noise = terms.shape->colour(torch::randn(sum.sizes(), torch::kFloat64)) * z;
+    return {rldp::testing::charged_at(1, z), (sum + noise).to(torch::kFloat32), {}, {}};
 }
 
 /// Runs `steps` steps in which nobody has a gradient; calls `after` behind each.
 template <class After>
 void noise_only(rldp::privacy::method& by, std::int64_t coordinates, double z, int steps, After after) {
     for (int t = 0; t < steps; ++t) {
-        by.absorb(released(next_order(by, z), torch::zeros({coordinates}, torch::kFloat64)));
+        by.absorb(released(by.prepare(z), z, torch::zeros({coordinates}, torch::kFloat64)));
         after();
     }
 }
@@ -62,10 +54,10 @@ inline rldp::privacy::method_state with(rldp::privacy::method_state state, const
 /// Whether two methods order the same next step and make the same of it, for a few steps, to the bit.
 inline bool same_future(rldp::privacy::method& one, rldp::privacy::method& other, std::int64_t coordinates) {
     for (int t = 0; t < 3; ++t) {
-        const auto a = next_order(one, 0.8), b = next_order(other, 0.8);
+        const auto a = one.prepare(0.8), b = other.prepare(0.8);
         if (!torch::equal(a.shape->centre(), b.shape->centre())) return false;
         if (!torch::equal(a.shape->deviations(), b.shape->deviations())) return false;
-        const auto value = released(a, torch::randn({coordinates}, torch::kFloat64));
+        const auto value = released(a, 0.8, torch::randn({coordinates}, torch::kFloat64));
         if (!torch::equal(one.absorb(value), other.absorb(value))) return false;
     }
     return true;

@@ -1,0 +1,23 @@
+#pragma once
+// privacy.pad_batches: every step computes one public number of micro-batches of one shape, so that its duration tells
+// nothing of its draw (docs/privacy.md §2).
+#include <cstdint>
+#include <optional>
+
+#include "config/config.hpp"
+#include "models/unit_gradients.hpp"
+
+namespace rldp::actors {
+
+struct padding {
+    std::int64_t units = 0;  ///< room of every step; more than that are drawn hardly ever, and then cut
+    models::unit_shape shape;
+    /// What the cut adds to δ over the run: T·p·(1 + e^ε), where a step's draw exceeds the room with probability p. On
+    /// either of two neighbouring data sets the run differs from one without a cut with probability T·p at most.
+    double delta = 0;
+};
+
+/// The least room for which the cut takes at most δ/100; nothing without pad_batches. `max_tokens` per record.
+std::optional<padding> padding_of(const config::run_config& config, std::int64_t population, std::int64_t max_tokens);
+
+}  // namespace rldp::actors

@@ -1,0 +1,86 @@
+// rldp verify and rldp sign: a certificate, checked against everything at hand, and made anew.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "app/commands.hpp"
+#include "app/findings.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+struct options {
+    std::string what, key;
+    bool json = false;
+};
+
+void print(const eval::verification& result) {
+    const auto& promised = result.found.promised;
+    if (promised.holds())
+        fmt::print("ε = {:.6g} at δ = {:g}, for {}, {} units\n", *promised.epsilon, promised.delta,
+                   promised.unit == "record" ? "each record" : "all records that share a value of " + promised.unit,
+                   promised.population);
+    for (const auto& why : promised.voids) fmt::print("NO GUARANTEE: {}\n", why);
+    print_findings("checked", result.checked);
+    print_findings("not checked", result.not_checked);
+}
+
+void print_json(const eval::verification& result) {
+    using json = nlohmann::ordered_json;
+    const auto& promised = result.found.promised;
+    const json out{{"guarantee", promised.holds()},
+                   {"no_guarantee_because", promised.voids},
+                   {"epsilon", promised.epsilon ? json(*promised.epsilon) : json(nullptr)},
+                   {"delta", promised.delta},
+                   {"unit", promised.unit},
+                   {"signed_by", result.found.signer ? json(result.found.signer->fingerprint()) : json(nullptr)},
+                   {"checked", to_json(result.checked)},
+                   {"not_checked", to_json(result.not_checked)}};
+    fmt::print("{}\n", out.dump());
+}
+
+int verify(const options& given) {
+    std::optional<privacy::verifying_key> owner;
+    if (!given.key.empty()) owner = privacy::verifying_key::load(given.key);
+    const std::filesystem::path what(given.what);
+    const auto result =
+        std::filesystem::is_directory(what) ? eval::verify_run({what}, owner) : eval::verify_certificate(what, owner);
+    given.json ? print_json(result) : print(result);
+    return 0;
+}
+
+int sign(const options& given) {
+    const auto key = privacy::signing_key::load(given.key);
+    const eval::run_directory run{given.what};
+    // An older certificate vouches for files that the ledger does not: nothing is signed that it contradicts.
+    if (std::filesystem::exists(run.certificate())) eval::verify_run(run, std::nullopt);
+    eval::certify_run(run, &key);
+    fmt::print("{}: signed by key {}\n", run.certificate().string(), key.public_half().fingerprint());
+    return 0;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand("verify", "Check a certificate, and a run against it");
+    auto given = std::make_shared<options>();
+    command->add_option("what", given->what, "run directory (holds public/), or a certificate.json alone")->required();
+    command->add_option("--key", given->key, "public key of the owner who must have signed it");
+    command->add_flag("--json", given->json, "print as JSON");
+    command->footer(
+        "Example: rldp verify runs/first --key owner.pub\nExit status: 0 all that could be checked holds, 2 not");
+    command->callback([given, &chosen] { chosen = [given] { return verify(*given); }; });
+}
+
+void add_sign(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand("sign", "Verify a run that has ended and sign its certificate");
+    auto given = std::make_shared<options>();
+    command->add_option("run", given->what, "run directory")->required();
+    command->add_option("--key", given->key, "secret key (rldp key new)")->required();
+    command->footer("Example: rldp sign runs/first --key ~/keys/owner");
+    command->callback([given, &chosen] { chosen = [given] { return sign(*given); }; });
+}
+
+}  // namespace rldp::app

@@ -1,0 +1,47 @@
+// What rounding moves, per arithmetic and batch size: the measurement behind η (docs/privacy.md §6).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "actors/plan.hpp"
+#include "bench/rounding.hpp"
+#include "models/blas.hpp"
+
+int main(int argc, char** argv) {
+    CLI::App program("By how much one more unit moves the others' clipped sum, against η/5");
+    std::string model = "config/tiny-gpt2", device = "cpu";
+    std::vector<std::string> types = {"float32", "bfloat16"};
+    std::vector<std::int64_t> batches = {16, 64, 256};
+    bool together = false;
+    std::int64_t draws = 200, micro_batch = 16, longest = 64;
+    program.add_option("model", model, "model directory");
+    program.add_option("--dtype", types, "arithmetics: float32, tf32, bfloat16");
+    program.add_option("--batch", batches, "units per draw");
+    program.add_option("--draws", draws, "pairs of neighbouring draws");
+    program.add_option("--micro-batch", micro_batch, "records per forward pass");
+    program.add_option("--longest", longest, "tokens per record, at most");
+    program.add_option("--device", device, "cpu or cuda");
+    program.add_flag("--together", together, "in micro-batches also where a run would compute every unit apart");
+    CLI11_PARSE(program, argc, argv);
+
+    fmt::print("{}, {} draws and their neighbours each, records of up to {} tokens, micro-batch {}, {}\n", model, draws,
+               longest, micro_batch, device);
+    fmt::print("arithmetic  batch  largest move of the sum / C   of the statistics / Δ   η\n");
+    for (const auto& type : types) {
+        rldp::config::run_config config;
+        config.model.path = model;
+        config.model.dtype = type;
+        config.device = device;
+        const auto loaded = rldp::actors::load_model(config);
+        for (const auto batch : batches) {
+            config.train.expected_batch_size = batch;
+            const double margin = rldp::actors::rounding_margin_of(config);
+            rldp::bench::rounding_probe probe(loaded.base, loaded.layout, loaded.initial_adapter, micro_batch, longest, 1);
+            if (!together && rldp::actors::computes_apart(config)) probe.compute_apart();
+            rldp::bench::rounding_effect worst;
+            for (std::int64_t i = 0; i < draws; ++i) worst.raise(probe.compare(static_cast<std::size_t>(batch)));
+            fmt::print("{:<11} {:>5}  {:>27.2e}   {:>21.2e}   {:g}\n", type, batch, worst.gradient,
+                       worst.statistics, margin);
+        }
+    }
+}

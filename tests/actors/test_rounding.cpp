@@ -1,0 +1,65 @@
+// Rounding: who else was drawn moves a unit's gradient in its last bits. The margin that is charged covers it five times
+// over, in every arithmetic at hand (docs/privacy.md §6).
+#include <torch/torch.h>
+
+#include "actors/plan.hpp"
+#include "bench/rounding.hpp"
+#include "config/config.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+
+namespace {
+
+config::run_config config_of(const std::string& type, std::size_t batch) {
+    config::run_config out;
+    out.model.path = "config/tiny-gpt2";
+    out.model.dtype = type;
+    out.train.expected_batch_size = static_cast<std::int64_t>(batch);
+    return out;
+}
+
+/// Over hundreds of draws and their neighbours. `apart`: as such a run computes, or in micro-batches all the same.
+bench::rounding_effect worst_of(const config::run_config& config, int draws, bool apart) {
+    const auto loaded = actors::load_model(config);
+    torch::manual_seed(3);
+    const auto adapter = loaded.initial_adapter + 0.02 * torch::randn_like(loaded.initial_adapter);
+    bench::rounding_probe probe(loaded.base, loaded.layout, adapter, 16, 24, 5);
+    if (apart) probe.compute_apart();
+    bench::rounding_effect worst;
+    for (int i = 0; i < draws; ++i)
+        worst.raise(probe.compare(static_cast<std::size_t>(config.train.expected_batch_size)));
+    return worst;
+}
+
+}  // namespace
+
+TEST_CASE("in float32 rounding moves the others' sums by a fifth of the margin at most") {
+    for (const std::size_t batch : {16U, 64U}) {
+        const auto config = config_of("float32", batch);
+        const auto seen = worst_of(config, batch == 16 ? 150 : 60, actors::computes_apart(config));
+        const double margin = actors::rounding_margin_of(config);
+        INFO("batch " << batch << ": sum " << seen.gradient << " C, statistics " << seen.statistics << " Δ");
+        CHECK(seen.gradient <= margin / 5);
+        CHECK(seen.statistics <= margin / 5);
+        CHECK(seen.gradient > 0);  // else nothing was compared
+    }
+}
+
+TEST_CASE("in bfloat16 nobody's presence moves another's gradient by a single bit, for company would move it far") {
+    const auto config = config_of("bfloat16", 16);
+    CHECK(actors::rounding_margin_of(config) == 0);
+    const auto seen = worst_of(config, 100, actors::computes_apart(config));
+    CHECK(seen.gradient == 0);
+    CHECK(seen.statistics == 0);
+    CHECK(worst_of(config, 20, false).gradient > 1e-3);
+}
+
+TEST_CASE("every sensitivity grows by the margin, and the margin with the batch") {
+    CHECK(privacy::sensitivities(privacy::clip_rule::clip, {0.1, 0.2}, 0.05) == std::vector{0.1 * 1.05, 0.2 * 1.05});
+    CHECK(privacy::sensitivities(privacy::clip_rule::batch_mean, {0.1}, 0.05).front() == Approx(0.21));
+    const auto margin = [](std::size_t batch) { return actors::rounding_margin_of(config_of("float32", batch)); };
+    CHECK(margin(16) == margin(64));
+    CHECK(margin(256) == Approx(2 * margin(64)));
+    CHECK(actors::computes_apart(config_of("tf32", 64)));
+}

@@ -1,0 +1,86 @@
+#include "tests/noninterference/configurations.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+namespace rldp::testing {
+
+using nlohmann::json;
+
+std::int64_t setting(const char* name, std::int64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text ? std::atoll(text) : otherwise;
+}
+
+json short_run(std::size_t units, const std::string& method, const std::string& policy) {
+    json out{{"privacy", {{"epsilon", 8}, {"delta", 1e-5}, {"population", units}}},
+             {"method", {{"name", method}}},
+             {"train",
+              {{"steps", 6},
+               {"expected_batch_size", 6},
+               {"lr", 5e-3},
+               {"warmup", 2},
+               {"eval_every", 4},
+               {"eval_records", 4}}},
+             {"data", {{"max_tokens", 24}}},
+             {"model", {{"path", (std::filesystem::current_path() / "config/tiny-gpt2").string()}}},
+             {"rl", {{"interval", 2}, {"warmup", 2}, {"batch", 2}}}};
+    if (!policy.empty()) out["noise"]["policy"] = policy;
+    if (method == "autoclip_quantile") out["method"]["query_noise"] = 2;  // so small a batch's own leaves nothing
+    return out;
+}
+
+json random_configuration(generator& random, std::size_t units) {
+    static const std::vector<std::string> methods{
+        "rldp",    "rldp",    "rldp",           "static",  "adaclip",
+        "dp_lora", "dcsgd_p", "psac",           "dcsgd_e", "autoclip_quantile",
+        "auto_s",  "geoclip", "dp_lora_literal"};
+    const auto method = one_of(methods, random);
+    auto out = short_run(units, method);
+    const auto maybe = [&](const char* section, const char* key, const std::vector<json>& values) {
+        if (below(random, 2) == 0) out[section][key] = one_of(values, random);
+    };
+    const auto words = [](std::initializer_list<const char*> list) {
+        return json(std::vector<std::string>(list.begin(), list.end()));
+    };
+    out["seed"] = below(random, 3);
+    maybe("privacy", "epsilon", {2, 20, 50});
+    maybe("privacy", "accountant", {"pld", "rdp"});
+    maybe("privacy", "max_records_per_unit", {1, 2, 8});
+    if (below(random, 4) == 0) {
+        out["privacy"]["pad_batches"] = true;
+        out["privacy"]["population"] = 2 * units;
+    }
+    maybe("train", "expected_batch_size", {1, 3, 10});
+    maybe("train", "micro_batch", {1, 4});
+    maybe("train", "eval_every", {2, 3, 100});
+    maybe("data", "keep", {"head", "tail"});
+    maybe("data", "max_tokens", {2, 8, 40});
+    maybe("data", "canaries", {0, 2});
+    maybe("lora", "rank", {1, 4});
+    maybe("lora", "dropout", {0, 0.3});
+    maybe("lora", "targets", {words({"q"}), words({"all-linear"})});
+    maybe("model", "dtype", {"bfloat16", "float32"});
+    if (method == "rldp") {
+        maybe("noise", "policy", {"fixed", "deck", "filter"});
+        maybe("noise", "statistics_share", {0.02, 0.3});
+        maybe("rl", "actions", {words({"radii"}), words({"noise"}), words({"radii", "noise", "lr"})});
+        maybe("rl", "policy", {"learned", "frozen", "random"});
+        maybe("rl", "clip_action", {"absolute", "delta"});
+        maybe("rl", "interval", {1, 3});
+    }
+    if (method == "rldp" || method == "static" || method == "auto_s" || method == "psac") {
+        maybe("noise", "allocation", {"proportional", "uniform", "min_variance"});
+        maybe("clip", "groups", {"adapters", "factors", "flat"});
+    }
+    return out;
+}
+
+layout random_layout(generator& random) {
+    static const std::vector<layout> all{
+        {"csv", false}, {"csv", true}, {"jsonl", false}, {"jsonl", true}, {"txt", false}};
+    return one_of(all, random);
+}
+
+}  // namespace rldp::testing

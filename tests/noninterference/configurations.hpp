@@ -1,0 +1,22 @@
+#pragma once
+// Short runs of the demo's model, of any method.
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/noninterference/tables.hpp"
+
+namespace rldp::testing {
+
+/// A number from the environment.
+std::int64_t setting(const char* name, std::int64_t otherwise);
+
+/// Six steps on a declared population of `units`.
+nlohmann::json short_run(std::size_t units, const std::string& method, const std::string& policy = {});
+
+/// The same with random settings, of any method and policy.
+nlohmann::json random_configuration(generator& random, std::size_t units);
+
+layout random_layout(generator& random);
+
+}  // namespace rldp::testing

@@ -1,0 +1,238 @@
+// docs/privacy.md §11: everything public is a function of configuration, public data and releases. RLDP_TABLES random
+// tables and configurations (scripts/noninterference.sh), RLDP_SEED repeats what a seed did.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <map>
+
+#include "config/files.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+#include "tests/noninterference/configurations.hpp"
+#include "tests/noninterference/experiment.hpp"
+
+using namespace rldp;
+using namespace rldp::testing;
+using nlohmann::json;
+
+namespace {
+
+/// A table that a run on `a` must not be told from.
+struct neighbour {
+    std::string name;
+    table rows;
+};
+
+table with(table of, const unit& more) {
+    of.train.push_back(more);
+    return of;
+}
+
+table with_fewer(table of, std::size_t units) {
+    of.train.resize(units);
+    return of;
+}
+
+/// Texts that only tell units apart: a suffix of few bytes.
+std::string tag(std::size_t i) {
+    return i == 0 ? std::string() : std::string(1, static_cast<char>('a' + i % 26)) + (i < 26 ? "" : "x");
+}
+
+/// Records of every odd kind by name.
+std::vector<std::pair<std::string, std::function<std::string(std::size_t)>>> odd_records(table_maker& maker) {
+    std::vector<std::pair<std::string, std::function<std::string(std::size_t)>>> out{
+        {"one token", [](std::size_t i) { return std::string(1, static_cast<char>('a' + i % 26)); }},
+        {"longest", [&maker](std::size_t) { return words(maker.random(), 20000); }},
+        {"special tokens", [](std::size_t i) { return "<|endoftext|><|endoftext|> " + tag(i) + " <|endoftext|>"; }},
+        {"unusual characters", [](std::size_t i) {
+             return tag(i) +
+                    "\xF0\x9F\xA7\xAC\xE2\x80\xAE\xD9\xBE\xE2\x80\x8B\xCC\x81\xF4\x8F\xBF\xBF\xEF\xBF\xBD\x01\x7F</"
+                    "script>%s{}";
+         }}};
+    if (maker.how().extension == "csv") out.emplace_back("blank", [](std::size_t) { return " "; });
+    return out;
+}
+
+std::vector<neighbour> neighbours(table_maker& maker, const table& a) {
+    std::vector<neighbour> out{{"one unit more", with(a, maker.training_unit())},
+                               {"one unit fewer", with_fewer(a, a.train.size() - 1)},
+                               {"half the units", with_fewer(a, a.train.size() / 2)}};
+    for (const auto& [name, text] : odd_records(maker))
+        for (const auto& made : maker.training_unit(text)) out.push_back({name, with(a, made)});
+    if (maker.how().grouped)
+        for (const auto& made : maker.training_unit([&](std::size_t) { return words(maker.random(), 4); }, 4000))
+            out.push_back({"a unit of 4,000 records", with(a, made)});
+    return out;
+}
+
+struct tally {
+    std::size_t tables = 0, bytes = 0;
+    std::map<std::string, std::size_t> endings;  ///< of configurations on their table A
+};
+
+/// Runs the scenario on a random table and all its neighbours; what differs, by neighbour.
+std::vector<std::string> leaks(const std::filesystem::path& folder, const scenario& how, std::uint64_t seed,
+                               tally& count) {
+    table_maker maker(folder / "maker", how.how, seed);
+    const auto a = maker.base(how.units);
+    experiment run(folder, how, a);
+    std::vector<std::string> out;
+    for (const auto& [name, rows] : neighbours(maker, a)) {
+        ++count.tables;
+        for (const auto& found : run.compare(rows)) out.push_back(fmt::format("{}: {}", name, found));
+    }
+    ++count.endings[run.first().at(how.halt.empty() ? "run status" : "resume status")];
+    count.bytes += run.bytes();
+    return out;
+}
+
+void check(const scenario& how) {
+    const auto seed = static_cast<std::uint64_t>(setting("RLDP_SEED", 1));
+    const scratch_directory scratch;
+    tally count;
+    const auto found = leaks(scratch / "", how, seed, count);
+    INFO(fmt::format("{}", fmt::join(found, "\n")));
+    CHECK(found.empty());
+    CHECK(count.tables >= 7);
+    CHECK(count.endings["0"] == 1);
+}
+
+/// A model's directory that a test may change.
+std::filesystem::path copied_model(const std::filesystem::path& to) {
+    std::filesystem::copy("config/tiny-gpt2", to);
+    return to;
+}
+
+/// Makes a row of a float32 tensor not a number.
+void spoil_row(const std::filesystem::path& file, const std::string& tensor, std::size_t row, std::size_t width) {
+    auto bytes = read_file(file);
+    std::uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const auto described = json::parse(bytes.substr(8, header));
+    const auto begin = 8 + header + described.at(tensor).at("data_offsets").at(0).get<std::size_t>();
+    const std::vector<float> nothing(width, std::nanf(""));
+    std::memcpy(bytes.data() + begin + row * width * sizeof(float), nothing.data(), width * sizeof(float));
+    write_file(file, bytes);
+}
+
+/// A random configuration on random tables, run to its end, interrupted or killed.
+scenario random_scenario(generator& random) {
+    scenario out;
+    out.plan = true;
+    out.how = random_layout(random);
+    out.units = 12 + below(random, 20);
+    out.config = random_configuration(random, out.units);
+    const std::vector<std::string> halts{"", "", "interrupt", "kill", "lose"};
+    if (const auto& halt = one_of(halts, random); !halt.empty())
+        out.halt = fmt::format("{} {}", halt, 1 + below(random, 5));
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("nothing public tells a table from its neighbours") {
+    const auto grouped = GENERATE(false, true);
+    const auto method =
+        GENERATE(as<std::pair<std::string, std::string>>(), std::pair("rldp", "deck"), std::pair("rldp", "filter"),
+                 std::pair("static", ""), std::pair("autoclip_quantile", ""), std::pair("geoclip", ""));
+    INFO(method.first << " " << method.second << (grouped ? ", patients" : ", records"));
+    check({.how = {"csv", grouped}, .config = short_run(24, method.first, method.second)});
+}
+
+TEST_CASE("nothing public tells tables of JSON and text lines apart") {
+    const auto how = GENERATE(layout{"jsonl", false}, layout{"jsonl", true}, layout{"txt", false});
+    INFO(how.extension << how.grouped);
+    check({.how = how, .config = short_run(24, "static"), .plan = true});
+}
+
+TEST_CASE("nothing public tells tables apart where a run is interrupted or killed, and resumed") {
+    const auto halt = GENERATE(as<std::string>(), "interrupt 3", "kill 3", "lose 5");
+    INFO(halt);
+    check({.how = {"csv", true}, .config = short_run(24, "rldp", "deck"), .halt = halt});
+}
+
+TEST_CASE("nothing public tells where units are more or fewer than padding or canaries count on") {
+    const bool padded = GENERATE(true, false);
+    scenario how{.how = {"csv", false}, .config = short_run(24, "static"), .plan = true};
+    if (padded)
+        how.config["privacy"]["pad_batches"] = true;
+    else
+        how.config["data"]["canaries"] = 24;
+    INFO((padded ? "pad_batches" : "canaries"));
+    check(how);
+}
+
+TEST_CASE("a record without a finite loss shows nowhere") {
+    const scratch_directory scratch;
+    const auto model = copied_model(scratch / "model");
+    spoil_row(model / "model.safetensors", "transformer.wpe.weight", 36, 64);  // a position that no record of A reaches
+    scenario how{.how = {"txt", false}, .config = short_run(24, "static")};
+    how.config["model"]["path"] = model.string();
+    how.config["data"]["max_tokens"] = 40;
+    table_maker maker(scratch / "maker", how.how, 1);
+    auto a = maker.base(24);
+    for (auto* side : {&a.train, &a.others})
+        for (auto& one : *side) REQUIRE(one.front().text.size() <= 34);
+    experiment run(scratch / "", how, a);
+    REQUIRE(run.first().at("run status") == "0");
+    for (const auto& made : maker.training_unit([&](std::size_t) { return words(maker.random(), 40); })) {
+        const auto found = run.compare(with(a, made));
+        INFO(fmt::format("{}", fmt::join(found, "\n")));
+        CHECK(found.empty());
+    }
+}
+
+TEST_CASE("a tokenizer beyond the model's vocabulary is refused whatever the table") {
+    const scratch_directory scratch;
+    const auto model = copied_model(scratch / "model");
+    auto tokens = json::parse(read_file(model / "tokenizer.json"));
+    auto added = tokens.at("added_tokens").at(0);
+    added["id"] = 600;
+    added["content"] = "<|beyond|>";
+    tokens["added_tokens"].push_back(added);
+    write_file(model / "tokenizer.json", tokens.dump());
+    scenario how{.how = {"txt", false}, .config = short_run(24, "static")};
+    how.config["model"]["path"] = model.string();
+    table_maker maker(scratch / "maker", how.how, 1);
+    const auto a = maker.base(24);
+    experiment run(scratch / "", how, a);
+    CHECK(run.first().at("run status") == "2");
+    for (const auto& made : maker.training_unit([&](std::size_t i) { return "word <|beyond|> " + tag(i); })) {
+        const auto found = run.compare(with(a, made));
+        INFO(fmt::format("{}", fmt::join(found, "\n")));
+        CHECK(found.empty());
+    }
+}
+
+#ifndef RLDP_TEST_HOOKS
+TEST_CASE("the program that is installed has none of the hooks") {
+    CHECK(read_file(RLDP_PROGRAM).find("RLDP_REPLAY_RELEASES") == std::string::npos);
+    CHECK(read_file("/proc/self/exe").find("RLDP_REPLAY_RELEASES") != std::string::npos);
+}
+#endif
+
+TEST_CASE("nothing public tells random tables of random configurations apart") {
+    const auto scenarios = setting("RLDP_TABLES", 3);
+    const auto seed = static_cast<std::uint64_t>(setting("RLDP_SEED", 1));
+    generator random(seed);
+    tally count;
+    const auto began = std::chrono::steady_clock::now();
+    for (std::int64_t i = 0; i < scenarios; ++i) {
+        const auto how = random_scenario(random);
+        INFO(fmt::format("RLDP_SEED={}, scenario {}, {} of {}, halt \"{}\": {}", seed, i, how.how.extension,
+                         how.how.grouped ? "patients" : "records", how.halt, how.config.dump()));
+        const scratch_directory scratch;
+        const auto found = leaks(scratch / "", how, random(), count);
+        INFO(fmt::format("{}", fmt::join(found, "\n")));
+        CHECK(found.empty());
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    fmt::print(
+        "RLDP_SEED={}: {} configurations (status of the run on A: {}), {} tables beside A's, {} bytes compared; {:.0f} "
+        "s\n",
+        seed, scenarios, count.endings, count.tables, count.bytes, took.count());
+    CHECK(static_cast<std::int64_t>(2 * count.endings["0"]) >= scenarios);
+}

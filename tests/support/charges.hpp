@@ -1,0 +1,49 @@
+#pragma once
+// Charges for tests and benchmarks that need a step order or a release: out of real ledgers, for nothing else makes one.
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "privacy/release.hpp"
+
+namespace rldp::testing {
+
+/// A header that a ledger accepts, for steps of any multiplier.
+inline privacy::ledger_header scratch_header() {
+    privacy::ledger_header header;
+    header.delta = 1e-5;
+    header.sample_rate = 0.01;
+    header.population = 1000;
+    header.steps = 1'000'000;
+    header.policy = "fixed";
+    header.accountant = "pld";
+    header.unit = "record";
+    header.split = "hash";
+    header.epsilon = header.guaranteed_epsilon = 1;
+    return header;
+}
+
+/// The charge of `seq` (from 1), which is also its step, in a ledger whose every charge is at `noise_multiplier`.
+inline privacy::charge charged_at(std::uint64_t seq, double noise_multiplier = 1) {
+    static std::map<double, privacy::ledger> books;
+    auto found = books.find(noise_multiplier);
+    if (found == books.end()) {
+        auto name = (std::filesystem::temp_directory_path() / "rldp-ledger-XXXXXX").string();
+        ::close(::mkstemp(name.data()));
+        found = books.emplace(noise_multiplier, privacy::ledger::create(name, scratch_header())).first;
+        std::filesystem::remove(name);  // it stays open
+    }
+    auto& book = found->second;
+    for (auto next = book.content().charges.size() + 1; next <= seq; ++next)
+        book.append(static_cast<std::int64_t>(next), noise_multiplier, book.content().header.sample_rate, std::nullopt);
+    return book.content().charges.at(seq - 1);
+}
+
+/// A release to be filled in.
+inline privacy::release blank_release(std::uint64_t seq = 1, double noise_multiplier = 1) {
+    return {charged_at(seq, noise_multiplier), {}, {}, {}};
+}
+
+}  // namespace rldp::testing
