@@ -25,11 +25,11 @@ def main():
     entries = [test["name"] for test in json.loads(shown.stdout)["tests"]]
     wrong = cases = 0
     for prefix, program in programs:
-        expected = sorted(f"{prefix}: {name}" for name in listed(program))
-        found = sorted(entry for entry in entries if entry.startswith(f"{prefix}: "))
+        expected = sorted(listed(program))
+        found = sorted(entry.split(":", 1)[1].strip() for entry in entries if entry.startswith(f"{prefix}:"))
         cases += len(expected)
         for name in sorted(set(expected) ^ set(found)):
-            print(("not an entry of ctest: " if name in expected else "no case of the program: ") + name)
+            print(("not an entry of ctest: " if name in expected else "no case of the program: ") + f"{prefix}: {name}")
             wrong += 1
         if len(expected) != len(found):
             print(f"{prefix}: {len(expected)} cases, {len(found)} entries")
