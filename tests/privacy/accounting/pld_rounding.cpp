@@ -1,12 +1,11 @@
 // The bound on the rounding of Fourier transforms, against transforms in long double.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <numbers>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include "privacy/pld_spectrum.hpp"
