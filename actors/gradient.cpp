@@ -42,26 +42,22 @@ struct step_work {
     std::size_t dummies = 0;                 ///< units at the end that stand for nobody
 };
 
-/// The same number of units at every step: dummies where fewer were drawn. More than there is room for, which the
-/// plan's δ pays for, are cut by a keyed choice.
-void pad(step_work& work, const padding& to, const privacy::run_key& key, std::uint64_t seq) {
-    const auto room = static_cast<std::size_t>(to.units);
-    privacy::random_stream random(key, privacy::purpose::draw, seq, 1);
-    for (; work.units.size() > room; work.units.pop_back())
-        std::swap(work.units[random.next() % work.units.size()], work.units.back());
-    work.dummies = room - work.units.size();
-    work.units.resize(room);
+/// Dummies where fewer units were drawn than there is room for. A larger draw, which the plan's δ pays for, takes
+/// longer.
+void pad(step_work& work, const padding& to) {
+    const auto filled = std::max(work.units.size(), static_cast<std::size_t>(to.units));
+    work.dummies = filled - work.units.size();
+    work.units.resize(filled);
 }
 
 std::optional<models::unit_shape> shape_of(const std::optional<padding>& padded) {
     return padded ? std::optional(padded->shape) : std::nullopt;
 }
 
-step_work plan(std::vector<models::unit_sequences> units, const gradient_settings& how, const privacy::run_key& key,
-               std::uint64_t seq) {
+step_work plan(std::vector<models::unit_sequences> units, const gradient_settings& how) {
     step_work out;
     out.units = std::move(units);
-    if (how.padded) pad(out, *how.padded, key, seq);
+    if (how.padded) pad(out, *how.padded);
     const auto together = how.apart ? 1 : how.micro_batch;
     out.chunks = how.padded ? models::plan_padded_chunks(out.units.size(), how.padded->shape, together)
                             : models::plan_chunks(out.units, together);
@@ -138,7 +134,7 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
             units.push_back(unit.records);
     }
     const auto dropout = dropout_of(own.key, seq, model.layout, task.adapter.device());
-    const auto work = plan(std::move(units), how, own.key, seq);
+    const auto work = plan(std::move(units), how);
     const chunk_worker made(*this, task.adapter, work, dropout);
     const auto hand_over = [&](models::record_gradients chunk, std::int64_t dummies) {
         on_chunk(trusted<privacy::unit_gradients>({std::move(chunk.gradients), std::move(chunk.losses), dummies}));
@@ -148,9 +144,9 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
                              [&](auto unit) { return unit >= work.units.size() - work.dummies; });
     };
     if (!canaries.empty())
-        hand_over({torch::stack(canaries).to(task.adapter.device()),
-                   torch::zeros({std::ssize(canaries)}, torch::kFloat64)},
-                  0);
+        hand_over(
+            {torch::stack(canaries).to(task.adapter.device()), torch::zeros({std::ssize(canaries)}, torch::kFloat64)},
+            0);
     const auto& chunks = work.chunks;
     const auto at_once = static_cast<std::size_t>(abreast);
     if (at_once == 1) {

@@ -10,14 +10,15 @@
 namespace rldp::actors {
 
 struct padding {
-    std::int64_t units = 0;  ///< room of every step; more than that are drawn hardly ever, and then cut
+    std::int64_t units = 0;  ///< room of every step; more than that are drawn hardly ever, and such a step takes longer
     models::unit_shape shape;
-    /// What the cut adds to δ over the run: T·p·(1 + e^ε), where a step's draw exceeds the room with probability p. On
-    /// either of two neighbouring data sets the run differs from one without a cut with probability T·p at most.
+    /// What larger draws add to δ over the run: T·p·(1 + e^ε), where a step's draw exceeds the room with probability p.
+    /// On either of two neighbouring data sets of at most N units the durations differ from those of a run without
+    /// larger draws with probability T·p at most.
     double delta = 0;
 };
 
-/// The least room for which the cut takes at most δ/100; nothing without pad_batches. `max_tokens` per record.
+/// The least room for which larger draws take at most δ/100; nothing without pad_batches. `max_tokens` per record.
 std::optional<padding> padding_of(const config::run_config& config, std::int64_t population, std::int64_t max_tokens);
 
 }  // namespace rldp::actors

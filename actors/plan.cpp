@@ -57,9 +57,10 @@ std::int64_t estimate_memory(const config::run_config& config, const models::mod
 void require_memory(const run_plan& plan) {
     const auto there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     if (static_cast<double>(plan.memory_bytes) > there)
-        refuse(fmt::format("privacy.pad_batches: a step takes about {:.0f} MiB, this machine has {:.0f}; lower "
-                           "train.micro_batch or data.max_tokens",
-                           static_cast<double>(plan.memory_bytes) / (1 << 20), there / (1 << 20)));
+        refuse(
+            fmt::format("privacy.pad_batches: a step takes about {:.0f} MiB, this machine has {:.0f}; lower "
+                        "train.micro_batch or data.max_tokens",
+                        static_cast<double>(plan.memory_bytes) / (1 << 20), there / (1 << 20)));
 }
 
 bool has_weights(const std::filesystem::path& directory) {
@@ -73,9 +74,8 @@ std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& co
                                                     std::vector<privacy::card> ledger_deck) {
     auto plan = privacy_plan(config, population);
     plan.ledger_deck = std::move(ledger_deck);
-    return privacy::make_policy(config.privacy.semantics == semantics::as_published ? "published"
-                                                                              : config::choices_of(config).policy,
-                                plan);
+    return privacy::make_policy(
+        config.privacy.semantics == semantics::as_published ? "published" : config::choices_of(config).policy, plan);
 }
 
 std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps) {
@@ -102,8 +102,8 @@ bool computes_apart(const config::run_config& config) {
 double rounding_margin_of(const config::run_config& config) {
     if (config.privacy.semantics == semantics::as_published) return 0;  // which charges nothing for it either
     if (computes_apart(config)) return 0;
-    // A hundred times what was measured at B = 64 (bench_rounding). The others' errors are independent of each other, so
-    // their sum grows as √B.
+    // A hundred times what was measured at B = 64 (bench_rounding). The others' errors are independent of each other,
+    // so their sum grows as √B.
     return 1e-3 * std::max(1.0, std::sqrt(static_cast<double>(config.train.expected_batch_size) / 64));
 }
 
@@ -140,9 +140,6 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.rounding_margin = rounding_margin_of(config);
     out.padded = padding_of(config, out.population, out.max_tokens);
     if (out.padded) require_memory(out);
-    if (out.padded && units > out.population)
-        refuse("privacy.population: there are more training units than it says, and privacy.pad_batches makes room for "
-               "draws from so many; declare at least their number");
     if (config.noise.insecure_reproducible)
         out.warnings.emplace_back(
             "noise.insecure_reproducible: draws and noise follow from the seed; there is NO guarantee");

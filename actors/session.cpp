@@ -62,7 +62,7 @@ privacy::ledger_header header_of(const config::run_config& config, const run_pla
                                  const privacy::spending_policy& policy, const std::string& data_hmac) {
     privacy::ledger_header out;
     out.delta = config.privacy.delta;
-    out.truncation_delta = plan.padded ? plan.padded->delta : 0;
+    out.padding_delta = plan.padded ? plan.padded->delta : 0;
     out.rounding_margin = plan.rounding_margin;
     out.sample_rate = plan.sample_rate;
     out.population = plan.population;

@@ -22,7 +22,9 @@ void print(const actors::run_plan& plan, bool counts) {
     row("population N", fmt::format("{} units", plan.population));
     if (counts && plan.counts) {
         const auto& there = *plan.counts;
-        row("PRIVATE: training units", fmt::format("{}", there.units));
+        const bool beyond = plan.padded && there.units > plan.population;
+        row("PRIVATE: training units",
+            fmt::format("{}{}", there.units, beyond ? ": more than N, for which padding makes room" : ""));
         row("PRIVATE: training records",
             fmt::format("{}, {} of them cut to {} tokens", there.records, there.cut, plan.max_tokens));
         row("PRIVATE: canaries planted", fmt::format("{}", there.canaries));
@@ -49,9 +51,9 @@ void print(const actors::run_plan& plan, bool counts) {
     row("trainable parameters", fmt::format("{}", plan.trainable_parameters));
     row("rounding margin η", fmt::format("{:g} of every sensitivity", plan.rounding_margin));
     if (plan.padded)
-        row("padded to", fmt::format("{} units of {} records of {} tokens at every step; the cut takes {:.1e} of δ",
-                                     plan.padded->units, plan.padded->shape.records, plan.padded->shape.tokens,
-                                     plan.padded->delta));
+        row("padded to",
+            fmt::format("{} units of {} records of {} tokens at every step; larger draws take {:.1e} of δ",
+                        plan.padded->units, plan.padded->shape.records, plan.padded->shape.tokens, plan.padded->delta));
     row("memory, estimated", fmt::format("{:.0f} MiB", static_cast<double>(plan.memory_bytes) / (1 << 20)));
     for (const auto& warning : plan.warnings) fmt::print("warning: {}\n", warning);
 }

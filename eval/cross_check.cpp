@@ -72,7 +72,8 @@ void require_same(const config::run_config& config, const privacy::ledger_conten
               header.sample_rate);
     with.same("the number of steps", config::planned_steps(config, header.population), header.steps);
     with.same("noise.policy", policy_of(config), header.policy);
-    if (!config.privacy.pad_batches) with.same("the part of δ that cut draws need", 0.0, header.truncation_delta);
+    if (!config.privacy.pad_batches)
+        with.same("the part of δ that draws beyond the padding need", 0.0, header.padding_delta);
     if (header.policy == "deck") replay_deck(config, book);
 }
 

@@ -36,6 +36,7 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th, td { text-align: left; padding: .38rem .8rem .38rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 400; color: var(--soft); width: 46%; } thead th { width: auto; font-size: .85rem; }
 td.n, th.n { text-align: right; padding-right: 0; padding-left: .8rem; }
+td.n { white-space: nowrap; }
 caption { text-align: left; font-weight: 600; padding: 0 0 .3rem; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1.8rem 2rem; }
 figure { margin: 0; break-inside: avoid; } figure svg { width: 100%; height: auto; display: block; color: var(--text); }

@@ -46,7 +46,7 @@ json to_object(const contract& c) {
             {"epsilon", written(c.epsilon)},
             {"epsilon_budget", written(c.epsilon_budget)},
             {"delta", c.delta},
-            {"truncation_delta", c.truncation_delta},
+            {"padding_delta", c.padding_delta},
             {"rounding_margin", c.rounding_margin},
             {"sample_rate", c.sample_rate},
             {"population", c.population},
@@ -67,7 +67,7 @@ contract contract_from(const json& in) {
     c.epsilon = real_or_none(in.at("epsilon"));
     c.epsilon_budget = real_or_none(in.at("epsilon_budget"));
     in.at("delta").get_to(c.delta);
-    in.at("truncation_delta").get_to(c.truncation_delta);
+    in.at("padding_delta").get_to(c.padding_delta);
     in.at("rounding_margin").get_to(c.rounding_margin);
     in.at("sample_rate").get_to(c.sample_rate);
     c.population = whole(in.at("population"));
@@ -88,7 +88,7 @@ contract contract_from(const json& in) {
 ledger_header header_of(const contract& c) {
     ledger_header out;
     out.delta = c.delta;
-    out.truncation_delta = c.truncation_delta;
+    out.padding_delta = c.padding_delta;
     out.rounding_margin = c.rounding_margin;
     out.sample_rate = c.sample_rate;
     out.population = c.population;
@@ -110,7 +110,7 @@ void validate(const contract& c) {
                 c.sample_rate == static_cast<double>(c.expected_batch_size) / static_cast<double>(c.population),
             fmt::format("expected_batch_size/population is {}/{}, which is not sample_rate {}", c.expected_batch_size,
                         c.population, c.sample_rate));
-    require(c.pad_batches || c.truncation_delta == 0, "truncation_delta is charged without pad_batches");
+    require(c.pad_batches || c.padding_delta == 0, "padding_delta is charged without pad_batches");
     require(c.max_records_per_unit.value_or(1) >= 1, "max_records_per_unit must be at least 1");
     if (c.holds()) detail::validate(header_of(c));
 }
@@ -176,7 +176,7 @@ contract contract_of(const ledger_header& header) {
         out.epsilon_budget = header.epsilon;
     }
     out.delta = header.delta;
-    out.truncation_delta = header.truncation_delta;
+    out.padding_delta = header.padding_delta;
     out.rounding_margin = header.rounding_margin;
     out.sample_rate = header.sample_rate;
     out.population = header.population;

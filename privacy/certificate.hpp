@@ -19,7 +19,7 @@ struct contract {
     std::optional<double> epsilon;         ///< guaranteed; absent: NO GUARANTEE
     std::optional<double> epsilon_budget;  ///< asked for; absent like `epsilon`, so that no ε can be mistaken for one
     std::vector<std::string> voids;        ///< why nothing is guaranteed; empty where something is
-    double delta = 0, truncation_delta = 0, rounding_margin = 0;
+    double delta = 0, padding_delta = 0, rounding_margin = 0;
     double sample_rate = 0;
     std::int64_t population = 0, expected_batch_size = 0, steps = 0;
     std::string unit;                                  ///< "record", or the column that groups share

@@ -18,9 +18,9 @@ namespace rldp::privacy {
 struct ledger_header {
     static constexpr int current_version = 2;
     int version = current_version;
-    double delta = 0;             ///< of the contract: what the mechanism composes to and `truncation_delta` together
-    double truncation_delta = 0;  ///< part of δ that pays for draws cut by privacy.pad_batches; 0 without
-    double rounding_margin = 0;   ///< η: sensitivities are charged as C·(1 + η)
+    double delta = 0;            ///< of the contract: what the mechanism composes to and `padding_delta` together
+    double padding_delta = 0;    ///< part of δ that pays for draws beyond the room of privacy.pad_batches; 0 without
+    double rounding_margin = 0;  ///< η: sensitivities are charged as C·(1 + η)
     double sample_rate = 0;
     std::int64_t population = 0, steps = 0;
     std::string policy, accountant, unit, split;
@@ -32,7 +32,7 @@ struct ledger_header {
     bool insecure_reproducible = false;
 
     /// δ that is left for the mechanism: what the policy must be priced at.
-    double mechanism_delta() const { return delta - truncation_delta; }
+    double mechanism_delta() const { return delta - padding_delta; }
     rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, guaranteed_epsilon}; }
 };
 

@@ -60,7 +60,7 @@ std::string format(const ledger_header& header, std::string& hash) {
     }
     return seal({{"version", header.version},
                  {"delta", header.delta},
-                 {"truncation_delta", header.truncation_delta},
+                 {"padding_delta", header.padding_delta},
                  {"rounding_margin", header.rounding_margin},
                  {"sample_rate", header.sample_rate},
                  {"population", header.population},
@@ -101,7 +101,7 @@ header_line parse_header(std::string_view text) try {
             fmt::format("ledger version {} is older than {}; use the program that wrote it", header.version,
                         ledger_header::current_version));
     line.at("delta").get_to(header.delta);
-    line.at("truncation_delta").get_to(header.truncation_delta);
+    line.at("padding_delta").get_to(header.padding_delta);
     line.at("rounding_margin").get_to(header.rounding_margin);
     line.at("sample_rate").get_to(header.sample_rate);
     line.at("population").get_to(header.population);
@@ -144,8 +144,8 @@ ledger_line parse_line(std::string_view text) try {
 void validate(const ledger_header& header) {
     require(header.version == ledger_header::current_version, fmt::format("version {} is unknown", header.version));
     require(header.delta > 0 && header.delta < 1, fmt::format("delta must be in (0, 1), not {}", header.delta));
-    require(header.truncation_delta >= 0 && header.truncation_delta < header.delta,
-            fmt::format("truncation_delta must be in [0, delta), not {}", header.truncation_delta));
+    require(header.padding_delta >= 0 && header.padding_delta < header.delta,
+            fmt::format("padding_delta must be in [0, delta), not {}", header.padding_delta));
     require(header.rounding_margin >= 0 && header.rounding_margin < 1,
             fmt::format("rounding_margin must be in [0, 1), not {}", header.rounding_margin));
     require(header.sample_rate > 0 && header.sample_rate <= 1,

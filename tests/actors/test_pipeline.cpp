@@ -30,19 +30,21 @@ using namespace rldp::testing;
 namespace {
 
 config::run_config small(std::vector<std::string> more = {}) {
-    std::vector<std::string> set = {"data.path=synthetic:400", "data.max_tokens=24",   "train.steps=12",
-                                    "train.expected_batch_size=6", "train.micro_batch=4",  "train.eval_every=5",
-                                    "train.eval_records=4",        "rl.interval=4",        "rl.warmup=4"};
+    std::vector<std::string> set = {"data.path=synthetic:400",     "data.max_tokens=24",  "train.steps=12",
+                                    "train.expected_batch_size=6", "train.micro_batch=4", "train.eval_every=5",
+                                    "train.eval_records=4",        "rl.interval=4",       "rl.warmup=4"};
     set.insert(set.end(), more.begin(), more.end());
     return config::load("config/demo.json", set);
 }
 
 eval::run_summary run_quietly(const config::run_config& config, const std::filesystem::path& directory) {
-    return launch([&] { return create_run(config, directory); }, {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
+    return launch([&] { return create_run(config, directory); },
+                  {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
 }
 
 eval::run_summary resume_quietly(const std::filesystem::path& directory) {
-    return launch([&] { return resume_run(directory); }, {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
+    return launch([&] { return resume_run(directory); },
+                  {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
 }
 
 at::Tensor saved_adapter(const std::filesystem::path& run) {
@@ -98,7 +100,8 @@ TEST_CASE("demo: on three seeds the model learns, every adapter moves, and the c
         CHECK(mean(0, 16) > mean(16, 32));
         CHECK(mean(16, 32) > mean(32, 48));
 
-        const auto [layout, adapter] = models::load_adapter(scratch / "run/public/adapter", models::read_model_config("config/tiny-gpt2"));
+        const auto [layout, adapter] =
+            models::load_adapter(scratch / "run/public/adapter", models::read_model_config("config/tiny-gpt2"));
         CHECK(layout.pairs.size() == summary.groups.size());
         for (std::size_t i = 0; i < layout.pairs.size(); ++i) CHECK(layout.b(adapter, i).abs().max().item<float>() > 0);
         for (const auto* secret : {"run.key", "releases.log", "checkpoint.safetensors"})
@@ -118,8 +121,10 @@ TEST_CASE("the pipeline on threads gives the bits of the plain loop") {
         models::save_adapter(scratch / (std::string("adapter-") + policy), opened.open.model.layout, expected, "x",
                              opened.open.model.base->config());
         run_quietly(config, scratch / (std::string("run-") + policy));
-        const models::safetensors_file plain(scratch / (std::string("adapter-") + policy) / "adapter_model.safetensors");
-        const models::safetensors_file actors_(scratch / (std::string("run-") + policy) / "public/adapter/adapter_model.safetensors");
+        const models::safetensors_file plain(scratch / (std::string("adapter-") + policy) /
+                                             "adapter_model.safetensors");
+        const models::safetensors_file actors_(scratch / (std::string("run-") + policy) /
+                                               "public/adapter/adapter_model.safetensors");
         for (const auto& name : plain.names()) CHECK(torch::equal(plain.tensor(name), actors_.tensor(name)));
     }
 }
@@ -219,7 +224,8 @@ TEST_CASE("what does not belong together is not resumed, and both sides are name
     CHECK(refusal([&] { resume_run(scratch / "nowhere"); }).find("holds no run") != std::string::npos);
 }
 
-TEST_CASE("a ledger that was cut behind the checkpoint or the release log is refused, or its draws would be made twice") {
+TEST_CASE(
+    "a ledger that was cut behind the checkpoint or the release log is refused, or its draws would be made twice") {
     scratch_directory scratch;
     for (const std::size_t left : {3U, 6U}) {  // the checkpoint was written after charge 5, release 7 is logged
         const auto directory = scratch / ("run" + std::to_string(left));
@@ -234,7 +240,8 @@ TEST_CASE("a ledger that was cut behind the checkpoint or the release log is ref
         write_file(ledger, text.substr(0, end));
         const auto said = refusal([&] { resume_run(directory); });
         CHECK(said.find("ledger.jsonl") + said.find("releases.log") != std::string::npos);
-        CHECK(said.find(left < 5 ? "written after charge 5" : "release 7 (step 7) was never charged") != std::string::npos);
+        CHECK(said.find(left < 5 ? "written after charge 5" : "release 7 (step 7) was never charged") !=
+              std::string::npos);
     }
 }
 
@@ -257,7 +264,8 @@ void change_model(const std::filesystem::path& directory, const std::string& nam
 
 }  // namespace
 
-TEST_CASE("a base that no budget can train is refused before anything is charged, and a run goes on with its own base only") {
+TEST_CASE(
+    "a base that no budget can train is refused before anything is charged, and a run goes on with its own base only") {
     scratch_directory scratch;
     const auto base = scratch / "base";
     const auto config = small({"model.path=" + base.string()});
@@ -292,15 +300,17 @@ TEST_CASE("a hub that dies ends the run: its log would stand still unnoticed") {
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
     const auto hub = system.spawn([](hub_actor::pointer) -> hub_actor::behavior_type {
-        return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
-                [](ack_atom) {},
-                [](begin_atom, const run_header&) {},
-                [](metrics_atom, const eval::metrics_line&) { throw error(errc::bad_input, "metrics: the disk is full"); },
-                [](evaluate_atom, std::int64_t, double) {},
-                [](finish_atom, const std::string&) {},
-                [](tick_atom) {}};
+        return {
+            [](subscribe_atom, const display_actor&) { return telemetry{}; },
+            [](ack_atom) {},
+            [](begin_atom, const run_header&) {},
+            [](metrics_atom, const eval::metrics_line&) { throw error(errc::bad_input, "metrics: the disk is full"); },
+            [](evaluate_atom, std::int64_t, double) {},
+            [](finish_atom, const std::string&) {},
+            [](tick_atom) {}};
     });
-    const auto running = system.spawn(supervisor, std::make_shared<session>(std::move(opened.open)), opened.closed, hub);
+    const auto running =
+        system.spawn(supervisor, std::make_shared<session>(std::move(opened.open)), opened.closed, hub);
     std::optional<caf::error> failed;
     self->request(running, std::chrono::seconds(60), run_atom::value)
         .receive([](const outcome&) {}, [&](const caf::error& reason) { failed = reason; });
@@ -336,7 +346,8 @@ TEST_CASE("every method runs, spends the budget, and resumes to the bits of an u
         const auto summary = resume_quietly(scratch / "cut");
         CHECK(summary.status == "done");
         CHECK(summary.guaranteed_epsilon > 7.9);
-        models::save_adapter(scratch / "adapter", whole.open.model.layout, expected, "x", whole.open.model.base->config());
+        models::save_adapter(scratch / "adapter", whole.open.model.layout, expected, "x",
+                             whole.open.model.base->config());
         const models::safetensors_file a(scratch / "adapter/adapter_model.safetensors");
         const models::safetensors_file b(scratch / "cut/public/adapter/adapter_model.safetensors");
         for (const auto& tensor : a.names()) CHECK(torch::equal(a.tensor(tensor), b.tensor(tensor)));
@@ -363,8 +374,9 @@ TEST_CASE("radii from public data are there from the first step, and are the sam
     CHECK(radii == second.open.training.radii());
     CHECK(radii.size() == first.open.model.layout.pairs.size());
     for (const double radius : radii) CHECK((radius > 0 && radius != 0.1));
-    CHECK(refusal([&] { create_run(small({"clip.public_data=synthetic:4"}), scratch / "c"); }).find("clip.public_data") !=
-          std::string::npos);
+    CHECK(refusal([&] {
+              create_run(small({"clip.public_data=synthetic:4"}), scratch / "c");
+          }).find("clip.public_data") != std::string::npos);
 }
 
 TEST_CASE("flat clipping is one group: one radius, three trackers") {
@@ -380,7 +392,8 @@ TEST_CASE("patients as units: the run goes through and the ledger says so") {
     scratch_directory scratch;
     const auto summary = run_quietly(small({R"(privacy.unit={"group":"patient_nbr"})"}), scratch / "run");
     CHECK(summary.status == "done");
-    CHECK(privacy::read_ledger(scratch / "run/public/ledger.jsonl").header.unit.find("patient_nbr") != std::string::npos);
+    CHECK(privacy::read_ledger(scratch / "run/public/ledger.jsonl").header.unit.find("patient_nbr") !=
+          std::string::npos);
 }
 
 TEST_CASE("real data: 30 steps of stories260K on the UCI table") {
@@ -396,12 +409,12 @@ TEST_CASE("real data: 30 steps of stories260K on the UCI table") {
     std::string line;
     for (int i = 0; i <= 3000 && std::getline(table, line); ++i) head << line << '\n';
     head.close();
-    const auto config = config::load(
-        "config/diabetes-stories260k.json",
-        {"data.path=" + (scratch / "diabetic_data.csv").string(),
-         "data.ids_mapping=" + std::filesystem::absolute(shared / "uci-diabetes/IDs_mapping.csv").string(),
-         "model.path=" + std::filesystem::absolute(shared / "stories260K").string(), "train.steps=30",
-         "train.expected_batch_size=16", "train.eval_records=16", "data.max_tokens=128"});
+    const auto config =
+        config::load("config/diabetes-stories260k.json",
+                     {"data.path=" + (scratch / "diabetic_data.csv").string(),
+                      "data.ids_mapping=" + std::filesystem::absolute(shared / "uci-diabetes/IDs_mapping.csv").string(),
+                      "model.path=" + std::filesystem::absolute(shared / "stories260K").string(), "train.steps=30",
+                      "train.expected_batch_size=16", "train.eval_records=16", "data.max_tokens=128"});
     const auto summary = run_quietly(config, scratch / "run");
     CHECK(summary.steps_done == 30);
     CHECK(summary.guaranteed_epsilon <= 8);
@@ -503,8 +516,9 @@ TEST_CASE("public data that share records with the table are refused") {
     std::filesystem::create_symlink(scratch / "table.txt", scratch / "link.txt");
     const auto said = [&](const char* name) {
         return refusal([&] {
-            check(config::load("config/demo.json", {"data.path=" + (scratch / "table.txt").string(), "data.template=null",
-                                                    "train.expected_batch_size=6", "clip.public_data=" + (scratch / name).string()}));
+            check(config::load("config/demo.json",
+                               {"data.path=" + (scratch / "table.txt").string(), "data.template=null",
+                                "train.expected_batch_size=6", "clip.public_data=" + (scratch / name).string()}));
         });
     };
     CHECK(said("public.txt").empty());
@@ -514,7 +528,7 @@ TEST_CASE("public data that share records with the table are refused") {
     }
 }
 
-TEST_CASE("padding pays for the draws that it cuts, within a hundredth of δ") {
+TEST_CASE("padding pays for larger draws within a hundredth of δ") {
     const auto config = small({"privacy.pad_batches=true", "privacy.population=300", "train.expected_batch_size=30"});
     const auto plan = check(config);
     REQUIRE(plan.padded);
@@ -532,12 +546,12 @@ TEST_CASE("padding pays for the draws that it cuts, within a hundredth of δ") {
     const auto summary = run_quietly(config, scratch / "run");
     CHECK(summary.status == "done");
     const auto header = privacy::read_ledger(scratch / "run/public/ledger.jsonl").header;
-    CHECK(header.truncation_delta == plan.padded->delta);
+    CHECK(header.padding_delta == plan.padded->delta);
     CHECK(header.delta == 1e-5);
     CHECK_NOTHROW(privacy::verify(privacy::read_ledger(scratch / "run/public/ledger.jsonl")));
 
-    CHECK(refusal([&] { check(small({"privacy.pad_batches=true", "privacy.population=20"})); })
-              .find("privacy.population") != std::string::npos);
+    // A refusal would tell how many units there are.
+    CHECK(check(small({"privacy.pad_batches=true", "privacy.population=30"})).population == 30);
     CHECK(refusal([&] {
               check(small({"privacy.pad_batches=true", "privacy.population=300", "data.max_tokens=256",
                            "train.micro_batch=65536"}));
@@ -550,9 +564,8 @@ TEST_CASE("a record without anything to predict counts as zero") {
     for (int i = 0; i < 40; ++i) table += "record number " + std::to_string(i) + " of the table\n";
     for (const char c : std::string("abcdefghijklmnopqrstuvwxyz")) table += std::string(1, c) + "\n";
     write_file(scratch / "table.txt", table);
-    const auto summary = run_quietly(
-        small({"data.path=" + (scratch / "table.txt").string(), "data.template=null", "train.steps=4",
-               "train.expected_batch_size=30", "privacy.population=50"}),
-        scratch / "run");
+    const auto summary = run_quietly(small({"data.path=" + (scratch / "table.txt").string(), "data.template=null",
+                                            "train.steps=4", "train.expected_batch_size=30", "privacy.population=50"}),
+                                     scratch / "run");
     CHECK(summary.status == "done");
 }

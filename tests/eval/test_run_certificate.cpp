@@ -281,5 +281,5 @@ TEST_CASE("a certificate alone is priced again") {
     CHECK(has(refused([](auto& c) { c.deck.clear(); }), "clearly less"));
     CHECK(has(refused([](auto& c) { c.policy = "dice"; }), "dice"));
     CHECK(has(refused([](auto& c) { c.accountant = "gdp_clt"; }), "gdp_clt"));
-    CHECK(has(refused([](auto& c) { c.truncation_delta = 1e-7; }), "pad_batches"));
+    CHECK(has(refused([](auto& c) { c.padding_delta = 1e-7; }), "pad_batches"));
 }

@@ -188,7 +188,7 @@ TEST_CASE("a contract whose parts contradict each other is refused though its ha
     CHECK(has(contradicts([](auto& c) { c.population = 0; }), "population"));
     CHECK(has(contradicts([](auto& c) { c.sample_rate = 0.02; }), "sample_rate"));
     CHECK(has(contradicts([](auto& c) { c.delta = 2; }), "delta"));
-    CHECK(has(contradicts([](auto& c) { c.truncation_delta = 1e-7; }), "pad_batches"));
+    CHECK(has(contradicts([](auto& c) { c.padding_delta = 1e-7; }), "pad_batches"));
     CHECK(has(contradicts([](auto& c) { c.max_records_per_unit = 0; }), "max_records_per_unit"));
     CHECK(has(contradicts([](auto& c) { c.deck[0].noise_multiplier = -1; }), "noise multiplier"));
 }
