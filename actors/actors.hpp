@@ -91,6 +91,8 @@ using hub_actor = publication_actor::extend<
     caf::reacts_to<metrics_atom, eval::metrics_line>,
     // An evaluation's step and perplexity.
     caf::reacts_to<evaluate_atom, std::int64_t, double>,
+    // All that came before is durable once this is answered.
+    caf::reacts_to<sync_atom>,
     // The run's state in a word; sent on at once.
     caf::reacts_to<finish_atom, std::string>,
     // To itself, once a second.

@@ -1,13 +1,10 @@
 #include "actors/hub.hpp"
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "actors/failure.hpp"
 #include "actors/test_hooks.hpp"
-#include "config/files.hpp"
 
 namespace rldp::actors {
 
@@ -59,30 +56,12 @@ void hub_state::begin(const run_header& header) {
     latest.steps = header.steps;
     latest.epsilon.value = header.epsilon;
     latest.guaranteed_epsilon.value = header.guaranteed_epsilon;
-    log_path = header.metrics_path;
-    std::string known;
-    for (const auto& line : header.known) known += eval::to_json(line) + "\n";
-    write_file(log_path, known);
-    log.open(log_path, std::ios::app);
+    log.emplace(header.metrics_path, header.known);
     changed = true;
 }
 
-void hub_state::write(const eval::metrics_line& line) {
-    log << eval::to_json(line) << '\n' << std::flush;
-    if (!log) refuse(log_path + ": can't be written: " + std::strerror(errno));
-}
-
-void hub_state::sort_log() {
-    if (log_path.empty()) return;
-    log.close();
-    std::string sorted;
-    for (const auto& line : eval::read_metrics(log_path)) sorted += eval::to_json(line) + "\n";
-    write_file(log_path, sorted);
-    log.open(log_path, std::ios::app);
-}
-
 void hub_state::record(const eval::metrics_line& line) {
-    write(line);
+    log->append(line);
     unevaluated[line.step] = line;
     constexpr std::size_t remembered = 4096;  // far more steps than an evaluation can lag behind
     if (unevaluated.size() > remembered) unevaluated.erase(unevaluated.begin());
@@ -104,7 +83,7 @@ void hub_state::evaluated(std::int64_t step, double perplexity) {
     line.step = step;
     if (const auto known = unevaluated.find(step); known != unevaluated.end()) line = known->second;
     line.eval_perplexity = perplexity;
-    write(line);
+    log->append(line);
     latest.evaluated_step = step;
     latest.perplexity.value = perplexity;
     changed = true;
@@ -134,8 +113,11 @@ hub_actor::behavior_type hub(self_pointer self, std::string run) {
         [self](begin_atom, const run_header& header) { self->state.begin(header); },
         [self](metrics_atom, const eval::metrics_line& line) { self->state.record(line); },
         [self](evaluate_atom, std::int64_t step, double perplexity) { self->state.evaluated(step, perplexity); },
+        [self](sync_atom) {
+            if (self->state.log) self->state.log->sync();
+        },
         [self](finish_atom, const std::string& how) {
-            self->state.sort_log();
+            if (self->state.log) self->state.log->sort();
             self->state.latest.state = how;
             note(self->state.latest);
             self->state.changed = true;

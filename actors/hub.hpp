@@ -3,8 +3,8 @@
 // message at most, then the latest value wins; a slow or silent one costs no memory. Ticks at most once a second, with
 // averages, so that no single step's time or value shows (docs/privacy.md §7).
 #include <chrono>
-#include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "actors/actors.hpp"
@@ -24,17 +24,13 @@ struct hub_state {
     std::int64_t losses = 0;
     bool changed = false;
     std::map<caf::actor_addr, watcher> watchers;
-    std::ofstream log;
-    std::string log_path;
+    std::optional<eval::metrics_log> log;
     std::map<std::int64_t, eval::metrics_line>
         unevaluated;  ///< recent lines, until an evaluation of their step arrives
 
     void begin(const run_header& header);
     void record(const eval::metrics_line& line);
     void evaluated(std::int64_t step, double perplexity);
-    void write(const eval::metrics_line& line);
-    /// Rewrites the run log in the order of steps: where an evaluation came in tells how long it took.
-    void sort_log();
 };
 
 inline constexpr std::chrono::seconds tick_interval{1};

@@ -10,6 +10,7 @@
 #include "app/commands.hpp"
 #include "config/config.hpp"
 #include "config/error.hpp"
+#include "config/output.hpp"
 #include "monitor/terminal.hpp"
 
 namespace rldp::app {
@@ -38,22 +39,22 @@ actors::show progress_bar() {
         if (!terminal && !over && tenth == shown) return;
         shown = tenth;
         const auto line = monitor::progress_line(seen, time->estimate(), terminal ? terminal_width() - 1 : 200);
-        fmt::print(stderr, "{}{}{}", terminal ? "\r\x1b[K" : "", line, terminal && !over ? "" : "\n");
+        say(stderr, "{}{}{}", terminal ? "\r\x1b[K" : "", line, terminal && !over ? "" : "\n");
     };
 }
 
 void print_plan(const actors::run_plan& plan, bool counts) {
-    fmt::print(stderr,
+    say(stderr,
                "N = {} units, sample rate {:.3g}, {} steps, noise multiplier {:.4f}, {} clip groups, {} trainable "
                "numbers\n",
                plan.population, plan.sample_rate, plan.steps, plan.noise_multiplier, plan.groups.size(),
                plan.trainable_parameters);
     if (counts && plan.counts)
-        fmt::print(stderr,
+        say(stderr,
                    "PRIVATE, not to be passed on: {} training units, {} records, {} of them cut to {} tokens, {} canaries "
                    "planted\n",
                    plan.counts->units, plan.counts->records, plan.counts->cut, plan.max_tokens, plan.counts->canaries);
-    for (const auto& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    for (const auto& warning : plan.warnings) say(stderr, "warning: {}\n", warning);
 }
 
 std::string number(double x) {
@@ -61,8 +62,8 @@ std::string number(double x) {
 }
 
 void print_summary(const eval::run_summary& run, const std::filesystem::path& directory) {
-    const auto row = [](const std::string& name, const std::string& value) { fmt::print("  {:<34}{}\n", name, value); };
-    fmt::print("\n{}: {} of {} steps{}\n", run.status, run.steps_done, run.steps_planned,
+    const auto row = [](const std::string& name, const std::string& value) { say("  {:<34}{}\n", name, value); };
+    say("\n{}: {} of {} steps{}\n", run.status, run.steps_done, run.steps_planned,
                run.steps_lost > 0 ? fmt::format(", {} lost to crashes and still charged", run.steps_lost) : "");
     row("perplexity before", number(run.perplexity_before));
     row("perplexity after", number(run.perplexity_after.value_or(std::nan(""))));
@@ -126,11 +127,11 @@ int run(const options& given) {
                                                    },
                                                .sign = key});
     if (given.json)
-        fmt::print("{}\n", eval::to_json(summary));
+        say("{}\n", eval::to_json(summary));
     else
         print_summary(summary, directory);
     if (summary.status == "interrupted") {
-        fmt::print(stderr, "rldp: interrupted; go on with: rldp run --resume {}\n", directory.string());
+        say(stderr, "rldp: interrupted; go on with: rldp run --resume {}\n", directory.string());
         return static_cast<int>(errc::interrupted);
     }
     return summary.status == "budget exhausted" ? static_cast<int>(errc::budget_exhausted) : 0;

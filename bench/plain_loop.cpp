@@ -58,7 +58,8 @@ at::Tensor run_plain(actors::session& run, const privacy::trusted<std::shared_pt
         if (step % run.config.train.eval_every == 0) {
             actors::write_checkpoint(run.where.checkpoint(),
                                      {run.training.snapshot(), run.controller ? run.controller->save() : std::string(),
-                                      run.account.book().end(), run.belongs_to});
+                                      run.account.book().end(), run.belongs_to},
+                                     run.seal);
             trusted.sanitizer.log->clear();
         }
     }

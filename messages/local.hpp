@@ -24,6 +24,7 @@ using learn_atom = caf::atom_constant<caf::atom("learn")>;
 using save_atom = caf::atom_constant<caf::atom("save")>;
 using evaluate_atom = caf::atom_constant<caf::atom("evaluate")>;
 using audit_atom = caf::atom_constant<caf::atom("audit")>;
+using sync_atom = caf::atom_constant<caf::atom("sync")>;
 using metrics_atom = caf::atom_constant<caf::atom("metrics")>;
 using run_atom = caf::atom_constant<caf::atom("run")>;
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/audit.hpp"
+#include "actors/trace_file.hpp"
 #include "actors/audit_attacks.hpp"
 #include "actors/audit_canaries.hpp"
 #include "actors/audit_launch.hpp"
@@ -267,11 +268,26 @@ TEST_CASE("of a run that promises nothing an audit says that nothing is claimed"
     CHECK(eval::verdict(report).starts_with("nothing claimed"));
 }
 
+TEST_CASE("a damaged trace or record of who was in training is refused") {
+    scratch_directory scratch;
+    finish(small({"audit.gradient_canaries=20"}), scratch / "run");
+    const eval::run_directory where{scratch / "run"};
+    auto trace = read_file(where.trace());
+    trace.back() = static_cast<char>(trace.back() ^ 1);
+    write_file(where.trace(), trace);
+    CHECK(refusal([&] { audited(scratch / "run"); }).find(where.trace().string() + ": is damaged") != std::string::npos);
+    auto who = read_file(where.membership());
+    const auto at = who.find("true");
+    REQUIRE(at != std::string::npos);
+    write_file(where.membership(), who.replace(at, 4, "false"));
+    CHECK(refusal([&] { audited(scratch / "run"); }).find("membership.json: is damaged") != std::string::npos);
+}
+
 TEST_CASE("a trace of another size is refused") {
     scratch_directory scratch;
     finish(small({"audit.gradient_canaries=20"}), scratch / "run");
     const auto trace = eval::run_directory{scratch / "run"}.trace();
-    models::save_safetensors(trace, {{"trace", torch::zeros({7}, torch::kFloat64)}});
+    write_trace(trace, torch::zeros({7}, torch::kFloat64));
     CHECK(refusal([&] { audited(scratch / "run"); }).find(trace.string()) != std::string::npos);
 }
 

@@ -85,10 +85,12 @@ struct trainer_between_stubs : deterministic {
                     [](begin_atom, const run_header&) {},
                     [](metrics_atom, const eval::metrics_line&) {},
                     [](evaluate_atom, std::int64_t, double) {},
+                    [](sync_atom) {},
                     [](finish_atom, const std::string&) {},
                     [](tick_atom) {}};
         });
-        actor = spawn(trainer, training, wiring, trainer_schedule{{5, 100}, scratch / "c.safetensors", "run", {}});
+        actor = spawn(trainer, training, wiring, trainer_schedule{{5, 100}, scratch / "c.safetensors", "run",
+                                                             privacy::file_seal(privacy::run_key::insecure_from_seed(1)), {}});
     }
 
     scratch_directory scratch;
