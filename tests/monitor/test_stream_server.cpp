@@ -29,7 +29,8 @@ messages::telemetry at_step(std::int64_t step, std::size_t radii = 0) {
 std::string answer_to(const stream_server& server, const std::string& request) {
     peer other(server.port());
     other.send(request);
-    return other.read_rest();
+    const auto head = other.read_until("\r\n\r\n");
+    return head.starts_with("HTTP/1.1 200 ") ? head : head + other.read_rest();  // a stream would not end
 }
 
 std::string get(const std::string& target, const std::string& host) {
