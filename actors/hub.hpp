@@ -1,7 +1,7 @@
 #pragma once
 // The hub: released numbers to the run log and to whoever watches. Watchers hold one credit each: one unacknowledged
-// message at most, then the latest value wins; a slow or silent one costs no memory. Ticks at most once a second, with
-// averages, so that no single step's time or value shows (docs/privacy.md §7).
+// message at most (and the run's last), then the latest value wins; a slow or silent one costs no memory. Ticks at most
+// once a second, with averages, so that no single step's time or value shows (docs/privacy.md §7).
 #include <chrono>
 #include <map>
 #include <optional>
@@ -37,12 +37,5 @@ inline constexpr std::chrono::seconds tick_interval{1};
 
 /// `run`: the name that watchers see.
 hub_actor::behavior_type hub(hub_actor::stateful_pointer<hub_state> self, std::string run);
-
-struct publication_state {
-    static constexpr const char* name = "publication";
-};
-/// What other processes reach: it passes on the two messages of a watcher and nothing else, and ends with the hub.
-publication_actor::behavior_type publication(publication_actor::stateful_pointer<publication_state> self,
-                                             hub_actor hub);
 
 }  // namespace rldp::actors

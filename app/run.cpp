@@ -11,6 +11,7 @@
 #include "config/config.hpp"
 #include "config/error.hpp"
 #include "config/output.hpp"
+#include "monitor/endpoint.hpp"
 #include "monitor/terminal.hpp"
 
 namespace rldp::app {
@@ -114,7 +115,7 @@ int run(const options& given) {
         address = config::load(own, {}).monitor.address;
     }
     if (!given.monitor.empty()) address = given.monitor;
-    if (address) actors::loopback_endpoint(*address);
+    if (address) monitor::loopback_endpoint(*address);
 
     const bool show = !given.quiet;
     const auto name = std::filesystem::absolute(directory).lexically_normal().filename().string();
@@ -148,7 +149,7 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("--out", given->out, "run directory to make (default runs/NAME-OF-CONFIG)");
     command->add_option("--resume", given->resume, "go on with the interrupted run in this directory");
     command->add_option("--sign", given->sign, "sign the certificate with this secret key (rldp key new)");
-    command->add_option("--monitor", given->monitor, "publish live values at HOST:PORT (loopback)");
+    command->add_option("--monitor", given->monitor, "serve live values at HOST:PORT (loopback)");
     command->add_flag("--json", given->json, "print the result as JSON");
     command->add_flag("--quiet", given->quiet, "no progress");
     command->add_flag("--private-counts", given->private_counts,
