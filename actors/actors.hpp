@@ -6,7 +6,6 @@
 
 #include "messages/local.hpp"
 #include "messages/sides.hpp"
-#include "messages/wire.hpp"
 
 namespace rldp::actors {
 
@@ -37,7 +36,8 @@ using gradient_actor = caf::typed_actor<
     caf::replies_to<compute_atom, step_task>::with<privacy::release>>;
 
 using auditor_actor = caf::typed_actor<
-    // Attacks the run as it is now, its last checkpoint or its finished adapter; answers the path of the report on disk.
+    // Attacks the run as it is now, its last checkpoint or its finished adapter; answers the path of the report on
+    // disk.
     caf::replies_to<audit_atom>::with<std::string>>;
 
 // -- public side
@@ -73,24 +73,21 @@ using trainer_actor = caf::typed_actor<
 
 using display_actor = caf::typed_actor<
     // The newest state of the run; to be acknowledged before another one comes.
-    caf::reacts_to<telemetry>,
-    // To itself: look again for a run to watch.
-    caf::reacts_to<retry_atom>>;
+    caf::reacts_to<telemetry>>;
 
-/// The part of the hub that other processes reach: wire types only.
-using publication_actor = caf::typed_actor<
+using hub_actor = caf::typed_actor<
     // Sends telemetry from now on, one unacknowledged at most; the latest value wins.
     caf::replies_to<subscribe_atom, display_actor>::with<telemetry>,
     // The sender has shown what it got last.
-    caf::reacts_to<ack_atom>>;
-
-using hub_actor = publication_actor::extend<
+    caf::reacts_to<ack_atom>,
     // A run begins: its name is known from the start, its size only now.
     caf::reacts_to<begin_atom, run_header>,
     // A step's released numbers, to the run log and the next tick.
     caf::reacts_to<metrics_atom, eval::metrics_line>,
     // An evaluation's step and perplexity.
     caf::reacts_to<evaluate_atom, std::int64_t, double>,
+    // All that came before is durable once this is answered.
+    caf::reacts_to<sync_atom>,
     // The run's state in a word; sent on at once.
     caf::reacts_to<finish_atom, std::string>,
     // To itself, once a second.
@@ -106,8 +103,8 @@ using supervisor_actor = caf::typed_actor<
 // -----------------------------------------------------------------------------------------------------
 
 static_assert(is_public<accountant_actor> && is_public<controller_actor> && is_public<evaluator_actor> &&
-                  is_public<trainer_actor> && is_public<hub_actor> && is_public<publication_actor> &&
-                  is_public<display_actor> && is_public<supervisor_actor>,
+                  is_public<trainer_actor> && is_public<hub_actor> && is_public<display_actor> &&
+                  is_public<supervisor_actor>,
               "a trusted value must not reach the public side");
 static_assert(answers_publicly<gradient_actor> && answers_publicly<sanitizer_actor> && answers_publicly<auditor_actor>,
               "what a public actor can ask must not answer with a trusted value");

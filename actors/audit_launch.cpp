@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "actors/auditor.hpp"
+#include "actors/erasure.hpp"
 #include "actors/failure.hpp"
 #include "actors/threads.hpp"
 

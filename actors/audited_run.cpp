@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/checkpoint.hpp"
+#include "actors/erasure.hpp"
+#include "actors/trace_file.hpp"
 #include "config/error.hpp"
 #include "config/files.hpp"
 #include "models/safetensors.hpp"
@@ -27,7 +29,8 @@ void require_run(const eval::run_directory& where, bool during_run) {
 }
 
 void read_checkpoint_into(audited_run& run) {
-    auto saved = read_checkpoint(run.where.checkpoint());
+    const privacy::file_seal seal(privacy::run_key::load_insecure(run.where.key()));  // no streams are drawn from it
+    auto saved = read_checkpoint(run.where.checkpoint(), seal);
     run.adapter = saved.training.optimizer.parameters.to(run.model.initial_adapter.device());
     run.trace = saved.training.trace;
     run.step = nlohmann::json::parse(saved.training.rest).at("step");
@@ -40,7 +43,7 @@ void read_finished_into(audited_run& run) {
                            run.where.adapter().string(), loaded.layout.dimension, run.model.layout.dimension));
     run.adapter = loaded.flat.to(run.model.initial_adapter.device());
     if (std::filesystem::exists(run.where.trace())) {
-        run.trace = models::safetensors_file(run.where.trace()).tensor("trace").clone();
+        run.trace = read_trace(run.where.trace());
         if (run.trace.sizes() != at::IntArrayRef{run.model.layout.dimension})
             refuse(run.where.trace().string() + ": is not this run's; bring back its own");
     }
@@ -58,22 +61,20 @@ std::optional<eval::split_text> audited_run::split(const std::string& record, st
 audited_run open_audited(const std::filesystem::path& directory, bool during_run) {
     audited_run out;
     out.where = {directory};
+    finish_erasure(out.where);
     require_run(out.where, during_run);
     out.config = config::load(out.where.config(), {});
     out.who = eval::read_membership(out.where.membership());
     out.records = load_records(out.config);
     if (eval::data_hmac(out.who.salt, out.records.corpus.digest) != out.who.data_hmac)
-        refuse(fmt::format("{}: the run was trained on other records than data.path {} gives now; bring back the "
-                           "original data",
-                           out.where.membership().string(), out.config.data.path));
+        refuse(
+            fmt::format("{}: the run was trained on other records than data.path {} gives now; bring back the "
+                        "original data",
+                        out.where.membership().string(), out.config.data.path));
     out.header = privacy::read_ledger(out.where.ledger()).header;
     out.words = models::tokenizer::load(out.config.model.path);
     out.model = load_model(out.config);
     return out;
-}
-
-bool is_over(const eval::run_directory& where) {
-    return !std::filesystem::exists(where.key());  // erased at the end
 }
 
 void read_adapter(audited_run& run) {

@@ -35,8 +35,6 @@ struct audited_run {
 /// data other than the run's.
 audited_run open_audited(const std::filesystem::path& directory, bool during_run);
 
-bool is_over(const eval::run_directory& where);
-
 /// Adapter, trace and step of the last checkpoint or, where the run is over, of its end.
 void read_adapter(audited_run& run);
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "privacy/ledger.hpp"
+#include "privacy/seal.hpp"
 #include "rl/training.hpp"
 
 namespace rldp::actors {
@@ -17,8 +18,9 @@ struct checkpoint {
         belongs_to;  ///< hash of the ledger's header and the configuration it was made under, and of the model's files
 };
 
-void write_checkpoint(const std::filesystem::path& path, const checkpoint& value);
-/// Errors: bad_input naming file and key.
-checkpoint read_checkpoint(const std::filesystem::path& path);
+/// With a seal over everything in it.
+void write_checkpoint(const std::filesystem::path& path, const checkpoint& value, const privacy::file_seal& seal);
+/// Errors: bad_input naming file and key; also where a bit of it is not as it was sealed.
+checkpoint read_checkpoint(const std::filesystem::path& path, const privacy::file_seal& seal);
 
 }  // namespace rldp::actors

@@ -37,18 +37,23 @@ inline std::string what_of(const std::exception_ptr& thrown) {
     }
 }
 
+/// The exception's own line.
+inline caf::error public_failure(const std::string& name, const std::exception_ptr& thrown) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const error& e) {
+        return failure(e.code(), e.what());
+    } catch (...) {
+        const auto line = what_of(thrown);
+        return failure(errc::failed, name + ": " + line.substr(0, line.find('\n')));
+    }
+}
+
 /// Public actors end with the exception's own line.
 template <class Self>
 void fail_publicly(Self* self) {
     self->set_exception_handler([name = std::string(self->state.name)](std::exception_ptr& thrown) -> caf::error {
-        try {
-            std::rethrow_exception(thrown);
-        } catch (const error& e) {
-            return failure(e.code(), e.what());
-        } catch (...) {
-            auto line = what_of(thrown);
-            return failure(errc::failed, name + ": " + line.substr(0, line.find('\n')));
-        }
+        return public_failure(name, thrown);
     });
 }
 

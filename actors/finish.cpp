@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "actors/erasure.hpp"
+#include "actors/trace_file.hpp"
 #include "config/files.hpp"
 #include "eval/run_certificate.hpp"
 #include "models/safetensors.hpp"
@@ -66,10 +68,6 @@ eval::run_summary summarise(const session& run, const messages::outcome& ended) 
     return out;
 }
 
-void erase_secrets(const eval::run_directory& where) {
-    for (const auto& path : {where.key(), where.releases(), where.checkpoint()}) std::filesystem::remove(path);
-}
-
 }  // namespace
 
 eval::run_summary finish_run(const session& run, const messages::outcome& ended,
@@ -77,7 +75,7 @@ eval::run_summary finish_run(const session& run, const messages::outcome& ended,
     std::filesystem::create_directories(run.where.adapter());
     models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
                          run.model.base->config());
-    if (ended.trace.defined()) models::save_safetensors(run.where.trace(), {{"trace", ended.trace}});
+    if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);
     const auto out = summarise(run, ended);
     write_file(run.where.summary(), eval::to_json(out) + "\n");
     write_file(run.where.report(),

@@ -15,9 +15,9 @@ namespace rldp::actors {
 
 /// How a step's units are put together; public.
 struct gradient_settings {
-    std::int64_t micro_batch = 0;         ///< records per forward pass
-    bool apart = false;                   ///< every unit in passes of its own (computes_apart)
-    std::optional<padding> padded = {};   ///< privacy.pad_batches
+    std::int64_t micro_batch = 0;        ///< records per forward pass
+    bool apart = false;                  ///< every unit in passes of its own (computes_apart)
+    std::optional<padding> padded = {};  ///< privacy.pad_batches
 };
 gradient_settings gradient_settings_of(const session& run);
 

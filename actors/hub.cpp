@@ -1,13 +1,11 @@
 #include "actors/hub.hpp"
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "actors/failure.hpp"
 #include "actors/test_hooks.hpp"
-#include "config/files.hpp"
+#include "monitor/telemetry_json.hpp"
 
 namespace rldp::actors {
 
@@ -18,9 +16,9 @@ using self_pointer = hub_actor::stateful_pointer<hub_state>;
 #ifdef RLDP_TEST_HOOKS
 /// Without what depends on when a tick falls: the mean loss and the last evaluation, which the run log has one by one.
 void note(telemetry latest) {
-    latest.loss.value = latest.perplexity.value = 0;
+    latest.loss = latest.perplexity = 0;
     latest.evaluated_step = 0;
-    test_hooks::seen(latest.state, caf::deep_to_string(latest));
+    test_hooks::seen(latest.state, monitor::to_json(latest));
 }
 #else
 void note(const telemetry&) {}
@@ -41,10 +39,16 @@ void tell_all(self_pointer self) {
     }
 }
 
+/// How a run ended is told without waiting for acknowledgements: nothing comes after it, and the process may end.
+void tell_the_last(self_pointer self) {
+    for (auto& [address, watcher] : self->state.watchers)
+        if (watcher.stale) send_latest(self, watcher);
+}
+
 void tick(self_pointer self) {
     auto& state = self->state;
     if (!state.changed) return;
-    if (state.losses > 0) state.latest.loss.value = state.loss_sum / static_cast<double>(state.losses);
+    if (state.losses > 0) state.latest.loss = state.loss_sum / static_cast<double>(state.losses);
     state.loss_sum = 0;
     state.losses = 0;
     state.changed = false;
@@ -57,40 +61,21 @@ void tick(self_pointer self) {
 void hub_state::begin(const run_header& header) {
     latest.state = "running";
     latest.steps = header.steps;
-    latest.epsilon.value = header.epsilon;
-    latest.guaranteed_epsilon.value = header.guaranteed_epsilon;
-    log_path = header.metrics_path;
-    std::string known;
-    for (const auto& line : header.known) known += eval::to_json(line) + "\n";
-    write_file(log_path, known);
-    log.open(log_path, std::ios::app);
+    latest.epsilon = header.epsilon;
+    latest.guaranteed_epsilon = header.guaranteed_epsilon;
+    log.emplace(header.metrics_path, header.known);
     changed = true;
 }
 
-void hub_state::write(const eval::metrics_line& line) {
-    log << eval::to_json(line) << '\n' << std::flush;
-    if (!log) refuse(log_path + ": can't be written: " + std::strerror(errno));
-}
-
-void hub_state::sort_log() {
-    if (log_path.empty()) return;
-    log.close();
-    std::string sorted;
-    for (const auto& line : eval::read_metrics(log_path)) sorted += eval::to_json(line) + "\n";
-    write_file(log_path, sorted);
-    log.open(log_path, std::ios::app);
-}
-
 void hub_state::record(const eval::metrics_line& line) {
-    write(line);
+    log->append(line);
     unevaluated[line.step] = line;
     constexpr std::size_t remembered = 4096;  // far more steps than an evaluation can lag behind
     if (unevaluated.size() > remembered) unevaluated.erase(unevaluated.begin());
     latest.step = line.step;
-    latest.noise_multiplier.value = line.noise_multiplier;
-    latest.progress_epsilon.value = line.progress_epsilon;
-    latest.radii.clear();
-    for (const double radius : line.radii) latest.radii.push_back({radius});
+    latest.noise_multiplier = line.noise_multiplier;
+    latest.progress_epsilon = line.progress_epsilon;
+    latest.radii = line.radii;
     if (line.loss_released) {
         loss_sum += *line.loss_released;
         ++losses;
@@ -104,9 +89,9 @@ void hub_state::evaluated(std::int64_t step, double perplexity) {
     line.step = step;
     if (const auto known = unevaluated.find(step); known != unevaluated.end()) line = known->second;
     line.eval_perplexity = perplexity;
-    write(line);
+    log->append(line);
     latest.evaluated_step = step;
-    latest.perplexity.value = perplexity;
+    latest.perplexity = perplexity;
     changed = true;
 }
 
@@ -115,7 +100,7 @@ hub_actor::behavior_type hub(self_pointer self, std::string run) {
     auto& latest = self->state.latest;
     latest.run = std::move(run);
     latest.state = "starting";
-    latest.loss.value = latest.perplexity.value = std::numeric_limits<double>::quiet_NaN();
+    latest.loss = latest.perplexity = std::numeric_limits<double>::quiet_NaN();
     self->state.shown = latest;
     self->set_down_handler([self](const caf::down_msg& gone) { self->state.watchers.erase(gone.source); });
     self->delayed_send(self, tick_interval, tick_atom::value);
@@ -134,31 +119,21 @@ hub_actor::behavior_type hub(self_pointer self, std::string run) {
         [self](begin_atom, const run_header& header) { self->state.begin(header); },
         [self](metrics_atom, const eval::metrics_line& line) { self->state.record(line); },
         [self](evaluate_atom, std::int64_t step, double perplexity) { self->state.evaluated(step, perplexity); },
+        [self](sync_atom) {
+            if (self->state.log) self->state.log->sync();
+        },
         [self](finish_atom, const std::string& how) {
-            self->state.sort_log();
+            if (self->state.log) self->state.log->sort();
             self->state.latest.state = how;
             note(self->state.latest);
             self->state.changed = true;
             tick(self);
+            tell_the_last(self);
         },
         [self](tick_atom) {
             tick(self);
             self->delayed_send(self, tick_interval, tick_atom::value);
         },
-    };
-}
-
-publication_actor::behavior_type publication(publication_actor::stateful_pointer<publication_state> self,
-                                             hub_actor hub) {
-    fail_publicly(self);
-    self->set_default_handler(caf::drop);  // whatever else a foreign process sends
-    self->set_exit_handler(
-        [](const caf::exit_msg&) {});  // nor end this (a kill gets through, and ends no more than the watching)
-    self->set_down_handler([self](const caf::down_msg&) { self->quit(); });
-    self->monitor(hub);
-    return {
-        [=](subscribe_atom, const display_actor& who) { return self->delegate(hub, subscribe_atom::value, who); },
-        [=](ack_atom) { self->delegate(hub, ack_atom::value); },
     };
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 // The hub: released numbers to the run log and to whoever watches. Watchers hold one credit each: one unacknowledged
-// message at most, then the latest value wins; a slow or silent one costs no memory. Ticks at most once a second, with
-// averages, so that no single step's time or value shows (docs/privacy.md §7).
+// message at most (and the run's last), then the latest value wins; a slow or silent one costs no memory. Ticks at most
+// once a second, with averages, so that no single step's time or value shows (docs/privacy.md §7).
 #include <chrono>
-#include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "actors/actors.hpp"
@@ -24,29 +24,18 @@ struct hub_state {
     std::int64_t losses = 0;
     bool changed = false;
     std::map<caf::actor_addr, watcher> watchers;
-    std::ofstream log;
-    std::string log_path;
+    std::optional<eval::metrics_log> log;
     std::map<std::int64_t, eval::metrics_line>
         unevaluated;  ///< recent lines, until an evaluation of their step arrives
 
     void begin(const run_header& header);
     void record(const eval::metrics_line& line);
     void evaluated(std::int64_t step, double perplexity);
-    void write(const eval::metrics_line& line);
-    /// Rewrites the run log in the order of steps: where an evaluation came in tells how long it took.
-    void sort_log();
 };
 
 inline constexpr std::chrono::seconds tick_interval{1};
 
 /// `run`: the name that watchers see.
 hub_actor::behavior_type hub(hub_actor::stateful_pointer<hub_state> self, std::string run);
-
-struct publication_state {
-    static constexpr const char* name = "publication";
-};
-/// What other processes reach: it passes on the two messages of a watcher and nothing else, and ends with the hub.
-publication_actor::behavior_type publication(publication_actor::stateful_pointer<publication_state> self,
-                                             hub_actor hub);
 
 }  // namespace rldp::actors

@@ -40,9 +40,10 @@ std::vector<models::sequence> fixed_subset(std::vector<models::sequence> all, st
 void require_public(const std::string& path, const config::run_config& config, const data::corpus& table) {
     if (config.data.path.starts_with("synthetic:")) return;  // nobody's records
     const auto refuse_it = [&] {
-        refuse(fmt::format("clip.public_data: {} shares records with data.path, whose records are to be protected; give "
-                           "a file of others",
-                           path));
+        refuse(
+            fmt::format("clip.public_data: {} shares records with data.path, whose records are to be protected; give "
+                        "a file of others",
+                        path));
     };
     std::error_code absent;
     if (std::filesystem::equivalent(path, config.data.path, absent)) refuse_it();
@@ -104,8 +105,7 @@ sided_records load_records(const config::run_config& config) {
     out.corpus = data::load_corpus(from, split);
     if (config.clip.public_data) require_public(*config.clip.public_data, config, out.corpus);
     out.pool = data::choose_audit_pool(
-        out.corpus,
-        {.seed = split.seed, .targets = config.audit.targets, .canaries = config.audit.canaries});
+        out.corpus, {.seed = split.seed, .targets = config.audit.targets, .canaries = config.audit.canaries});
     if (config.audit.shadow)
         out.corpus = data::shadow_of(std::move(out.corpus), out.pool, split.seed, *config.audit.shadow);
     return out;
@@ -139,9 +139,10 @@ std::unique_ptr<const models::tokenizer> load_tokenizer(const std::filesystem::p
                                                         const models::model_config& model) {
     auto out = models::tokenizer::load(directory);
     if (out->size() > model.vocab)
-        refuse(fmt::format("{}: the tokenizer gives ids up to {}, the model has embeddings up to {}; remove the added "
-                           "tokens beyond, or use the tokenizer that the model was trained with",
-                           directory.string(), out->size() - 1, model.vocab - 1));
+        refuse(
+            fmt::format("{}: the tokenizer gives ids up to {}, the model has embeddings up to {}; remove the added "
+                        "tokens beyond, or use the tokenizer that the model was trained with",
+                        directory.string(), out->size() - 1, model.vocab - 1));
     return out;
 }
 

@@ -25,7 +25,7 @@ struct run_data {
     std::int64_t records = 0, cut = 0;   ///< training records, and how many of them were longer than max_tokens
     std::string digest;                  ///< of the training units; goes out only as an HMAC
     std::vector<eval::membership_record::planted_secret> planted;  ///< data.canaries
-    std::vector<data::token_unit> audit_canaries;           ///< those that may join the training units
+    std::vector<data::token_unit> audit_canaries;                  ///< those that may join the training units
     std::vector<std::string> warnings;
 };
 

@@ -14,22 +14,15 @@ namespace rldp::actors {
 
 struct launch_options {
     std::string name;                                  ///< what watchers see
-    std::optional<std::string> monitor;                ///< HOST:PORT where the hub is published; loopback only
+    std::optional<std::string> monitor;                ///< HOST:PORT where live values are served; loopback only
     show display;                                      ///< of this process; empty: none
     std::function<void(const run_plan&)> on_plan;      ///< once everything is read and planned
     std::shared_ptr<const privacy::signing_key> sign;  ///< signs the certificate; null: unsigned
 };
 
-struct endpoint {
-    std::string host;
-    std::uint16_t port;
-};
-/// Errors: bad_input for anything but a loopback HOST:PORT.
-endpoint loopback_endpoint(const std::string& address);
-
-/// Publishes the hub, opens the run, runs it, and writes adapter, summary and report. SIGINT and SIGTERM end it
-/// resumable. Errors: as create_run and resume_run; bad_input for a port in use; failed with the cause if an actor
-/// failed.
+/// Serves live values where asked to, opens the run, runs it, and writes adapter, summary and report. SIGINT and
+/// SIGTERM end it resumable. Errors: as create_run and resume_run; bad_input for a port in use; failed with the cause
+/// if an actor failed.
 eval::run_summary launch(const std::function<opened_run()>& open, const launch_options& options);
 
 }  // namespace rldp::actors

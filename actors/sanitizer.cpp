@@ -9,8 +9,9 @@ namespace rldp::actors {
 
 void sanitizer_state::open(const trusted<std::shared_ptr<const secrets>>& closed, privacy::sanitizer_config config,
                            const std::filesystem::path& release_log) {
-    library.emplace(std::move(config), privacy::opened(closed)->key);
-    log.emplace(release_log);
+    const auto& key = privacy::opened(closed)->key;
+    library.emplace(std::move(config), key);
+    log.emplace(release_log, privacy::file_seal(key));
 }
 
 void sanitizer_state::add(const trusted<privacy::unit_gradients>& chunk) {

@@ -3,19 +3,18 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 
 #include "actors/audit_canaries.hpp"
 #include "actors/checkpoint.hpp"
+#include "actors/erasure.hpp"
 #include "actors/method.hpp"
 #include "actors/test_hooks.hpp"
 #include "config/error.hpp"
 #include "config/files.hpp"
 #include "config/method_choices.hpp"
+#include "config/nascent_directory.hpp"
 #include "privacy/ledger.hpp"
 
 namespace rldp::actors {
@@ -85,40 +84,13 @@ std::string ownership(const privacy::run_key& key, const privacy::ledger_content
     return key.hmac(book.header_hash + "\n" + config::to_json(config) + "\n" + model_digest(config.model.path));
 }
 
-/// A directory under construction beside its place: renamed into it at the end, removed if that never comes.
-class nascent_directory {
-  public:
-    explicit nascent_directory(const std::filesystem::path& target) : target_(target) {
-        std::error_code reason;
-        if (target.has_parent_path()) std::filesystem::create_directories(target.parent_path(), reason);
-        auto name = target.string() + ".partial-XXXXXX";
-        if (reason || ::mkdtemp(name.data()) == nullptr)
-            refuse(fmt::format("{}: can't be created: {}", name, reason ? reason.message() : std::strerror(errno)));
-        partial_ = name;
-        std::filesystem::create_directory(partial_ / "public");
-        // mkdtemp's is private; the run directory itself is as open as the user's others.
-        std::filesystem::permissions(partial_, std::filesystem::status(partial_ / "public").permissions());
-        create_private_directory(partial_ / "trusted");
-    }
-    ~nascent_directory() {
-        std::error_code ignored;
-        if (!partial_.empty()) std::filesystem::remove_all(partial_, ignored);
-    }
-    nascent_directory(const nascent_directory&) = delete;
-    nascent_directory& operator=(const nascent_directory&) = delete;
-
-    const std::filesystem::path& path() const { return partial_; }
-    void settle() {
-        std::error_code reason;
-        std::filesystem::rename(partial_, target_, reason);
-        if (reason) refuse(fmt::format("{}: can't be put in place: {}", target_.string(), reason.message()));
-        partial_.clear();
-        sync_directory(target_);
-    }
-
-  private:
-    std::filesystem::path target_, partial_;
-};
+/// The two sides of a run directory that is being made.
+void make_sides(const eval::run_directory& where) {
+    std::filesystem::create_directory(where.public_side());
+    // A nascent directory is private; the run directory itself is as open as the user's others.
+    std::filesystem::permissions(where.root, std::filesystem::status(where.public_side()).permissions());
+    create_private_directory(where.trusted_side());
+}
 
 /// Everything read and planned, from a configuration.
 struct prepared {
@@ -161,7 +133,8 @@ opened_run assemble(const eval::run_directory& where, const config::run_config& 
                  .controller = std::move(controller),
                  .account = privacy::account(std::move(policy), std::move(book)),
                  .belongs_to = std::move(belongs_to),
-                 .replayed = {},
+                 .seal = privacy::file_seal(key),
+                 .known = {},
                  .passed = {}};
     return {std::move(open), std::move(closed)};
 }
@@ -169,6 +142,19 @@ opened_run assemble(const eval::run_directory& where, const config::run_config& 
 checkpoint checkpoint_of(const session& run) {
     return {run.training.snapshot(), run.controller ? run.controller->save() : std::string(), run.account.book().end(),
             run.belongs_to};
+}
+
+/// The run log as it stood, to the checkpoint's step: the later lines are made again, these can't be.
+std::vector<eval::metrics_line> known_metrics(const std::filesystem::path& path, std::int64_t checkpointed) {
+    if (!std::filesystem::exists(path)) return {};
+    auto [lines, damage] = eval::read_metrics_before_damage(path);
+    std::erase_if(lines, [&](const auto& line) { return line.step > checkpointed; });
+    if (!damage.empty() && (lines.empty() ? 0 : lines.back().step) < checkpointed)
+        refuse(
+            fmt::format("{}; the lines of steps up to {} can't be made again: bring back the run's own file, or move "
+                        "it away to go on without them",
+                        damage, checkpointed));
+    return lines;
 }
 
 /// Brings the public state from the checkpoint to the ledger's end.
@@ -205,7 +191,7 @@ class replay {
         else
             run_.training.skip();
         const auto shown = progress_through((charged->step - 1) / run_.config.rl.interval * run_.config.rl.interval);
-        run_.replayed.push_back(metrics_of(run_.training, radii, charged->noise_multiplier, shown));
+        run_.known.push_back(metrics_of(run_.training, radii, charged->noise_multiplier, shown));
         if (run_.training.decision_due()) decide_in_line(run_, progress_through(charged->step));
         note_evaluation();
     }
@@ -268,6 +254,7 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
                                                         : privacy::run_key::from_system();
     nascent_directory nascent(directory);
     const eval::run_directory partial{nascent.path()};
+    make_sides(partial);
     auto policy = policy_of(config, ready.plan.population);
     const auto header = header_of(config, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
     key.save(partial.key());
@@ -275,7 +262,7 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
     write_file(partial.membership(), eval::to_json(membership_of(config, ready.data, key)));
     auto opened = assemble(eval::run_directory{directory}, config, std::move(ready), std::move(policy),
                            privacy::ledger::create(partial.ledger(), header), key);
-    write_checkpoint(partial.checkpoint(), checkpoint_of(opened.open));
+    write_checkpoint(partial.checkpoint(), checkpoint_of(opened.open), opened.open.seal);
     nascent.settle();
     return opened;
 }
@@ -284,8 +271,9 @@ opened_run resume_run(const std::filesystem::path& directory) {
     const eval::run_directory where{directory};
     if (!std::filesystem::exists(where.ledger()))
         refuse(directory.string() + ": holds no run (public/ledger.jsonl is missing)");
-    if (!std::filesystem::exists(where.key()))
-        refuse(directory.string() + ": that run has finished, its key is erased; start a new run");
+    nascent_directory::remove_abandoned_of(directory);
+    finish_erasure(where);
+    if (is_over(where)) refuse(directory.string() + ": that run has finished, its key is erased; start a new run");
     const auto config = config::load(where.config(), {});
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
                                                         : privacy::run_key::load(where.key());
@@ -297,7 +285,8 @@ opened_run resume_run(const std::filesystem::path& directory) {
             "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
             "the original data",
             where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
-    const auto saved = read_checkpoint(where.checkpoint());
+    const privacy::file_seal seal(key);
+    const auto saved = read_checkpoint(where.checkpoint(), seal);
     const auto ours = ownership(key, book.content(), config);
     if (saved.belongs_to != ours)
         refuse(fmt::format(
@@ -310,11 +299,12 @@ opened_run resume_run(const std::filesystem::path& directory) {
             "{}: ends at charge {}, but {} was written after charge {}; the ledger was cut or exchanged, bring "
             "back the run's own",
             where.ledger().string(), book.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
-    const auto releases = privacy::release_log::read(where.releases(), book.content());
+    const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
     auto opened = assemble(where, config, std::move(ready), std::move(policy), std::move(book), key);
     opened.open.training.restore(saved.training);
     if (opened.open.controller) opened.open.controller->load(saved.controller);
+    opened.open.known = known_metrics(where.metrics(), opened.open.training.step());
     replay(opened.open).all(releases);
     return opened;
 }

@@ -15,6 +15,7 @@
 #include "messages/values.hpp"
 #include "privacy/account.hpp"
 #include "privacy/random.hpp"
+#include "privacy/seal.hpp"
 #include "privacy/trusted.hpp"
 #include "rl/controller.hpp"
 #include "rl/training.hpp"
@@ -37,8 +38,9 @@ struct session {
     rl::training training;
     std::optional<rl::controller> controller;  ///< absent for methods without one
     privacy::account account;
-    std::string belongs_to;                    ///< see checkpoint
-    std::vector<eval::metrics_line> replayed;  ///< of steps that a resume took from the release log
+    std::string belongs_to;                  ///< see checkpoint
+    privacy::file_seal seal;                 ///< of the files that a resume reads back
+    std::vector<eval::metrics_line> known;   ///< of the steps made so far: the run log begins with them
     std::vector<messages::snapshot> passed;  ///< where a resume came past an evaluation, which may have died unfinished
 };
 

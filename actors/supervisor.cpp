@@ -64,19 +64,6 @@ void conclude(self_pointer self, outcome ended) {
         });
 }
 
-/// The run log as it stood, up to the last step that counts, with the steps that a resume replayed.
-std::vector<eval::metrics_line> known_metrics(const session& run) {
-    if (!std::filesystem::exists(run.where.metrics())) return {};
-    auto lines = eval::read_metrics(run.where.metrics());
-    std::erase_if(lines, [&](const auto& line) { return line.step > run.training.step(); });
-    for (const auto& replayed : run.replayed) {
-        const bool there =
-            std::any_of(lines.begin(), lines.end(), [&](const auto& line) { return line.step == replayed.step; });
-        if (!there) lines.push_back(replayed);
-    }
-    return lines;
-}
-
 bool evaluated(const std::vector<eval::metrics_line>& lines, std::int64_t step) {
     return std::any_of(lines.begin(), lines.end(),
                        [&](const auto& line) { return line.step == step && line.eval_perplexity; });
@@ -104,6 +91,7 @@ trainer_schedule schedule_of(const session& run) {
     return {.evaluations = evaluation_times_of(run),
             .checkpoint = run.where.checkpoint(),
             .belongs_to = run.belongs_to,
+            .seal = run.seal,
             .charged = run.account.book().end()};
 }
 
@@ -111,11 +99,11 @@ void wire(self_pointer self, session& run, const trusted<std::shared_ptr<const s
     const auto trusted_log = std::make_shared<spdlog::logger>(
         "trusted", std::make_shared<spdlog::sinks::basic_file_sink_mt>(run.where.log().string()));
     std::optional<privacy::acknowledgement> unsound;
-    if (run.config.privacy.semantics == semantics::as_published) unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
-    const auto known = known_metrics(run);
+    if (run.config.privacy.semantics == semantics::as_published)
+        unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
     const auto promised = run.account.book().header.guarantee();
     self->send(self->state.hub, begin_atom::value,
-               run_header{run.where.metrics().string(), known, run.plan.steps, run.config.privacy.epsilon,
+               run_header{run.where.metrics().string(), run.known, run.plan.steps, run.config.privacy.epsilon,
                           promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity()});
 
     const auto spawn = [&]<class... Args>(Args&&... args) {
@@ -125,18 +113,20 @@ void wire(self_pointer self, session& run, const trusted<std::shared_ptr<const s
     trainer_wiring wiring;
     wiring.hub = self->state.hub;
     const auto loader_ = spawn(loader, closed, run.plan.sample_rate, trusted_log);
-    wiring.sanitizer = spawn(sanitizer, closed, sanitizer_config_of(run.config, run.model.layout), unsound, run.where.releases(), trusted_log);
-    wiring.gradient = spawn(gradient, closed, run.model, gradient_settings_of(run), loader_, wiring.sanitizer, trusted_log);
+    wiring.sanitizer = spawn(sanitizer, closed, sanitizer_config_of(run.config, run.model.layout), unsound,
+                             run.where.releases(), trusted_log);
+    wiring.gradient =
+        spawn(gradient, closed, run.model, gradient_settings_of(run), loader_, wiring.sanitizer, trusted_log);
     wiring.accountant =
         spawn(accountant, std::make_shared<privacy::account>(std::move(run.account)), run.config.rl.interval);
     if (run.controller)
         wiring.controller = spawn(controller, std::make_shared<rl::controller>(std::move(*run.controller)));
     wiring.evaluator =
         spawn(evaluator, run.model, std::make_shared<const std::vector<models::sequence>>(std::move(run.held_out)),
-              run.config.train.micro_batch, self->state.hub, evaluations_in(known));
+              run.config.train.micro_batch, self->state.hub, evaluations_in(run.known));
     self->state.evaluator = wiring.evaluator;
     for (const auto& at : run.passed)
-        if (!evaluated(known, at.step)) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
+        if (!evaluated(run.known, at.step)) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
     self->state.trainer =
         spawn(trainer, std::make_shared<rl::training>(std::move(run.training)), wiring, std::move(schedule));
 }
@@ -154,7 +144,15 @@ supervisor_actor::behavior_type supervisor(self_pointer self, std::shared_ptr<se
     return {
         [self, run, closed](run_atom) {
             self->state.promise = self->make_response_promise<outcome>();
-            wire(self, *run, closed);
+            try {
+                wire(self, *run, closed);
+            } catch (...) {
+                // Thrown on, it would end this actor with the promise, and whoever waits for the answer waited for
+                // ever.
+                fail(self, public_failure(supervisor_state::name, std::current_exception()));
+                return self->state.promise;
+            }
+            if (self->state.stopping) self->send(self->state.trainer, stop_atom::value);
             self->request(self->state.trainer, caf::infinite, train_atom::value)
                 .then([self](const outcome& ended) { conclude(self, ended); },
                       [self](const caf::error& reason) {
@@ -165,8 +163,8 @@ supervisor_actor::behavior_type supervisor(self_pointer self, std::shared_ptr<se
             return self->state.promise;
         },
         [self](stop_atom) {
-            if (!self->state.trainer) return;
-            self->send(self->state.trainer, stop_atom::value);
+            self->state.stopping = true;  // before the trainer is there, too
+            if (self->state.trainer) self->send(self->state.trainer, stop_atom::value);
             self->send(self->state.hub, finish_atom::value, std::string("stopping (once more ends at once)"));
         },
     };

@@ -16,7 +16,7 @@ struct supervisor_state {
     trainer_actor trainer;
     evaluator_actor evaluator;
     hub_actor hub;
-    bool over = false;
+    bool over = false, stopping = false;
     caf::typed_response_promise<outcome> promise;
 };
 

@@ -17,12 +17,17 @@ namespace rldp::actors::test_hooks {
 
 namespace {
 
+/// Of the files that runs exchange.
+privacy::file_seal common_seal() {
+    return privacy::file_seal(privacy::run_key::insecure_from_seed(0));
+}
+
 /// The other run's releases by seq.
 std::map<std::uint64_t, privacy::release> recorded(const char* path) {
     const char* ledger = std::getenv("RLDP_REPLAY_LEDGER");
     if (!ledger) throw error(errc::failed, "RLDP_REPLAY_RELEASES needs RLDP_REPLAY_LEDGER");
     std::map<std::uint64_t, privacy::release> out;
-    for (auto& release : privacy::release_log::read(path, privacy::read_ledger(ledger))) {
+    for (auto& release : privacy::release_log::read(path, common_seal(), privacy::read_ledger(ledger))) {
         const auto seq = release.charged->seq;
         out.emplace(seq, std::move(release));
     }
@@ -51,7 +56,7 @@ std::string data_hmac(std::string own) {
 }
 
 void exchange(privacy::release& own) {
-    if (const char* path = std::getenv("RLDP_DUMP_RELEASES")) privacy::release_log(path).append(own);
+    if (const char* path = std::getenv("RLDP_DUMP_RELEASES")) privacy::release_log(path, common_seal()).append(own);
     if (const char* path = std::getenv("RLDP_REPLAY_RELEASES")) {
         static const auto others = recorded(path);
         const auto found = others.find(own.charged->seq);

@@ -20,7 +20,8 @@ int all_threads() {
 void share_heap() {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    // Setting one threshold stops glibc from adapting the other: without this a tensor of 128 KiB is a mapping of its own.
+    // Setting one threshold stops glibc from adapting the other: without this a tensor of 128 KiB is a mapping of its
+    // own.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that it takes
 }
 

@@ -19,14 +19,16 @@ auto give_up(self_pointer self) {
 
 void save(self_pointer self, std::string controller) {
     auto& state = self->state;
-    write_checkpoint(state.schedule.checkpoint, {state.training->snapshot(), std::move(controller),
-                                                 state.schedule.charged, state.schedule.belongs_to});
+    write_checkpoint(
+        state.schedule.checkpoint,
+        {state.training->snapshot(), std::move(controller), state.schedule.charged, state.schedule.belongs_to},
+        state.schedule.seal);
     self->send(state.wiring.sanitizer, forget_atom::value);
 }
 
 /// Writes a checkpoint, then goes on with `then`.
 template <class Then>
-void checkpoint_and(self_pointer self, Then then) {
+void save_and(self_pointer self, Then then) {
     if (!self->state.wiring.controller) {
         save(self, {});
         return then();
@@ -38,6 +40,13 @@ void checkpoint_and(self_pointer self, Then then) {
                 then();
             },
             give_up(self));
+}
+
+/// A resume makes the metrics lines after the checkpoint again, those before it never: they are durable first.
+template <class Then>
+void checkpoint_and(self_pointer self, Then then) {
+    self->request(self->state.wiring.hub, caf::infinite, sync_atom::value)
+        .then([self, then] { save_and(self, then); }, give_up(self));
 }
 
 void end(self_pointer self, ending how) {

@@ -26,6 +26,7 @@ struct trainer_schedule {
     evaluation_times evaluations;
     std::filesystem::path checkpoint;
     std::string belongs_to;
+    privacy::file_seal seal;
     privacy::ledger_mark charged;  ///< the ledger's end before the first step
 };
 

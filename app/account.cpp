@@ -7,6 +7,7 @@
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
 #include "config/error.hpp"
+#include "config/output.hpp"
 #include "eval/json_number.hpp"
 #include "privacy/accountant.hpp"
 #include "privacy/verify.hpp"
@@ -50,8 +51,8 @@ json prices(std::span<const privacy::run> runs, double delta) {
 
 void print_prices(const json& all, int indent) {
     for (const auto* name : accountants)
-        fmt::print("{:{}}{:<9}ε = {:<12}{}\n", "", indent, name, show(eval::number_from(all.at(name).at("epsilon"))),
-                   bound(*privacy::make_accountant(name)));
+        say("{:{}}{:<9}ε = {:<12}{}\n", "", indent, name, show(eval::number_from(all.at(name).at("epsilon"))),
+            bound(*privacy::make_accountant(name)));
 }
 
 /// δ at each ε: points of the privacy curve.
@@ -80,18 +81,18 @@ int account_runs(const options& given) {
     }
     if (!given.epsilons.empty()) out["curve"] = curve(runs, given.epsilons);
     if (given.json) {
-        fmt::print("{}\n", out.dump());
+        say("{}\n", out.dump());
         return 0;
     }
     if (out.contains("delta")) {
-        fmt::print("at δ = {:g}\n", out.at("delta").get<double>());
+        say("at δ = {:g}\n", out.at("delta").get<double>());
         print_prices(out, 2);
     }
     for (const auto& point : out.value("curve", json::array())) {
-        fmt::print("at ε = {:g}\n", point.at("epsilon").get<double>());
+        say("at ε = {:g}\n", point.at("epsilon").get<double>());
         for (const auto* name : accountants)
-            fmt::print("  {:<9}δ = {:<12.4g}{}\n", name, point.at(name).at("delta").get<double>(),
-                       bound(*privacy::make_accountant(name)));
+            say("  {:<9}δ = {:<12.4g}{}\n", name, point.at(name).at("delta").get<double>(),
+                bound(*privacy::make_accountant(name)));
     }
     return 0;
 }
@@ -102,24 +103,23 @@ int account_ledger(const options& given) {
     const auto runs = content.runs();
     const auto progress = prices(runs, header.mechanism_delta());
     if (given.json) {
-        fmt::print("{}\n", json{{"delta", header.delta},
-                                {"guaranteed_epsilon", json_number(header.guaranteed_epsilon)},
-                                {"policy", header.policy},
-                                {"semantics", name_of(header.semantics)},
-                                {"planned_steps", header.steps},
-                                {"charged_steps", content.charges.size() + (content.torn ? 1 : 0)},
-                                {"torn", content.torn},
-                                {"progress", {{"is_guarantee", false}, {"epsilon", progress}}}}
-                               .dump());
+        say("{}\n", json{{"delta", header.delta},
+                         {"guaranteed_epsilon", json_number(header.guaranteed_epsilon)},
+                         {"policy", header.policy},
+                         {"semantics", name_of(header.semantics)},
+                         {"planned_steps", header.steps},
+                         {"charged_steps", content.charges.size() + (content.torn ? 1 : 0)},
+                         {"torn", content.torn},
+                         {"progress", {{"is_guarantee", false}, {"epsilon", progress}}}}
+                        .dump());
         return 0;
     }
-    fmt::print("guaranteed ε   {} at δ = {:g}, policy {}, {} planned steps\n", show(header.guaranteed_epsilon),
-               header.delta, header.policy, header.steps);
-    for (const auto& why : header.guarantee().voids()) fmt::print("               NO GUARANTEE: {}\n", why);
-    fmt::print("progress ε     of the {} steps charged so far; for orientation, no guarantee\n",
-               content.charges.size());
+    say("guaranteed ε   {} at δ = {:g}, policy {}, {} planned steps\n", show(header.guaranteed_epsilon), header.delta,
+        header.policy, header.steps);
+    for (const auto& why : header.guarantee().voids()) say("               NO GUARANTEE: {}\n", why);
+    say("progress ε     of the {} steps charged so far; for orientation, no guarantee\n", content.charges.size());
     print_prices(progress, 2);
-    if (content.torn) fmt::print("The last line is torn; its charge is counted at the least noise of the plan.\n");
+    if (content.torn) say("The last line is torn; its charge is counted at the least noise of the plan.\n");
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "config/config.hpp"
 #include "config/error.hpp"
 #include "config/files.hpp"
+#include "config/output.hpp"
 #include "eval/grid_progress.hpp"
 #include "eval/run_directory.hpp"
 #include "privacy/ledger.hpp"
@@ -64,8 +65,8 @@ int audit(const options& given) {
         refuse(given.directory + ": holds no run (public/ledger.jsonl is missing)");
     const auto shadows = run_shadows(where, given);
     actors::launch_audit(where, {.during_run = given.during_run, .shadows = shadows, .on_report = [&] {
-                                     fmt::print("{}", read_file(given.json ? where.audit_json() : where.audit_text()));
-                                     if (!given.json) fmt::print("{}\n", where.audit_page().string());
+                                     say("{}", read_file(given.json ? where.audit_json() : where.audit_text()));
+                                     if (!given.json) say("{}\n", where.audit_page().string());
                                  }});
     return 0;
 }

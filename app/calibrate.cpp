@@ -3,6 +3,7 @@
 
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
+#include "config/output.hpp"
 #include "eval/json_number.hpp"
 #include "privacy/accountant.hpp"
 
@@ -25,12 +26,11 @@ int calibrate(const options& given) {
     const auto found = privacy::calibrate(*by, {&unit, 1}, parse_number("--epsilon", given.epsilon),
                                           parse_number("--delta", given.delta));
     if (given.json)
-        fmt::print(
-            "{}\n",
+        say("{}\n",
             nlohmann::ordered_json{{"noise_multiplier", found.noise_multiplier}, {"epsilon", found.epsilon}}.dump());
     else
-        fmt::print("noise multiplier z = {:.6f}, which composes to ε = {:.6f} at δ = {} under {}\n",
-                   found.noise_multiplier, found.epsilon, given.delta, by->name());
+        say("noise multiplier z = {:.6f}, which composes to ε = {:.6f} at δ = {} under {}\n", found.noise_multiplier,
+            found.epsilon, given.delta, by->name());
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "actors/plan.hpp"
 #include "app/commands.hpp"
 #include "config/config.hpp"
+#include "config/output.hpp"
 #include "privacy/accountant.hpp"
 
 namespace rldp::app {
@@ -18,7 +19,7 @@ struct options {
 };
 
 void print(const actors::run_plan& plan, bool counts) {
-    const auto row = [](const std::string& name, const std::string& value) { fmt::print("  {:<26}{}\n", name, value); };
+    const auto row = [](const std::string& name, const std::string& value) { say("  {:<26}{}\n", name, value); };
     row("population N", fmt::format("{} units", plan.population));
     if (counts && plan.counts) {
         const auto& there = *plan.counts;
@@ -55,7 +56,7 @@ void print(const actors::run_plan& plan, bool counts) {
             fmt::format("{} units of {} records of {} tokens at every step; larger draws take {:.1e} of δ",
                         plan.padded->units, plan.padded->shape.records, plan.padded->shape.tokens, plan.padded->delta));
     row("memory, estimated", fmt::format("{:.0f} MiB", static_cast<double>(plan.memory_bytes) / (1 << 20)));
-    for (const auto& warning : plan.warnings) fmt::print("warning: {}\n", warning);
+    for (const auto& warning : plan.warnings) say("warning: {}\n", warning);
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ void add_check(CLI::App& program, action& chosen) {
         chosen = [given] {
             const auto plan = actors::check(config::load(given->config, given->set));
             if (given->json)
-                fmt::print("{}\n", actors::to_json(plan, given->private_counts));
+                say("{}\n", actors::to_json(plan, given->private_counts));
             else
                 print(plan, given->private_counts);
             return 0;

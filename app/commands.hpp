@@ -24,6 +24,7 @@ void add_ledger(CLI::App& program, action& chosen);
 void add_key(CLI::App& program, action& chosen);
 void add_sign(CLI::App& program, action& chosen);
 void add_verify(CLI::App& program, action& chosen);
+void add_clean(CLI::App& program, action& chosen);
 void add_reference(CLI::App& program, action& chosen);
 void add_version(CLI::App& program, action& chosen);
 

@@ -5,6 +5,7 @@
 #include "app/commands.hpp"
 #include "app/grid_command.hpp"
 #include "config/files.hpp"
+#include "config/output.hpp"
 #include "eval/comparison_files.hpp"
 #include "eval/grid_progress.hpp"
 #include "eval/owner_page.hpp"
@@ -64,7 +65,7 @@ int run(const options& given) {
     const auto report = eval::report_of(plan, measure(cells, out), command);
     eval::write_files(out, report);
     eval::write_owner_files(out, eval::read_owned(out, chosen_runs(cells)));
-    fmt::print("{}", given.json ? eval::compare_json(report) : eval::compare_text(report));
+    say("{}", given.json ? eval::compare_json(report) : eval::compare_text(report));
     if (!given.json) print_pages(out, "compare");
     return grid_status(finished, out, chosen_runs(cells, chosen), command);
 }

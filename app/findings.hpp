@@ -5,14 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "config/output.hpp"
 #include "eval/run_certificate.hpp"
 
 namespace rldp::app {
 
 inline void print_findings(const char* title, const std::vector<eval::finding>& all) {
     if (all.empty()) return;
-    fmt::print("{}\n", title);
-    for (const auto& each : all) fmt::print("  {:<15}{}\n", each.subject, each.sentence);
+    say("{}\n", title);
+    for (const auto& each : all) say("  {:<15}{}\n", each.subject, each.sentence);
 }
 
 inline nlohmann::ordered_json to_json(const std::vector<eval::finding>& all) {

@@ -7,6 +7,7 @@
 
 #include "app/commands.hpp"
 #include "config/error.hpp"
+#include "config/output.hpp"
 #include "models/blas.hpp"
 #include "models/generate.hpp"
 #include "models/tokenizer.hpp"
@@ -66,7 +67,7 @@ int generate(const options& given) {
     const auto& text = made.at(0).at(0);
     const auto words_made = models::decode_after(*words, ids, text.ids);
     if (!given.json) {
-        fmt::print("{}{}\n", given.prompt, words_made);
+        say("{}{}\n", given.prompt, words_made);
         return 0;
     }
     json out{{"prompt", given.prompt},
@@ -74,7 +75,7 @@ int generate(const options& given) {
              {"ids", text.ids},
              {"stopped", text.stopped ? "eos" : "length"}};
     if (config.alternatives > 0) out["logprobs"] = alternatives_of(text);
-    fmt::print("{}\n", out.dump(-1, ' ', false, json::error_handler_t::replace));
+    say("{}\n", out.dump(-1, ' ', false, json::error_handler_t::replace));
     return 0;
 }
 

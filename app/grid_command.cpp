@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/error.hpp"
+#include "config/output.hpp"
 #include "eval/cell_files.hpp"
 
 namespace rldp::app {
@@ -61,14 +62,14 @@ std::string command_line(const std::string& kind, const grid_options& given, con
 }
 
 void print_pages(const std::filesystem::path& out, const std::string& kind) {
-    fmt::print("{}\nfor the owner of the data only: {}\n", (out / (kind + ".html")).string(),
-               eval::grid_directory{out}.owner_page().string());
+    say("{}\nfor the owner of the data only: {}\n", (out / (kind + ".html")).string(),
+        eval::grid_directory{out}.owner_page().string());
 }
 
 int grid_status(bool finished, const std::filesystem::path& out, const std::vector<eval::cell>& chosen,
                 const std::string& command) {
     if (!finished) {
-        fmt::print(stderr, "rldp: interrupted; nothing is lost, go on with: {}\n", command);
+        say(stderr, "rldp: interrupted; nothing is lost, go on with: {}\n", command);
         return static_cast<int>(errc::interrupted);
     }
     const auto failed = std::count_if(chosen.begin(), chosen.end(), [&](const auto& one) {
@@ -76,8 +77,8 @@ int grid_status(bool finished, const std::filesystem::path& out, const std::vect
         return eval::read_result(files).state != eval::cell_state::done || eval::read_history(files).failure;
     });
     if (failed == 0) return 0;
-    fmt::print(stderr, "rldp: {} cell{} failed or did not end (see {}); try again with: {}\n", failed,
-               failed == 1 ? "" : "s", eval::grid_directory{out}.owner_page().string(), command);
+    say(stderr, "rldp: {} cell{} failed or did not end (see {}); try again with: {}\n", failed, failed == 1 ? "" : "s",
+        eval::grid_directory{out}.owner_page().string(), command);
     return static_cast<int>(errc::failed);
 }
 

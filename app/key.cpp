@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
+#include "config/output.hpp"
 #include "privacy/signing_key.hpp"
 
 namespace rldp::app {
@@ -10,9 +11,9 @@ namespace {
 
 int make(const std::string& path) {
     const auto made = privacy::signing_key::create(path);
-    fmt::print("{}      secret, mode 0600: signs certificates; keep it to yourself\n", path);
-    fmt::print("{}.pub  public: give it to whoever checks them\n", path);
-    fmt::print("fingerprint {}\n", made.public_half().fingerprint());
+    say("{}      secret, mode 0600: signs certificates; keep it to yourself\n", path);
+    say("{}.pub  public: give it to whoever checks them\n", path);
+    say("fingerprint {}\n", made.public_half().fingerprint());
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "app/findings.hpp"
 #include "app/numbers.hpp"
 #include "config/error.hpp"
+#include "config/output.hpp"
 #include "eval/json_number.hpp"
 #include "eval/run_certificate.hpp"
 #include "privacy/release.hpp"
@@ -22,8 +23,10 @@ struct options {
 };
 
 /// How many releases the log still holds, each of them charged.
-std::size_t check_releases(const std::filesystem::path& log, const privacy::ledger_content& content) {
-    return privacy::release_log::read(log, content).size();
+std::size_t check_releases(const eval::run_directory& run, const privacy::ledger_content& content) {
+    // Their seals need no streams of this process's own.
+    const privacy::file_seal seal(privacy::run_key::load_insecure(run.key()));
+    return privacy::release_log::read(run.releases(), seal, content).size();
 }
 
 /// What a chain is worth, to be said wherever one is found whole.
@@ -46,8 +49,8 @@ int verify(const options& given) {
     const auto path = whole_run ? run.ledger() : fs::path(given.directory);
     auto [content, verdict, checked, not_checked] = read_books(given.directory);
     // Someone outside has only the public side.
-    const bool has_log = whole_run && fs::exists(run.releases());
-    const auto releases = has_log ? check_releases(run.releases(), content) : 0;
+    const bool has_log = whole_run && fs::exists(run.releases()) && fs::exists(run.key());
+    const auto releases = has_log ? check_releases(run, content) : 0;
     if (has_log) checked.push_back({"releases", fmt::format("{} in the trusted log, each charged before", releases)});
     not_checked.push_back(chain_alone);
     const auto& header = content.header;
@@ -64,16 +67,16 @@ int verify(const options& given) {
         out["releases_checked"] = has_log ? nlohmann::ordered_json(releases) : nullptr;
         out["checked"] = to_json(checked);
         out["not_checked"] = to_json(not_checked);
-        fmt::print("{}\n", out.dump());
+        say("{}\n", out.dump());
         return 0;
     }
-    fmt::print("{}: consistent\n", path.string());
-    fmt::print("  guaranteed ε   {} at δ = {:g}; recomputed from the header: {}\n", show(header.guaranteed_epsilon),
-               header.delta, show(verdict.guaranteed_epsilon));
-    fmt::print("  progress ε     {} so far; no guarantee\n", show(verdict.progress_epsilon));
+    say("{}: consistent\n", path.string());
+    say("  guaranteed ε   {} at δ = {:g}; recomputed from the header: {}\n", show(header.guaranteed_epsilon),
+        header.delta, show(verdict.guaranteed_epsilon));
+    say("  progress ε     {} so far; no guarantee\n", show(verdict.progress_epsilon));
     if (content.torn)
-        fmt::print("  torn           the last line has no end: it counts as one more charge at the least noise\n");
-    for (const auto& why : header.guarantee().voids()) fmt::print("  NO GUARANTEE   {}\n", why);
+        say("  torn           the last line has no end: it counts as one more charge at the least noise\n");
+    for (const auto& why : header.guarantee().voids()) say("  NO GUARANTEE   {}\n", why);
     print_findings("checked", checked);
     print_findings("not checked", not_checked);
     return 0;

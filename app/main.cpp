@@ -1,24 +1,54 @@
 // rldp: private fine-tuning of language models under an (ε, δ) contract. This file only picks the subcommand.
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "app/commands.hpp"
 #include "config/error.hpp"
+#include "config/output.hpp"
 #include "privacy/locked.hpp"
 
 namespace {
 
 /// One line for the user, whatever was thrown.
 int report(const std::string& line, rldp::errc code) {
-    fmt::print(stderr, "rldp: {}\n", line.substr(0, line.find('\n')));
+    rldp::say(stderr, "rldp: {}\n", line.substr(0, line.find('\n')));
     return static_cast<int>(code);
+}
+
+/// A closed pipe is an error of the write, not the end of the run. Where one of the three standard streams is closed,
+/// no file of the run may get its number and what is said there.
+void secure_streams() {
+    std::signal(SIGPIPE, SIG_IGN);
+    for (int next = 0; next <= STDERR_FILENO;) {
+        next = ::open("/dev/null", O_RDWR);
+        if (next < 0 || next > STDERR_FILENO) {
+            if (next >= 0) ::close(next);
+            return;
+        }
+    }
+}
+
+/// A result that was not taken is an error, once everything else is done.
+int with_output_checked(int status) {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    const int reason = errno;
+    return status != 0
+               ? status
+               : report(std::string("standard output can't be written: ") + std::strerror(reason), rldp::errc::failed);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    secure_streams();
     rldp::privacy::forbid_core_dumps();
     CLI::App program("Fine-tune a language model on records you must protect, under an (ε, δ) contract.", "rldp");
     program.require_subcommand(1);
@@ -39,11 +69,12 @@ int main(int argc, char** argv) {
     rldp::app::add_key(program, chosen);
     rldp::app::add_sign(program, chosen);
     rldp::app::add_verify(program, chosen);
+    rldp::app::add_clean(program, chosen);
     rldp::app::add_reference(program, chosen);
     rldp::app::add_version(program, chosen);
     try {
         program.parse(argc, argv);
-        return chosen();
+        return with_output_checked(chosen());
     } catch (const CLI::Success& help) {
         return program.exit(help);
     } catch (const CLI::ParseError& wrong) {

@@ -1,5 +1,6 @@
 // rldp merge: base and adapter as one plain checkpoint.
 #include "models/merge.hpp"
+#include "config/output.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +16,7 @@ struct options {
 
 int merge(const options& given) {
     models::merge(given.model, given.adapter, given.out);
-    fmt::print("{}: {} with {} merged\n", given.out, given.model, given.adapter);
+    say("{}: {} with {} merged\n", given.out, given.model, given.adapter);
     return 0;
 }
 

@@ -2,15 +2,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <caf/io/all.hpp>
 #include <future>
 
 #include "actors/display.hpp"
-#include "actors/launch.hpp"
 #include "actors/signals.hpp"
+#include "actors/stream_feed.hpp"
 #include "actors/threads.hpp"
 #include "app/commands.hpp"
 #include "config/error.hpp"
+#include "config/output.hpp"
 #include "monitor/terminal.hpp"
 
 namespace rldp::app {
@@ -26,28 +26,29 @@ actors::show live_line() {
         const std::size_t width =
             terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 200;
         const bool over = seen.state != "running" && seen.state != "starting";
-        fmt::print("{}{}{}", terminal ? "\r\x1b[K" : "", monitor::progress_line(seen, time->estimate(), width),
-                   terminal && !over ? "" : "\n");
+        say("{}{}{}", terminal ? "\r\x1b[K" : "", monitor::progress_line(seen, time->estimate(), width),
+            terminal && !over ? "" : "\n");
         std::fflush(stdout);
     };
 }
 
 int watch(const std::string& address) {
-    const auto [host, port] = actors::loopback_endpoint(address);
+    const auto where = monitor::loopback_endpoint(address);
     std::promise<void> over;
     actors::signal_watch signals;
     signals.on_signal([&over] { over.set_value(); });
 
     actors::system_config configuration;
-    actors::add_wire_types(configuration);
-    configuration.load<caf::io::middleman>();
     caf::actor_system system(configuration);
-    fmt::print(stderr, "waiting for a run at {}; Ctrl-C ends\n", address);
-    const auto display = system.spawn(actors::remote_display, host, port, live_line(),
-                                      [](const std::string& news) { fmt::print(stderr, "\n{}\n", news); });
-    over.get_future().wait();
+    say(stderr, "waiting for a run at {}; Ctrl-C ends\n", address);
+    const auto display = system.spawn<caf::detached>(actors::fed_display, live_line());
+    {
+        const actors::stream_feed feed(system, display, where,
+                                       [](const std::string& news) { say(stderr, "\n{}\n", news); });
+        over.get_future().wait();
+    }
     caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
-    fmt::print("\n");
+    say("\n");
     return 0;
 }
 

@@ -1,4 +1,5 @@
 #include "models/pretrain.hpp"
+#include "config/output.hpp"
 
 #include <fmt/format.h>
 
@@ -22,12 +23,12 @@ int pretrain(const options& given) {
     if (std::filesystem::exists(given.out)) refuse(given.out + ": exists already; choose another directory");
     const auto every = std::max<std::int64_t>(1, given.config.steps / 20);
     const double perplexity = models::pretrain(given.config, given.out, [&](std::int64_t step, double loss) {
-        if (step % every == 0) fmt::print(stderr, "step {} of {}  loss {:.3f}\n", step, given.config.steps, loss);
+        if (step % every == 0) say(stderr, "step {} of {}  loss {:.3f}\n", step, given.config.steps, loss);
     });
     if (given.json)
-        fmt::print("{}\n", nlohmann::json{{"model", given.out}, {"perplexity", perplexity}}.dump());
+        say("{}\n", nlohmann::json{{"model", given.out}, {"perplexity", perplexity}}.dump());
     else
-        fmt::print("{}: held-out perplexity {:.3f} per token\n", given.out, perplexity);
+        say("{}: held-out perplexity {:.3f} per token\n", given.out, perplexity);
     return 0;
 }
 

@@ -10,6 +10,8 @@
 #include "app/commands.hpp"
 #include "config/config.hpp"
 #include "config/error.hpp"
+#include "config/output.hpp"
+#include "monitor/endpoint.hpp"
 #include "monitor/terminal.hpp"
 
 namespace rldp::app {
@@ -38,22 +40,22 @@ actors::show progress_bar() {
         if (!terminal && !over && tenth == shown) return;
         shown = tenth;
         const auto line = monitor::progress_line(seen, time->estimate(), terminal ? terminal_width() - 1 : 200);
-        fmt::print(stderr, "{}{}{}", terminal ? "\r\x1b[K" : "", line, terminal && !over ? "" : "\n");
+        say(stderr, "{}{}{}", terminal ? "\r\x1b[K" : "", line, terminal && !over ? "" : "\n");
     };
 }
 
 void print_plan(const actors::run_plan& plan, bool counts) {
-    fmt::print(stderr,
-               "N = {} units, sample rate {:.3g}, {} steps, noise multiplier {:.4f}, {} clip groups, {} trainable "
-               "numbers\n",
-               plan.population, plan.sample_rate, plan.steps, plan.noise_multiplier, plan.groups.size(),
-               plan.trainable_parameters);
+    say(stderr,
+        "N = {} units, sample rate {:.3g}, {} steps, noise multiplier {:.4f}, {} clip groups, {} trainable "
+        "numbers\n",
+        plan.population, plan.sample_rate, plan.steps, plan.noise_multiplier, plan.groups.size(),
+        plan.trainable_parameters);
     if (counts && plan.counts)
-        fmt::print(stderr,
-                   "PRIVATE, not to be passed on: {} training units, {} records, {} of them cut to {} tokens, {} canaries "
-                   "planted\n",
-                   plan.counts->units, plan.counts->records, plan.counts->cut, plan.max_tokens, plan.counts->canaries);
-    for (const auto& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", warning);
+        say(stderr,
+            "PRIVATE, not to be passed on: {} training units, {} records, {} of them cut to {} tokens, {} canaries "
+            "planted\n",
+            plan.counts->units, plan.counts->records, plan.counts->cut, plan.max_tokens, plan.counts->canaries);
+    for (const auto& warning : plan.warnings) say(stderr, "warning: {}\n", warning);
 }
 
 std::string number(double x) {
@@ -61,9 +63,9 @@ std::string number(double x) {
 }
 
 void print_summary(const eval::run_summary& run, const std::filesystem::path& directory) {
-    const auto row = [](const std::string& name, const std::string& value) { fmt::print("  {:<34}{}\n", name, value); };
-    fmt::print("\n{}: {} of {} steps{}\n", run.status, run.steps_done, run.steps_planned,
-               run.steps_lost > 0 ? fmt::format(", {} lost to crashes and still charged", run.steps_lost) : "");
+    const auto row = [](const std::string& name, const std::string& value) { say("  {:<34}{}\n", name, value); };
+    say("\n{}: {} of {} steps{}\n", run.status, run.steps_done, run.steps_planned,
+        run.steps_lost > 0 ? fmt::format(", {} lost to crashes and still charged", run.steps_lost) : "");
     row("perplexity before", number(run.perplexity_before));
     row("perplexity after", number(run.perplexity_after.value_or(std::nan(""))));
     row("perplexity, best seen", number(run.perplexity_best.value_or(std::nan(""))));
@@ -93,9 +95,9 @@ int run(const options& given) {
         refuse("run: --resume goes on with the run's own configuration; leave --set and --out away");
 
     // Before anything starts: a key that can't sign is no surprise for the end of a long run.
-    const auto key = given.sign.empty() ? nullptr
-                                        : std::make_shared<const privacy::signing_key>(
-                                              privacy::signing_key::load(given.sign));
+    const auto key = given.sign.empty()
+                         ? nullptr
+                         : std::make_shared<const privacy::signing_key>(privacy::signing_key::load(given.sign));
     const auto named = [](const std::string& path) {
         const auto clean = std::filesystem::path(path).lexically_normal();
         return clean.has_filename() ? clean : clean.parent_path();  // "runs/first/" is runs/first
@@ -113,7 +115,7 @@ int run(const options& given) {
         address = config::load(own, {}).monitor.address;
     }
     if (!given.monitor.empty()) address = given.monitor;
-    if (address) actors::loopback_endpoint(*address);
+    if (address) monitor::loopback_endpoint(*address);
 
     const bool show = !given.quiet;
     const auto name = std::filesystem::absolute(directory).lexically_normal().filename().string();
@@ -126,11 +128,11 @@ int run(const options& given) {
                                                    },
                                                .sign = key});
     if (given.json)
-        fmt::print("{}\n", eval::to_json(summary));
+        say("{}\n", eval::to_json(summary));
     else
         print_summary(summary, directory);
     if (summary.status == "interrupted") {
-        fmt::print(stderr, "rldp: interrupted; go on with: rldp run --resume {}\n", directory.string());
+        say(stderr, "rldp: interrupted; go on with: rldp run --resume {}\n", directory.string());
         return static_cast<int>(errc::interrupted);
     }
     return summary.status == "budget exhausted" ? static_cast<int>(errc::budget_exhausted) : 0;
@@ -147,7 +149,7 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("--out", given->out, "run directory to make (default runs/NAME-OF-CONFIG)");
     command->add_option("--resume", given->resume, "go on with the interrupted run in this directory");
     command->add_option("--sign", given->sign, "sign the certificate with this secret key (rldp key new)");
-    command->add_option("--monitor", given->monitor, "publish live values at HOST:PORT (loopback)");
+    command->add_option("--monitor", given->monitor, "serve live values at HOST:PORT (loopback)");
     command->add_flag("--json", given->json, "print the result as JSON");
     command->add_flag("--quiet", given->quiet, "no progress");
     command->add_flag("--private-counts", given->private_counts,

@@ -5,6 +5,7 @@
 #include "app/commands.hpp"
 #include "app/grid_command.hpp"
 #include "config/files.hpp"
+#include "config/output.hpp"
 #include "eval/grid_progress.hpp"
 #include "eval/owner_page.hpp"
 #include "eval/sweep.hpp"
@@ -42,7 +43,7 @@ int run(const options& given) {
     const auto report = eval::report_of(plan, std::move(cells), command);
     eval::write_files(out, report);
     eval::write_owner_files(out, eval::read_owned(out, chosen_runs(plan.cells)));
-    fmt::print("{}", given.json ? eval::sweep_json(report) : eval::sweep_text(report));
+    say("{}", given.json ? eval::sweep_json(report) : eval::sweep_text(report));
     if (!given.json) print_pages(out, "sweep");
     return grid_status(finished, out, runs, command);
 }

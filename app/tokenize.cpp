@@ -8,6 +8,7 @@
 
 #include "app/commands.hpp"
 #include "config/error.hpp"
+#include "config/output.hpp"
 #include "models/tokenizer.hpp"
 
 namespace rldp::app {
@@ -44,7 +45,7 @@ int tokenize(const options& given) {
     for (std::string line; std::getline(std::cin, line);) {
         ++number;
         try {
-            fmt::print("{}\n", convert(line, *words, given.decode));
+            say("{}\n", convert(line, *words, given.decode));
         } catch (const error& e) {
             throw error(e.code(), fmt::format("standard input, line {}: {}", number, e.what()));
         }

@@ -6,6 +6,7 @@
 
 #include "app/commands.hpp"
 #include "app/findings.hpp"
+#include "config/output.hpp"
 
 namespace rldp::app {
 
@@ -19,10 +20,10 @@ struct options {
 void print(const eval::verification& result) {
     const auto& promised = result.found.promised;
     if (promised.holds())
-        fmt::print("ε = {:.6g} at δ = {:g}, for {}, {} units\n", *promised.epsilon, promised.delta,
-                   promised.unit == "record" ? "each record" : "all records that share a value of " + promised.unit,
-                   promised.population);
-    for (const auto& why : promised.voids) fmt::print("NO GUARANTEE: {}\n", why);
+        say("ε = {:.6g} at δ = {:g}, for {}, {} units\n", *promised.epsilon, promised.delta,
+            promised.unit == "record" ? "each record" : "all records that share a value of " + promised.unit,
+            promised.population);
+    for (const auto& why : promised.voids) say("NO GUARANTEE: {}\n", why);
     print_findings("checked", result.checked);
     print_findings("not checked", result.not_checked);
 }
@@ -38,7 +39,7 @@ void print_json(const eval::verification& result) {
                    {"signed_by", result.found.signer ? json(result.found.signer->fingerprint()) : json(nullptr)},
                    {"checked", to_json(result.checked)},
                    {"not_checked", to_json(result.not_checked)}};
-    fmt::print("{}\n", out.dump());
+    say("{}\n", out.dump());
 }
 
 int verify(const options& given) {
@@ -57,7 +58,7 @@ int sign(const options& given) {
     // An older certificate vouches for files that the ledger does not: nothing is signed that it contradicts.
     if (std::filesystem::exists(run.certificate())) eval::verify_run(run, std::nullopt);
     eval::certify_run(run, &key);
-    fmt::print("{}: signed by key {}\n", run.certificate().string(), key.public_half().fingerprint());
+    say("{}: signed by key {}\n", run.certificate().string(), key.public_half().fingerprint());
     return 0;
 }
 

@@ -1,4 +1,5 @@
 #include "version.hpp"
+#include "config/output.hpp"
 
 #include <fmt/format.h>
 #include <torch/torch.h>
@@ -56,10 +57,10 @@ void add_version(CLI::App& program, action& chosen) {
         chosen = [json] {
             const auto all = versions();
             if (*json)
-                fmt::print("{}\n", all.dump());
+                say("{}\n", all.dump());
             else
                 for (const auto& [name, value] : all.items())
-                    fmt::print("{:<10}{}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+                    say("{:<10}{}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
             return 0;
         };
     });
@@ -70,7 +71,7 @@ void add_reference(CLI::App& program, action& chosen) {
     command->footer("Example: rldp reference > config.md");
     command->callback([&chosen] {
         chosen = [] {
-            fmt::print("{}", config::reference_markdown());
+            say("{}", config::reference_markdown());
             return 0;
         };
     });

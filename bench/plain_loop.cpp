@@ -48,17 +48,18 @@ at::Tensor run_plain(actors::session& run, const privacy::trusted<std::shared_pt
         const auto granted = run.account.grant(step, run.training.requested_noise_multiplier());
         if (!granted) break;
         const auto radii = run.training.radii();
-        const auto released =
-            trusted.step({run.training.order(*granted), run.training.adapter()});
+        const auto released = trusted.step({run.training.order(*granted), run.training.adapter()});
         run.training.apply(released);
-        metrics << eval::to_json(actors::metrics_of(run.training, radii, (*granted)->noise_multiplier, progress)) << '\n'
+        metrics << eval::to_json(actors::metrics_of(run.training, radii, (*granted)->noise_multiplier, progress))
+                << '\n'
                 << std::flush;
         if (step % run.config.rl.interval == 0) progress = run.account.progress_epsilon();
         if (run.training.decision_due()) actors::decide_in_line(run, progress);
         if (step % run.config.train.eval_every == 0) {
             actors::write_checkpoint(run.where.checkpoint(),
                                      {run.training.snapshot(), run.controller ? run.controller->save() : std::string(),
-                                      run.account.book().end(), run.belongs_to});
+                                      run.account.book().end(), run.belongs_to},
+                                     run.seal);
             trusted.sanitizer.log->clear();
         }
     }

@@ -36,12 +36,13 @@ int main(int argc, char** argv) {
         for (const auto batch : batches) {
             config.train.expected_batch_size = batch;
             const double margin = rldp::actors::rounding_margin_of(config);
-            rldp::bench::rounding_probe probe(loaded.base, loaded.layout, loaded.initial_adapter, micro_batch, longest, 1);
+            rldp::bench::rounding_probe probe(loaded.base, loaded.layout, loaded.initial_adapter, micro_batch, longest,
+                                              1);
             if (!together && rldp::actors::computes_apart(config)) probe.compute_apart();
             rldp::bench::rounding_effect worst;
             for (std::int64_t i = 0; i < draws; ++i) worst.raise(probe.compare(static_cast<std::size_t>(batch)));
-            fmt::print("{:<11} {:>5}  {:>27.2e}   {:>21.2e}   {:g}\n", type, batch, worst.gradient,
-                       worst.statistics, margin);
+            fmt::print("{:<11} {:>5}  {:>27.2e}   {:>21.2e}   {:g}\n", type, batch, worst.gradient, worst.statistics,
+                       margin);
         }
     }
 }

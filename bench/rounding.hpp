@@ -1,6 +1,6 @@
 #pragma once
-// By how much one more unit in a draw moves the other units' clipped sum and statistics: other company in a micro-batch,
-// other shapes, other last bits. In exact arithmetic by nothing (docs/privacy.md §6).
+// By how much one more unit in a draw moves the other units' clipped sum and statistics: other company in a
+// micro-batch, other shapes, other last bits. In exact arithmetic by nothing (docs/privacy.md §6).
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -102,8 +102,8 @@ class rounding_probe {
         const auto gap = sum_of(gradients, losses, terms) - sum_of(other_gradients, other_losses, terms);
         std::int64_t offset = 0;
         for (std::size_t i = 0; i < segments_.size(); offset += segments_[i].size, ++i)
-            out.gradient = std::max(
-                out.gradient, gap.narrow(0, offset, segments_[i].size).norm().item<double>() / terms.radii[i]);
+            out.gradient =
+                std::max(out.gradient, gap.narrow(0, offset, segments_[i].size).norm().item<double>() / terms.radii[i]);
         const auto a = privacy::statistics_sum(norms, losses, frame);
         const auto b = privacy::statistics_sum(other_norms, other_losses, frame);
         for (std::size_t j = 0; j < a.sum.size(); ++j) out.statistics += std::pow(a.sum[j] - b.sum[j], 2);

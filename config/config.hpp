@@ -14,7 +14,7 @@ namespace rldp::config {
 struct privacy_section {
     double epsilon = 8;
     double delta = 1e-5;
-    std::string accountant = "pld";          ///< pld | rdp | gdp_clt (the last only under as_published)
+    std::string accountant = "pld";  ///< pld | rdp | gdp_clt (the last only under as_published)
     rldp::semantics semantics = rldp::semantics::sound;
     std::string unit = "record";             ///< "record", or the key column of a group: JSON {"group": "patient_nbr"}
     bool unit_is_group = false;              ///< true if `unit` names a group's key column
@@ -32,7 +32,8 @@ struct deck_section {
 struct noise_section {
     std::optional<std::string> policy;        ///< fixed | deck | filter; default: deck for rldp, else fixed
     std::string allocation = "proportional";  ///< shares | proportional | uniform | min_variance
-    std::optional<double> statistics_share;   ///< part of 1/z² spent on statistics, [0, 1); default 0.02 for rldp, else 0
+    std::optional<double>
+        statistics_share;  ///< part of 1/z² spent on statistics, [0, 1); default 0.02 for rldp, else 0
     deck_section deck;
     bool insecure_reproducible = false;  ///< draws, dropout and noise from `seed`: no guarantee, for tests
 };
@@ -108,8 +109,8 @@ struct rl_section {
 
 /// What audits need to know before the run: afterwards nothing of it can be chosen to suit the result.
 struct audit_section {
-    std::int64_t canaries = 0;           ///< extra records, each in training with probability ½
-    std::int64_t gradient_canaries = 0;  ///< extra units whose gradients are made up, likewise
+    std::int64_t canaries = 0;            ///< extra records, each in training with probability ½
+    std::int64_t gradient_canaries = 0;   ///< extra units whose gradients are made up, likewise
     std::optional<std::int64_t> guesses;  ///< r, even; default: half of the canaries of a kind
     double confidence = 0.95;             ///< 1 − β of the lower bound on ε
     std::int64_t targets = 1000;          ///< training units, and as many Attack units, that membership is guessed of

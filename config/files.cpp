@@ -101,6 +101,8 @@ void create_private_directory(const std::filesystem::path& path) {
 }
 
 append_file::append_file(const std::filesystem::path& path) : path_(path) {
+    std::error_code ignored;
+    const bool is_new = !std::filesystem::exists(path, ignored);
     descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (descriptor_ < 0) fail(path, "can't be opened");
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
@@ -108,6 +110,7 @@ append_file::append_file(const std::filesystem::path& path) : path_(path) {
         refuse(path.string() + ": another process is writing it; wait for that run to end");
     }
     size_ = std::filesystem::file_size(path);
+    if (is_new) sync_directory(path);  // or a power cut would take its name away
 }
 
 append_file::~append_file() {
@@ -125,13 +128,25 @@ append_file& append_file::operator=(append_file&& other) noexcept {
 }
 
 void append_file::append(std::string_view bytes) {
-    if (!write_all(descriptor_, bytes) || ::fdatasync(descriptor_) != 0) {
-        const int reason = errno;
-        if (::ftruncate(descriptor_, static_cast<off_t>(size_)) == 0) ::fdatasync(descriptor_);
-        errno = reason;
-        fail(path_, "can't be appended to");
-    }
+    const auto before = size_;
+    append_unsynced(bytes);
+    if (::fdatasync(descriptor_) != 0) take_back(before);
+}
+
+void append_file::append_unsynced(std::string_view bytes) {
+    if (!write_all(descriptor_, bytes)) take_back(size_);
     size_ += bytes.size();
+}
+
+void append_file::sync() {
+    if (::fdatasync(descriptor_) != 0) fail(path_, "can't be written");
+}
+
+void append_file::take_back(std::uintmax_t size) {
+    const int reason = errno;
+    if (::ftruncate(descriptor_, static_cast<off_t>(size)) == 0) ::fdatasync(descriptor_);
+    size_ = size;
+    fail(path_, "can't be appended to", reason);
 }
 
 void append_file::truncate(std::uintmax_t size) {

@@ -39,11 +39,17 @@ class append_file {
 
     /// Appends all of `bytes` and fsyncs. Errors: on a short write the file is cut back to its former length.
     void append(std::string_view bytes);
+    /// Appends all of `bytes`: others see them at once, a power cut may lose them until sync(). Errors: as append.
+    void append_unsynced(std::string_view bytes);
+    void sync();
     /// Cuts the file back to `size` bytes and fsyncs.
     void truncate(std::uintmax_t size);
     std::uintmax_t size() const { return size_; }
 
   private:
+    /// Cuts off what failed to become durable. Errors: always, by errno.
+    [[noreturn]] void take_back(std::uintmax_t size);
+
     std::filesystem::path path_;
     int descriptor_ = -1;
     std::uintmax_t size_ = 0;

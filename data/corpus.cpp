@@ -55,8 +55,9 @@ void check_record_keys(const table& rows, const key_column& key) {
     std::unordered_map<std::string_view, std::size_t> lines;
     for (std::size_t row = 0; row < rows.rows(); ++row)
         if (const auto [first, fresh] = lines.emplace(key(row), rows.line(row)); !fresh)
-            refuse_at(rows.file(), rows.line(row),
-                      fmt::format("the row's record key stands on line {} already; remove one of the rows", first->second));
+            refuse_at(
+                rows.file(), rows.line(row),
+                fmt::format("the row's record key stands on line {} already; remove one of the rows", first->second));
 }
 
 loaded verbalise(const table& rows, const narrative_template& how, const code_book* codes,

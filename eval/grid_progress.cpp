@@ -1,4 +1,5 @@
 #include "eval/grid_progress.hpp"
+#include "config/output.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -36,7 +37,7 @@ struct screen {
     explicit screen(std::size_t cells) : tally(cells) {}
 
     void clear() const {
-        if (terminal) fmt::print(stderr, "\r\x1b[K");
+        if (terminal) say(stderr, "\r\x1b[K");
     }
 
     grid_tally tally;
@@ -92,7 +93,7 @@ watcher progress_on_terminal(std::size_t cells, const std::filesystem::path& out
                     if (kept && how == cell_state::done) return;
                     shown->clear();
                     const cell_files files{out, which.id};
-                    fmt::print(stderr, "{}\n", ended_line(shown->tally, files, how, kept, read_result(files)));
+                    say(stderr, "{}\n", ended_line(shown->tally, files, how, kept, read_result(files)));
                 },
             .on_tick =
                 [shown](const std::vector<cell_progress>& running, std::size_t waiting) {
@@ -100,7 +101,7 @@ watcher progress_on_terminal(std::size_t cells, const std::filesystem::path& out
                     const double elapsed = std::chrono::duration<double>(clock::now() - shown->start).count();
                     const auto left = shown->tally.left(elapsed, running, waiting);
                     shown->clear();
-                    fmt::print(stderr, "{}", progress_line(shown->tally, running, left, terminal_width() - 1));
+                    say(stderr, "{}", progress_line(shown->tally, running, left, terminal_width() - 1));
                     std::fflush(stderr);
                 }};
 }

@@ -58,8 +58,9 @@ metrics_line parse_metrics_line(const std::string& text) try {
     refuse(fmt::format("metrics line: {}", reason.what()));
 }
 
-std::vector<metrics_line> read_metrics(const std::filesystem::path& path) {
+readable_metrics read_metrics_before_damage(const std::filesystem::path& path) {
     const std::string text = read_file(path);
+    readable_metrics out;
     std::map<std::int64_t, metrics_line> steps;
     std::size_t begin = 0;
     for (std::int64_t number = 1;; ++number) {
@@ -70,13 +71,39 @@ std::vector<metrics_line> read_metrics(const std::filesystem::path& path) {
             const auto [place, is_new] = steps.try_emplace(line.step, line);
             if (!is_new) merge(place->second, line);
         } catch (const error& reason) {
-            refuse(fmt::format("{}:{}: {}", path.string(), number, reason.what()));
+            out.damage = fmt::format("{}:{}: {}", path.string(), number, reason.what());
+            break;
         }
         begin = end + 1;
     }
-    std::vector<metrics_line> lines;
-    for (auto& [step, line] : steps) lines.push_back(std::move(line));
-    return lines;
+    for (auto& [step, line] : steps) out.lines.push_back(std::move(line));
+    return out;
+}
+
+std::vector<metrics_line> read_metrics(const std::filesystem::path& path) {
+    auto read = read_metrics_before_damage(path);
+    if (!read.damage.empty()) refuse(read.damage);
+    return std::move(read.lines);
+}
+
+metrics_log::metrics_log(std::filesystem::path path, const std::vector<metrics_line>& known) : path_(std::move(path)) {
+    replace(known);
+}
+
+void metrics_log::append(const metrics_line& line) {
+    file_->append_unsynced(to_json(line) + "\n");
+}
+
+void metrics_log::sort() {
+    replace(read_metrics(path_));
+}
+
+void metrics_log::replace(const std::vector<metrics_line>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += to_json(line) + "\n";
+    file_.reset();
+    write_file(path_, text);
+    file_.emplace(path_);
 }
 
 }  // namespace rldp::eval

@@ -27,7 +27,8 @@ struct run_summary {
     std::map<std::string, double> epsilon;    ///< of what was really spent, per accountant: pld, rdp, gdp_clt
     std::map<std::string, bool> upper_bound;  ///< per accountant
     double sample_rate = 0;
-    std::vector<std::pair<double, std::int64_t>> deck;  ///< noise multiplier and planned steps of each level; empty without
+    std::vector<std::pair<double, std::int64_t>>
+        deck;            ///< noise multiplier and planned steps of each level; empty without
     std::string method;  ///< empty in summaries of version 0.1.0's first runs
     std::string policy, allocation, unit, split;
     rldp::semantics semantics = rldp::semantics::sound;

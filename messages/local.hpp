@@ -2,6 +2,7 @@
 // What crosses between the actors of one process. Tensors travel by handle: a tensor that was sent is frozen.
 #include <caf/all.hpp>
 
+#include "messages/telemetry.hpp"
 #include "messages/values.hpp"
 #include "privacy/trusted.hpp"
 
@@ -24,8 +25,12 @@ using learn_atom = caf::atom_constant<caf::atom("learn")>;
 using save_atom = caf::atom_constant<caf::atom("save")>;
 using evaluate_atom = caf::atom_constant<caf::atom("evaluate")>;
 using audit_atom = caf::atom_constant<caf::atom("audit")>;
+using sync_atom = caf::atom_constant<caf::atom("sync")>;
 using metrics_atom = caf::atom_constant<caf::atom("metrics")>;
 using run_atom = caf::atom_constant<caf::atom("run")>;
+using subscribe_atom = caf::atom_constant<caf::atom("subscribe")>;
+using ack_atom = caf::atom_constant<caf::atom("ack")>;
+using tick_atom = caf::atom_constant<caf::atom("tick")>;
 
 }  // namespace rldp::messages
 
@@ -40,5 +45,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::step_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::charged)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::snapshot)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::run_header)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::telemetry)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::evaluations)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::outcome)

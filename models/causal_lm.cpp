@@ -202,7 +202,8 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     if (sink.written != layout.pairs.size())
         throw error(errc::failed, fmt::format("{} of {} adapters got no gradient", layout.pairs.size() - sink.written,
                                               layout.pairs.size()));
-    losses.index_add_(0, where.record, at::where(weights > 0, parts.nll.to(at::kDouble) * weights, at::zeros_like(weights)));
+    losses.index_add_(0, where.record,
+                      at::where(weights > 0, parts.nll.to(at::kDouble) * weights, at::zeros_like(weights)));
     return {sink.gradients, losses};
 }
 

@@ -85,8 +85,7 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
         const auto batch = shape ? make_batch(some, shape->tokens) : make_batch(some);
         return model.gradients(batch, layout, adapter, dropout ? dropout(first_pass++) : dropout_source{});
     };
-    const bool one_each =
-        std::all_of(chunk.begin(), chunk.end(), [&](auto unit) { return units[unit].size() == 1; });
+    const bool one_each = std::all_of(chunk.begin(), chunk.end(), [&](auto unit) { return units[unit].size() == 1; });
     if (one_each && records.size() == chunk.size() && static_cast<std::int64_t>(records.size()) <= micro_batch)
         return pass(0, records.size());
 

@@ -12,8 +12,8 @@ namespace {
 
 /// Columns of UTF-8 text whose characters are all one column wide.
 std::size_t columns(const std::string& text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 std::string bar(double done, std::size_t width) {
@@ -37,17 +37,19 @@ void time_left::observe(const messages::telemetry& seen, clock::time_point now) 
 
 std::optional<std::chrono::seconds> time_left::estimate() const {
     if (first_step_ < 0 || step_ <= first_step_) return std::nullopt;
-    const double per_step = std::chrono::duration<double>(last_ - first_).count() / static_cast<double>(step_ - first_step_);
+    const double per_step =
+        std::chrono::duration<double>(last_ - first_).count() / static_cast<double>(step_ - first_step_);
     return std::chrono::seconds(std::llround(per_step * static_cast<double>(steps_ - step_)));
 }
 
-std::string progress_line(const messages::telemetry& seen, std::optional<std::chrono::seconds> left, std::size_t width) {
+std::string progress_line(const messages::telemetry& seen, std::optional<std::chrono::seconds> left,
+                          std::size_t width) {
     const auto or_dash = [](double x) { return std::isfinite(x) ? fmt::format("{:.3f}", x) : std::string("–"); };
-    std::string text = fmt::format(" step {}/{}  loss {}  ε ~{:.2f} of {:.2f} {}", seen.step, seen.steps, or_dash(seen.loss.value),
-                                   seen.progress_epsilon.value, seen.epsilon.value,
-                                   std::isfinite(seen.guaranteed_epsilon.value) ? "guaranteed" : "NO GUARANTEE");
-    if (std::isfinite(seen.perplexity.value))
-        text += fmt::format("  perplexity {} at {}", or_dash(seen.perplexity.value), seen.evaluated_step);
+    std::string text = fmt::format(" step {}/{}  loss {}  ε ~{:.2f} of {:.2f} {}", seen.step, seen.steps,
+                                   or_dash(seen.loss), seen.progress_epsilon, seen.epsilon,
+                                   std::isfinite(seen.guaranteed_epsilon) ? "guaranteed" : "NO GUARANTEE");
+    if (std::isfinite(seen.perplexity))
+        text += fmt::format("  perplexity {} at {}", or_dash(seen.perplexity), seen.evaluated_step);
     if (seen.state != "running")
         text += "  " + seen.state;
     else if (left)

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "messages/wire.hpp"
+#include "messages/telemetry.hpp"
 
 namespace rldp::monitor {
 
@@ -20,8 +20,9 @@ class time_left {
     clock::time_point first_, last_;
 };
 
-/// "demo ███░░░ step 42/120  loss 1.830  ε ~3.10 of 8.00 guaranteed  00:01:15 left"; the bar gives way first where `width`
-/// columns are too few. "~" marks progress ε, which is for orientation; what is guaranteed is the budget as a whole.
+/// "demo ███░░░ step 42/120  loss 1.830  ε ~3.10 of 8.00 guaranteed  00:01:15 left"; the bar gives way first where
+/// `width` columns are too few. "~" marks progress ε, which is for orientation; what is guaranteed is the budget as a
+/// whole.
 std::string progress_line(const messages::telemetry& seen, std::optional<std::chrono::seconds> left, std::size_t width);
 
 }  // namespace rldp::monitor

@@ -19,7 +19,9 @@ std::unique_ptr<accountant> make_progress_accountant(std::string_view name) {
 }  // namespace
 
 account::account(std::unique_ptr<spending_policy> policy, ledger book)
-    : policy_(std::move(policy)), book_(std::move(book)), accountant_(make_progress_accountant(book_.content().header.accountant)) {
+    : policy_(std::move(policy)),
+      book_(std::move(book)),
+      accountant_(make_progress_accountant(book_.content().header.accountant)) {
     for (const auto& past : book_.content().charges) policy_->replay(past->step, {past->noise_multiplier, past->card});
 }
 
@@ -46,7 +48,8 @@ double account::progress_epsilon(const std::vector<run>& runs) const {
 
 std::size_t account::charges_through(std::int64_t step) const {
     const auto& charges = book_.content().charges;
-    return static_cast<std::size_t>(std::count_if(charges.begin(), charges.end(), [&](const charge& past) { return past->step <= step; }));
+    return static_cast<std::size_t>(
+        std::count_if(charges.begin(), charges.end(), [&](const charge& past) { return past->step <= step; }));
 }
 
 }  // namespace rldp::privacy

@@ -17,7 +17,8 @@ class account {
     /// Replays the ledger's charges into the policy. Errors: bad_input if they are not what this policy grants.
     account(std::unique_ptr<spending_policy> policy, ledger book);
 
-    /// Charges `step` at what the policy grants for `requested` and returns once the ledger holds it; nothing once exhausted.
+    /// Charges `step` at what the policy grants for `requested` and returns once the ledger holds it; nothing once
+    /// exhausted.
     std::optional<charge> grant(std::int64_t step, double requested);
 
     /// ε of everything charged so far, priced by the realised multipliers: for orientation, no guarantee.

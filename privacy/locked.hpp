@@ -9,8 +9,8 @@
 namespace rldp::privacy {
 
 namespace detail {
-void* locked_allocate(std::size_t bytes);                         ///< errors: failed where there is no memory
-void locked_release(void* block, std::size_t bytes) noexcept;     ///< zeroes it and keeps it for reuse
+void* locked_allocate(std::size_t bytes);                      ///< errors: failed where there is no memory
+void locked_release(void* block, std::size_t bytes) noexcept;  ///< zeroes it and keeps it for reuse
 }  // namespace detail
 
 template <class T>

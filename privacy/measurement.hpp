@@ -13,8 +13,8 @@ namespace rldp::privacy {
 
 struct statistics_frame;
 
-/// A bit that says whether a norm lies within a radius, drawn out to a slope over the 5 % on either side. The rounding of
-/// a unit's norm depends on who else was drawn; a bit would flip with it, a slope moves by ten times the rounding.
+/// A bit that says whether a norm lies within a radius, drawn out to a slope over the 5 % on either side. The rounding
+/// of a unit's norm depends on who else was drawn; a bit would flip with it, a slope moves by ten times the rounding.
 inline constexpr double edge = 0.05;
 /// 1 well within the radius, 0 well beyond it or where the ratio norm/radius is no number.
 inline double within(double ratio) {

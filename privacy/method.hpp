@@ -44,10 +44,10 @@ struct method_config {
     std::size_t groups = 1;                ///< n: what is clipped as one
     double expected_batch = 0;             ///< B
     double initial_radius = 1, clip_min = 1e-3, clip_max = 1;
-    double quantile = 0.5;     ///< p of autoclip_quantile and dcsgd_p
-    double query_noise = 1;    ///< standard deviation of a bit sum (autoclip_quantile) or of a bin (dcsgd_*)
-    double stabiliser = 0.01;  ///< γ of auto_s, r of psac
-    std::int64_t rank = 8;     ///< k of geoclip; 0: a scalar per adapter
+    double quantile = 0.5;       ///< p of autoclip_quantile and dcsgd_p
+    double query_noise = 1;      ///< standard deviation of a bit sum (autoclip_quantile) or of a bin (dcsgd_*)
+    double stabiliser = 0.01;    ///< γ of auto_s, r of psac
+    std::int64_t rank = 8;       ///< k of geoclip; 0: a scalar per adapter
     double rounding_margin = 0;  ///< η, which the noise covers too (sanitizer_config)
 };
 

@@ -20,7 +20,8 @@ step_terms clip_in(std::shared_ptr<const geometry> shape) {
 
 at::Tensor released_mean(const release& value, std::int64_t coordinates, double expected_batch) {
     if (value.gradient.numel() != coordinates || !value.gradient.isfinite().all().item<bool>())
-        throw error(errc::failed, fmt::format("step {}: the release is not finite, or not of this model", value.charged->step));
+        throw error(errc::failed,
+                    fmt::format("step {}: the release is not finite, or not of this model", value.charged->step));
     return value.gradient.to(at::kDouble) / expected_batch;
 }
 

@@ -46,21 +46,21 @@ class spending_policy {
     /// The deck, empty for other policies.
     virtual const std::vector<card>& deck() const = 0;
     /// The grant of `step` (1-based, in order, none twice; one left out releases nothing) if the controller asks for
-    /// `requested`; nothing once exhausted. Errors: bad_input where the policy heeds the request and it is not positive and
-    /// finite; nothing is granted or spent then.
+    /// `requested`; nothing once exhausted. Errors: bad_input where the policy heeds the request and it is not positive
+    /// and finite; nothing is granted or spent then.
     virtual std::optional<grant> next(std::int64_t step, double requested) = 0;
-    /// Takes back into account a grant that the ledger holds, in its order. Errors: bad_input if this policy would not have
-    /// granted it.
+    /// Takes back into account a grant that the ledger holds, in its order. Errors: bad_input if this policy would not
+    /// have granted it.
     virtual void replay(std::int64_t step, const grant& granted) = 0;
 };
 
-/// What a deck commits to: its cards, the one with the most noise shortened so that the steps are the plan's. That multiset
-/// dominates every order in which the deck can be dealt (policy_deck.cpp).
+/// What a deck commits to: its cards, the one with the most noise shortened so that the steps are the plan's. That
+/// multiset dominates every order in which the deck can be dealt (policy_deck.cpp).
 std::vector<run> priced_runs(const std::vector<card>& deck, double sample_rate, std::int64_t steps);
 
-/// "fixed", "deck", "filter"; "published" is as_published's free σ in [0.5 z_0, 2 z_0] under a gdp_clt budget: no guarantee.
-/// Errors: bad_input for another name, a number out of range, an accountant that is no upper bound (published alone always uses
-/// gdp_clt), a budget that no noise meets.
+/// "fixed", "deck", "filter"; "published" is as_published's free σ in [0.5 z_0, 2 z_0] under a gdp_clt budget: no
+/// guarantee. Errors: bad_input for another name, a number out of range, an accountant that is no upper bound
+/// (published alone always uses gdp_clt), a budget that no noise meets.
 std::unique_ptr<spending_policy> make_policy(std::string_view name, const plan& plan);
 
 }  // namespace rldp::privacy

@@ -34,6 +34,22 @@ unsigned char* put(unsigned char* at, T value) {
     return at + sizeof value;
 }
 
+using key_bytes = std::array<unsigned char, 32>;
+using key_checksum = std::array<unsigned char, 16>;
+
+/// What a key's file holds.
+struct stored_key {
+    key_bytes bytes;
+    key_checksum checksum;
+};
+
+/// A flipped bit would make another key, and of the run's files strangers.
+key_checksum checksum_of(const key_bytes& bytes) {
+    key_checksum out;
+    crypto_generichash(out.data(), out.size(), bytes.data(), bytes.size(), nullptr, 0);
+    return out;
+}
+
 }  // namespace
 
 run_key run_key::with_fresh_streams(locked_ptr<secret> inside) {
@@ -63,15 +79,17 @@ run_key run_key::insecure_from_seed(std::int64_t seed) {
 }
 
 locked_ptr<run_key::secret> run_key::read(const std::filesystem::path& path) {
-    auto inside = make_locked<secret>();
+    auto stored = make_locked<stored_key>();
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) refuse(path.string() + ": the run key can't be read: " + std::strerror(errno));
     unsigned char extra;
-    const bool whole = ::read(file, inside->bytes.data(), inside->bytes.size()) == std::ssize(inside->bytes);
+    const bool whole = ::read(file, stored.get(), sizeof *stored) == ssize_t{sizeof *stored};
     const bool ended = ::read(file, &extra, 1) == 0;
     ::close(file);
-    if (!whole || !ended)
-        refuse(path.string() + ": not a run key (32 bytes are needed); without it this run can't go on");
+    if (!whole || !ended || stored->checksum != checksum_of(stored->bytes))
+        refuse(path.string() + ": not a run key, or damaged; without it this run can't go on");
+    auto inside = make_locked<secret>();
+    inside->bytes = stored->bytes;
     return inside;
 }
 
@@ -86,7 +104,9 @@ run_key run_key::load_insecure(const std::filesystem::path& path) {
 }
 
 void run_key::save(const std::filesystem::path& path) const {
-    write_file(path, {reinterpret_cast<const char*>(inside_->bytes.data()), inside_->bytes.size()}, 0600);
+    auto stored = make_locked<stored_key>();
+    *stored = {inside_->bytes, checksum_of(inside_->bytes)};
+    write_file(path, {reinterpret_cast<const char*>(stored.get()), sizeof *stored}, 0600);
 }
 
 std::string run_key::hmac(std::string_view message) const {

@@ -26,8 +26,8 @@ class run_key {
     static run_key load_insecure(const std::filesystem::path& path);
     void save(const std::filesystem::path& path) const;  ///< mode 0600, atomic
 
-    /// HMAC-SHA-256 of `message` under a subkey of its own, in hex: how data is named in public files. The same in every
-    /// process of the run.
+    /// HMAC-SHA-256 of `message` under a subkey of its own, in hex: how data is named in public files. The same in
+    /// every process of the run.
     std::string hmac(std::string_view message) const;
 
   private:

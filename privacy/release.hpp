@@ -11,6 +11,7 @@
 
 #include "config/files.hpp"
 #include "privacy/ledger.hpp"
+#include "privacy/seal.hpp"
 
 namespace rldp::privacy {
 
@@ -29,19 +30,23 @@ struct release {
     std::optional<raw_statistics> unsound;  ///< as_published only
 };
 
-/// Append-only, checksummed, fsynced before a release is handed over; lies in trusted/.
+/// Append-only, sealed record by record, fsynced before a release is handed over; lies in trusted/.
 class release_log {
   public:
-    explicit release_log(const std::filesystem::path& path);
+    /// Cuts off what a crash left torn at its end. Errors: as read.
+    release_log(const std::filesystem::path& path, file_seal seal);
     void append(const release& value);
     /// Empties the log, once a checkpoint holds everything up to its last release.
     void clear();
-    /// Every whole release in order, with its charge in `book`; a torn or corrupt tail ends the list (that step is lost,
-    /// and stays charged). Errors: bad_input for a release that the ledger did not charge, at its step and multiplier.
-    static std::vector<release> read(const std::filesystem::path& path, const ledger_content& book);
+    /// Every whole release in order, with its charge in `book`; a last record that is torn is none (that step is lost,
+    /// and stays charged). Errors: bad_input for a damaged record with another behind it, which no crash leaves, and
+    /// for a release that the ledger did not charge, at its step and multiplier.
+    static std::vector<release> read(const std::filesystem::path& path, const file_seal& seal,
+                                     const ledger_content& book);
 
   private:
     append_file file_;
+    file_seal seal_;
 };
 
 }  // namespace rldp::privacy

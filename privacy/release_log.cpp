@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sodium.h>
 #include <torch/torch.h>
 
 #include <array>
@@ -17,17 +16,10 @@ namespace rldp::privacy {
 
 namespace {
 
-// A record: magic, payload length (u64), BLAKE2b-16 of the payload, payload. All numbers little-endian.
-constexpr std::string_view magic = "RLDPREL1";
-using checksum = std::array<unsigned char, 16>;
-constexpr std::size_t prefix = magic.size() + sizeof(std::uint64_t) + std::tuple_size_v<checksum>;
-
-checksum sum_of(std::string_view payload) {
-    checksum out;
-    crypto_generichash(out.data(), out.size(), reinterpret_cast<const unsigned char*>(payload.data()), payload.size(),
-                       nullptr, 0);
-    return out;
-}
+// A record: magic, payload length (u64), the payload's seal, payload. All numbers little-endian.
+constexpr std::string_view magic = "RLDPREL2";
+constexpr std::string_view sealed_as = "release";
+constexpr std::size_t prefix = magic.size() + sizeof(std::uint64_t) + file_seal::bytes;
 
 template <class T>
 void put(std::string& out, const T* values, std::size_t count) {
@@ -125,48 +117,100 @@ std::optional<stored_release> parse(std::string_view payload) {
 
 charge charge_of(const stored_release& made, const ledger_content& book, const std::filesystem::path& log) {
     if (made.seq == 0 || made.seq > book.charges.size())
-        refuse(fmt::format("{}: release {} (step {}) was never charged, the ledger ends at charge {}: it was cut, or "
-                           "belongs to another run; bring back the run's own",
-                           log.string(), made.seq, made.step, book.charges.size()));
+        refuse(
+            fmt::format("{}: release {} (step {}) was never charged, the ledger ends at charge {}: it was cut, or "
+                        "belongs to another run; bring back the run's own",
+                        log.string(), made.seq, made.step, book.charges.size()));
     const auto& charged = book.charges[made.seq - 1];
     if (charged->step != made.step || charged->noise_multiplier != made.noise_multiplier)
-        refuse(fmt::format("{}: release {} is step {} at multiplier {}, but the ledger charged step {} at {}; bring "
-                           "back the run's own",
-                           log.string(), made.seq, made.step, made.noise_multiplier, charged->step,
-                           charged->noise_multiplier));
+        refuse(fmt::format(
+            "{}: release {} is step {} at multiplier {}, but the ledger charged step {} at {}; bring "
+            "back the run's own",
+            log.string(), made.seq, made.step, made.noise_multiplier, charged->step, charged->noise_multiplier));
     return charged;
 }
 
-/// Calls `take` with the payload of every whole record and returns where the last of them ends.
-template <class Take>
-std::uintmax_t scan(const std::filesystem::path& path, Take take) {
-    std::error_code absent;
-    const auto size = std::filesystem::file_size(path, absent);
-    std::ifstream in(path, std::ios::binary);
-    if (absent || !in) return 0;
-    std::uintmax_t at = 0;
-    std::string payload;
-    while (size - at >= prefix) {
+/// Takes records off a file, one after the other.
+class record_reader {
+  public:
+    record_reader(const std::filesystem::path& path, const file_seal& seal) : seal_(seal) {
+        std::error_code absent;
+        const auto size = std::filesystem::file_size(path, absent);
+        if (absent) return;
+        size_ = size;
+        in_.open(path, std::ios::binary);
+        if (!in_) refuse(path.string() + ": can't be read");
+    }
+
+    /// The payload of the whole record that begins at `at`; nothing where none does.
+    std::optional<std::string> at(std::uintmax_t at) {
+        file_seal::tag expected;
+        const auto length = begin(at, expected);
+        if (!length) return std::nullopt;
+        std::string payload(*length, '\0');
+        in_.read(payload.data(), static_cast<std::streamsize>(payload.size()));
+        if (!in_ || seal_(sealed_as, payload) != expected) return std::nullopt;
+        return payload;
+    }
+
+    /// Whether there is a record, or what looks like the rest of one, behind the one that should begin at `at`.
+    bool any_behind(std::uintmax_t at) {
+        file_seal::tag ignored;
+        if (const auto length = begin(at, ignored); length && at + prefix + *length < size_) return true;
+        in_.clear();
+        in_.seekg(static_cast<std::streamoff>(at));
+        std::string rest(size_ - at, '\0');
+        in_.read(rest.data(), static_cast<std::streamsize>(rest.size()));
+        for (auto next = rest.find(magic, 1); next != std::string::npos; next = rest.find(magic, next + 1))
+            if (this->at(at + next)) return true;
+        return false;
+    }
+
+    std::uintmax_t size() const { return size_; }
+
+  private:
+    /// Reads to the payload; how long it is, where all of it can be there.
+    std::optional<std::uint64_t> begin(std::uintmax_t at, file_seal::tag& sealed) {
+        if (size_ < prefix || at > size_ - prefix) return std::nullopt;
+        in_.clear();
+        in_.seekg(static_cast<std::streamoff>(at));
         std::array<char, magic.size()> found;
         std::uint64_t length = 0;
-        checksum expected;
-        in.read(found.data(), found.size());
-        in.read(reinterpret_cast<char*>(&length), sizeof length);
-        in.read(reinterpret_cast<char*>(expected.data()), expected.size());
-        if (!in || std::string_view(found.data(), found.size()) != magic || length > size - at - prefix) break;
-        payload.resize(length);
-        in.read(payload.data(), static_cast<std::streamsize>(length));
-        if (!in || sum_of(payload) != expected || !take(payload)) break;
-        at += prefix + length;
+        in_.read(found.data(), found.size());
+        in_.read(reinterpret_cast<char*>(&length), sizeof length);
+        in_.read(reinterpret_cast<char*>(sealed.data()), static_cast<std::streamsize>(sealed.size()));
+        if (!in_ || std::string_view(found.data(), found.size()) != magic || length > size_ - at - prefix)
+            return std::nullopt;
+        return length;
+    }
+
+    const file_seal& seal_;
+    std::ifstream in_;
+    std::uintmax_t size_ = 0;
+};
+
+/// Calls `take` with the payload of every whole record and returns where the last of them ends. Each was durable before
+/// the next began, so a crash tears the last one alone; anything else is damage, and cutting there would lose releases.
+template <class Take>
+std::uintmax_t scan(const std::filesystem::path& path, const file_seal& seal, Take take) {
+    record_reader records(path, seal);
+    std::uintmax_t at = 0;
+    for (; at < records.size();) {
+        const auto payload = records.at(at);
+        if (!payload && records.any_behind(at))
+            refuse(fmt::format("{}: the record at byte {} is damaged, or another run's; bring back the run's own file",
+                               path.string(), at));
+        if (!payload || !take(*payload)) break;
+        at += prefix + payload->size();
     }
     return at;
 }
 
 }  // namespace
 
-release_log::release_log(const std::filesystem::path& path) : file_(path) {
+release_log::release_log(const std::filesystem::path& path, file_seal seal) : file_(path), seal_(std::move(seal)) {
     // What follows a torn record could never be read again: cut it off before anything is appended.
-    const auto whole = scan(path, [](const std::string& payload) { return parse(payload).has_value(); });
+    const auto whole = scan(path, seal_, [](const std::string& payload) { return parse(payload).has_value(); });
     if (whole < file_.size()) file_.truncate(whole);
 }
 
@@ -176,7 +220,7 @@ void release_log::append(const release& value) {
         throw error(errc::failed, "release log: the gradient must be a float32 vector on the CPU");
     }
     const auto payload = payload_of(value, value.gradient.contiguous());
-    const auto sum = sum_of(payload);
+    const auto sum = seal_(sealed_as, payload);
     std::string record(magic);
     record.reserve(prefix + payload.size());
     put(record, static_cast<std::uint64_t>(payload.size()));
@@ -189,9 +233,10 @@ void release_log::clear() {
     file_.truncate(0);
 }
 
-std::vector<release> release_log::read(const std::filesystem::path& path, const ledger_content& book) {
+std::vector<release> release_log::read(const std::filesystem::path& path, const file_seal& seal,
+                                       const ledger_content& book) {
     std::vector<release> out;
-    scan(path, [&](const std::string& payload) {
+    scan(path, seal, [&](const std::string& payload) {
         auto found = parse(payload);
         if (!found) return false;
         out.push_back({charge_of(*found, book, path), std::move(found->gradient), std::move(found->statistics),

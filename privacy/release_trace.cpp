@@ -30,7 +30,8 @@ void release_trace::add(const step_terms& terms, const release& value) {
     if (value.gradient.numel() != sum_.numel())
         throw error(errc::failed, fmt::format("step {}: the release has {} numbers, the trace {}", value.charged->step,
                                               value.gradient.numel(), sum_.numel()));
-    sum_ = sum_ + value.gradient.to(torch::kFloat64) / deviations(how_, value.charged, terms);  // snapshots hold the old one
+    sum_ = sum_ +
+           value.gradient.to(torch::kFloat64) / deviations(how_, value.charged, terms);  // snapshots hold the old one
 }
 
 void release_trace::restore(const at::Tensor& sum) {

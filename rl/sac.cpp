@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config/error.hpp"
-#include "models/thread_count.hpp"
 #include "models/adamw.hpp"
+#include "models/thread_count.hpp"
 #include "rl/networks.hpp"
 
 namespace rldp::rl {

@@ -26,7 +26,8 @@ privacy::step_order training::order(const privacy::charge& charged) const {
 }
 
 void training::apply(const privacy::release& value) {
-    if (trace_) trace_->add(method_->prepare(value.charged->noise_multiplier), value);  // the method has not moved on yet
+    if (trace_)
+        trace_->add(method_->prepare(value.charged->noise_multiplier), value);  // the method has not moved on yet
     const double ramp = config_.lr_warmup > 0
                             ? std::min(1.0, static_cast<double>(step_ + 1) / static_cast<double>(config_.lr_warmup))
                             : 1.0;

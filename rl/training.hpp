@@ -21,9 +21,9 @@ namespace rldp::rl {
 struct training_config {
     std::int64_t steps = 0;  ///< of the plan
     double lr = 0;
-    std::int64_t lr_warmup = 0;             ///< steps of linear warm-up
-    std::int64_t interval = 0, warmup = 0;  ///< T_RL, T_warm, steps: when a controller decides
-    double initial_noise_multiplier = 0;    ///< σ_0
+    std::int64_t lr_warmup = 0;                            ///< steps of linear warm-up
+    std::int64_t interval = 0, warmup = 0;                 ///< T_RL, T_warm, steps: when a controller decides
+    double initial_noise_multiplier = 0;                   ///< σ_0
     std::optional<privacy::sanitizer_config> traced = {};  ///< how releases are noised, where an audit keeps their sum
 };
 

@@ -35,7 +35,7 @@ caf=$root/build-tsan/caf
 [[ -f $caf/CMakeCache.txt ]] || cmake -S "$CAF_SOURCE" -B "$caf" -G Ninja -DCAF_NO_EXAMPLES=ON -DCAF_NO_UNIT_TESTS=ON \
     -DCAF_NO_TOOLS=ON -DCAF_NO_OPENSSL=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
     -DCMAKE_CXX_FLAGS="-fsanitize=thread -g1 -include limits"
-cmake --build "$caf" --parallel "$jobs" --target libcaf_core_shared libcaf_io_shared
+cmake --build "$caf" --parallel "$jobs" --target libcaf_core_shared
 build build-tsan thread test_actors test_pipeline test_audit
 # GCC 12's thread sanitizer can't start where the kernel randomises addresses by more than 28 bits.
 LD_LIBRARY_PATH=$caf/lib setarch "$(uname -m)" -R \

@@ -7,6 +7,7 @@
 
 #include "config/error.hpp"
 #include "config/files.hpp"
+#include "privacy/digest.hpp"
 
 namespace rldp::eval {
 
@@ -27,19 +28,36 @@ std::string data_hmac(const std::string& salt, const std::string& digest) {
     return sodium_bin2hex(hex.data(), hex.size(), tag.data(), tag.size());
 }
 
+namespace {
+
+/// The key of a run is gone by the time that this is read: a checksum tells damage, not forgery.
+std::string checksum_of(const nlohmann::ordered_json& record) {
+    return privacy::sha256(record.dump());
+}
+
+}  // namespace
+
 std::string to_json(const membership_record& record) {
-    nlohmann::ordered_json out = {{"salt", record.salt}, {"data_hmac", record.data_hmac}, {"canaries", nlohmann::json::array()}};
+    nlohmann::ordered_json out = {
+        {"salt", record.salt}, {"data_hmac", record.data_hmac}, {"canaries", nlohmann::json::array()}};
     for (const auto& [unit, secret] : record.planted) out["canaries"].push_back({{"unit", unit}, {"canary", secret}});
     out["audit_canaries_in"] = record.canary_in;
     out["audit_gradient_canaries_in"] = record.gradient_canary_in;
+    out["checksum"] = checksum_of(out);
     return out.dump() + "\n";
 }
 
 membership_record read_membership(const std::filesystem::path& path) {
     try {
-        const auto read = nlohmann::json::parse(read_file(path));
-        membership_record out{
-            .data_hmac = read.at("data_hmac"), .salt = read.at("salt"), .planted = {}, .canary_in = {}, .gradient_canary_in = {}};
+        auto read = nlohmann::ordered_json::parse(read_file(path));
+        const auto checksum = read.at("checksum").get<std::string>();
+        read.erase("checksum");
+        if (checksum != checksum_of(read)) refuse(path.string() + ": is damaged; bring back the run's own file");
+        membership_record out{.data_hmac = read.at("data_hmac"),
+                              .salt = read.at("salt"),
+                              .planted = {},
+                              .canary_in = {},
+                              .gradient_canary_in = {}};
         for (const auto& canary : read.at("canaries")) out.planted.push_back({canary.at("unit"), canary.at("canary")});
         out.canary_in = read.at("audit_canaries_in").get<std::vector<bool>>();
         out.gradient_canary_in = read.at("audit_gradient_canaries_in").get<std::vector<bool>>();

@@ -51,7 +51,8 @@ inline std::vector<data::token_unit> tiny_units(int count) {
 }
 
 inline std::shared_ptr<const actors::secrets> tiny_secrets(int units, std::int64_t seed = 5) {
-    return std::make_shared<actors::secrets>(actors::secrets{tiny_units(units), privacy::run_key::insecure_from_seed(seed)});
+    return std::make_shared<actors::secrets>(
+        actors::secrets{tiny_units(units), privacy::run_key::insecure_from_seed(seed)});
 }
 
 /// A directory that is gone when the test is.

@@ -12,6 +12,7 @@
 #include "actors/auditor.hpp"
 #include "actors/finish.hpp"
 #include "actors/hub.hpp"
+#include "actors/trace_file.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/config.hpp"
 #include "config/files.hpp"
@@ -29,10 +30,18 @@ using namespace rldp::testing;
 namespace {
 
 config::run_config small(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> set = {"data.path=synthetic:300",     "data.max_tokens=48",  "data.keep=tail",
-                                    "train.steps=4",               "train.warmup=0",      "train.eval_every=2",
-                                    "train.expected_batch_size=6", "train.micro_batch=8", "train.eval_records=4",
-                                    "method.name=static",          "audit.trials=12",     "audit.references=20",
+    std::vector<std::string> set = {"data.path=synthetic:300",
+                                    "data.max_tokens=48",
+                                    "data.keep=tail",
+                                    "train.steps=4",
+                                    "train.warmup=0",
+                                    "train.eval_every=2",
+                                    "train.expected_batch_size=6",
+                                    "train.micro_batch=8",
+                                    "train.eval_records=4",
+                                    "method.name=static",
+                                    "audit.trials=12",
+                                    "audit.references=20",
                                     "audit.targets=20"};
     set.insert(set.end(), more.begin(), more.end());
     return config::load("config/demo.json", set);
@@ -44,8 +53,8 @@ void finish(const config::run_config& config, const std::filesystem::path& direc
     bench::run_plain(opened.open, opened.closed, until);
     const auto& training = opened.open.training;
     if (!training.finished()) return;
-    finish_run(opened.open, {messages::ending::done, training.step(), training.lost(), training.adapter(),
-                             training.trace(), {}});
+    finish_run(opened.open,
+               {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
 }
 
 eval::audit_report audited(const std::filesystem::path& directory, bool during_run = false) {
@@ -55,7 +64,8 @@ eval::audit_report audited(const std::filesystem::path& directory, bool during_r
 }
 
 bool says(const std::vector<std::string>& lines, const std::string& part) {
-    return std::any_of(lines.begin(), lines.end(), [&](const auto& line) { return line.find(part) != std::string::npos; });
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const auto& line) { return line.find(part) != std::string::npos; });
 }
 
 }  // namespace
@@ -110,8 +120,8 @@ TEST_CASE("a resumed run keeps its canaries and its trace") {
     CHECK(opened.open.training.step() == 2);
     bench::run_plain(opened.open, opened.closed, 4);
     const auto& training = opened.open.training;
-    finish_run(opened.open, {messages::ending::done, training.step(), training.lost(), training.adapter(),
-                             training.trace(), {}});
+    finish_run(opened.open,
+               {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     CHECK(read_file(parts.membership()) == before);
     CHECK(read_file(parts.trace()) == read_file(eval::run_directory{scratch / "whole"}.trace()));
 }
@@ -267,11 +277,27 @@ TEST_CASE("of a run that promises nothing an audit says that nothing is claimed"
     CHECK(eval::verdict(report).starts_with("nothing claimed"));
 }
 
+TEST_CASE("a damaged trace or record of who was in training is refused") {
+    scratch_directory scratch;
+    finish(small({"audit.gradient_canaries=20"}), scratch / "run");
+    const eval::run_directory where{scratch / "run"};
+    auto trace = read_file(where.trace());
+    trace.back() = static_cast<char>(trace.back() ^ 1);
+    write_file(where.trace(), trace);
+    CHECK(refusal([&] { audited(scratch / "run"); }).find(where.trace().string() + ": is damaged") !=
+          std::string::npos);
+    auto who = read_file(where.membership());
+    const auto at = who.find("true");
+    REQUIRE(at != std::string::npos);
+    write_file(where.membership(), who.replace(at, 4, "false"));
+    CHECK(refusal([&] { audited(scratch / "run"); }).find("membership.json: is damaged") != std::string::npos);
+}
+
 TEST_CASE("a trace of another size is refused") {
     scratch_directory scratch;
     finish(small({"audit.gradient_canaries=20"}), scratch / "run");
     const auto trace = eval::run_directory{scratch / "run"}.trace();
-    models::save_safetensors(trace, {{"trace", torch::zeros({7}, torch::kFloat64)}});
+    write_trace(trace, torch::zeros({7}, torch::kFloat64));
     CHECK(refusal([&] { audited(scratch / "run"); }).find(trace.string()) != std::string::npos);
 }
 
@@ -295,9 +321,8 @@ TEST_CASE("LiRA reads shadow runs of the same split, and no others") {
     CHECK(one.shadows->offline.auc);
     CHECK(!one.shadows->online.auc);  // a target that is in has no model without it
     const auto& members = run.records.pool.members;
-    const auto scored = std::count_if(members.begin(), members.end(), [](const auto& unit) {
-        return !data::in_shadow(42, 0, unit.id);
-    });
+    const auto scored = std::count_if(members.begin(), members.end(),
+                                      [](const auto& unit) { return !data::in_shadow(42, 0, unit.id); });
     REQUIRE(2 * scored != std::ssize(members));
     REQUIRE(one.shadows->offline.at_percent);
     CHECK(one.shadows->offline.at_percent->total == static_cast<std::size_t>(scored));
@@ -335,16 +360,19 @@ TEST_CASE("an audit during a run reports until the run is over, and once more of
     const eval::run_directory where{scratch / "run"};
     finish(small({"audit.canaries=20"}), where.root, 2);
     std::vector<std::int64_t> steps;
-    launch_audit(where, {.during_run = true, .shadows = {}, .on_report = [&] {
-                             const auto report = nlohmann::json::parse(read_file(where.audit_json()));
-                             steps.push_back(report.at("step"));
-                             if (steps.size() > 1) return;
-                             auto opened = resume_run(where.root);
-                             bench::run_plain(opened.open, opened.closed, 4);
-                             const auto& training = opened.open.training;
-                             finish_run(opened.open, {messages::ending::done, training.step(), training.lost(),
-                                                      training.adapter(), training.trace(), {}});
-                         }});
+    launch_audit(
+        where,
+        {.during_run = true, .shadows = {}, .on_report = [&] {
+             const auto report = nlohmann::json::parse(read_file(where.audit_json()));
+             steps.push_back(report.at("step"));
+             if (steps.size() > 1) return;
+             auto opened = resume_run(where.root);
+             bench::run_plain(opened.open, opened.closed, 4);
+             const auto& training = opened.open.training;
+             finish_run(
+                 opened.open,
+                 {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
+         }});
     CHECK(steps == std::vector<std::int64_t>{2, 4});
 }
 
@@ -357,8 +385,8 @@ TEST_CASE("an audit that goes with a run reports each snapshot's figures") {
     auto opened = resume_run(scratch / "run");
     bench::run_plain(opened.open, opened.closed, 4);
     const auto& training = opened.open.training;
-    finish_run(opened.open, {messages::ending::done, training.step(), training.lost(), training.adapter(),
-                             training.trace(), {}});
+    finish_run(opened.open,
+               {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     const auto last = audited(scratch / "run");
     REQUIRE(last.course.size() == 2);
     CHECK(last.course[0].step == 2);

@@ -57,8 +57,9 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
         run.spawn(evaluator, open.model, std::make_shared<const std::vector<models::sequence>>(open.held_out),
                   open.config.train.micro_batch, wiring.hub, evaluations{});
     const auto training = std::make_shared<rl::training>(std::move(open.training));
-    const auto trainer_ = run.spawn(trainer, training, wiring,
-                                    trainer_schedule{{10, 1000}, open.where.checkpoint(), open.belongs_to, {}});
+    const auto trainer_ =
+        run.spawn(trainer, training, wiring,
+                  trainer_schedule{{10, 1000}, open.where.checkpoint(), open.belongs_to, open.seal, {}});
     auto answer = run.self->request(trainer_, caf::infinite, train_atom::value);
 
     std::int64_t decided_at = -1;

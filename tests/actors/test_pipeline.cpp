@@ -180,7 +180,7 @@ TEST_CASE("a charge torn at a block's end is lost, and the decision after it is 
     REQUIRE(privacy::read_ledger(ledger).torn);
     const auto shown = [](const session& run) {
         std::string out;
-        for (const auto& line : run.replayed) out += eval::to_json(line) + "\n";
+        for (const auto& line : run.known) out += eval::to_json(line) + "\n";
         return out;
     };
     std::string before;
@@ -306,6 +306,7 @@ TEST_CASE("a hub that dies ends the run: its log would stand still unnoticed") {
             [](begin_atom, const run_header&) {},
             [](metrics_atom, const eval::metrics_line&) { throw error(errc::bad_input, "metrics: the disk is full"); },
             [](evaluate_atom, std::int64_t, double) {},
+            [](sync_atom) {},
             [](finish_atom, const std::string&) {},
             [](tick_atom) {}};
     });
@@ -454,7 +455,7 @@ TEST_CASE("two processes that go on from one state share neither noise nor draws
         auto opened = resume_run(scratch / name);
         bench::run_plain(opened.open, opened.closed, 9);
         const eval::run_directory where{scratch / name};
-        return privacy::release_log::read(where.releases(), opened.open.account.book());
+        return privacy::release_log::read(where.releases(), opened.open.seal, opened.open.account.book());
     };
     const auto a = releases("a"), b = releases("b");
     REQUIRE(a.size() == b.size());

@@ -62,7 +62,6 @@ privacy::observation some_observation(std::size_t groups, double loss) {
     return seen;
 }
 
-
 }  // namespace
 
 TEST_CASE("a grant is in the ledger before it is answered, and the end of the budget is its own error") {
@@ -136,6 +135,7 @@ TEST_CASE("the evaluator tells the hub, and nobody else, the perplexity of a sna
                 [](begin_atom, const run_header&) {},
                 [](metrics_atom, const eval::metrics_line&) {},
                 [&told](evaluate_atom, std::int64_t step, double found) { told.emplace_back(step, found); },
+                [](sync_atom) {},
                 [](finish_atom, const std::string&) {},
                 [](tick_atom) {}};
     });
@@ -177,9 +177,10 @@ TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file i
     written.charged.seq = 3;
     written.charged.hash = "abc";
     written.belongs_to = "run";
-    write_checkpoint(scratch / "c.safetensors", written);
+    const privacy::file_seal seal(privacy::run_key::insecure_from_seed(1));
+    write_checkpoint(scratch / "c.safetensors", written, seal);
 
-    const auto back = read_checkpoint(scratch / "c.safetensors");
+    const auto back = read_checkpoint(scratch / "c.safetensors", seal);
     CHECK(back.controller == controller);
     CHECK(back.belongs_to == "run");
     CHECK(back.charged.seq == 3);
@@ -194,7 +195,42 @@ TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file i
     CHECK(other.radii() == training.radii());
 
     models::save_safetensors(scratch / "foreign.safetensors", {{"adapter", torch::zeros({3})}});
-    CHECK_THROWS_AS(read_checkpoint(scratch / "foreign.safetensors"), rldp::error);
+    CHECK_THROWS_AS(read_checkpoint(scratch / "foreign.safetensors", seal), rldp::error);
+    const privacy::file_seal another(privacy::run_key::insecure_from_seed(2));
+    CHECK_THROWS_AS(read_checkpoint(scratch / "c.safetensors", another), rldp::error);
+}
+
+TEST_CASE("no flipped bit of a checkpoint is taken over") {
+    scratch_directory scratch;
+    const auto path = scratch / "c.safetensors";
+    const privacy::file_seal seal(privacy::run_key::insecure_from_seed(1));
+    checkpoint written;
+    written.training.optimizer = {
+        .parameters = torch::ones({3}), .first = torch::zeros({3}), .second = torch::ones({3})};
+    written.training.rest = "{\"step\": 1}";
+    written.training.method = {.numbers = "{}", .tensors = {{"mean", torch::ones({2}, torch::kFloat64)}}};
+    written.controller = "controller";
+    written.belongs_to = "run";
+    write_checkpoint(path, written, seal);
+    CHECK(read_checkpoint(path, seal).controller == "controller");
+    const auto whole = read_file(path);
+    std::size_t refused = 0;
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        auto flipped = whole;
+        flipped[at] = static_cast<char>(flipped[at] ^ (1 << (at % 8)));
+        write_file(path, flipped);
+        try {
+            const auto back = read_checkpoint(path, seal);
+            // A change of spaces or of the order of the header's keys alone means the same.
+            CHECK(torch::equal(back.training.optimizer.parameters, written.training.optimizer.parameters));
+            CHECK(back.training.rest == written.training.rest);
+            CHECK(flipped[at] != whole[at]);
+        } catch (const error& e) {
+            ++refused;
+            CHECK(std::string(e.what()).find(path.string()) != std::string::npos);
+        }
+    }
+    CHECK(refused + 8 > whole.size());  // the header's padding is no content
 }
 
 TEST_CASE("a sent adapter stays as it was while training goes on") {

@@ -1,5 +1,5 @@
-// Rounding: who else was drawn moves a unit's gradient in its last bits. The margin that is charged covers it five times
-// over, in every arithmetic at hand (docs/privacy.md §6).
+// Rounding: who else was drawn moves a unit's gradient in its last bits. The margin that is charged covers it five
+// times over, in every arithmetic at hand (docs/privacy.md §6).
 #include <torch/torch.h>
 
 #include "actors/plan.hpp"

@@ -1,8 +1,8 @@
 // The trainer alone, between stand-ins that record what it asks of them.
 #include <torch/torch.h>
 
-#include <caf/all.hpp>
 #include <algorithm>
+#include <caf/all.hpp>
 #include <filesystem>
 
 #include "actors/failure.hpp"
@@ -20,7 +20,7 @@ namespace {
 struct recorded {
     std::vector<std::string> calls;  ///< in the order in which they arrived
     std::vector<std::int64_t> evaluated;
-    std::int64_t budget = 1000;      ///< steps that the stand-in accountant grants
+    std::int64_t budget = 1000;  ///< steps that the stand-in accountant grants
 };
 
 struct trainer_between_stubs : deterministic {
@@ -50,11 +50,13 @@ struct trainer_between_stubs : deterministic {
             }};
         });
         wiring.sanitizer = spawn([this](sanitizer_actor::pointer) -> sanitizer_actor::behavior_type {
-            return {[](begin_atom, const privacy::step_order&) {}, [](clip_atom, const trusted<privacy::unit_gradients>&) {},
-                    [](finish_atom) { return blank_release(); },
-                    [this](forget_atom) {
-                        seen.calls.emplace_back(std::filesystem::exists(scratch / "c.safetensors") ? "forget" : "forget too early");
-                    }};
+            return {
+                [](begin_atom, const privacy::step_order&) {},
+                [](clip_atom, const trusted<privacy::unit_gradients>&) {}, [](finish_atom) { return blank_release(); },
+                [this](forget_atom) {
+                    seen.calls.emplace_back(std::filesystem::exists(scratch / "c.safetensors") ? "forget"
+                                                                                               : "forget too early");
+                }};
         });
         wiring.controller = spawn([this](controller_actor::pointer) -> controller_actor::behavior_type {
             return {[this](decide_atom, const privacy::observation& at, const std::vector<double>& medians) {
@@ -85,10 +87,16 @@ struct trainer_between_stubs : deterministic {
                     [](begin_atom, const run_header&) {},
                     [](metrics_atom, const eval::metrics_line&) {},
                     [](evaluate_atom, std::int64_t, double) {},
+                    [](sync_atom) {},
                     [](finish_atom, const std::string&) {},
                     [](tick_atom) {}};
         });
-        actor = spawn(trainer, training, wiring, trainer_schedule{{5, 100}, scratch / "c.safetensors", "run", {}});
+        actor = spawn(trainer, training, wiring,
+                      trainer_schedule{{5, 100},
+                                       scratch / "c.safetensors",
+                                       "run",
+                                       privacy::file_seal(privacy::run_key::insecure_from_seed(1)),
+                                       {}});
     }
 
     scratch_directory scratch;
@@ -109,10 +117,11 @@ TEST_CASE("the trainer asks for a grant before it asks for each step, decides at
     REQUIRE(ended);
     CHECK(ended->how == ending::done);
     CHECK(ended->steps_done == 9);
-    CHECK(side.seen.calls ==
-          std::vector<std::string>{"grant 1", "compute 1", "grant 2", "compute 2", "grant 3", "compute 3", "grant 4", "compute 4",
-                                   "decide", "grant 5", "compute 5", "forget", "grant 6", "compute 6", "grant 7", "compute 7",
-                                   "grant 8", "compute 8", "decide", "grant 9", "compute 9", "forget"});
+    CHECK(side.seen.calls == std::vector<std::string>{"grant 1",   "compute 1", "grant 2",   "compute 2", "grant 3",
+                                                      "compute 3", "grant 4",   "compute 4", "decide",    "grant 5",
+                                                      "compute 5", "forget",    "grant 6",   "compute 6", "grant 7",
+                                                      "compute 7", "grant 8",   "compute 8", "decide",    "grant 9",
+                                                      "compute 9", "forget"});
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5, 9});
     CHECK(side.training->radii() == std::vector<double>(side.model.layout.pairs.size(), 0.7));
     CHECK_FALSE(torch::equal(ended->adapter, side.model.initial_adapter));
@@ -132,7 +141,7 @@ TEST_CASE("no grant, no step: an exhausted budget ends training cleanly with a c
 TEST_CASE("a stop takes effect after the step under way") {
     trainer_between_stubs side(9);
     auto answer = side.self->request(side.actor, caf::infinite, train_atom::value);
-    REQUIRE(side.step(side.actor));              // the request: asks for the first grant
+    REQUIRE(side.step(side.actor));  // the request: asks for the first grant
     side.self->send(side.actor, stop_atom::value);
     side.run();
     answer.receive(

@@ -65,7 +65,7 @@ struct trusted_side : deterministic {
 std::vector<privacy::release> logged_by(const trusted_side& side, double z = 1) {
     privacy::ledger_content book{.header = scratch_header(), .header_hash = {}, .charges = {}, .dealt = {}};
     for (std::uint64_t seq = 1; seq <= 3; ++seq) book.charges.push_back(charged_at(seq, z));
-    return privacy::release_log::read(side.scratch / "releases.log", book);
+    return privacy::release_log::read(side.scratch / "releases.log", privacy::file_seal(side.closed->key), book);
 }
 
 /// The clipped sum of a step by itself: same draw and dropout, clipped in plain float64 arithmetic, no noise.

@@ -26,9 +26,9 @@ TEST_CASE("the certificate's page says what, for whom, how strongly, what is out
     const auto key = privacy::signing_key::create(dir / "owner");
     made.signer = key.public_half();
     const auto page = eval::certificate_page(made);
-    for (const char* part : {"What is protected", "For whom", "each record", "How strongly", "1 to 1", "1 to 10\u202f000",
-                             "88 %", "What is outside", "Held-out perplexity", "Running time", "How to check it",
-                             "rldp verify DIRECTORY --key OWNER.pub", "signed by key"})
+    for (const char* part : {"What is protected", "For whom", "each record", "How strongly", "1 to 1",
+                             "1 to 10\u202f000", "88 %", "What is outside", "Held-out perplexity", "Running time",
+                             "How to check it", "rldp verify DIRECTORY --key OWNER.pub", "signed by key"})
         CHECK(has(page, part));
     CHECK(has(page, key.public_half().fingerprint()));
     CHECK_FALSE(has(page, "nsigned:"));

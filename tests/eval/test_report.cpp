@@ -57,7 +57,8 @@ TEST_CASE("every id of the page is unique") {
 TEST_CASE("what comes from files is escaped") {
     auto summary = sample_summary();
     const std::string attack = "<script>alert('x')</script>";
-    summary.version = summary.status = summary.method = summary.policy = summary.allocation = summary.unit = summary.split = attack;
+    summary.version = summary.status = summary.method = summary.policy = summary.allocation = summary.unit =
+        summary.split = attack;
     summary.warnings = {attack};
     summary.groups = {attack, attack};
     summary.epsilon[attack] = 1;

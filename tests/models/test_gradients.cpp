@@ -50,8 +50,8 @@ void compare(const setting& s) {
         const auto row = static_cast<std::int64_t>(i);
         CHECK(result.losses[row].item<double>() == Approx(expected.loss).epsilon(1e-4));
         const double error = (result.gradients[row] - expected.gradient).norm().item<double>();
-        // The absolute part is rounding where summands cancel. A few of the random models magnify rounding; by how much, a
-        // change of the adapter in its last bits tells.
+        // The absolute part is rounding where summands cancel. A few of the random models magnify rounding; by how
+        // much, a change of the adapter in its last bits tells.
         const double magnified =
             (by_autograd(s, s.sequences[i], 1e-6).gradient - expected.gradient).norm().item<double>();
         CHECK(error <= 2e-4 * expected.gradient.norm().item<double>() + 5e-6 + 3 * magnified);

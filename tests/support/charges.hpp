@@ -1,5 +1,6 @@
 #pragma once
-// Charges for tests and benchmarks that need a step order or a release: out of real ledgers, for nothing else makes one.
+// Charges for tests and benchmarks that need a step order or a release: out of real ledgers, for nothing else makes
+// one.
 #include <unistd.h>
 
 #include <filesystem>

@@ -5,4 +5,6 @@
 
 using innocent = caf::typed_actor<caf::replies_to<int>::with<double>>;
 static_assert(rldp::messages::is_public<innocent> && rldp::messages::answers_publicly<innocent>);
-int use(const rldp::privacy::trusted<int>& value) { return rldp::privacy::opened(value); }
+int use(const rldp::privacy::trusted<int>& value) {
+    return rldp::privacy::opened(value);
+}

@@ -4,4 +4,6 @@
 
 #include "privacy/trusted.hpp"
 
-std::size_t count(const rldp::privacy::trusted<std::vector<std::int32_t>>& drawn) { return drawn.value_.size(); }
+std::size_t count(const rldp::privacy::trusted<std::vector<std::int32_t>>& drawn) {
+    return drawn.value_.size();
+}

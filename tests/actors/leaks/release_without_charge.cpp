@@ -1,4 +1,6 @@
 // Must not build: a release without the charge that paid for it.
 #include "privacy/release.hpp"
 
-rldp::privacy::release made() { return {}; }
+rldp::privacy::release made() {
+    return {};
+}

@@ -71,7 +71,8 @@ TEST_CASE(
         const auto by = make_adaclip(config);
         for (int t = 0; t < 60; ++t) {
             const auto terms = by->prepare(z);
-            by->absorb(released(terms, z, clipped(terms, (torch::randn({64, 400}, real) * spread).to(torch::kFloat32))));
+            by->absorb(
+                released(terms, z, clipped(terms, (torch::randn({64, 400}, real) * spread).to(torch::kFloat32))));
         }
         const auto b = by->prepare(z).shape->deviations();
         const auto mean = [&](int from) { return b.narrow(0, from, 100).mean().item<double>(); };

@@ -1,4 +1,5 @@
 #include "privacy/random.hpp"
+#include "config/files.hpp"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -162,6 +163,13 @@ TEST_CASE("a run key is saved for its owner only and read back") {
     CHECK(has(error_of([&] { run_key::load(dir / "short"); }), "not a run key"));
     CHECK(has(error_of([&] { run_key::load(dir / "long"); }), "not a run key"));
     CHECK(has(error_of([&] { key.save(dir / "none/key"); }), "can't be created"));
+    const auto saved = rldp::read_file(dir / "key");
+    for (std::size_t at = 0; at < saved.size(); ++at) {
+        auto flipped = saved;
+        flipped[at] = static_cast<char>(flipped[at] ^ 4);
+        rldp::write_file(dir / "flipped", flipped);
+        CHECK(has(error_of([&] { run_key::load(dir / "flipped"); }), "damaged"));
+    }
 }
 
 TEST_CASE("each loading of a run key begins streams of its own, and names data as before") {

@@ -35,13 +35,18 @@ const ledger_content& book() {
     return content;
 }
 
+const file_seal& seal() {
+    static const file_seal own(run_key::insecure_from_seed(1));
+    return own;
+}
+
 std::vector<release> read(const std::filesystem::path& path) {
-    return release_log::read(path, book());
+    return release_log::read(path, seal(), book());
 }
 
 std::filesystem::path log_of_three(const scratch_directory& dir) {
     const auto path = dir / "releases";
-    release_log log(path);
+    release_log log(path, seal());
     log.append(sample(1));
     log.append(sample(2, true));
     log.append(sample(3));
@@ -87,15 +92,9 @@ TEST_CASE("a torn or corrupt tail ends the list and is cut before the next relea
         put(path, corrupt);
         REQUIRE(read(path).size() == 2);
     }
-    for (std::size_t at = 0; at < record / 2; ++at) {
-        auto corrupt = text;
-        corrupt[at] = static_cast<char>(corrupt[at] ^ 0x80);
-        put(path, corrupt);
-        REQUIRE(read(path).empty());
-    }
     put(path, text.substr(0, text.size() - 1));
     {
-        release_log log(path);
+        release_log log(path, seal());
         log.append(sample(4));
     }
     const auto all = read(path);
@@ -103,11 +102,28 @@ TEST_CASE("a torn or corrupt tail ends the list and is cut before the next relea
     CHECK(all[2].charged->seq == 4);
 }
 
+TEST_CASE("a damaged record with others behind it is refused, not taken for the end") {
+    const scratch_directory dir;
+    const auto path = log_of_three(dir);
+    const auto text = rldp::read_file(path);
+    for (std::size_t at = 0; at < text.size() / 3; ++at) {
+        auto corrupt = text;
+        corrupt[at] = static_cast<char>(corrupt[at] ^ 0x80);
+        put(path, corrupt);
+        REQUIRE(has(error_of([&] { read(path); }), "damaged"));
+        REQUIRE(has(error_of([&] { release_log(path, seal()); }), "damaged"));
+        REQUIRE(rldp::read_file(path) == corrupt);
+    }
+    put(path, text);
+    const file_seal other(run_key::insecure_from_seed(2));
+    CHECK(has(error_of([&] { release_log::read(path, other, book()); }), "another run's"));
+}
+
 TEST_CASE("a log has one writer, is emptied on demand and takes whole gradients only") {
     const scratch_directory dir;
     const auto path = log_of_three(dir);
-    release_log log(path);
-    CHECK_THROWS_AS(release_log(path), rldp::error);
+    release_log log(path, seal());
+    CHECK_THROWS_AS(release_log(path, seal()), rldp::error);
     log.clear();
     CHECK(read(path).empty());
     log.append(sample(9));
@@ -129,8 +145,8 @@ TEST_CASE("a release is read as one of a charge, or not at all") {
     const auto path = log_of_three(dir);
     auto few = book();
     few.charges.erase(few.charges.begin() + 2, few.charges.end());
-    CHECK(has(error_of([&] { release_log::read(path, few); }), "release 3 (step 3) was never charged"));
+    CHECK(has(error_of([&] { release_log::read(path, seal(), few); }), "release 3 (step 3) was never charged"));
     auto other = book();
     other.charges[1] = rldp::testing::charged_at(2, 3);
-    CHECK(has(error_of([&] { release_log::read(path, other); }), "release 2 is step 2 at multiplier 1"));
+    CHECK(has(error_of([&] { release_log::read(path, seal(), other); }), "release 2 is step 2 at multiplier 1"));
 }

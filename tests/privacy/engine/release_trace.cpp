@@ -80,5 +80,6 @@ TEST_CASE("a trace is brought back whole, and what does not fit is refused") {
     CHECK(torch::equal(other.sum(), trace.sum()));
     CHECK_THROWS_AS(other.restore(torch::zeros({3}, torch::kFloat64)), rldp::error);
     CHECK_THROWS_AS(other.restore(at::Tensor()), rldp::error);
-    CHECK_THROWS_AS(other.add(order(11, 3).terms, {rldp::testing::charged_at(11, 3), torch::zeros({3}), {}, {}}), rldp::error);
+    CHECK_THROWS_AS(other.add(order(11, 3).terms, {rldp::testing::charged_at(11, 3), torch::zeros({3}), {}, {}}),
+                    rldp::error);
 }

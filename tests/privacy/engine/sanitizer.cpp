@@ -179,7 +179,8 @@ TEST_CASE("the noise covers the rounding margin too, in the gradient and in the 
         const auto out = by.finish();
         x.insert(x.end(), out.statistics.begin(), out.statistics.end());
         if (seq > 1) continue;
-        const auto s = noise_standard_deviations(allocation::proportional, left_for_gradient(0.8, 0.1), radii, sizes, {});
+        const auto s =
+            noise_standard_deviations(allocation::proportional, left_for_gradient(0.8, 0.1), radii, sizes, {});
         for (std::size_t i = 0; i < 3; ++i) {
             CHECK(fits(group(out.gradient, i), (1 + eta) * s[i]));
             CHECK_FALSE(fits(group(out.gradient, i), s[i]));
@@ -197,7 +198,8 @@ TEST_CASE("rows that stand for no unit add nothing, whatever they hold") {
         padded.gradients = torch::cat({batch.gradients, torch::zeros({3, coordinates})});
         padded.losses = torch::cat({batch.losses, torch::zeros({3}, torch::kFloat64)});
         padded.dummies = 3;
-        const auto a = one_step(make(), {batch}, order(1, 1, share)), b = one_step(make(), {padded}, order(1, 1, share));
+        const auto a = one_step(make(), {batch}, order(1, 1, share)),
+                   b = one_step(make(), {padded}, order(1, 1, share));
         CHECK(torch::equal(a.gradient, b.gradient));
         CHECK(a.statistics == b.statistics);
         padded.gradients.slice(0, 5).fill_(7);

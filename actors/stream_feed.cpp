@@ -1,0 +1,53 @@
+#include "actors/stream_feed.hpp"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+namespace rldp::actors {
+
+stream_feed::stream_feed(caf::actor_system& system, display_actor display, const monitor::endpoint& where,
+                         std::function<void(const std::string&)> say, std::chrono::milliseconds pause)
+    : system_(system),
+      display_(std::move(display)),
+      say_(std::move(say)),
+      pause_(pause),
+      reader_(where),
+      thread_([this](const std::stop_token& over) { run(over); }) {}
+
+void stream_feed::run(const std::stop_token& over) {
+    const std::stop_callback stopping(over, [this] { reader_.stop(); });
+    std::mutex mutex;
+    std::condition_variable_any waiting;
+    while (!over.stop_requested()) {
+        follow_one();
+        std::unique_lock lock(mutex);
+        waiting.wait_for(lock, over, pause_, [] { return false; });
+    }
+}
+
+void stream_feed::follow_one() {
+    const caf::scoped_actor self(system_);
+    bool attached = false;
+    const auto show = [&](const telemetry& seen) {
+        if (!std::exchange(attached, true)) say_("attached to run " + seen.run);
+        self->request(display_, caf::infinite, seen).receive([] {}, [](const caf::error&) {});
+    };
+    std::string why;
+    try {
+        why = reader_.follow(show);
+    } catch (const std::exception& failed) {
+        why = failed.what();
+    }
+    if (why == monitor::stream_reader::stopped) return;
+    // That nobody is there goes without saying, and what goes on is said once.
+    if (attached)
+        say_(why + "; waiting for another");
+    else if (why != monitor::stream_reader::nobody && why != said_)
+        say_(why + "; waiting");
+    said_ = attached ? std::string() : why;
+}
+
+}  // namespace rldp::actors

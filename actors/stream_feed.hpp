@@ -1,0 +1,38 @@
+#pragma once
+// What `rldp monitor` does: one run after another, from the stream at a port to a display.
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "actors/actors.hpp"
+#include "monitor/stream_reader.hpp"
+
+namespace rldp::actors {
+
+/// While one lives, a thread of its own follows the stream at `where`, waits where there is none, and hands each value
+/// on once the display has shown the one before.
+class stream_feed {
+  public:
+    /// `say` gets a sentence when the connection changes; `pause` is the time between two attempts.
+    stream_feed(caf::actor_system& system, display_actor display, const monitor::endpoint& where,
+                std::function<void(const std::string&)> say, std::chrono::milliseconds pause = std::chrono::seconds(1));
+    ~stream_feed() = default;
+    stream_feed(const stream_feed&) = delete;
+    stream_feed& operator=(const stream_feed&) = delete;
+
+  private:
+    void run(const std::stop_token& over);
+    /// Until the run ends or can't be followed.
+    void follow_one();
+
+    caf::actor_system& system_;
+    const display_actor display_;
+    const std::function<void(const std::string&)> say_;
+    const std::chrono::milliseconds pause_;
+    monitor::stream_reader reader_;
+    std::string said_;  ///< why the last one that could not be attached to could not
+    std::jthread thread_;
+};
+
+}  // namespace rldp::actors

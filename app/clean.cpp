@@ -1,0 +1,33 @@
+// rldp clean: finishes what a kill cut short.
+#include <memory>
+#include <string>
+
+#include "actors/erasure.hpp"
+#include "app/commands.hpp"
+#include "config/output.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+int clean(const std::string& root) {
+    const auto erased = actors::clean(root);
+    for (const auto& path : erased) say("erased {}\n", path.string());
+    if (erased.empty()) say("{}: nothing was left behind\n", root);
+    return 0;
+}
+
+}  // namespace
+
+void add_clean(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand(
+        "clean",
+        "Erase the secrets that a killed process left behind, of runs that are over and of starts that never "
+        "became runs; a run that can be resumed is left as it is");
+    auto root = std::make_shared<std::string>();
+    command->add_option("directory", *root, "a run, a grid, or a folder of them")->required();
+    command->footer("Example: rldp clean runs");
+    command->callback([root, &chosen] { chosen = [root] { return clean(*root); }; });
+}
+
+}  // namespace rldp::app

@@ -1,0 +1,35 @@
+#pragma once
+// A directory that appears whole or not at all: made beside its place under a name of its own, renamed into it at the
+// end. A process that is killed leaves it behind; whoever next makes the same directory, or cleans up, removes it.
+#include <filesystem>
+#include <vector>
+
+namespace rldp {
+
+class nascent_directory {
+  public:
+    /// Makes it, locked for as long as this lives, and first removes what killed processes left at `target`'s place.
+    /// Errors: bad_input where it can't be made.
+    explicit nascent_directory(const std::filesystem::path& target);
+    /// Removes it unless it was settled.
+    ~nascent_directory();
+    nascent_directory(const nascent_directory&) = delete;
+    nascent_directory& operator=(const nascent_directory&) = delete;
+
+    const std::filesystem::path& path() const { return partial_; }
+    /// Makes its entries durable and puts it in place, durably. Errors: bad_input where something is there already.
+    void settle();
+
+    /// Whether `path` has the name of one.
+    static bool is_one(const std::filesystem::path& path);
+    /// Removes `path`, which is one, unless a living process still fills it; whether it did.
+    static bool remove_abandoned(const std::filesystem::path& path);
+    /// Removes what killed processes left at `target`'s place; what was removed.
+    static std::vector<std::filesystem::path> remove_abandoned_of(const std::filesystem::path& target);
+
+  private:
+    std::filesystem::path target_, partial_;
+    int lock_ = -1;
+};
+
+}  // namespace rldp

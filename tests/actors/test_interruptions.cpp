@@ -1,0 +1,181 @@
+// What kills, damaged files and failing starts leave behind, and what becomes of it.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <torch/torch.h>
+#include <unistd.h>
+#include <algorithm>
+#include <caf/all.hpp>
+
+#include "actors/checkpoint.hpp"
+#include "actors/erasure.hpp"
+#include "actors/failure.hpp"
+#include "actors/hub.hpp"
+#include "actors/launch.hpp"
+#include "actors/supervisor.hpp"
+#include "bench/plain_loop.hpp"
+#include "config/config.hpp"
+#include "config/files.hpp"
+#include "config/nascent_directory.hpp"
+#include "eval/metrics.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+#include "tests/config/refusal.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+config::run_config small(std::vector<std::string> more = {}) {
+    std::vector<std::string> set = {"data.path=synthetic:400",     "data.max_tokens=24",  "train.steps=12",
+                                    "train.expected_batch_size=6", "train.micro_batch=4", "train.eval_every=5",
+                                    "train.eval_records=4",        "method.name=static"};
+    set.insert(set.end(), more.begin(), more.end());
+    return config::load("config/demo.json", set);
+}
+
+/// Interrupted after step 7: a checkpoint at 5, releases of 6 and 7 in the log.
+void interrupted_run(const std::filesystem::path& directory) {
+    auto opened = create_run(small(), directory);
+    bench::run_plain(opened.open, opened.closed, 7);
+}
+
+eval::run_summary resume_quietly(const std::filesystem::path& directory) {
+    return launch([&] { return resume_run(directory); },
+                  {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
+}
+
+/// Makes a line of a text file, counted from 1, one that no reader takes.
+void spoil_line(const std::filesystem::path& file, int line) {
+    auto text = read_file(file);
+    std::size_t at = 0;
+    for (; line > 1; --line) at = text.find('\n', at) + 1;
+    text[at] = '#';
+    write_file(file, text);
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& directory) {
+    std::vector<std::string> out;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) out.push_back(entry.path().filename());
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a damaged line of the run log is made again after the checkpoint, and refused by name before it") {
+    scratch_directory scratch;
+    const eval::run_directory where{scratch / "run"};
+    interrupted_run(where.root);
+    const auto whole = read_file(where.metrics());
+    spoil_line(where.metrics(), 3);
+    const auto line = refusal([&] { resume_quietly(where.root); });
+    CHECK(line.find("metrics.jsonl:3") != std::string::npos);
+    CHECK(line.find("up to 5") != std::string::npos);
+    write_file(where.metrics(), whole);
+    spoil_line(where.metrics(), 6);
+    CHECK(resume_quietly(where.root).status == "done");
+    const auto lines = eval::read_metrics(where.metrics());
+    REQUIRE(lines.size() == 13);  // the evaluation before the first step is a line of its own
+    for (std::int64_t step = 1; step <= 12; ++step) {
+        CHECK(lines[static_cast<std::size_t>(step)].step == step);
+        CHECK(lines[static_cast<std::size_t>(step)].noise_multiplier > 0);
+    }
+}
+
+TEST_CASE("what fails while a run is wired reaches whoever waits for it") {
+    scratch_directory scratch;
+    auto opened = create_run(small(), scratch / "run");
+    std::filesystem::remove_all(scratch / "run/trusted");
+    write_file(scratch / "run/trusted", "no directory");  // no log can be opened in it
+    caf::actor_system_config settings;
+    settings.set("logger.file-verbosity", caf::atom("quiet"));
+    caf::actor_system system(settings);
+    const caf::scoped_actor self(system);
+    const auto hub_ = system.spawn(hub, std::string("test"));
+    const auto running =
+        system.spawn(supervisor, std::make_shared<session>(std::move(opened.open)), opened.closed, hub_);
+    std::optional<caf::error> failed;
+    self->request(running, std::chrono::seconds(60), run_atom::value)
+        .receive([](const outcome&) {}, [&](const caf::error& reason) { failed = reason; });
+    self->send_exit(running, caf::exit_reason::user_shutdown);
+    self->send_exit(hub_, caf::exit_reason::user_shutdown);
+    REQUIRE(failed);
+    CHECK(std::string(to_exception(*failed).what()).find("trusted.log") != std::string::npos);
+}
+
+TEST_CASE("a stop that comes before a run is wired is not forgotten") {
+    scratch_directory scratch;
+    auto opened = create_run(small(), scratch / "run");
+    caf::actor_system_config settings;
+    settings.set("logger.file-verbosity", caf::atom("quiet"));
+    caf::actor_system system(settings);
+    const caf::scoped_actor self(system);
+    const auto hub_ = system.spawn(hub, std::string("test"));
+    const auto running =
+        system.spawn(supervisor, std::make_shared<session>(std::move(opened.open)), opened.closed, hub_);
+    self->send(running, stop_atom::value);
+    std::optional<outcome> ended;
+    self->request(running, std::chrono::seconds(60), run_atom::value)
+        .receive([&](outcome& value) { ended = value; }, [](const caf::error&) {});
+    self->send_exit(running, caf::exit_reason::user_shutdown);
+    self->send_exit(hub_, caf::exit_reason::user_shutdown);
+    REQUIRE(ended);
+    CHECK(ended->how == messages::ending::interrupted);
+    CHECK(ended->steps_done < 12);
+}
+
+TEST_CASE("what a kill during the last erasure left is erased by the next command, and nothing of a run under way") {
+    scratch_directory scratch;
+    const eval::run_directory over{scratch / "over"}, underway{scratch / "underway"};
+    interrupted_run(over.root);
+    interrupted_run(underway.root);
+    std::filesystem::remove(over.key());  // as far as the kill let it come
+    write_file(over.trusted_side() / "checkpoint.safetensors.tmp", "half");
+    const auto left = names_in(underway.trusted_side());
+    SECTION("by a resume, which is refused") {
+        CHECK(refusal([&] { resume_run(over.root); }).find("has finished") != std::string::npos);
+    }
+    SECTION("by cleaning up") {
+        CHECK(clean(scratch / ".").size() == 3);
+    }
+    CHECK(names_in(over.trusted_side()) == std::vector<std::string>{"membership.json"});
+    CHECK(clean(underway.root).empty());
+    CHECK(names_in(underway.trusted_side()) == left);
+    CHECK(resume_quietly(underway.root).status == "done");
+}
+
+TEST_CASE("a start that was killed is removed by the next, one under way is not") {
+    scratch_directory scratch;
+    std::filesystem::create_directories(scratch / "run.partial-abc123/trusted");
+    write_file(scratch / "run.partial-abc123/trusted/run.key", "secret");
+    std::filesystem::create_directories(scratch / "run.partial-def456/trusted");
+    const int other_process = ::open((scratch / "run.partial-def456").c_str(), O_RDONLY | O_DIRECTORY);
+    REQUIRE(::flock(other_process, LOCK_EX | LOCK_NB) == 0);
+    CHECK(clean(scratch / ".").size() == 1);
+    CHECK(names_in(scratch / ".") == std::vector<std::string>{"run.partial-def456"});
+    ::close(other_process);
+    interrupted_run(scratch / "run");
+    CHECK(names_in(scratch / ".") == std::vector<std::string>{"run"});
+    CHECK_FALSE(refusal([&] { clean(scratch / "nothing"); }).empty());
+}
+
+TEST_CASE("a nascent directory is whole or absent, and nobody who cleans up takes it away") {
+    scratch_directory scratch;
+    const auto place = scratch / "made";
+    {
+        nascent_directory made(place);
+        CHECK(nascent_directory::is_one(made.path()));
+        CHECK_FALSE(nascent_directory::is_one(place));
+        CHECK(nascent_directory::remove_abandoned_of(place).empty());
+        write_file(made.path() / "file", "x");
+        CHECK_FALSE(std::filesystem::exists(place));
+        made.settle();
+        CHECK(read_file(place / "file") == "x");
+    }
+    { nascent_directory given_up(scratch / "other"); }
+    CHECK(names_in(scratch / ".") == std::vector<std::string>{"made"});
+    nascent_directory late(place);
+    CHECK(refusal([&] { late.settle(); }).find("can't be put in place") != std::string::npos);
+}

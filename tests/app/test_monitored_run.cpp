@@ -1,0 +1,86 @@
+// A run in a process of its own, watched and attacked from this one.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "monitor/stream_reader.hpp"
+#include "monitor/stream_server.hpp"
+#include "tests/app/program.hpp"
+#include "tests/catch.hpp"
+#include "tests/monitor/peer.hpp"
+#include "tests/privacy/engine/scratch.hpp"
+
+using namespace rldp;
+using namespace rldp::testing;
+
+namespace {
+
+constexpr auto* small_run =
+    "run config/demo.json --quiet --set train.steps=8 --set train.expected_batch_size=8 --set train.eval_every=4"
+    " --set train.eval_records=8 --set data.path=synthetic:300 ";
+
+std::uint16_t free_port() {
+    return monitor::stream_server({"127.0.0.1", 0}).port();
+}
+
+/// What strangers might send: the header that ended processes listening with CAF 0.17.6's BASP, a request for much
+/// memory, noise.
+void attack(std::uint16_t port) {
+    std::string handshake(32, '\0');
+    handshake[15] = 3;  // the protocol's version
+    std::string greedy = handshake;
+    greedy[4] = '\x7f';  // two gigabytes will follow
+    for (const auto& packet : {handshake, greedy, std::string(100'000, '\xff'), std::string("GET / HTTP/1.1\r\n\r\n")})
+        for (int i = 0; i < 50; ++i) {
+            peer stranger(port);
+            stranger.send(packet);
+            stranger.reset();
+        }
+}
+
+}  // namespace
+
+TEST_CASE("a run is watched to its end, whatever strangers send to its port") {
+    const scratch_directory scratch;
+    const auto port = free_port();
+    answer said;
+    std::atomic<bool> over = false;
+    std::thread running([&] {
+        said = rldp_says(
+            small_run + ("--monitor 127.0.0.1:" + std::to_string(port)) + " --out " + (scratch.path / "run").string(),
+            scratch.path);
+        over = true;
+    });
+    monitor::stream_reader reader({"127.0.0.1", port});
+    std::vector<messages::telemetry> seen;
+    std::string why;
+    do {
+        std::this_thread::yield();
+        why = reader.follow([&](const messages::telemetry& latest) {
+            if (seen.empty()) attack(port);
+            seen.push_back(latest);
+        });
+    } while (seen.empty() && !over);
+    running.join();
+    CAPTURE(said.err);
+    CHECK(said.status == 0);
+    CHECK(why == "the run ended");
+    REQUIRE_FALSE(seen.empty());
+    CHECK(seen.front().run == "run");
+    CHECK(seen.back().state == "done");
+    CHECK(seen.back().step == 8);
+    CHECK(seen.back().steps == 8);
+    CHECK_FALSE(seen.back().radii.empty());
+}
+
+TEST_CASE("a run whose port is taken is refused before anything is made or charged") {
+    const scratch_directory scratch;
+    const monitor::stream_server other({"127.0.0.1", 0});
+    const auto address = "127.0.0.1:" + std::to_string(other.port());
+    const auto said =
+        rldp_says(small_run + ("--monitor " + address) + " --out " + (scratch.path / "run").string(), scratch.path);
+    CHECK(said.status == 2);
+    CHECK(has(said.err, "monitor.address: " + address + " can't be used ("));
+    CHECK(has(said.err, "; is another run there? choose another port\n"));
+    CHECK_FALSE(std::filesystem::exists(scratch.path / "run"));
+}
