@@ -49,7 +49,11 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
     self->send_exit(supervisor_, caf::exit_reason::user_shutdown);
     self->wait_for(supervisor_);
     // The hub answers once it has seen to all before: the report is made from a whole run log.
-    self->request(hub_, caf::infinite, ack_atom::value).receive([] {}, [](const caf::error&) {});
+    self->request(hub_, caf::infinite, sync_atom::value)
+        .receive([] {},
+                 [&](const caf::error& reason) {
+                     if (!failed) failed = to_exception(reason);
+                 });
     if (failed) throw *failed;
     return finish_run(*run, *ended, options.sign.get());
 }

@@ -299,6 +299,7 @@ opened_run resume_run(const std::filesystem::path& directory) {
             "{}: ends at charge {}, but {} was written after charge {}; the ledger was cut or exchanged, bring "
             "back the run's own",
             where.ledger().string(), book.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
+    { privacy::release_log durable(where.releases(), seal); }
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
     auto opened = assemble(where, config, std::move(ready), std::move(policy), std::move(book), key);

@@ -51,16 +51,20 @@ void fail(self_pointer self, const caf::error& reason) {
     stop_all(self);
 }
 
-/// The trainer is done; what remains is to wait for the evaluations under way.
+/// The trainer is done; what remains is to wait for the evaluations under way, and for the run log.
 void conclude(self_pointer self, outcome ended) {
+    const auto deliver = [self](const outcome& whole) {
+        if (std::exchange(self->state.over, true)) return;
+        self->state.promise.deliver(whole);
+        stop_all(self);
+    };
     self->request(self->state.evaluator, caf::infinite, finish_atom::value)
-        .then([self, ended](const evaluations& seen) {
-            if (std::exchange(self->state.over, true)) return;
+        .then([self, ended, deliver](const evaluations& seen) {
             auto whole = ended;
             whole.perplexity = seen;
-            self->send(self->state.hub, finish_atom::value, word_of(ended.how));
-            self->state.promise.deliver(std::move(whole));
-            stop_all(self);
+            // Where the hub can't write, its down message names the cause.
+            self->request(self->state.hub, caf::infinite, finish_atom::value, word_of(ended.how))
+                .then([deliver, whole] { deliver(whole); }, [](const caf::error&) {});
         });
 }
 

@@ -20,9 +20,9 @@ auto give_up(self_pointer self) {
 void save(self_pointer self, std::string controller) {
     auto& state = self->state;
     write_checkpoint(
-        state.schedule.checkpoint,
-        {state.training->snapshot(), std::move(controller), state.schedule.charged, state.schedule.belongs_to},
-        state.schedule.seal);
+        state.schedule->checkpoint,
+        {state.training->snapshot(), std::move(controller), state.schedule->charged, state.schedule->belongs_to},
+        state.schedule->seal);
     self->send(state.wiring.sanitizer, forget_atom::value);
 }
 
@@ -71,7 +71,7 @@ void evaluate(self_pointer self) {
 }
 
 void go_on(self_pointer self) {
-    if (self->state.training->step() % self->state.schedule.evaluations.every == 0)
+    if (self->state.training->step() % self->state.schedule->evaluations.every == 0)
         checkpoint_and(self, [self] { next_step(self); });
     else
         next_step(self);
@@ -79,7 +79,7 @@ void go_on(self_pointer self) {
 
 void after_step(self_pointer self) {
     auto& state = self->state;
-    if (!state.schedule.evaluations.due(state.training->step()) && !state.training->finished()) return go_on(self);
+    if (!state.schedule->evaluations.due(state.training->step()) && !state.training->finished()) return go_on(self);
     const auto evaluate_and_go_on = [self] {
         evaluate(self);
         go_on(self);
@@ -122,7 +122,7 @@ void apply(self_pointer self, const charged& granted, const privacy::release& re
 
 void compute(self_pointer self, const charged& granted) {
     auto& state = self->state;
-    state.schedule.charged = {granted.charge->seq, granted.charge->hash};
+    state.schedule->charged = {granted.charge->seq, granted.charge->hash};
     const step_task task{state.training->order(granted.charge), state.training->adapter()};
     self->request(state.wiring.gradient, caf::infinite, compute_atom::value, task)
         .then([self, granted](const privacy::release& released) { apply(self, granted, released); }, give_up(self));

@@ -34,7 +34,7 @@ struct trainer_state {
     static constexpr const char* name = "trainer";
     std::shared_ptr<rl::training> training;
     trainer_wiring wiring;
-    trainer_schedule schedule;
+    std::optional<trainer_schedule> schedule;  ///< from the start
     bool stopping = false;
     bool evaluating = false;        ///< a snapshot is with the evaluator
     std::function<void()> waiting;  ///< goes on once it is back

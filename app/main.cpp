@@ -27,6 +27,7 @@ int report(const std::string& line, rldp::errc code) {
 /// no file of the run may get its number and what is said there.
 void secure_streams() {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // nor is a limit on the size of files
     for (int next = 0; next <= STDERR_FILENO;) {
         next = ::open("/dev/null", O_RDWR);
         if (next < 0 || next > STDERR_FILENO) {

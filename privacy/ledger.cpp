@@ -108,6 +108,7 @@ ledger ledger::create(const std::filesystem::path& path, const ledger_header& he
 ledger ledger::open(const std::filesystem::path& path) {
     if (!std::filesystem::exists(path)) refuse(path.string() + ": no such ledger");
     append_file file(path);  // the lock first: nobody writes between reading and going on
+    file.sync();             // a kill may have come between a line and its fsync; what is built on it must be durable
     return ledger(std::move(file), read_ledger(path));
 }
 

@@ -212,6 +212,8 @@ release_log::release_log(const std::filesystem::path& path, file_seal seal) : fi
     // What follows a torn record could never be read again: cut it off before anything is appended.
     const auto whole = scan(path, seal_, [](const std::string& payload) { return parse(payload).has_value(); });
     if (whole < file_.size()) file_.truncate(whole);
+    // A kill may have come between the last record and its fsync: what a resume shows of it must be durable.
+    file_.sync();
 }
 
 void release_log::append(const release& value) {
