@@ -1,4 +1,4 @@
-// Plays cases of faults against the program and says what came of each (docs: README.md, "Tests"). Status 1 if any
+// Plays cases of faults against the program and says what came of each (docs/reliability.md). Status 1 if any
 // failed.
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -114,6 +114,8 @@ int main(int argc, char** argv) {
     program.add_option("--jobs", how.jobs, "cases at a time");
     program.add_option("--only", how.only, "one class of faults");
     program.add_option("--results", how.results, "file that results are appended to; cases in it are not played again");
+    program.add_option("--sabotage", how.on.sabotage,
+                       "an order that the library always gets, such as fsync:ledger.jsonl:0:drop");
     program.add_flag("--keep", how.keep, "keep all files");
     CLI11_PARSE(program, argc, argv);
     try {

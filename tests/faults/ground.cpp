@@ -73,7 +73,7 @@ std::map<std::string, std::string> ground::watched(const yard& where, const path
                                            {"OMP_NUM_THREADS", "1"},
                                            {"OPENBLAS_NUM_THREADS", "1"},
                                            {"RLDP_FAULT_JOURNAL", journal.string()}};
-    if (!orders.empty()) out["RLDP_FAULT"] = orders;
+    out["RLDP_FAULT"] = orders + "," + sabotage;
     return out;
 }
 

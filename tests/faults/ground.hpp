@@ -35,6 +35,9 @@ struct metrics_step {
     bool step = false, evaluated = false;
     std::string loss;  ///< "" where there is none
     int lines = 0;
+
+    /// Charged, but its release never came: a crash may cost that, and the steps after it are then others.
+    bool lost() const { return step && loss.empty(); }
 };
 std::map<std::int64_t, metrics_step> read_steps(const std::string& metrics);
 
@@ -54,6 +57,7 @@ struct reference {
 
 struct ground {
     path program, shim, sources, scratch;
+    std::string sabotage;  ///< an order to the library that every process gets: the harness must see what it breaks
     std::vector<reference> references;
 
     /// Environment for a process whose files below the yard are watched: orders as in shim/plan.hpp.

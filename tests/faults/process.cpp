@@ -75,7 +75,8 @@ process::process(const path& program, const command& what, const path& folder) :
         direct(STDOUT_FILENO, what.out, out);
         direct(STDERR_FILENO, what.err, err);
         for (const auto& [resource, value] : what.limits) {
-            const rlimit limit{value, value};
+            // The journal is no file of the run: the library may lift this one for it.
+            const rlimit limit{value, resource == RLIMIT_FSIZE ? RLIM_INFINITY : value};
             if (::setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) ::_exit(70);
         }
         ::execve(argv[0], argv.data(), envp.data());

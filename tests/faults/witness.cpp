@@ -129,10 +129,11 @@ void witness::complete(const reference& whole) {
     if (!summary.is_object()) return object("public/summary.json is no JSON");
     if (summary.value("status", "") != "done") object("summary: status is not done");
     if (summary.value("steps_done", -1) != whole.how.steps) object("summary: steps_done is not the plan's");
-    const auto lost = summary.value("steps_lost", 0);
     const auto charged = static_cast<std::int64_t>(charges(ledger_));
     if (charged != whole.how.steps) object(fmt::format("{} charges for {} steps", charged, whole.how.steps));
-    if (!whole.how.seeded || lost > 0) return;
+    const auto steps = read_steps(content_of(run / "public/metrics.jsonl"));
+    const bool lost = std::any_of(steps.begin(), steps.end(), [](const auto& one) { return one.second.lost(); });
+    if (!whole.how.seeded || lost) return;
     if (content_of(run / "public/adapter/adapter_model.safetensors") != whole.adapter)
         object("the adapter is not that of an uninterrupted run");
     std::vector<std::string> multipliers;

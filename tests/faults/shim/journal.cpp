@@ -1,6 +1,7 @@
 #include "tests/faults/shim/journal.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -24,6 +25,26 @@ int journal() {
     return file;
 }
 
+/// A limit on the length of files is one on the run's, not on this one.
+class beyond_limit {
+  public:
+    beyond_limit() {
+        ::getrlimit(RLIMIT_FSIZE, &limit_);
+        set(limit_.rlim_max);
+    }
+    ~beyond_limit() { set(limit_.rlim_cur); }
+    beyond_limit(const beyond_limit&) = delete;
+    beyond_limit& operator=(const beyond_limit&) = delete;
+
+  private:
+    void set(rlim_t now) const {
+        const rlimit lifted{now, limit_.rlim_max};
+        if (limit_.rlim_cur != limit_.rlim_max) ::setrlimit(RLIMIT_FSIZE, &lifted);
+    }
+
+    rlimit limit_{};
+};
+
 }  // namespace
 
 bool recording() {
@@ -42,6 +63,7 @@ void record(const char* event, long long number, const std::string& path, const 
     line.push_back('\n');
     iovec parts[2] = {{line.data(), line.size()}, {const_cast<void*>(bytes), length}};
     const auto whole = static_cast<long>(line.size() + length);
+    const beyond_limit freely;
     // A journal that lost a record would acquit: better no run at all.
     if (::syscall(SYS_writev, journal(), parts, 2) != whole) ::abort();
 }

@@ -30,6 +30,7 @@ std::deque<order> parse(const std::string& text) {
     std::deque<order> out;
     std::istringstream all(text);
     for (std::string one; std::getline(all, one, ',');) {
+        if (one.empty()) continue;
         std::istringstream parts(one);
         auto& read = out.emplace_back();
         std::string number;
