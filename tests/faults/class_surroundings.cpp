@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::uint64_t mib = 1024 * 1024;
 
-/// The first answer must be a success and the second a refusal, or the other way around; both may come too late for
-/// each other and succeed, where a second call finds nothing left to do.
+/// One of them does it, the other is refused: it comes while the first is at work, or when it has done all.
 void judge_pair(scene& stage, const answer& one, const answer& other) {
     for (const auto* said : {&one, &other}) {
         const auto wrong = complaint(*said);
