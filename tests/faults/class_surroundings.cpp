@@ -91,6 +91,7 @@ std::vector<std::string> grid(const ground& on, const path& out) {
 void judge_grid(scene& stage, const path& out) {
     auto& seen = stage.seen();
     if (!std::filesystem::exists(out / "compare.json")) seen.object("compare.json is missing");
+    if (!std::filesystem::exists(out / "cells")) return seen.object("the cells are missing");
     int cells = 0;
     for (const auto& entry : std::filesystem::directory_iterator(out / "cells")) {
         const auto name = entry.path().filename().string();

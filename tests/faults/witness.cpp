@@ -65,6 +65,8 @@ void witness::saw(const std::vector<event>& journal) {
             for (const auto& [seq, bytes] : releases_) safe_releases_.insert(seq);
         } else if (what.kind == "write" && metrics) {
             saw_metrics(what.bytes);
+        } else if (what.kind == "unlink" && what.where.ends_with("/trusted/run.key")) {
+            erased_ = true;
         }
     }
 }
@@ -115,6 +117,7 @@ void witness::look() {
 }
 
 void witness::look_after_cut() {
+    if (finished() && !erased_) object("the key was lost before the run was over");
     compare_ledgers(true);
 }
 

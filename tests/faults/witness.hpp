@@ -44,6 +44,7 @@ class witness {
 
     yard where_;
     std::string ledger_, safe_ledger_;
+    bool erased_ = false;  ///< the key, by a process
     std::string release_;  ///< of which only the beginning was written
     std::map<std::uint64_t, std::string> releases_;
     std::set<std::uint64_t> safe_releases_;
