@@ -1,0 +1,44 @@
+#include "tests/faults/classes.hpp"
+
+#include <stdexcept>
+
+namespace rldp::testing {
+
+const std::vector<fault_class>& fault_classes() {
+    static const std::vector<fault_class> all{
+        {"kill, any time", 12, killed_at_a_time},
+        {"kill, named point", 14, killed_at_a_point},
+        {"failing call", 16, failing_call},
+        {"power cut", 22, power_cut},
+        {"bit flip", 16, flipped_bit},
+        {"full disk", 5, full_disk},
+        {"limits", 4, limited},
+        {"streams", 5, deaf_streams},
+        {"two processes", 2, two_processes},
+        {"stopped", 2, stopped_for_a_while},
+        {"compare killed", 1, grid_killed},
+        {"audit beside", 1, audit_beside},
+    };
+    return all;
+}
+
+const fault_class& class_of(std::uint64_t number) {
+    constexpr std::uint64_t wheel = 100, stride = 37;  // without a common divisor: neighbours are of different classes
+    auto place = static_cast<int>(number * stride % wheel);
+    for (const auto& one : fault_classes())
+        if ((place -= one.weight) < 0) return one;
+    throw std::logic_error("the weights of the classes amount to less than a hundred");
+}
+
+scene trial::seeded_stage() {
+    std::vector<const reference*> seeded;
+    for (const auto& whole : on.references)
+        if (whole.how.seeded) seeded.push_back(&whole);
+    return {on, *one_of(seeded, random), root};
+}
+
+microseconds trial::moment(const reference& whole) {
+    return microseconds(below(random, static_cast<std::uint64_t>(whole.time.count())));
+}
+
+}  // namespace rldp::testing
