@@ -54,9 +54,10 @@ void witness::read_ledger() {
 }
 
 void witness::read_releases() {
+    if (finished()) return;  // the log is erased with the key
     std::uint64_t last = 0;
     // Throws unless each was charged before it was released.
-    for (const auto& value : privacy::release_log::read(where_.releases(), book_)) {
+    for (const auto& value : privacy::release_log::read(where_.releases(), seal(), book_)) {
         const auto seq = value.charged->seq;
         INFO("release " << seq);
         CHECK(seq > last);  // one noise stream, one release
@@ -64,6 +65,10 @@ void witness::read_releases() {
         CHECK(lost_.count(seq) == 0);
         CHECK(released_.try_emplace(seq, bytes_of(value)).first->second == bytes_of(value));
     }
+}
+
+privacy::file_seal witness::seal() const {
+    return privacy::file_seal(privacy::run_key::load_insecure(where_.key()));  // no stream is drawn from it
 }
 
 void witness::read_metrics() {
@@ -82,7 +87,7 @@ void witness::read_metrics() {
 }
 
 std::int64_t witness::checkpointed() {
-    const auto saved = actors::read_checkpoint(where_.checkpoint());
+    const auto saved = actors::read_checkpoint(where_.checkpoint(), seal());
     const auto rest = nlohmann::json::parse(saved.training.rest);
     const std::int64_t step = rest.at("step");
     const auto lost =
@@ -100,6 +105,9 @@ void witness::look_at_the_dead() {
     for (const auto& charged : book_.charges)
         if (charged->step > step && released_.count(charged->seq) == 0) lost_.insert(charged->seq);
     CHECK(lost_.size() <= lost_before + 1);
+    // The lines of steps before the checkpoint can't be made again.
+    for (std::int64_t made = 1; made <= step; ++made)
+        CHECK(shown_.count(made) + lost_.count(static_cast<std::uint64_t>(made)) == 1);
     lost_now_ = lost_.size() > lost_before;
 }
 

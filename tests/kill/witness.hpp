@@ -10,6 +10,7 @@
 #include "eval/metrics.hpp"
 #include "eval/run_directory.hpp"
 #include "privacy/ledger.hpp"
+#include "privacy/seal.hpp"
 
 namespace rldp::testing {
 
@@ -40,6 +41,7 @@ class witness {
     void read_releases();
     void read_metrics();
     std::int64_t checkpointed();
+    privacy::file_seal seal() const;
 
     eval::run_directory where_;
     privacy::ledger_content book_;
