@@ -44,7 +44,7 @@ void read_finished_into(audited_run& run) {
         if (run.trace.sizes() != at::IntArrayRef{run.model.layout.dimension})
             refuse(run.where.trace().string() + ": is not this run's; bring back its own");
     }
-    run.step = eval::parse_summary(read_file(run.where.summary())).steps_done;
+    run.step = eval::parse_summary(read_text(run.where.summary())).steps_done;
 }
 
 }  // namespace
@@ -63,9 +63,10 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
     out.who = eval::read_membership(out.where.membership());
     out.records = load_records(out.config);
     if (eval::data_hmac(out.who.salt, out.records.corpus.digest) != out.who.data_hmac)
-        refuse(fmt::format("{}: the run was trained on other records than data.path {} gives now; bring back the "
-                           "original data",
-                           out.where.membership().string(), out.config.data.path));
+        refuse(
+            fmt::format("{}: the run was trained on other records than data.path {} gives now; bring back the "
+                        "original data",
+                        out.where.membership().string(), out.config.data.path));
     out.header = privacy::read_ledger(out.where.ledger()).header;
     out.words = models::tokenizer::load(out.config.model.path);
     out.model = load_model(out.config);

@@ -67,14 +67,13 @@ eval::run_summary summarise(const session& run, const messages::outcome& ended) 
 }
 
 void erase_secrets(const eval::run_directory& where) {
-    for (const auto& path : {where.key(), where.releases(), where.checkpoint()}) std::filesystem::remove(path);
+    for (const auto& path : {where.key(), where.releases(), where.checkpoint()}) remove_file(path);
 }
 
 }  // namespace
 
 eval::run_summary finish_run(const session& run, const messages::outcome& ended,
                              const privacy::signing_key* signed_by) {
-    std::filesystem::create_directories(run.where.adapter());
     models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
                          run.model.base->config());
     if (ended.trace.defined()) models::save_safetensors(run.where.trace(), {{"trace", ended.trace}});

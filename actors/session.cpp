@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 
 #include "actors/audit_canaries.hpp"
@@ -89,14 +86,9 @@ std::string ownership(const privacy::run_key& key, const privacy::ledger_content
 class nascent_directory {
   public:
     explicit nascent_directory(const std::filesystem::path& target) : target_(target) {
-        std::error_code reason;
-        if (target.has_parent_path()) std::filesystem::create_directories(target.parent_path(), reason);
-        auto name = target.string() + ".partial-XXXXXX";
-        if (reason || ::mkdtemp(name.data()) == nullptr)
-            refuse(fmt::format("{}: can't be created: {}", name, reason ? reason.message() : std::strerror(errno)));
-        partial_ = name;
-        std::filesystem::create_directory(partial_ / "public");
-        // mkdtemp's is private; the run directory itself is as open as the user's others.
+        partial_ = create_directory_beside(target);
+        make_directory(partial_ / "public");
+        // So far it is private; the run directory itself is as open as the user's others.
         std::filesystem::permissions(partial_, std::filesystem::status(partial_ / "public").permissions());
         create_private_directory(partial_ / "trusted");
     }
@@ -109,11 +101,8 @@ class nascent_directory {
 
     const std::filesystem::path& path() const { return partial_; }
     void settle() {
-        std::error_code reason;
-        std::filesystem::rename(partial_, target_, reason);
-        if (reason) refuse(fmt::format("{}: can't be put in place: {}", target_.string(), reason.message()));
+        put_in_place(partial_, target_);
         partial_.clear();
-        sync_directory(target_);
     }
 
   private:

@@ -71,7 +71,9 @@ std::string group_of(const nlohmann::json& object, const std::string& group, con
 record parse_json_line(std::string_view line, const std::optional<std::string>& group, const std::string& file,
                        std::size_t number) {
     const auto value = nlohmann::json::parse(line, nullptr, false);
-    if (value.is_discarded()) refuse_at(file, number, "not a JSON value; write one object or string per line");
+    // At a zero byte the parser would end.
+    if (value.is_discarded() || line.find('\0') != std::string_view::npos)
+        refuse_at(file, number, "not a JSON value; write one object or string per line");
     const bool object = value.is_object();
     if (!object && !value.is_string()) refuse_at(file, number, "neither an object nor a string");
     if (!object && group)

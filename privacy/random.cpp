@@ -1,12 +1,9 @@
 #include "privacy/random.hpp"
 
-#include <fcntl.h>
 #include <sodium.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 
@@ -64,13 +61,11 @@ run_key run_key::insecure_from_seed(std::int64_t seed) {
 
 locked_ptr<run_key::secret> run_key::read(const std::filesystem::path& path) {
     auto inside = make_locked<secret>();
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) refuse(path.string() + ": the run key can't be read: " + std::strerror(errno));
-    unsigned char extra;
-    const bool whole = ::read(file, inside->bytes.data(), inside->bytes.size()) == std::ssize(inside->bytes);
-    const bool ended = ::read(file, &extra, 1) == 0;
-    ::close(file);
-    if (!whole || !ended)
+    input_file file(path);
+    char extra;
+    // No copy but the one in locked memory.
+    const auto have = file.read(reinterpret_cast<char*>(inside->bytes.data()), inside->bytes.size());
+    if (have < inside->bytes.size() || file.read(&extra, 1) > 0)
         refuse(path.string() + ": not a run key (32 bytes are needed); without it this run can't go on");
     return inside;
 }

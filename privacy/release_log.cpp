@@ -5,12 +5,12 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "config/error.hpp"
+#include "config/files.hpp"
 #include "privacy/release.hpp"
 
 namespace rldp::privacy {
@@ -125,38 +125,40 @@ std::optional<stored_release> parse(std::string_view payload) {
 
 charge charge_of(const stored_release& made, const ledger_content& book, const std::filesystem::path& log) {
     if (made.seq == 0 || made.seq > book.charges.size())
-        refuse(fmt::format("{}: release {} (step {}) was never charged, the ledger ends at charge {}: it was cut, or "
-                           "belongs to another run; bring back the run's own",
-                           log.string(), made.seq, made.step, book.charges.size()));
+        refuse(
+            fmt::format("{}: release {} (step {}) was never charged, the ledger ends at charge {}: it was cut, or "
+                        "belongs to another run; bring back the run's own",
+                        log.string(), made.seq, made.step, book.charges.size()));
     const auto& charged = book.charges[made.seq - 1];
     if (charged->step != made.step || charged->noise_multiplier != made.noise_multiplier)
-        refuse(fmt::format("{}: release {} is step {} at multiplier {}, but the ledger charged step {} at {}; bring "
-                           "back the run's own",
-                           log.string(), made.seq, made.step, made.noise_multiplier, charged->step,
-                           charged->noise_multiplier));
+        refuse(fmt::format(
+            "{}: release {} is step {} at multiplier {}, but the ledger charged step {} at {}; bring "
+            "back the run's own",
+            log.string(), made.seq, made.step, made.noise_multiplier, charged->step, charged->noise_multiplier));
     return charged;
 }
 
 /// Calls `take` with the payload of every whole record and returns where the last of them ends.
 template <class Take>
 std::uintmax_t scan(const std::filesystem::path& path, Take take) {
-    std::error_code absent;
-    const auto size = std::filesystem::file_size(path, absent);
-    std::ifstream in(path, std::ios::binary);
-    if (absent || !in) return 0;
+    if (!std::filesystem::exists(path)) return 0;
+    input_file in(path);
+    const auto read = [&](auto* into, std::size_t bytes) {
+        return in.read(reinterpret_cast<char*>(into), bytes) == bytes;
+    };
+    const auto size = in.size();
     std::uintmax_t at = 0;
     std::string payload;
     while (size - at >= prefix) {
         std::array<char, magic.size()> found;
         std::uint64_t length = 0;
         checksum expected;
-        in.read(found.data(), found.size());
-        in.read(reinterpret_cast<char*>(&length), sizeof length);
-        in.read(reinterpret_cast<char*>(expected.data()), expected.size());
-        if (!in || std::string_view(found.data(), found.size()) != magic || length > size - at - prefix) break;
+        if (!read(found.data(), found.size()) || !read(&length, sizeof length) ||
+            !read(expected.data(), expected.size()))
+            break;
+        if (std::string_view(found.data(), found.size()) != magic || length > size - at - prefix) break;
         payload.resize(length);
-        in.read(payload.data(), static_cast<std::streamsize>(length));
-        if (!in || sum_of(payload) != expected || !take(payload)) break;
+        if (!read(payload.data(), length) || sum_of(payload) != expected || !take(payload)) break;
         at += prefix + length;
     }
     return at;

@@ -28,7 +28,8 @@ std::string data_hmac(const std::string& salt, const std::string& digest) {
 }
 
 std::string to_json(const membership_record& record) {
-    nlohmann::ordered_json out = {{"salt", record.salt}, {"data_hmac", record.data_hmac}, {"canaries", nlohmann::json::array()}};
+    nlohmann::ordered_json out = {
+        {"salt", record.salt}, {"data_hmac", record.data_hmac}, {"canaries", nlohmann::json::array()}};
     for (const auto& [unit, secret] : record.planted) out["canaries"].push_back({{"unit", unit}, {"canary", secret}});
     out["audit_canaries_in"] = record.canary_in;
     out["audit_gradient_canaries_in"] = record.gradient_canary_in;
@@ -37,9 +38,12 @@ std::string to_json(const membership_record& record) {
 
 membership_record read_membership(const std::filesystem::path& path) {
     try {
-        const auto read = nlohmann::json::parse(read_file(path));
-        membership_record out{
-            .data_hmac = read.at("data_hmac"), .salt = read.at("salt"), .planted = {}, .canary_in = {}, .gradient_canary_in = {}};
+        const auto read = nlohmann::json::parse(read_text(path));
+        membership_record out{.data_hmac = read.at("data_hmac"),
+                              .salt = read.at("salt"),
+                              .planted = {},
+                              .canary_in = {},
+                              .gradient_canary_in = {}};
         for (const auto& canary : read.at("canaries")) out.planted.push_back({canary.at("unit"), canary.at("canary")});
         out.canary_in = read.at("audit_canaries_in").get<std::vector<bool>>();
         out.gradient_canary_in = read.at("audit_gradient_canaries_in").get<std::vector<bool>>();
