@@ -29,10 +29,18 @@ using namespace rldp::testing;
 namespace {
 
 config::run_config small(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> set = {"data.path=synthetic:300",     "data.max_tokens=48",  "data.keep=tail",
-                                    "train.steps=4",               "train.warmup=0",      "train.eval_every=2",
-                                    "train.expected_batch_size=6", "train.micro_batch=8", "train.eval_records=4",
-                                    "method.name=static",          "audit.trials=12",     "audit.references=20",
+    std::vector<std::string> set = {"data.path=synthetic:300",
+                                    "data.max_tokens=48",
+                                    "data.keep=tail",
+                                    "train.steps=4",
+                                    "train.warmup=0",
+                                    "train.eval_every=2",
+                                    "train.expected_batch_size=6",
+                                    "train.micro_batch=8",
+                                    "train.eval_records=4",
+                                    "method.name=static",
+                                    "audit.trials=12",
+                                    "audit.references=20",
                                     "audit.targets=20"};
     set.insert(set.end(), more.begin(), more.end());
     return config::load("config/demo.json", set);
@@ -44,8 +52,8 @@ void finish(const config::run_config& config, const std::filesystem::path& direc
     bench::run_plain(opened.open, opened.closed, until);
     const auto& training = opened.open.training;
     if (!training.finished()) return;
-    finish_run(opened.open, {messages::ending::done, training.step(), training.lost(), training.adapter(),
-                             training.trace(), {}});
+    finish_run(opened.open,
+               {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
 }
 
 eval::audit_report audited(const std::filesystem::path& directory, bool during_run = false) {
@@ -55,7 +63,8 @@ eval::audit_report audited(const std::filesystem::path& directory, bool during_r
 }
 
 bool says(const std::vector<std::string>& lines, const std::string& part) {
-    return std::any_of(lines.begin(), lines.end(), [&](const auto& line) { return line.find(part) != std::string::npos; });
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const auto& line) { return line.find(part) != std::string::npos; });
 }
 
 }  // namespace
@@ -90,7 +99,8 @@ TEST_CASE("training units are the real ones, then the canaries that are in") {
     const auto units = training_units(data, who);
     REQUIRE(units.size() == data.train.size() + 4);
     for (std::size_t i = 0; i < data.train.size(); ++i) CHECK(units[i].records == data.train[i].records);
-    const auto* added = &units[data.train.size()];
+    const std::vector<data::token_unit> added{units[data.train.size()], units[data.train.size() + 1],
+                                              units[data.train.size() + 2], units[data.train.size() + 3]};
     CHECK(added[0].records == data.audit_canaries[0].records);
     CHECK(added[1].records == data.audit_canaries[3].records);
     CHECK(added[2].gradient_canary == 1);
@@ -110,8 +120,8 @@ TEST_CASE("a resumed run keeps its canaries and its trace") {
     CHECK(opened.open.training.step() == 2);
     bench::run_plain(opened.open, opened.closed, 4);
     const auto& training = opened.open.training;
-    finish_run(opened.open, {messages::ending::done, training.step(), training.lost(), training.adapter(),
-                             training.trace(), {}});
+    finish_run(opened.open,
+               {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     CHECK(read_file(parts.membership()) == before);
     CHECK(read_file(parts.trace()) == read_file(eval::run_directory{scratch / "whole"}.trace()));
 }
@@ -295,9 +305,8 @@ TEST_CASE("LiRA reads shadow runs of the same split, and no others") {
     CHECK(one.shadows->offline.auc);
     CHECK(!one.shadows->online.auc);  // a target that is in has no model without it
     const auto& members = run.records.pool.members;
-    const auto scored = std::count_if(members.begin(), members.end(), [](const auto& unit) {
-        return !data::in_shadow(42, 0, unit.id);
-    });
+    const auto scored = std::count_if(members.begin(), members.end(),
+                                      [](const auto& unit) { return !data::in_shadow(42, 0, unit.id); });
     REQUIRE(2 * scored != std::ssize(members));
     REQUIRE(one.shadows->offline.at_percent);
     CHECK(one.shadows->offline.at_percent->total == static_cast<std::size_t>(scored));
@@ -335,16 +344,19 @@ TEST_CASE("an audit during a run reports until the run is over, and once more of
     const eval::run_directory where{scratch / "run"};
     finish(small({"audit.canaries=20"}), where.root, 2);
     std::vector<std::int64_t> steps;
-    launch_audit(where, {.during_run = true, .shadows = {}, .on_report = [&] {
-                             const auto report = nlohmann::json::parse(read_file(where.audit_json()));
-                             steps.push_back(report.at("step"));
-                             if (steps.size() > 1) return;
-                             auto opened = resume_run(where.root);
-                             bench::run_plain(opened.open, opened.closed, 4);
-                             const auto& training = opened.open.training;
-                             finish_run(opened.open, {messages::ending::done, training.step(), training.lost(),
-                                                      training.adapter(), training.trace(), {}});
-                         }});
+    launch_audit(
+        where,
+        {.during_run = true, .shadows = {}, .on_report = [&] {
+             const auto report = nlohmann::json::parse(read_file(where.audit_json()));
+             steps.push_back(report.at("step"));
+             if (steps.size() > 1) return;
+             auto opened = resume_run(where.root);
+             bench::run_plain(opened.open, opened.closed, 4);
+             const auto& training = opened.open.training;
+             finish_run(
+                 opened.open,
+                 {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
+         }});
     CHECK(steps == std::vector<std::int64_t>{2, 4});
 }
 
@@ -357,8 +369,8 @@ TEST_CASE("an audit that goes with a run reports each snapshot's figures") {
     auto opened = resume_run(scratch / "run");
     bench::run_plain(opened.open, opened.closed, 4);
     const auto& training = opened.open.training;
-    finish_run(opened.open, {messages::ending::done, training.step(), training.lost(), training.adapter(),
-                             training.trace(), {}});
+    finish_run(opened.open,
+               {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     const auto last = audited(scratch / "run");
     REQUIRE(last.course.size() == 2);
     CHECK(last.course[0].step == 2);
