@@ -29,13 +29,13 @@ index_list ordered(std::size_t count, Before before) {
 
 /// What the first walk keeps of each record.
 struct identities {
-    std::vector<identity_hash> own;   ///< of the record; with a group, `home` places it and only the id counts
-    std::vector<identity_hash> home;  ///< of the group, where units are groups
-    std::vector<bool> keyed;          ///< else `own` is so far the hash of the content
+    hash_list own;            ///< of the record; with a group, `home` places it and only the id counts
+    hash_list home;           ///< of the group, where units are groups
+    std::vector<bool> keyed;  ///< else `own` is so far the hash of the content
 };
 
 /// The number, from 0, of equal contents that come before each record.
-index_list occurrences(const std::vector<identity_hash>& contents, const std::vector<bool>& keyed) {
+index_list occurrences(const hash_list& contents, const std::vector<bool>& keyed) {
     const auto order = ordered(contents.size(), [&](std::uint32_t a, std::uint32_t b) {
         return std::pair(contents[a].id, a) < std::pair(contents[b].id, b);
     });
@@ -116,7 +116,7 @@ void refuse_repeated_keys(const identities& of, record_stream& from, const sourc
 
 /// Units before they have a place: their hashes, and their records one behind the other.
 struct gathered {
-    std::vector<identity_hash> units;
+    hash_list units;
     index_list records, first;  ///< each unit's first record, and the end
 };
 
@@ -150,6 +150,8 @@ enrolment settle(const gathered& from, std::size_t records, const std::vector<pl
     });
     enrolment out;
     out.slot_of.assign(records, enrolment::nowhere);
+    out.ids.reserve(order.size());
+    out.first.reserve(order.size() + 1);
     std::uint32_t slot = 0;
     for (const auto u : order) {
         out.train += places[u].where == side::train ? 1 : 0;

@@ -17,6 +17,14 @@ std::vector<std::uint32_t> first_slots(const enrolment& all, std::uint32_t begin
     return out;
 }
 
+std::vector<std::pair<std::uint64_t, std::string>> planted_in(const enrolment& all) {
+    std::vector<std::pair<std::uint64_t, std::string>> out;
+    for (std::uint32_t u = 0; u < all.train; ++u)
+        if (const auto secret = all.secrets.find(all.first[u]); secret != all.secrets.end())
+            out.emplace_back(all.ids[u], secret->second);
+    return out;
+}
+
 std::string digest_of_train(const enrolment& all, const std::vector<text_digest>& texts) {
     units_digest sum;
     for (std::uint32_t u = 0; u < all.train; ++u) {
@@ -31,7 +39,10 @@ std::string digest_of_train(const enrolment& all, const std::vector<text_digest>
 token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how) {
     check_cut(how.max_tokens, how.threads);
     const auto records = open_records(from);
-    const auto all = enrol(*records, from, split, how.threads);
+    auto all = enrol(*records, from, split, how.threads);
+    token_corpus out;
+    out.planted = planted_in(all);
+    all.ids = {};  // eight bytes a unit that nobody needs any more
     const auto train_slots = all.train_slots(), held_slots = all.eval_slots();
     token_collector train(first_slots(all, 0, all.train), how.threads);
     token_collector eval(first_slots(all, all.train, all.train + all.eval), how.threads);
@@ -52,14 +63,10 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     read_again(*records, from, all, how.threads,
                {.take = take, .inspect = how.inspect, .done = [&] { train.settle(), eval.settle(); }});
 
-    token_corpus out;
     out.train = train.finish();
     out.eval = eval.finish();
     out.records = train_slots;
     out.cut = cut;
-    for (std::uint32_t u = 0; u < all.train; ++u)
-        if (const auto secret = all.secrets.find(all.first[u]); secret != all.secrets.end())
-            out.planted.emplace_back(all.ids[u], secret->second);
     out.digest = digest_of_train(all, digests);
     out.warnings = records->warnings();
     if (all.eval == 0) out.warnings.push_back(no_eval_warning(from));

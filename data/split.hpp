@@ -3,6 +3,7 @@
 // other (docs/privacy.md §1).
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,15 +38,19 @@ class identity_hasher {
     std::string key_;
 };
 
-enum class side { train, eval, attack };
+enum class side : std::uint8_t { train, eval, attack };
 
 struct placement {
     side where = side::train;
     bool canary = false;
 };
 
-/// Places every unit. Errors: bad_input where a share is outside [0, 1), canaries are negative or more than training
-/// units.
+/// Hashes of very many units: it grows without being copied, which would take twice the memory.
+using hash_list = std::deque<identity_hash>;
+
+/// Places every unit, fewer than 2³². Errors: bad_input where a share is outside [0, 1), canaries are negative or more
+/// than training units.
 std::vector<placement> place(std::span<const identity_hash> units, const split_rule& rule);
+std::vector<placement> place(const hash_list& units, const split_rule& rule);
 
 }  // namespace rldp::data

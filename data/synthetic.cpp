@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <deque>
 #include <initializer_list>
 #include <iterator>
 #include <numbers>
@@ -249,7 +250,7 @@ class generator {
 
     dice dice_;
     std::int64_t encounter_ = 12'000;
-    std::vector<patient> patients_;
+    std::deque<patient> patients_;
     std::vector<std::string> row_;
 };
 
