@@ -38,10 +38,10 @@ eval::membership_record membership_of(const config::run_config& config, const ru
             .gradient_canary_in = coins(key, kind::gradient, config.audit.gradient_canaries)};
 }
 
-std::vector<data::token_unit> training_units(run_data data, const eval::membership_record& who) {
+data::token_store training_units(run_data data, const eval::membership_record& who) {
     auto out = std::move(data.train);
     for (std::size_t i = 0; i < who.canary_in.size(); ++i)
-        if (who.canary_in[i]) out.push_back(std::move(data.audit_canaries[i]));
+        if (who.canary_in[i]) out.push_back(data.audit_canaries[i]);
     for (std::size_t i = 0; i < who.gradient_canary_in.size(); ++i)
         if (who.gradient_canary_in[i]) out.push_back({.records = {}, .gradient_canary = static_cast<std::int64_t>(i)});
     return out;

@@ -17,6 +17,6 @@ eval::membership_record membership_of(const config::run_config& config, const ru
 
 /// The training units with the canaries that are in, behind the others: a draw uses one number per unit, so nobody
 /// else's draws change.
-std::vector<data::token_unit> training_units(run_data data, const eval::membership_record& who);
+data::token_store training_units(run_data data, const eval::membership_record& who);
 
 }  // namespace rldp::actors

@@ -47,7 +47,7 @@ void read_finished_into(audited_run& run) {
         if (run.trace.sizes() != at::IntArrayRef{run.model.layout.dimension})
             refuse(run.where.trace().string() + ": is not this run's; bring back its own");
     }
-    run.step = eval::parse_summary(read_file(run.where.summary())).steps_done;
+    run.step = eval::parse_summary(read_text(run.where.summary())).steps_done;
 }
 
 }  // namespace

@@ -72,7 +72,6 @@ eval::run_summary summarise(const session& run, const messages::outcome& ended) 
 
 eval::run_summary finish_run(const session& run, const messages::outcome& ended,
                              const privacy::signing_key* signed_by) {
-    std::filesystem::create_directories(run.where.adapter());
     models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
                          run.model.base->config());
     if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);

@@ -7,13 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
+#include <functional>
 #include <random>
 #include <string_view>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 
 #include "config/error.hpp"
+#include "config/files.hpp"
+#include "data/load_tokens.hpp"
 #include "models/blas.hpp"
 
 namespace rldp::actors {
@@ -27,40 +30,88 @@ data::source public_source(const config::run_config& config) {
 
 namespace {
 
-/// `count` of `all`, the same for the same seed: partial Fisher–Yates shuffle.
-std::vector<models::sequence> fixed_subset(std::vector<models::sequence> all, std::int64_t count, std::int64_t seed) {
-    std::mt19937_64 random(static_cast<std::uint64_t>(seed));
-    const auto keep = std::min(all.size(), static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < keep; ++i) std::swap(all[i], all[i + random() % (all.size() - i)]);
-    all.resize(keep);
-    return all;
+/// `count` of the units' sequences, the same for the same seed: partial Fisher–Yates shuffle. Without `count` all.
+std::vector<models::sequence> fixed_subset(const data::token_store& units, std::optional<std::int64_t> count,
+                                           std::int64_t seed) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> all;  // unit, sequence
+    for (std::size_t u = 0; u < units.size(); ++u)
+        for (std::size_t r = 0; r < units[u].records.size(); ++r)
+            all.emplace_back(static_cast<std::uint32_t>(u), static_cast<std::uint32_t>(r));
+    if (count) {
+        std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+        const auto keep = std::min(all.size(), static_cast<std::size_t>(*count));
+        for (std::size_t i = 0; i < keep; ++i) std::swap(all[i], all[i + random() % (all.size() - i)]);
+        all.resize(keep);
+    }
+    std::vector<models::sequence> out;
+    for (const auto& [unit, record] : all) out.push_back(std::move(units[unit].records[record]));
+    return out;
 }
 
-/// Errors: bad_input where a file that is called public holds records of the table that is to be protected.
-void require_public(const std::string& path, const config::run_config& config, const data::corpus& table) {
-    if (config.data.path.starts_with("synthetic:")) return;  // nobody's records
-    const auto refuse_it = [&] {
+/// Recognises records of a file that is called public. Safe to call from several threads.
+class public_records {
+  public:
+    explicit public_records(const config::run_config& config) {
+        // Made-up records are nobody's.
+        if (!config.clip.public_data || config.data.path.starts_with("synthetic:")) return;
+        path_ = *config.clip.public_data;
+        std::error_code absent;
+        if (std::filesystem::equivalent(path_, config.data.path, absent)) refuse_it();
+        const auto given = data::load_corpus(public_source(config), data::split_rule{});
+        for (const auto* side : {&given.train, &given.eval, &given.attack})
+            for (const auto& unit : *side) texts_.insert(unit.records.begin(), unit.records.end());
+    }
+
+    /// Errors: bad_input where the file holds this record, too, which is to be protected.
+    void operator()(const std::string& record) const {
+        if (texts_.contains(record)) refuse_it();
+    }
+
+  private:
+    [[noreturn]] void refuse_it() const {
         refuse(
             fmt::format("clip.public_data: {} shares records with data.path, whose records are to be protected; give "
                         "a file of others",
-                        path));
-    };
-    std::error_code absent;
-    if (std::filesystem::equivalent(path, config.data.path, absent)) refuse_it();
-    const auto given = data::load_corpus(public_source(config), data::split_rule{});
-    std::unordered_set<std::string_view> texts;
-    for (const auto* side : {&given.train, &given.eval, &given.attack})
-        for (const auto& unit : *side) texts.insert(unit.records.begin(), unit.records.end());
-    for (const auto* side : {&table.train, &table.eval, &table.attack})
-        for (const auto& unit : *side)
-            for (const auto& record : unit.records)
-                if (texts.contains(record)) refuse_it();
+                        path_));
+    }
+
+    std::string path_;
+    std::unordered_set<std::string> texts_;
+};
+
+data::source source_of(const config::run_config& config) {
+    return {.path = config.data.path,
+            .ids_mapping = config.data.ids_mapping,
+            .narrative = config.data.narrative,
+            .group = config.privacy.unit_is_group ? std::optional(config.privacy.unit) : std::nullopt};
 }
 
-std::vector<eval::membership_record::planted_secret> planted_in(const std::vector<data::unit>& units) {
-    std::vector<eval::membership_record::planted_secret> out;
-    for (const auto& unit : units)
-        if (unit.canary) out.push_back({fmt::format("{:016x}", unit.id), *unit.canary});
+data::split_rule split_of(const config::run_config& config) {
+    return {.how = config.data.split == "exact" ? data::split_rule::kind::exact : data::split_rule::kind::hash,
+            .seed = config.data.split_seed,
+            .canaries = config.data.canaries,
+            .canary_length = config.data.canary_length,
+            .max_records = config.privacy.max_records_per_unit,
+            .population = config.privacy.population};
+}
+
+data::audit_rule audit_rule_of(const config::run_config& config) {
+    return {.seed = config.data.split_seed, .targets = config.audit.targets, .canaries = config.audit.canaries};
+}
+
+/// A shadow run's training units follow from units of both sides: it reads the texts, as an audit does.
+data::token_corpus load_shadow(const config::run_config& config, const data::token_rule& how) {
+    auto corpus = load_records(config).corpus;
+    data::token_corpus out;
+    auto train = data::tokenise(corpus.train, how.encode, how.max_tokens, how.keep_tail, how.threads);
+    out.train = train.units;
+    out.eval = data::tokenise(corpus.eval, how.encode, how.max_tokens, how.keep_tail, how.threads).units;
+    out.records = train.records;
+    out.cut = train.cut;
+    for (const auto& unit : corpus.train)
+        if (unit.canary) out.planted.emplace_back(unit.id, *unit.canary);
+    out.digest = std::move(corpus.digest);
+    out.warnings = std::move(corpus.warnings);
     return out;
 }
 
@@ -90,48 +141,39 @@ at::Device device_of(const config::run_config& config) {
 }
 
 sided_records load_records(const config::run_config& config) {
-    const data::source from{.path = config.data.path,
-                            .ids_mapping = config.data.ids_mapping,
-                            .narrative = config.data.narrative,
-                            .group = config.privacy.unit_is_group ? std::optional(config.privacy.unit) : std::nullopt};
-    const data::split_rule split{
-        .how = config.data.split == "exact" ? data::split_rule::kind::exact : data::split_rule::kind::hash,
-        .seed = config.data.split_seed,
-        .canaries = config.data.canaries,
-        .canary_length = config.data.canary_length,
-        .max_records = config.privacy.max_records_per_unit,
-        .population = config.privacy.population};
     sided_records out;
-    out.corpus = data::load_corpus(from, split);
-    if (config.clip.public_data) require_public(*config.clip.public_data, config, out.corpus);
-    out.pool = data::choose_audit_pool(
-        out.corpus, {.seed = split.seed, .targets = config.audit.targets, .canaries = config.audit.canaries});
+    out.corpus = data::load_corpus(source_of(config), split_of(config));
+    const public_records refuse_public(config);
+    for (const auto* side : {&out.corpus.train, &out.corpus.eval, &out.corpus.attack})
+        for (const auto& unit : *side)
+            for (const auto& record : unit.records) refuse_public(record);
+    out.pool = data::choose_audit_pool(out.corpus, audit_rule_of(config));
     if (config.audit.shadow)
-        out.corpus = data::shadow_of(std::move(out.corpus), out.pool, split.seed, *config.audit.shadow);
+        out.corpus = data::shadow_of(std::move(out.corpus), out.pool, config.data.split_seed, *config.audit.shadow);
     return out;
 }
 
 run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens) {
-    auto [corpus, pool] = load_records(config);
-    const auto encode = [&](const std::string& text) { return tokens.encode(text); };
-    const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    const bool tail = config.data.keep == "tail";
-    auto train = data::tokenise(corpus.train, encode, max_tokens, tail, threads);
-    const auto held_out = data::tokenise(corpus.eval, encode, max_tokens, tail, threads);
-
+    const public_records refuse_public(config);
+    const data::token_rule how{.encode = [&](const std::string& text) { return tokens.encode(text); },
+                               .max_tokens = max_tokens,
+                               .keep_tail = config.data.keep == "tail",
+                               .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
+                               .inspect = std::cref(refuse_public)};
+    auto read =
+        config.audit.shadow ? load_shadow(config, how) : data::load_tokens(source_of(config), split_of(config), how);
     run_data out;
-    for (const auto& unit : held_out.units) out.eval.insert(out.eval.end(), unit.records.begin(), unit.records.end());
-    if (config.train.eval_records)
-        out.eval = fixed_subset(std::move(out.eval), *config.train.eval_records, config.data.split_seed);
+    out.eval = fixed_subset(read.eval, config.train.eval_records, config.data.split_seed);
     if (out.eval.empty())
         refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
-    out.train = std::move(train.units);
-    out.records = train.records;
-    out.cut = train.cut;
-    out.digest = std::move(corpus.digest);
-    out.planted = planted_in(corpus.train);
-    out.audit_canaries = data::tokenise(pool.canaries, encode, max_tokens, tail, threads).units;
-    out.warnings = std::move(corpus.warnings);
+    out.train = std::move(read.train);
+    out.records = read.records;
+    out.cut = read.cut;
+    out.digest = std::move(read.digest);
+    for (auto& [id, secret] : read.planted) out.planted.push_back({fmt::format("{:016x}", id), std::move(secret)});
+    const auto canaries = data::choose_audit_pool({}, audit_rule_of(config)).canaries;  // they depend on no record
+    out.audit_canaries = data::tokenise(canaries, how.encode, max_tokens, how.keep_tail, how.threads).units;
+    out.warnings = std::move(read.warnings);
     return out;
 }
 
@@ -195,11 +237,9 @@ std::string model_digest(const std::filesystem::path& directory) {
     };
     std::vector<char> block(1 << 20);
     for (const auto& path : files) {
-        std::ifstream file(path, std::ios::binary);
-        if (!file) refuse(path.string() + ": can't be read");
-        add(path.filename().string() + fmt::format("\n{}\n", std::filesystem::file_size(path)));
-        while (file.read(block.data(), std::ssize(block)), file.gcount() > 0)
-            add({block.data(), static_cast<std::size_t>(file.gcount())});
+        input_file file(path);
+        add(path.filename().string() + fmt::format("\n{}\n", file.size()));
+        while (const auto got = file.read(block.data(), block.size())) add({block.data(), got});
     }
     std::array<unsigned char, crypto_generichash_BYTES> digest;
     crypto_generichash_final(&hash, digest.data(), digest.size());

@@ -11,6 +11,7 @@
 #include "config/config.hpp"
 #include "data/canary.hpp"
 #include "data/corpus.hpp"
+#include "data/token_store.hpp"
 #include "eval/attacks/membership_record.hpp"
 #include "models/causal_lm.hpp"
 #include "models/tokenizer.hpp"
@@ -20,7 +21,7 @@ namespace rldp::actors {
 
 /// The data of a run, in clear: belongs on the trusted side but for `eval`, `eval_records` and the counts.
 struct run_data {
-    std::vector<data::token_unit> train;
+    data::token_store train;
     std::vector<models::sequence> eval;  ///< the fixed subset of held-out records
     std::int64_t records = 0, cut = 0;   ///< training records, and how many of them were longer than max_tokens
     std::string digest;                  ///< of the training units; goes out only as an HMAC
@@ -45,7 +46,8 @@ struct sided_records {
 };
 sided_records load_records(const config::run_config& config);
 
-/// Reads, verbalises, splits, tokenises. Errors: bad_input, one line each.
+/// Reads, verbalises, splits, tokenises, on all cores and without ever holding the texts, but for a shadow run's.
+/// Errors: bad_input, one line each.
 run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens);
 
 /// The tokenizer beside a model. Errors: bad_input where it can give a token that the model has no embedding for,

@@ -24,7 +24,7 @@ namespace rldp::actors {
 
 /// What only trusted actors may hold.
 struct secrets {
-    std::vector<data::token_unit> train;
+    data::token_store train;
     privacy::run_key key;
     eval::gradient_canaries gradient_canaries = {};
 };

@@ -3,51 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <string_view>
 
 #include "config/error.hpp"
+#include "config/strict_json.hpp"
 
 namespace rldp::config {
 
 namespace {
 
-/// Follows the parser to know where it is, and that no object has a key twice.
-class path_tracker {
-  public:
-    explicit path_tracker(const std::string& origin) : origin_(origin) {}
-
-    bool operator()(int, json::parse_event_t event, json& parsed) {
-        if (event == json::parse_event_t::object_start) {
-            objects_.push_back({});
-        } else if (event == json::parse_event_t::object_end) {
-            objects_.pop_back();
-        } else if (event == json::parse_event_t::key) {
-            auto& object = objects_.back();
-            object.current = parsed.get<std::string>();
-            if (!object.names.insert(object.current).second)
-                refuse(fmt::format("{}: {} appears twice; keep one of the two", origin_, path()));
-        }
-        return true;
-    }
-
-    std::string path() const {
-        std::string dotted;
-        for (const auto& object : objects_) dotted += (dotted.empty() ? "" : ".") + object.current;
-        return dotted;
-    }
-
-  private:
-    struct object_in_progress {
-        std::set<std::string> names;
-        std::string current;
-    };
-    const std::string& origin_;
-    std::vector<object_in_progress> objects_;
-};
-
 /// Without the library's prefix, "[json.exception…] parse error at …: ", and on one printable line.
-std::string reason(const json::exception& failure) {
-    std::string text = failure.what();
+std::string reason(std::string text) {
     for (const std::string_view mark : {"] ", "column "})
         if (const auto at = text.find(mark); at != std::string::npos) text.erase(0, at + mark.size());
     if (const auto digits = text.find_first_not_of("0123456789"); digits > 0 && text.compare(digits, 2, ": ") == 0)
@@ -67,13 +33,16 @@ std::string place(const std::string& text, std::size_t byte) {
 }
 
 json parse_json(const std::string& text, const std::string& origin) {
-    path_tracker tracker(origin);
-    try {
-        return json::parse(text, std::ref(tracker));
-    } catch (const json::parse_error& failure) {
-        refuse(fmt::format("{}: {}: not JSON: {}", origin, place(text, failure.byte), reason(failure)));
-    } catch (const json::out_of_range& failure) {
-        refuse(fmt::format("{}: {}: {}; write a number that a double holds", origin, tracker.path(), reason(failure)));
+    const auto flaw = flaw_of(text);
+    if (!flaw) return json::parse(text);
+    switch (flaw->what) {
+        case json_flaw::kind::repeated_key:
+            refuse(fmt::format("{}: {} appears twice; keep one of the two", origin, flaw->path));
+        case json_flaw::kind::number:
+            refuse(fmt::format("{}: {}: {}; write a number that a double holds", origin, flaw->path,
+                               reason(flaw->reason)));
+        default:
+            refuse(fmt::format("{}: {}: not JSON: {}", origin, place(text, flaw->byte), reason(flaw->reason)));
     }
 }
 

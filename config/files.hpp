@@ -1,6 +1,10 @@
 #pragma once
-// Files that are whole or absent: write, fsync, rename. Every failure is an rldp::error that names the path: bad_input
-// where the user can mend it (a full disk, missing rights), else failed.
+// Files that are whole or absent: write, fsync, rename, fsync of the directory. Every failure is an rldp::error of one
+// line with the path and the system's reason: bad_input where another path or other rights would help (a missing
+// parent, a directory in the way, a read-only file system), failed where the storage itself gives up (EIO, ENOSPC,
+// EDQUOT).
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -15,23 +19,65 @@ class storage_error : public error {
     using error::error;
 };
 
-/// The whole file. Errors: bad_input where it does not exist, is a directory or can't be read.
+/// Throws "PATH: WHAT: REASON" with the status that `reason`, an errno, deserves.
+[[noreturn]] void storage_fault(const std::filesystem::path& path, const std::string& what, int reason);
+
+/// A regular file that is open for reading. Nothing else that has a path is read: a FIFO or a terminal would block, a
+/// device might never end.
+class input_file {
+  public:
+    /// Errors: bad_input where the file does not exist, can't be opened, or is no regular file (said by its kind).
+    explicit input_file(const std::filesystem::path& path);
+    ~input_file();
+    input_file(const input_file&) = delete;
+    input_file& operator=(const input_file&) = delete;
+
+    /// How many bytes came, at most `room`; fewer only at the end of the file.
+    std::size_t read(char* into, std::size_t room);
+    /// Goes to byte `at`, from 0.
+    void seek(std::uintmax_t at);
+    std::uintmax_t size() const { return size_; }   ///< bytes, when it was opened
+    unsigned permissions() const { return mode_; }  ///< as chmod(2) counts them
+    int descriptor() const { return descriptor_; }  ///< for mmap(2); stays this object's own
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+    int descriptor_ = -1;
+    std::uintmax_t size_ = 0;
+    unsigned mode_ = 0;
+};
+
+/// The whole file. Errors: see input_file.
 std::string read_file(const std::filesystem::path& path);
 
+/// The same of text. Errors: bad_input for a zero byte, too, where readers of text and JSON would take the end to be.
+std::string read_text(const std::filesystem::path& path);
+
 /// Replaces `path` by `bytes`: a temporary file beside it is written, fsynced and renamed, then the directory is
-/// fsynced. `mode` as for open(2). Errors: a full disk, a directory that can't be written (nothing is left behind).
+/// fsynced. `mode` as for open(2). Where it fails, nothing is left behind.
 void write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
 /// Makes the name of `entry` in its directory durable.
 void sync_directory(const std::filesystem::path& entry);
 
+/// Makes the directory and what is missing above it, their names durable. One that exists is left as it is.
+void make_directory(const std::filesystem::path& path);
+
 /// A directory that only its owner can enter (mode 0700). Existing ones are set to 0700.
 void create_private_directory(const std::filesystem::path& path);
+
+/// rename(2), with the new name durable; `from` and `to` lie in the same directory.
+void put_in_place(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Removes a file, durably. One that is missing is fine.
+void remove_file(const std::filesystem::path& path);
 
 /// A file that only grows, each append durable before it returns (fsync). Holds an exclusive lock: one writer.
 class append_file {
   public:
-    /// Opens or creates. Errors: bad_input if another process holds the lock.
+    /// Opens or creates; a new one's name is durable. Errors: bad_input if another process holds the lock, and for what
+    /// is no regular file.
     explicit append_file(const std::filesystem::path& path);
     ~append_file();
     append_file(append_file&&) noexcept;

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 #include "config/error.hpp"
@@ -42,14 +41,12 @@ fs::path parent_of(const fs::path& target) {
 }  // namespace
 
 nascent_directory::nascent_directory(const fs::path& target) : target_(target) {
-    std::error_code reason;
-    if (target.has_parent_path()) fs::create_directories(target.parent_path(), reason);
-    if (reason) refuse(target.parent_path().string() + ": can't be created: " + reason.message());
+    make_directory(parent_of(target));
     remove_abandoned_of(target);
     do {  // again where somebody who cleans up was faster than the lock
         if (lock_ >= 0) ::close(lock_);
         auto name = target.string() + std::string(mark) + std::string(random_letters, 'X');
-        if (::mkdtemp(name.data()) == nullptr) refuse(name + ": can't be created: " + std::strerror(errno));
+        if (::mkdtemp(name.data()) == nullptr) storage_fault(target, "can't be created", errno);
         partial_ = name;
         lock_ = open_directory(partial_);
     } while (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0 || !still_there(partial_, lock_));
@@ -65,11 +62,8 @@ void nascent_directory::settle() {
     // Files made their names durable in their own directories; the directories' names are these.
     for (const auto& entry : fs::recursive_directory_iterator(partial_))
         if (entry.is_directory()) sync_directory(entry.path());
-    std::error_code reason;
-    fs::rename(partial_, target_, reason);
-    if (reason) refuse(target_.string() + ": can't be put in place: " + reason.message());
+    put_in_place(partial_, target_);
     partial_.clear();
-    sync_directory(target_);
 }
 
 bool nascent_directory::is_one(const fs::path& path) {
@@ -87,7 +81,7 @@ bool nascent_directory::remove_abandoned(const fs::path& path) {
     std::error_code reason;
     if (abandoned) fs::remove_all(path, reason);
     ::close(descriptor);
-    if (reason) refuse(path.string() + ": was left by a killed process and can't be removed: " + reason.message());
+    if (reason) storage_fault(path, "was left by a killed process and can't be removed", reason.value());
     return abandoned;
 }
 

@@ -36,7 +36,7 @@ std::vector<std::string> made_up_secrets(std::int64_t seed, std::string_view kin
     const identity_hasher hash(seed);
     std::vector<std::string> out;
     for (std::int64_t i = 0; i < count; ++i)
-        out.push_back(hash(kind, fmt::format("{}", i)).secret.substr(0, static_cast<std::size_t>(length)));
+        out.push_back(hash(kind, fmt::format("{}", i)).secret().substr(0, static_cast<std::size_t>(length)));
     return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "config/error.hpp"
 #include "config/files.hpp"
+#include "data/pieces.hpp"
 #include "data/text.hpp"
 
 namespace rldp::data {
@@ -17,7 +18,9 @@ namespace {
 /// Reads rows one by one; cells are reused between rows.
 class row_reader {
   public:
-    row_reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+    /// `text` begins on line `first` of the file.
+    row_reader(std::string_view text, const std::string& file, std::size_t first = 1)
+        : text_(text), file_(file), line_(first), row_line_(first) {}
 
     /// Reads the next row that is not blank; false at the end.
     bool next() {
@@ -89,8 +92,8 @@ class row_reader {
     std::string_view text_;
     const std::string& file_;
     std::size_t at_ = 0;
-    std::size_t line_ = 1;
-    std::size_t row_line_ = 1;
+    std::size_t line_;
+    std::size_t row_line_;
     std::size_t width_ = 0;
     std::vector<std::string> cells_;
 };
@@ -99,6 +102,23 @@ void check_header(std::span<const std::string> header, const std::string& file, 
     std::set<std::string_view> seen;
     for (const auto& name : header)
         if (!seen.insert(name).second) refuse_at(file, line, fmt::format("column \"{}\" is there twice", name));
+}
+
+/// The columns that the next row names.
+std::vector<std::string> read_header(row_reader& reader, const std::string& file) {
+    check_header(reader.row(), file, reader.line());
+    return {reader.row().begin(), reader.row().end()};
+}
+
+void read_rows(row_reader& reader, table& into) {
+    while (reader.next()) {
+        if (reader.row().size() != into.columns().size())
+            refuse_at(into.file(), reader.line(),
+                      fmt::format("the row has {} fields, the header has {}; mend the row (fields with commas need "
+                                  "quotes)",
+                                  reader.row().size(), into.columns().size()));
+        into.add_row(reader.row(), reader.line());
+    }
 }
 
 }  // namespace
@@ -134,17 +154,38 @@ table parse_csv(std::string text, const std::string& file) {
     text = checked_text(std::move(text), file);
     row_reader reader(text, file);
     if (!reader.next()) refuse(file + ": the file is empty");
-    check_header(reader.row(), file, reader.line());
-    table out(file, {reader.row().begin(), reader.row().end()});
-    while (reader.next()) {
-        if (reader.row().size() != out.columns().size())
-            refuse_at(file, reader.line(),
-                      fmt::format("the row has {} fields, the header has {}; mend the row (fields with commas need "
-                                  "quotes)",
-                                  reader.row().size(), out.columns().size()));
-        out.add_row(reader.row(), reader.line());
-    }
+    table out(file, read_header(reader, file));
+    read_rows(reader, out);
     return out;
+}
+
+struct csv_stream::state {
+    piece_reader pieces;
+    std::optional<std::vector<std::string>> columns;
+};
+
+csv_stream::csv_stream(const std::string& path) : state_(new state{piece_reader(path, true), {}}) {}
+csv_stream::~csv_stream() = default;
+
+std::optional<table> csv_stream::next() {
+    const auto& file = state_->pieces.path();
+    while (const auto part = state_->pieces.next()) {
+        row_reader reader(part->text, file, part->line);
+        if (!state_->columns) {
+            if (!reader.next()) continue;
+            state_->columns = read_header(reader, file);
+        }
+        table out(file, *state_->columns);
+        read_rows(reader, out);
+        return out;
+    }
+    if (!state_->columns) refuse(file + ": the file is empty");
+    return std::nullopt;
+}
+
+void csv_stream::rewind() {
+    state_->pieces.rewind();
+    state_->columns.reset();
 }
 
 }  // namespace rldp::data

@@ -1,6 +1,7 @@
 #pragma once
 // CSV after RFC 4180: quoted fields, doubled quotes, line ends inside quotes; LF or CRLF; a byte-order mark is skipped.
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,23 @@ class table {
     std::string bytes_;
     std::vector<std::size_t> ends_;
     std::vector<std::size_t> lines_;
+};
+
+/// Reads a CSV file a piece at a time. Errors: as read_csv.
+class csv_stream {
+  public:
+    explicit csv_stream(const std::string& path);
+    ~csv_stream();
+    csv_stream(const csv_stream&) = delete;
+    csv_stream& operator=(const csv_stream&) = delete;
+
+    /// The next rows; nothing at the end.
+    std::optional<table> next();
+    void rewind();
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
 };
 
 /// Reads a table whose first line is its header. Lines that are blank are skipped. Errors: bad_input naming the line of

@@ -15,8 +15,6 @@ namespace rldp::data {
 
 namespace {
 
-constexpr std::size_t secret_length = 10;
-
 std::uint64_t little_endian(const unsigned char* bytes, std::size_t count) {
     std::uint64_t out = 0;
     for (std::size_t i = count; i-- > 0;) out = out << 8 | bytes[i];
@@ -24,10 +22,10 @@ std::uint64_t little_endian(const unsigned char* bytes, std::size_t count) {
 }
 
 /// Each character from 24 bits of its own: no symbol is favoured by more than 3e-6.
-std::string secret_of(const unsigned char* bytes) {
-    std::string out;
-    for (std::size_t i = 0; i < secret_length; ++i)
-        out += secret_symbols[little_endian(bytes + 3 * i, 3) * secret_symbols.size() >> 24];
+std::array<char, 10> symbols_of(const unsigned char* bytes) {
+    std::array<char, 10> out;
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = secret_symbols[little_endian(bytes + 3 * i, 3) * secret_symbols.size() >> 24];
     return out;
 }
 
@@ -39,7 +37,8 @@ void check(const split_rule& rule) {
         refuse(fmt::format("privacy.population is {}; it must be 1 or more", *rule.population));
 }
 
-std::vector<placement> place_by_hash(const std::vector<identity_hash>& units, const split_rule& rule) {
+template <class Units>
+std::vector<placement> place_by_hash(const Units& units, const split_rule& rule) {
     const double expected = (1 - rule.attack) * (1 - rule.eval) * static_cast<double>(units.size());
     const double population = rule.population ? static_cast<double>(*rule.population) : expected;
     const double carries = rule.canaries == 0 ? 0 : static_cast<double>(rule.canaries) / population;
@@ -53,10 +52,11 @@ std::vector<placement> place_by_hash(const std::vector<identity_hash>& units, co
 }
 
 /// Sorting by the keyed hash is a shuffle that only the seed and the units decide, not the rows' order.
-std::vector<placement> place_exactly(const std::vector<identity_hash>& units, const split_rule& rule) {
-    std::vector<std::size_t> order(units.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return units[a].side < units[b].side; });
+template <class Units>
+std::vector<placement> place_exactly(const Units& units, const split_rule& rule) {
+    std::vector<std::uint32_t> order(units.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return units[a].side < units[b].side; });
     const auto share = [](double of, std::size_t n) {
         return static_cast<std::ptrdiff_t>(of * static_cast<double>(n));
     };
@@ -66,9 +66,20 @@ std::vector<placement> place_exactly(const std::vector<identity_hash>& units, co
     const auto first = order.begin() + attack, last = first + train;
     std::for_each(order.begin(), first, [&](std::size_t i) { out[i].where = side::attack; });
     std::for_each(first, last, [&](std::size_t i) { out[i].where = side::train; });
-    std::sort(first, last, [&](std::size_t a, std::size_t b) { return units[a].canary < units[b].canary; });
+    std::sort(first, last, [&](auto a, auto b) { return units[a].canary < units[b].canary; });
     const auto carriers = std::min<std::ptrdiff_t>(rule.canaries, train);
     std::for_each(first, first + carriers, [&](std::size_t i) { out[i].canary = true; });
+    return out;
+}
+
+template <class Units>
+std::vector<placement> place_all(const Units& units, const split_rule& rule) {
+    check(rule);
+    auto out = rule.how == split_rule::kind::hash ? place_by_hash(units, rule) : place_exactly(units, rule);
+    const auto train = std::count_if(out.begin(), out.end(), [](const placement& p) { return p.where == side::train; });
+    if (rule.canaries > train)
+        refuse(fmt::format("data.canaries is {}, but only {} units are there to train on; plant fewer", rule.canaries,
+                           train));
     return out;
 }
 
@@ -90,17 +101,15 @@ identity_hash identity_hasher::operator()(std::string_view kind, std::string_vie
     crypto_generichash(bytes.data(), bytes.size(), reinterpret_cast<const unsigned char*>(message.data()),
                        message.size(), reinterpret_cast<const unsigned char*>(key_.data()), key_.size());
     const auto word = [&](std::size_t i) { return little_endian(bytes.data() + 8 * i, 8); };
-    return {word(0), word(1), word(2), word(3), secret_of(bytes.data() + 32)};
+    return {word(0), word(1), word(2), word(3), symbols_of(bytes.data() + 32)};
 }
 
-std::vector<placement> place(const std::vector<identity_hash>& units, const split_rule& rule) {
-    check(rule);
-    auto out = rule.how == split_rule::kind::hash ? place_by_hash(units, rule) : place_exactly(units, rule);
-    const auto train = std::count_if(out.begin(), out.end(), [](const placement& p) { return p.where == side::train; });
-    if (rule.canaries > train)
-        refuse(fmt::format("data.canaries is {}, but only {} units are there to train on; plant fewer", rule.canaries,
-                           train));
-    return out;
+std::vector<placement> place(std::span<const identity_hash> units, const split_rule& rule) {
+    return place_all(units, rule);
+}
+
+std::vector<placement> place(const hash_list& units, const split_rule& rule) {
+    return place_all(units, rule);
 }
 
 }  // namespace rldp::data

@@ -1,7 +1,10 @@
 #pragma once
 // Who stands where: a unit's side and canary follow from a keyed hash of its identity, so adding one unit moves no
 // other (docs/privacy.md §1).
+#include <array>
 #include <cstdint>
+#include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +18,13 @@ inline constexpr std::string_view secret_symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZ01
 /// Independent uniform words of one identity, and the secret it would carry.
 struct identity_hash {
     std::uint64_t id;
-    std::uint64_t side;    ///< decides Attack
-    std::uint64_t eval;    ///< decides Eval among the rest
-    std::uint64_t canary;  ///< decides who carries a canary
-    std::string secret;    ///< ten characters of [A-Z0-9]; a shorter canary is its beginning
+    std::uint64_t side;            ///< decides Attack
+    std::uint64_t eval;            ///< decides Eval among the rest
+    std::uint64_t canary;          ///< decides who carries a canary
+    std::array<char, 10> symbols;  ///< of [A-Z0-9]
+
+    /// What it would carry; a shorter canary is its beginning.
+    std::string secret() const { return {symbols.begin(), symbols.end()}; }
 };
 
 /// Keyed BLAKE2b under a key made from the public split seed.
@@ -32,15 +38,19 @@ class identity_hasher {
     std::string key_;
 };
 
-enum class side { train, eval, attack };
+enum class side : std::uint8_t { train, eval, attack };
 
 struct placement {
     side where = side::train;
     bool canary = false;
 };
 
-/// Places every unit. Errors: bad_input where a share is outside [0, 1), canaries are negative or more than training
-/// units.
-std::vector<placement> place(const std::vector<identity_hash>& units, const split_rule& rule);
+/// Hashes of very many units: it grows without being copied, which would take twice the memory.
+using hash_list = std::deque<identity_hash>;
+
+/// Places every unit, fewer than 2³². Errors: bad_input where a share is outside [0, 1), canaries are negative or more
+/// than training units.
+std::vector<placement> place(std::span<const identity_hash> units, const split_rule& rule);
+std::vector<placement> place(const hash_list& units, const split_rule& rule);
 
 }  // namespace rldp::data

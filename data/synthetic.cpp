@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <deque>
+#include <initializer_list>
 #include <iterator>
 #include <numbers>
 #include <random>
@@ -24,7 +26,22 @@ namespace {
 constexpr std::int64_t largest = 1'000'000;
 
 using choice = std::pair<std::string_view, double>;  ///< a value and its weight
-using choices = std::vector<choice>;
+
+class choices {
+  public:
+    choices(std::initializer_list<choice> all) : all_(all) {
+        for (const auto& c : all_) total_ += c.second;
+    }
+    std::size_t size() const { return all_.size(); }
+    const choice& operator[](std::size_t i) const { return all_[i]; }
+    double total() const { return total_; }
+    auto begin() const { return all_.begin(); }
+    auto end() const { return all_.end(); }
+
+  private:
+    std::vector<choice> all_;
+    double total_ = 0;
+};
 
 constexpr std::string_view column_names =
     "encounter_id patient_nbr race gender age weight admission_type_id discharge_disposition_id "
@@ -94,14 +111,13 @@ class dice {
         return radius * std::cos(2 * std::numbers::pi * uniform());
     }
 
-    std::string_view pick(const choices& from) {
-        double total = 0;
-        for (const auto& c : from) total += c.second;
-        double at = uniform() * total;
-        for (const auto& c : from)
-            if ((at -= c.second) < 0) return c.first;
-        return from.back().first;
+    std::size_t pick_index(const choices& from) {
+        double at = uniform() * from.total();
+        for (std::size_t i = 0; i < from.size(); ++i)
+            if ((at -= from[i].second) < 0) return i;
+        return from.size() - 1;
     }
+    std::string_view pick(const choices& from) { return from[pick_index(from)].first; }
 
     static std::string count(double value, int low, int high) {
         return std::to_string(std::clamp(static_cast<int>(std::lround(value)), low, high));
@@ -111,10 +127,11 @@ class dice {
     std::mt19937_64 engine_;
 };
 
+/// Patients are as many as rows, nearly: 16 bytes each.
 struct patient {
-    std::string number;
-    std::string_view race, gender, age;
-    double severity;  ///< standard normal
+    double severity;      ///< standard normal
+    std::uint32_t index;  ///< of all patients
+    std::uint8_t race, gender, age;
     bool old;
 };
 
@@ -127,7 +144,8 @@ class generator {
         const patient who = visitor();
         row_.clear();
         encounter_ += 6 + static_cast<std::int64_t>(dice_.index(4000));
-        add(std::to_string(encounter_), who.number, who.race, who.gender, who.age, dice_.pick(weights));
+        add(std::to_string(encounter_), std::to_string(10'000 + 17 * std::uint64_t{who.index}), races[who.race].first,
+            genders[who.gender].first, ages[who.age].first, dice_.pick(weights));
         const auto discharge = admit(who);
         const double days = std::min(14.0, 1 + std::floor(dice_.exponential(2.9 * std::exp(0.3 * who.severity))));
         add(dice_.count(days, 1, 14));  // one draw per call: the order of arguments' evaluation is the compiler's
@@ -152,12 +170,13 @@ class generator {
     /// A new patient, or in three rows of ten one who came before.
     patient visitor() {
         if (!patients_.empty() && dice_.happens(.3)) return patients_[dice_.index(patients_.size())];
-        const auto age = dice_.pick(ages);
-        const bool old = age == "[60-70)" || age == "[70-80)" || age == "[80-90)" || age == "[90-100)";
-        const auto number = std::to_string(10'000 + 17 * patients_.size());
-        const auto race = dice_.pick(races);
-        const auto gender = dice_.pick(genders);
-        patients_.push_back({number, race, gender, age, dice_.normal() + (old ? .2 : -.3), old});
+        const auto age = dice_.pick_index(ages);
+        const bool old = age >= 6;  // sixty and more
+        const auto race = dice_.pick_index(races);
+        const auto gender = dice_.pick_index(genders);
+        patients_.push_back({dice_.normal() + (old ? .2 : -.3), static_cast<std::uint32_t>(patients_.size()),
+                             static_cast<std::uint8_t>(race), static_cast<std::uint8_t>(gender),
+                             static_cast<std::uint8_t>(age), old});
         return patients_.back();
     }
 
@@ -231,7 +250,7 @@ class generator {
 
     dice dice_;
     std::int64_t encounter_ = 12'000;
-    std::vector<patient> patients_;
+    std::deque<patient> patients_;
     std::vector<std::string> row_;
 };
 
@@ -249,11 +268,31 @@ std::optional<std::int64_t> synthetic_size(const std::string& path) {
     return n;
 }
 
-table synthetic_table(std::int64_t encounters, std::uint64_t seed) {
-    table out(fmt::format("synthetic:{}", encounters), schema);
-    generator make(seed);
-    for (std::int64_t row = 0; row < encounters; ++row) out.add_row(make.next(), static_cast<std::size_t>(row) + 2);
+struct synthetic_stream::state {
+    std::int64_t encounters, made;
+    std::uint64_t seed;
+    generator make;
+};
+
+synthetic_stream::synthetic_stream(std::int64_t encounters, std::uint64_t seed)
+    : state_(new state{encounters, 0, seed, generator(seed)}) {}
+synthetic_stream::~synthetic_stream() = default;
+
+std::optional<table> synthetic_stream::next(std::int64_t rows) {
+    if (state_->made == state_->encounters) return std::nullopt;
+    table out(fmt::format("synthetic:{}", state_->encounters), schema);
+    for (const auto end = std::min(state_->encounters, state_->made + rows); state_->made < end; ++state_->made)
+        out.add_row(state_->make.next(), static_cast<std::size_t>(state_->made) + 2);
     return out;
+}
+
+void synthetic_stream::rewind() {
+    state_->made = 0;
+    state_->make = generator(state_->seed);
+}
+
+table synthetic_table(std::int64_t encounters, std::uint64_t seed) {
+    return std::move(*synthetic_stream(encounters, seed).next(encounters));
 }
 
 code_book synthetic_code_book() {

@@ -45,17 +45,6 @@ bool blank(std::string_view s) {
     return s.find_first_not_of(" \t") == std::string_view::npos;
 }
 
-/// Calls visit(line, number) for every line that is not blank, without its line end.
-template <class Visit>
-void for_each_line(std::string_view text, Visit&& visit) {
-    for (std::size_t number = 1; !text.empty(); ++number) {
-        auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-        if (!blank(line)) visit(line, number);
-    }
-}
-
 /// The unit's key in a JSON object, as text.
 std::string group_of(const nlohmann::json& object, const std::string& group, const std::string& file,
                      std::size_t number) {
@@ -68,10 +57,42 @@ std::string group_of(const nlohmann::json& object, const std::string& group, con
                           group));
 }
 
-record parse_json_line(std::string_view line, const std::optional<std::string>& group, const std::string& file,
-                       std::size_t number) {
+}  // namespace
+
+void refuse_at(const std::string& file, std::size_t line, const std::string& what) {
+    refuse(fmt::format("{}:{}: {}", file, line, what));
+}
+
+std::string checked_text(std::string bytes, const std::string& file) {
+    if (bytes.starts_with("\xEF\xBB\xBF")) bytes.erase(0, 3);
+    if (bytes.empty()) refuse(file + ": the file is empty");
+    return checked_utf8(std::move(bytes), file, 1);
+}
+
+std::string checked_utf8(std::string bytes, const std::string& file, std::size_t first) {
+    const auto bad = first_invalid(bytes);
+    if (bad == std::string::npos) return bytes;
+    const auto lines = std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
+    refuse_at(file, first + static_cast<std::size_t>(lines), "invalid UTF-8; convert the file to UTF-8");
+}
+
+std::vector<text_line> lines_of(std::string_view text, std::size_t first) {
+    std::vector<text_line> out;
+    for (auto number = first; !text.empty(); ++number) {
+        auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+        if (!blank(line)) out.push_back({line, number});
+    }
+    return out;
+}
+
+record parse_json_line(const text_line& read, const std::optional<std::string>& group, const std::string& file) {
+    const auto [line, number] = read;
     const auto value = nlohmann::json::parse(line, nullptr, false);
-    if (value.is_discarded()) refuse_at(file, number, "not a JSON value; write one object or string per line");
+    // At a zero byte the parser would end.
+    if (value.is_discarded() || line.find('\0') != std::string_view::npos)
+        refuse_at(file, number, "not a JSON value; write one object or string per line");
     const bool object = value.is_object();
     if (!object && !value.is_string()) refuse_at(file, number, "neither an object nor a string");
     if (!object && group)
@@ -85,34 +106,17 @@ record parse_json_line(std::string_view line, const std::optional<std::string>& 
     return out;
 }
 
-}  // namespace
-
-void refuse_at(const std::string& file, std::size_t line, const std::string& what) {
-    refuse(fmt::format("{}:{}: {}", file, line, what));
-}
-
-std::string checked_text(std::string bytes, const std::string& file) {
-    if (bytes.starts_with("\xEF\xBB\xBF")) bytes.erase(0, 3);
-    if (bytes.empty()) refuse(file + ": the file is empty");
-    const auto bad = first_invalid(bytes);
-    if (bad == std::string::npos) return bytes;
-    const auto line = 1 + std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
-    refuse_at(file, static_cast<std::size_t>(line), "invalid UTF-8; convert the file to UTF-8");
-}
-
 std::vector<record> read_jsonl(const std::string& path, const std::optional<std::string>& group) {
+    const auto text = checked_text(read_file(path), path);
     std::vector<record> out;
-    for_each_line(checked_text(read_file(path), path), [&](std::string_view line, std::size_t number) {
-        out.push_back(parse_json_line(line, group, path, number));
-    });
+    for (const auto& line : lines_of(text)) out.push_back(parse_json_line(line, group, path));
     return out;
 }
 
 std::vector<record> read_lines(const std::string& path) {
+    const auto text = checked_text(read_file(path), path);
     std::vector<record> out;
-    for_each_line(checked_text(read_file(path), path), [&](std::string_view line, std::size_t) {
-        out.push_back({std::string(line), {}, {}});
-    });
+    for (const auto& line : lines_of(text)) out.push_back({std::string(line.text), {}, {}});
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rldp::data {
@@ -20,8 +21,23 @@ struct record {
 /// The bytes without a byte-order mark. Errors: bad_input where they are empty or not UTF-8 (names the line).
 std::string checked_text(std::string bytes, const std::string& file);
 
-/// One JSON value per line: an object with the record under "text", or a bare string. Empty lines are skipped. `group`
-/// is looked up in the object, as a string or an integer. Errors: bad_input naming the line.
+/// The bytes, which begin on line `first` of the file. Errors: bad_input where they are not UTF-8 (names the line).
+std::string checked_utf8(std::string bytes, const std::string& file, std::size_t first);
+
+/// A line that is not blank, with its number.
+struct text_line {
+    std::string_view text;
+    std::size_t number;
+};
+
+/// The lines of `text`, which begins on line `first` of a file, without line ends; blank ones are left out.
+std::vector<text_line> lines_of(std::string_view text, std::size_t first = 1);
+
+/// One JSON value: an object with the record under "text", or a bare string. `group` is looked up in the object, as a
+/// string or an integer. Errors: bad_input naming the line.
+record parse_json_line(const text_line& line, const std::optional<std::string>& group, const std::string& file);
+
+/// The records of such lines.
 std::vector<record> read_jsonl(const std::string& path, const std::optional<std::string>& group);
 
 /// One record per line; empty lines are skipped.

@@ -12,7 +12,7 @@ std::map<std::string, double> read_attacks(const std::filesystem::path& audit_js
     if (!std::filesystem::exists(audit_json)) return {};
     std::map<std::string, double> out;
     try {
-        const auto read = nlohmann::ordered_json::parse(read_file(audit_json));
+        const auto read = nlohmann::ordered_json::parse(read_text(audit_json));
         const auto take = [&](const char* name, const nlohmann::ordered_json& value) {
             if (!value.is_null()) out[name] = number_from(value);
         };

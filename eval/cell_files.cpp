@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "config/error.hpp"
 #include "config/files.hpp"
 #include "eval/json_number.hpp"
@@ -31,11 +29,7 @@ cell_state state_of(const cell_files& files, const cell_history& history) {
 
 void grid_directory::create() const {
     create_private_directory(trusted_side());
-    std::error_code reason;
-    for (const auto& path : {cells(), trusted_cells()}) {
-        std::filesystem::create_directories(path, reason);
-        if (reason) refuse(fmt::format("{}: can't be created: {}", path.string(), reason.message()));
-    }
+    for (const auto& path : {cells(), trusted_cells()}) make_directory(path);
 }
 
 std::string name_of(cell_state state) {
@@ -55,7 +49,7 @@ std::string name_of(cell_state state) {
 cell_history read_history(const cell_files& files) {
     if (!std::filesystem::exists(files.history())) return {};
     try {
-        const auto in = json::parse(read_file(files.history()));
+        const auto in = json::parse(read_text(files.history()));
         cell_history out{in.at("seconds").get<double>(), in.at("starts").get<int>(), {}};
         if (in.contains("failure")) out.failure = in["failure"].get<std::string>();
         return out;
@@ -71,9 +65,10 @@ void write_history(const cell_files& files, const cell_history& history) {
 }
 
 std::optional<commitment> read_commitment(const cell_files& files) {
-    std::ifstream in(files.run().ledger());
-    std::string line;
-    if (!std::getline(in, line)) return std::nullopt;
+    if (!std::filesystem::exists(files.run().ledger())) return std::nullopt;
+    const auto text = read_file(files.run().ledger());
+    const auto line = text.substr(0, text.find('\n'));
+    if (line.empty()) return std::nullopt;
     const auto header = json::parse(line, nullptr, false);
     try {
         const guarantee promised{.semantics = semantics_from(header.at("semantics").get<std::string>()),
@@ -89,7 +84,7 @@ std::optional<commitment> read_commitment(const cell_files& files) {
 
 std::optional<run_summary> finished_summary(const cell_files& files) {
     if (!std::filesystem::exists(files.run().summary())) return std::nullopt;
-    auto summary = parse_summary(read_file(files.run().summary()));
+    auto summary = parse_summary(read_text(files.run().summary()));
     if (summary.status != "done" && summary.status != "budget exhausted") return std::nullopt;
     return summary;
 }

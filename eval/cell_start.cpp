@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "config/files.hpp"
 
 namespace rldp::eval {
 namespace {
@@ -31,10 +33,13 @@ std::vector<std::string> arguments_for(const cell& one, const cell_files& files,
 
 // The last whole line that names a step: an evaluation's line comes after those of later steps.
 std::int64_t last_step(const fs::path& path) {
-    constexpr std::streamoff tail = 1 << 16;
-    std::ifstream in(path, std::ios::binary | std::ios::ate);
-    const std::streamoff size = in ? static_cast<std::streamoff>(in.tellg()) : 0;
-    in.seekg(std::max<std::streamoff>(0, size - tail));
+    constexpr std::uintmax_t tail = 1 << 16;
+    if (!fs::exists(path)) return 0;
+    input_file file(path);
+    file.seek(file.size() - std::min(file.size(), tail));
+    std::string text(tail, '\0');
+    text.resize(file.read(text.data(), text.size()));
+    std::istringstream in(text);
     std::int64_t last = 0;
     for (std::string line; std::getline(in, line);) {
         const auto parsed = nlohmann::json::parse(line, nullptr, false);

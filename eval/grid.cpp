@@ -151,7 +151,7 @@ void claim_directory(const std::filesystem::path& out, const grid& what) {
     }
     std::string difference;
     try {
-        const auto there = json::parse(read_file(file));
+        const auto there = json::parse(read_text(file));
         difference = first_difference(there, to_json(what));
         if (there.value("layout", 1) != layout)
             refuse(

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <list>
 #include <memory>
 #include <optional>
@@ -37,7 +36,7 @@ using file = std::unique_ptr<std::FILE, file_closer>;
 
 file open_file(const std::filesystem::path& path, const char* mode) {
     file opened(std::fopen(path.c_str(), mode));
-    if (!opened) throw error(errc::failed, fmt::format("{}: can't be opened: {}", path.string(), std::strerror(errno)));
+    if (!opened) storage_fault(path, "can't be opened", errno);
     return opened;
 }
 
@@ -135,9 +134,9 @@ class pool {
         const bool interrupted = was_interrupted(status);
         const bool ran = !interrupted && finished_summary(one.files).has_value();
         if (one.how == start_kind::audit)
-            std::filesystem::remove(one.files.partial_output());  // what it printed stands in its report
+            remove_file(one.files.partial_output());  // what it printed stands in its report
         else if (ran)
-            std::filesystem::rename(one.files.partial_output(), one.files.output());
+            put_in_place(one.files.partial_output(), one.files.output());
         const bool unaudited = ran && lacks_audit(one.files, how_);
         const bool failed = !interrupted && (!ran || (unaudited && one.how == start_kind::audit));
         if (failed) history.failure = ending_of(status);

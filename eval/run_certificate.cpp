@@ -37,7 +37,7 @@ privacy::certificate described(const run_directory& run, const privacy::ledger_c
     out.promised.expected_batch_size = config.train.expected_batch_size;
     if (config.privacy.unit_is_group) out.promised.max_records_per_unit = config.privacy.max_records_per_unit;
     out.promised.pad_batches = config.privacy.pad_batches;
-    out.program = parse_summary(read_file(run.summary())).version;
+    out.program = parse_summary(read_text(run.summary())).version;
     out.ledger_head = book.end().hash;
     return out;
 }
@@ -146,7 +146,7 @@ verified_books verify_books(const run_directory& run) {
         }
     };
     compare(run.config(), "configuration", [&] { return config::load(run.config(), {}); });
-    compare(run.summary(), "summary", [&] { return parse_summary(read_file(run.summary())); });
+    compare(run.summary(), "summary", [&] { return parse_summary(read_text(run.summary())); });
     return out;
 }
 

@@ -11,8 +11,7 @@ namespace rldp::models {
 
 namespace {
 
-constexpr std::size_t longest_cached_word = 96;   // bytes; longer ones seldom come again
-constexpr std::size_t words_per_shard = 1 << 12;  // 65,536 words in all, some 10 MB
+constexpr std::size_t longest_cached_word = 96;  // bytes; longer ones seldom come again
 
 std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
@@ -33,21 +32,6 @@ std::size_t word_end(std::string_view text, std::size_t begin) {
 }
 
 }  // namespace
-
-bool word_cache::find(std::string_view word, std::vector<std::int32_t>& out) const {
-    const auto& home = shards_[text_hash{}(word) % shards_.size()];
-    const std::lock_guard hold(home.lock);
-    const auto found = home.words.find(word);
-    if (found == home.words.end()) return false;
-    out.insert(out.end(), found->second.begin(), found->second.end());
-    return true;
-}
-
-void word_cache::insert(std::string_view word, const std::int32_t* begin, const std::int32_t* end) {
-    auto& home = shards_[text_hash{}(word) % shards_.size()];
-    const std::lock_guard hold(home.lock);
-    if (home.words.size() < words_per_shard) home.words.try_emplace(std::string(word), begin, end);
-}
 
 bpe::bpe(text_map<std::int32_t> vocabulary, const std::vector<merge>& merges, bpe_options options)
     : vocabulary_(std::move(vocabulary)), options_(options) {
@@ -78,7 +62,8 @@ void bpe::encode(std::string_view text, std::vector<std::int32_t>& out) const {
 
 void bpe::encode_word(std::string_view word, std::vector<std::int32_t>& out) const {
     const bool cached = word.size() <= longest_cached_word;
-    if (cached && cache_.find(word, out)) return;
+    const auto hash = cached ? text_hash{}(word) : 0;
+    if (cached && cache_.find(word, hash, out)) return;
     std::vector<std::int32_t> symbols;
     if (const auto whole = options_.ignore_merges ? vocabulary_.find(word) : vocabulary_.end();
         whole != vocabulary_.end()) {
@@ -87,7 +72,7 @@ void bpe::encode_word(std::string_view word, std::vector<std::int32_t>& out) con
         append_symbols(word, symbols);
         apply_merges(symbols);
     }
-    if (cached) cache_.insert(word, symbols.data(), symbols.data() + symbols.size());
+    if (cached) cache_.insert(word, hash, symbols);
     out.insert(out.end(), symbols.begin(), symbols.end());
 }
 

@@ -3,13 +3,14 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "models/word_cache.hpp"
 
 namespace rldp::models {
 
@@ -20,21 +21,6 @@ struct text_hash {
 };
 template <class Value>
 using text_map = std::unordered_map<std::string, Value, text_hash, std::equal_to<>>;
-
-/// Words already encoded. Bounded; split into shards, each with its own lock, so that threads seldom meet.
-class word_cache {
-  public:
-    /// Appends the ids of `word` to `out` if it is known.
-    bool find(std::string_view word, std::vector<std::int32_t>& out) const;
-    void insert(std::string_view word, const std::int32_t* begin, const std::int32_t* end);
-
-  private:
-    struct shard {
-        mutable std::mutex lock;
-        text_map<std::vector<std::int32_t>> words;
-    };
-    std::array<shard, 16> shards_;
-};
 
 struct bpe_options {
     bool byte_level = false;                   ///< pieces are bytes; else characters

@@ -5,9 +5,11 @@
 #include <torch/torch.h>
 
 #include "config/error.hpp"
+#include "models/finite.hpp"
 #include "models/json.hpp"
 #include "models/modules.hpp"
 #include "models/safetensors.hpp"
+#include "models/safetensors_dtypes.hpp"
 
 namespace rldp::models {
 
@@ -81,7 +83,16 @@ std::map<std::string, at::Tensor> load_weights(const fs::path& directory, const 
                                name, fmt::join(tensor.sizes(), ", "), fmt::join(shape, ", ")));
         views.emplace(name, tensor);
     }
-    for (auto& [name, tensor] : views) tensor = tensor.to(device, dtype.value_or(tensor.scalar_type()));
+    for (auto& [name, tensor] : views) {
+        // Also what was finite in the file may not be in a narrower type.
+        tensor = tensor.to(dtype.value_or(tensor.scalar_type()));
+        if (!all_finite(tensor))
+            refuse(
+                fmt::format("{}: tensor '{}' holds numbers that are not finite in {}; the file is damaged, bring back "
+                            "the original",
+                            files.file(name).string(), name, *dtype_name(tensor.scalar_type())));
+        tensor = tensor.to(device);
+    }
     return views;
 }
 

@@ -13,7 +13,7 @@ namespace rldp::models {
 
 /// Exactly the tensors of base_tensors(config), in `dtype` (without it, as they are stored) on `device`: views of the
 /// mapped file where these are the file's. Errors: bad_input naming file and tensor (missing, wrong shape, not of
-/// floats), or file and key of the index.
+/// floats, NaN or infinity as stored or in `dtype`), or file and key of the index.
 std::map<std::string, at::Tensor> load_weights(const std::filesystem::path& directory, const model_config& config,
                                                std::optional<at::ScalarType> dtype, at::Device device);
 

@@ -3,58 +3,33 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <set>
-#include <vector>
 
 #include "config/error.hpp"
 #include "config/files.hpp"
+#include "config/strict_json.hpp"
 
 namespace rldp::models {
 
 namespace {
 
-constexpr int deepest = 32;  // levels; every file read here needs fewer than five
-
-// Sees every key as it is parsed: nlohmann's parser would silently keep the last of two equal ones.
-class strictness {
-  public:
-    explicit strictness(const std::string& origin) : origin_(origin) {}
-
-    bool operator()(int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-        using kind = nlohmann::json::parse_event_t;
-        if (depth > deepest) refuse(fmt::format("{}: nested deeper than {} levels", origin_, deepest));
-        if (event == kind::object_start) keys_.emplace_back();
-        if (event == kind::object_end) keys_.pop_back();
-        if (event == kind::key) {
-            last_key_ = parsed.get<std::string>();
-            if (!keys_.back().insert(last_key_).second)
-                refuse(fmt::format("{}: key '{}' appears twice", origin_, last_key_));
-        }
-        return true;
-    }
-    const std::string& last_key() const { return last_key_; }
-
-  private:
-    const std::string& origin_;
-    std::string last_key_;
-    std::vector<std::set<std::string>> keys_;
-};
+constexpr std::size_t deepest = 32;  // levels; every file read here needs fewer than five
 
 }  // namespace
 
 nlohmann::json parse_object(std::string_view text, const std::string& origin) {
-    strictness strict(origin);
-    try {
-        nlohmann::json parsed =
-            nlohmann::json::parse(text, [&strict](int depth, nlohmann::json::parse_event_t event,
-                                                  nlohmann::json& value) { return strict(depth, event, value); });
-        if (!parsed.is_object()) refuse(origin + ": a JSON object is needed");
-        return parsed;
-    } catch (const nlohmann::json::parse_error& e) {
-        refuse(fmt::format("{}: not valid JSON at byte {}", origin, e.byte));
-    } catch (const nlohmann::json::out_of_range&) {
-        refuse(fmt::format("{}: key '{}' holds a number that no double holds", origin, strict.last_key()));
-    }
+    if (const auto flaw = flaw_of(text, deepest)) switch (flaw->what) {
+            case json_flaw::kind::depth:
+                refuse(fmt::format("{}: nested deeper than {} levels", origin, deepest));
+            case json_flaw::kind::repeated_key:
+                refuse(fmt::format("{}: key '{}' appears twice", origin, flaw->key));
+            case json_flaw::kind::number:
+                refuse(fmt::format("{}: key '{}' holds a number that no double holds", origin, flaw->key));
+            case json_flaw::kind::syntax:
+                refuse(fmt::format("{}: not valid JSON at byte {}", origin, flaw->byte));
+        }
+    auto parsed = nlohmann::json::parse(text);
+    if (!parsed.is_object()) refuse(origin + ": a JSON object is needed");
+    return parsed;
 }
 
 nlohmann::json read_object(const std::filesystem::path& path) {

@@ -8,6 +8,7 @@
 
 #include "config/error.hpp"
 #include "config/files.hpp"
+#include "models/finite.hpp"
 #include "models/json.hpp"
 #include "models/lora.hpp"
 #include "models/lora_fused.hpp"
@@ -126,7 +127,7 @@ at::Tensor read_matrix(const safetensors_file& file, const std::filesystem::path
     if (!matrix.is_floating_point()) refuse(fmt::format("{}: tensor '{}' is not of floats", path.string(), key));
     if (matrix.sizes() != at::IntArrayRef({rows, columns}))
         refuse(fmt::format("{}: tensor '{}' is not {} x {}", path.string(), key, rows, columns));
-    if (!at::isfinite(matrix.to(torch::kFloat32)).all().item<bool>())
+    if (!all_finite(matrix.to(torch::kFloat32)))
         refuse(fmt::format("{}: tensor '{}' holds numbers that are not finite in float32", path.string(), key));
     return matrix;
 }
@@ -166,7 +167,7 @@ void save_adapter(const std::filesystem::path& directory, const lora_layout& par
                                    {"base_model_name_or_path", base_model},
                                    {"inference_mode", true},
                                    {"init_lora_weights", true}};
-    std::filesystem::create_directories(directory);
+    make_directory(directory);
     save_safetensors(directory / tensors_name, tensors, metadata);
     write_file(directory / config_name, config.dump(2) + "\n");
 }

@@ -7,6 +7,7 @@
 #include "config/error.hpp"
 #include "config/files.hpp"
 #include "models/checkpoint.hpp"
+#include "models/finite.hpp"
 #include "models/modules.hpp"
 #include "models/safetensors.hpp"
 
@@ -40,9 +41,7 @@ class unfinished_directory {
   public:
     explicit unfinished_directory(const fs::path& final)
         : final_(final), path_(final.string() + fmt::format(".unfinished-{}", ::getpid())) {
-        std::error_code failure;
-        fs::create_directories(path_, failure);
-        if (failure) refuse(fmt::format("{}: can't be created: {}", path_.string(), failure.message()));
+        make_directory(path_);
     }
     ~unfinished_directory() {
         std::error_code ignored;
@@ -52,7 +51,7 @@ class unfinished_directory {
     unfinished_directory& operator=(const unfinished_directory&) = delete;
 
     const fs::path& path() const { return path_; }
-    void finish() const { fs::rename(path_, final_); }
+    void finish() const { put_in_place(path_, final_); }
 
   private:
     fs::path final_, path_;
@@ -71,6 +70,10 @@ std::map<std::string, at::Tensor> merged_weights(const model_config& model, std:
         const bool conv1d = model.model_type == "gpt2";  // [in, out]
         sum.narrow(conv1d ? 1 : 0, module.first_row, module.d_out).add_(conv1d ? delta.t() : delta);
         weight = sum.to(weight.scalar_type());
+        if (!all_finite(weight))
+            refuse(
+                fmt::format("{}: with the adapter its weight is not finite in the base's type; train the adapter anew",
+                            module.name));
     }
     return weights;
 }

@@ -213,7 +213,7 @@ double pretrain(const pretrain_config& config, const std::filesystem::path& dire
     for (auto& text : synthetic_prose(config.texts, config.seed))
         ((texts.size() + held_out.size()) % 50 == 49 ? held_out : texts).push_back(std::move(text));
     const auto vocabulary = train_byte_level_bpe(texts, config.vocab);
-    std::filesystem::create_directories(directory);
+    make_directory(directory);
     write_file(directory / "tokenizer.json", vocabulary);
     write_json(directory / "tokenizer_config.json", tokenizer_settings(config));
     const auto end = config.vocab - 1;

@@ -2,16 +2,15 @@
 
 #include <ATen/Functions.h>
 #include <c10/core/ScalarType.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "config/error.hpp"
+#include "config/files.hpp"
 #include "models/json.hpp"
 #include "models/safetensors_dtypes.hpp"
 
@@ -19,8 +18,8 @@ namespace rldp::models {
 
 namespace {
 
-constexpr std::size_t prefix = 8;                  // bytes of the header's length
-constexpr std::size_t longest_header = 100 << 20;  // bytes; the reference implementation's limit
+constexpr std::size_t prefix = 8;                    // bytes of the header's length
+constexpr std::size_t longest_header = 100'000'000;  // bytes; the reference implementation's limit
 constexpr std::size_t most_dimensions = 16;
 constexpr std::size_t most_elements = std::size_t{1} << 59;  // their bytes fit 63 bits
 
@@ -30,16 +29,11 @@ struct view {
 };
 
 view map_file(const std::filesystem::path& path) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) refuse(fmt::format("{}: {}", path.string(), std::strerror(errno)));
-    const std::shared_ptr<const int> closer(&descriptor, [](const int* d) { ::close(*d); });
-    struct stat status = {};
-    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
-        refuse(path.string() + ": not a regular file; a safetensors file is needed");
-    const auto size = static_cast<std::size_t>(status.st_size);
+    const input_file file(path);
+    const auto size = static_cast<std::size_t>(file.size());
     if (size < prefix) refuse(fmt::format("{}: {} bytes are too few for a safetensors file", path.string(), size));
-    void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (bytes == MAP_FAILED) throw error(errc::failed, fmt::format("{}: {}", path.string(), std::strerror(errno)));
+    void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+    if (bytes == MAP_FAILED) storage_fault(path, "can't be mapped", errno);
     return {{bytes, [size](void* p) { ::munmap(p, size); }}, size};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/error.hpp"
+#include "models/gpt2_words.hpp"
 #include "models/tokenizer_pipeline.hpp"
 #include "models/tokenizer_text.hpp"
 
@@ -55,6 +56,13 @@ std::vector<std::int32_t> pipeline_tokenizer::encode(std::string_view text) cons
 }
 
 void pipeline_tokenizer::encode_words(std::string_view text, bool at_start, std::vector<std::int32_t>& out) const {
+    if (parts_.words.gpt2_alone && is_ascii(text)) {  // the commonest case, without a copy of every word
+        for (std::size_t begin = 0, end; begin < text.size(); begin = end) {
+            end = gpt2_word_end(text, begin);
+            parts_.model->encode(text.substr(begin, end - begin), out);
+        }
+        return;
+    }
     std::vector<std::string> pieces = {std::string(text)};
     for (const auto& step : parts_.words.steps) step(pieces, at_start);
     for (const auto& piece : pieces) parts_.model->encode(piece, out);

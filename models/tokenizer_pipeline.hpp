@@ -21,6 +21,10 @@ class added_tokens {
     void split(std::string_view text, const OnText& on_text, const OnToken& on_token) const {
         std::size_t begin = 0;
         for (std::size_t at = 0; at < text.size();) {
+            if (by_first_byte_[static_cast<std::uint8_t>(text[at])].empty()) {
+                ++at;
+                continue;
+            }
             const auto* hit = match(text.substr(at));
             if (hit == nullptr) {
                 ++at;

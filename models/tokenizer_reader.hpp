@@ -17,7 +17,10 @@ namespace rldp::models {
 /// The file as JSON; the caller keeps it alive while json_at points into it.
 inline nlohmann::json read_json(const std::filesystem::path& file) {
     try {
-        return nlohmann::json::parse(read_file(file));
+        const auto text = read_file(file);
+        if (const auto zero = text.find('\0'); zero != std::string::npos)  // the parser would end there
+            refuse(file.string() + ": not JSON at byte " + std::to_string(zero + 1));
+        return nlohmann::json::parse(text);
     } catch (const nlohmann::json::parse_error& problem) {
         refuse(file.string() + ": not JSON at byte " + std::to_string(problem.byte));
     } catch (const nlohmann::json::out_of_range&) {

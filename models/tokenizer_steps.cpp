@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "models/gpt2_words.hpp"
 #include "models/tokenizer_text.hpp"
 
 namespace rldp::models {
@@ -112,13 +113,17 @@ splitter prefix_space() {
     };
 }
 
-splitter gpt2_words() {
+void cut_words(const std::string& text, std::vector<std::string>& out) {
     static const regex words(gpt2_pattern, "GPT-2's pattern");
-    return [](std::vector<std::string>& pieces, bool) {
-        split_each(pieces, [](const std::string& piece, std::vector<std::string>& out) {
-            isolate(piece, words.matches(piece), true, true, out);
-        });
-    };
+    if (!is_ascii(text)) return isolate(text, words.matches(text), true, true, out);
+    for (std::size_t begin = 0, end; begin < text.size(); begin = end) {
+        end = gpt2_word_end(text, begin);
+        out.push_back(text.substr(begin, end - begin));
+    }
+}
+
+splitter gpt2_words() {
+    return [](std::vector<std::string>& pieces, bool) { split_each(pieces, cut_words); };
 }
 
 enum class prepend_when { always, first, never };
@@ -169,6 +174,7 @@ void read_byte_level(const json_at& section, step_budget& budget, pre_tokenizer&
     budget.take(section, prefixed ? 2 : 1);
     if (prefixed) out.steps.push_back(prefix_space());
     if (section.flag("use_regex", true)) out.steps.push_back(gpt2_words());
+    out.gpt2_alone = section.flag("use_regex", true) && out.steps.size() == 1;
     out.byte_level = true;
 }
 
@@ -307,7 +313,7 @@ void read_decoder(const json_at& section, std::vector<decoder>& out) {
 }
 
 pre_tokenizer gpt2_pre_tokenizer() {
-    return {{gpt2_words()}, true};
+    return {{gpt2_words()}, true, true};
 }
 
 decoder byte_level_decoder() {

@@ -18,6 +18,7 @@ using decoder = std::function<void(std::vector<std::string>& tokens)>;
 struct pre_tokenizer {
     std::vector<splitter> steps;
     bool byte_level = false;  ///< words go to the model as bytes
+    bool gpt2_alone = false;  ///< the only step is GPT-2's split into words
 };
 
 /// Each takes the section of that name and appends to `out`. Errors: bad_input naming a kind that is not supported,

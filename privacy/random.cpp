@@ -1,12 +1,9 @@
 #include "privacy/random.hpp"
 
-#include <fcntl.h>
 #include <sodium.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 
@@ -80,13 +77,11 @@ run_key run_key::insecure_from_seed(std::int64_t seed) {
 
 locked_ptr<run_key::secret> run_key::read(const std::filesystem::path& path) {
     auto stored = make_locked<stored_key>();
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) refuse(path.string() + ": the run key can't be read: " + std::strerror(errno));
-    unsigned char extra;
-    const bool whole = ::read(file, stored.get(), sizeof *stored) == ssize_t{sizeof *stored};
-    const bool ended = ::read(file, &extra, 1) == 0;
-    ::close(file);
-    if (!whole || !ended || stored->checksum != checksum_of(stored->bytes))
+    input_file file(path);
+    char extra;
+    // No copy but the one in locked memory.
+    const bool whole = file.read(reinterpret_cast<char*>(stored.get()), sizeof *stored) == sizeof *stored;
+    if (!whole || file.read(&extra, 1) > 0 || stored->checksum != checksum_of(stored->bytes))
         refuse(path.string() + ": not a run key, or damaged; without it this run can't go on");
     auto inside = make_locked<secret>();
     inside->bytes = stored->bytes;

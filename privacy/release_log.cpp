@@ -4,12 +4,12 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "config/error.hpp"
+#include "config/files.hpp"
 #include "privacy/release.hpp"
 
 namespace rldp::privacy {
@@ -134,12 +134,9 @@ charge charge_of(const stored_release& made, const ledger_content& book, const s
 class record_reader {
   public:
     record_reader(const std::filesystem::path& path, const file_seal& seal) : seal_(seal) {
-        std::error_code absent;
-        const auto size = std::filesystem::file_size(path, absent);
-        if (absent) return;
-        size_ = size;
-        in_.open(path, std::ios::binary);
-        if (!in_) refuse(path.string() + ": can't be read");
+        if (!std::filesystem::exists(path)) return;
+        in_.emplace(path);
+        size_ = in_->size();
     }
 
     /// The payload of the whole record that begins at `at`; nothing where none does.
@@ -148,8 +145,7 @@ class record_reader {
         const auto length = begin(at, expected);
         if (!length) return std::nullopt;
         std::string payload(*length, '\0');
-        in_.read(payload.data(), static_cast<std::streamsize>(payload.size()));
-        if (!in_ || seal_(sealed_as, payload) != expected) return std::nullopt;
+        if (!read(payload.data(), payload.size()) || seal_(sealed_as, payload) != expected) return std::nullopt;
         return payload;
     }
 
@@ -157,10 +153,9 @@ class record_reader {
     bool any_behind(std::uintmax_t at) {
         file_seal::tag ignored;
         if (const auto length = begin(at, ignored); length && at + prefix + *length < size_) return true;
-        in_.clear();
-        in_.seekg(static_cast<std::streamoff>(at));
+        in_->seek(at);
         std::string rest(size_ - at, '\0');
-        in_.read(rest.data(), static_cast<std::streamsize>(rest.size()));
+        rest.resize(in_->read(rest.data(), rest.size()));
         for (auto next = rest.find(magic, 1); next != std::string::npos; next = rest.find(magic, next + 1))
             if (this->at(at + next)) return true;
         return false;
@@ -172,20 +167,19 @@ class record_reader {
     /// Reads to the payload; how long it is, where all of it can be there.
     std::optional<std::uint64_t> begin(std::uintmax_t at, file_seal::tag& sealed) {
         if (size_ < prefix || at > size_ - prefix) return std::nullopt;
-        in_.clear();
-        in_.seekg(static_cast<std::streamoff>(at));
+        in_->seek(at);
         std::array<char, magic.size()> found;
         std::uint64_t length = 0;
-        in_.read(found.data(), found.size());
-        in_.read(reinterpret_cast<char*>(&length), sizeof length);
-        in_.read(reinterpret_cast<char*>(sealed.data()), static_cast<std::streamsize>(sealed.size()));
-        if (!in_ || std::string_view(found.data(), found.size()) != magic || length > size_ - at - prefix)
+        if (!read(found.data(), found.size()) || !read(&length, sizeof length) || !read(sealed.data(), sealed.size()) ||
+            std::string_view(found.data(), found.size()) != magic || length > size_ - at - prefix)
             return std::nullopt;
         return length;
     }
 
+    bool read(void* into, std::size_t bytes) { return in_->read(static_cast<char*>(into), bytes) == bytes; }
+
     const file_seal& seal_;
-    std::ifstream in_;
+    std::optional<input_file> in_;  ///< none where there is no file
     std::uintmax_t size_ = 0;
 };
 

@@ -1,12 +1,9 @@
 #include "privacy/signing_key.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sodium.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <span>
 
@@ -59,43 +56,16 @@ void refuse_inside_run(const fs::path& path) {
     }
 }
 
-/// A file that only its owner can read.
-class private_file {
-  public:
-    explicit private_file(const fs::path& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-        if (descriptor_ < 0)
-            refuse(fmt::format("{}: the signing key can't be read: {}", path.string(), std::strerror(errno)));
-        struct stat found {};
-        if (::fstat(descriptor_, &found) != 0 || !S_ISREG(found.st_mode)) fail(path.string() + ": is no file");
-        if ((found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-            fail(fmt::format(
-                "{0}: others can read this signing key (mode {1:04o}), so it may be theirs, too; make a new "
-                "one, or chmod 600 {0} if you are sure that nobody did",
-                path.string(), found.st_mode & 07777u));
-    }
-    ~private_file() { ::close(descriptor_); }
-    private_file(const private_file&) = delete;
-    private_file& operator=(const private_file&) = delete;
-
-    /// How many bytes there were, at most `room`.
-    std::size_t read(char* into, std::size_t room) const {
-        std::size_t have = 0;
-        while (have < room) {
-            const auto n = ::read(descriptor_, into + have, room - have);
-            if (n < 0 && errno == EINTR) continue;
-            if (n <= 0) break;
-            have += static_cast<std::size_t>(n);
-        }
-        return have;
-    }
-
-  private:
-    [[noreturn]] void fail(const std::string& line) {
-        ::close(descriptor_);
-        refuse(line);
-    }
-    int descriptor_;
-};
+/// How many bytes there were, at most `room`, of a file that only its owner can read.
+std::size_t read_private(const fs::path& path, char* into, std::size_t room) {
+    input_file file(path);
+    if ((file.permissions() & (S_IRWXG | S_IRWXO)) != 0)
+        refuse(
+            fmt::format("{0}: others can read this signing key (mode {1:04o}), so it may be theirs, too; make a new "
+                        "one, or chmod 600 {0} if you are sure that nobody did",
+                        path.string(), file.permissions()));
+    return file.read(into, room);
+}
 
 }  // namespace
 
@@ -170,9 +140,8 @@ signing_key signing_key::create(const fs::path& path) {
 
 signing_key signing_key::load(const fs::path& path) {
     refuse_inside_run(path);
-    const private_file file(path);
     const auto text = locked<char>(secret_length + 1);
-    const std::string_view read(text.get(), file.read(text.get(), secret_length + 1));
+    const std::string_view read(text.get(), read_private(path, text.get(), secret_length + 1));
     if (read.starts_with(public_word)) refuse(path.string() + ": is a public key; give its secret half, without .pub");
     const auto seed = locked<unsigned char>(crypto_sign_SEEDBYTES);
     if (read.size() != secret_length || !read.starts_with(secret_word) || !read.ends_with('\n') ||

@@ -108,7 +108,7 @@ std::string audit_json(const audit_report& report) {
 
 std::vector<audit_point> read_course(const std::filesystem::path& path) {
     try {
-        const auto read = json::parse(read_file(path));
+        const auto read = json::parse(read_text(path));
         std::vector<audit_point> out;
         for (const auto& one : read.at("course"))
             out.push_back({.step = one.at("step"),

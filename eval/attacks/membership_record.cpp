@@ -49,7 +49,7 @@ std::string to_json(const membership_record& record) {
 
 membership_record read_membership(const std::filesystem::path& path) {
     try {
-        auto read = nlohmann::ordered_json::parse(read_file(path));
+        auto read = nlohmann::ordered_json::parse(read_text(path));
         const auto checksum = read.at("checksum").get<std::string>();
         read.erase("checksum");
         if (checksum != checksum_of(read)) refuse(path.string() + ": is damaged; bring back the run's own file");

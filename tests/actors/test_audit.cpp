@@ -100,7 +100,8 @@ TEST_CASE("training units are the real ones, then the canaries that are in") {
     const auto units = training_units(data, who);
     REQUIRE(units.size() == data.train.size() + 4);
     for (std::size_t i = 0; i < data.train.size(); ++i) CHECK(units[i].records == data.train[i].records);
-    const auto* added = &units[data.train.size()];
+    const std::vector<data::token_unit> added{units[data.train.size()], units[data.train.size() + 1],
+                                              units[data.train.size() + 2], units[data.train.size() + 3]};
     CHECK(added[0].records == data.audit_canaries[0].records);
     CHECK(added[1].records == data.audit_canaries[3].records);
     CHECK(added[2].gradient_canary == 1);

@@ -87,7 +87,7 @@ TEST_CASE("a run without a key is certified all the same, and ledger verify says
 
 TEST_CASE("a key that can't sign is refused before a run starts") {
     const desk at;
-    at.refuses("run " + small + " --out " + at.run + " --sign " + at.key, {"can't be read"});
+    at.refuses("run " + small + " --out " + at.run + " --sign " + at.key, {"no such file"});
     REQUIRE(at.says("key new " + at.key).status == 0);
     fs::permissions(at.key, static_cast<fs::perms>(0644));
     at.refuses("run " + small + " --out " + at.run + " --sign " + at.key, {"others can read", "0644"});

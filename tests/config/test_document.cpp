@@ -20,6 +20,21 @@ TEST_CASE("syntax errors name line and column") {
     CHECK(refused("{\"a\": 1,}").find("f.json: line 1, column 9") == 0);
 }
 
+TEST_CASE("nothing but space follows the document, which a zero byte does not end") {
+    const std::string zero(1, '\0');
+    CHECK(refused("{\"a\": 1}" + zero) == "f.json: line 1, column 9: not JSON: a zero byte");
+    CHECK(refused("{\"a\": 1}\n" + zero + "{}") == "f.json: line 2, column 1: not JSON: a zero byte");
+    CHECK(refused("{\"a\": " + zero + "1}").find("f.json: line 1, column 7: not JSON: ") == 0);
+    CHECK(refused("{\"a\": 1}\n\t \r\n").empty());
+}
+
+TEST_CASE("an object of very many objects is read") {
+    std::string text = "{\"a\": 1";
+    for (int i = 0; i < 300'000; ++i) text += ", \"" + std::to_string(i) + "\": {}";
+    CHECK(config::parse_object(text + "}", "f.json").size() == 300'001);
+    CHECK(refused(text + ", \"a\": {}}") == "f.json: a appears twice; keep one of the two");
+}
+
 TEST_CASE("every message is one printable line") {
     for (const std::string bad :
          {"{\"a\n\": 1}", "{\"\xff\": 1}", "{\"a\": \"\x01\"}", "\x1b[31m", "{\n\n", "[1,\n2]", "7"}) {

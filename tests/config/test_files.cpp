@@ -9,6 +9,7 @@
 
 #include "config/files.hpp"
 #include "tests/config/refusal.hpp"
+#include "tests/config/scratch.hpp"
 
 #include "tests/catch.hpp"
 
@@ -16,15 +17,6 @@ using namespace rldp;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A directory of its own that goes away with the test.
-struct scratch {
-    fs::path path = fs::temp_directory_path() / ("rldp_test_files_" + std::to_string(::getpid()));
-    scratch() { fs::create_directory(path); }
-    ~scratch() { fs::remove_all(path); }
-    scratch(const scratch&) = delete;
-    scratch& operator=(const scratch&) = delete;
-};
 
 /// While it lives, files end at `bytes`, as they do on a full disk.
 class size_limit {

@@ -46,10 +46,10 @@ TEST_CASE("the keyed hash is BLAKE2b as Python's hashlib computes it") {
     CHECK(a.side == 0x45faf44561eda393);
     CHECK(a.eval == 0x825ab369e0b460de);
     CHECK(a.canary == 0x4f0ba10367344e2f);
-    CHECK(a.secret == "2GIEX1RWYU");
+    CHECK(a.secret() == "2GIEX1RWYU");
     const auto b = identity_hasher(-7)("group", "8222157");
     CHECK(b.id == 0xf06c97b41883cae6);
-    CHECK(b.secret == "GA6Q7CC9JP");
+    CHECK(b.secret() == "GA6Q7CC9JP");
 }
 
 TEST_CASE("hashed shares are binomial, independent of each other and of other seeds") {
@@ -104,9 +104,9 @@ TEST_CASE("secrets are ten even characters and differ") {
     std::set<std::string> seen;
     std::vector<double> counts(36);
     for (const auto& u : units) {
-        REQUIRE(u.secret.size() == 10);
-        seen.insert(u.secret);
-        for (const char c : u.secret) {
+        REQUIRE(u.secret().size() == 10);
+        seen.insert(u.secret());
+        for (const char c : u.symbols) {
             const bool digit = c >= '0' && c <= '9';
             REQUIRE((digit || (c >= 'A' && c <= 'Z')));
             ++counts[static_cast<std::size_t>(digit ? 26 + c - '0' : c - 'A')];

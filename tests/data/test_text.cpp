@@ -25,6 +25,7 @@ TEST_CASE("a JSON line that is broken is refused with its line") {
         return refusal_of([&] { read_jsonl(path, group); });
     };
     CHECK(has(refused("{\"text\": \"a\""), "t.jsonl:3: not a JSON value"));
+    CHECK(has(refused(std::string("\"a\"\0 b", 6)), "t.jsonl:3: not a JSON value"));
     CHECK(has(refused("[1]"), "t.jsonl:3: neither an object nor a string"));
     CHECK(has(refused("{\"note\": \"a\"}"), "t.jsonl:3: the object has no string under \"text\""));
     CHECK(has(refused("{\"text\": 5}"), "t.jsonl:3: the object has no string under \"text\""));

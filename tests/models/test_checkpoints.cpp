@@ -1,4 +1,8 @@
 // Checkpoints, good and damaged.
+#include <cmath>
+
+#include "models/checkpoint.hpp"
+#include "models/modules.hpp"
 #include "tests/models/random_models.hpp"
 
 #include "tests/catch.hpp"
@@ -119,6 +123,59 @@ TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]
         "'w' and 'v' overlap");
     CHECK(mentions(complaint([&] { safetensors_file file(scratch.path / "none"); }), "none"));
     CHECK(mentions(complaint([&] { safetensors_file file(scratch.path); }), "not a regular file"));
+}
+
+TEST_CASE("only spaces may follow a safetensors header, up to its length", "[safetensors]") {
+    const scratch_directory scratch;
+    const auto path = scratch.path / "t.safetensors";
+    const std::string entry = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+    write(path, file_of(entry + "     ", 8));
+    CHECK(safetensors_file(path).tensor("w").numel() == 2);
+    for (const auto& tail : {std::string(3, '\0'), std::string(" \0x", 3), std::string("x"), std::string("{}")}) {
+        write(path, file_of(entry + tail, 8));
+        CHECK(mentions(complaint([&] { safetensors_file file(path); }), "t.safetensors: not valid JSON at byte"));
+    }
+}
+
+TEST_CASE("a header of 300,000 tensors is read, one of more than 100 MB is not", "[safetensors]") {
+    const scratch_directory scratch;
+    const auto path = scratch.path / "t.safetensors";
+    std::string header = "{";
+    for (std::size_t i = 0; i < 300'000; ++i)
+        header += (i > 0 ? ",\"" : "\"") + std::to_string(i) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" +
+                  std::to_string(i) + "," + std::to_string(i + 1) + "]}";
+    write(path, file_of(header + "}", 300'000));
+    CHECK(safetensors_file(path).names().size() == 300'000);
+    write(path, file_of("{}" + std::string(100'000'000 - 2, ' '), 0));
+    CHECK(safetensors_file(path).names().empty());
+    write(path, file_of("{}" + std::string(100'000'000 - 1, ' '), 0));
+    CHECK(mentions(complaint([&] { safetensors_file file(path); }), "longer than the file or than 100000000 bytes"));
+}
+
+TEST_CASE("weights that are not finite, or not in the type asked for, are refused by file and tensor", "[checkpoint]") {
+    const scratch_directory scratch;
+    write(scratch.path / "config.json", gpt2_config().dump());
+    const auto model = read_model_config(scratch.path);
+    std::map<std::string, at::Tensor> good;
+    for (const auto& [name, shape] : base_tensors(model)) good[name] = torch::ones(shape);
+    const std::string name = "transformer.h.0.mlp.c_proj.weight";
+    const auto refused = [&](double number, at::ScalarType stored, std::optional<at::ScalarType> wanted) {
+        auto weights = good;
+        weights[name] = weights[name].to(stored);
+        weights[name].flatten()[-1] = number;
+        save_safetensors(scratch.path / "model.safetensors", weights);
+        return complaint([&] { load_weights(scratch.path, model, wanted, at::kCPU); });
+    };
+    for (const auto type : {torch::kFloat64, torch::kFloat32, torch::kBFloat16, torch::kFloat16})
+        for (const double bad : {double{NAN}, -double{NAN}, double{INFINITY}, -double{INFINITY}}) {
+            const auto line = refused(bad, type, std::nullopt);
+            INFO(line);
+            CHECK(mentions(line, "model.safetensors: tensor '" + name + "' holds numbers that are not finite in "));
+        }
+    CHECK(refused(3.4e38, torch::kFloat32, std::nullopt).empty());
+    CHECK(refused(65504, torch::kFloat16, torch::kFloat32).empty());
+    CHECK(mentions(refused(3.4e38, torch::kFloat32, torch::kBFloat16), "not finite in BF16"));
+    CHECK(mentions(refused(1e300, torch::kFloat64, torch::kFloat32), "not finite in F32"));
 }
 
 TEST_CASE("unaligned data is read all the same", "[safetensors]") {

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <map>
 
 #include "config/files.hpp"
+#include "models/causal_lm.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
 #include "tests/noninterference/configurations.hpp"
@@ -106,14 +108,14 @@ std::filesystem::path copied_model(const std::filesystem::path& to) {
     return to;
 }
 
-/// Makes a row of a float32 tensor not a number.
+/// Makes a row of a float32 tensor finite, and so large that no computation with it is.
 void spoil_row(const std::filesystem::path& file, const std::string& tensor, std::size_t row, std::size_t width) {
     auto bytes = read_file(file);
     std::uint64_t header = 0;
     std::memcpy(&header, bytes.data(), sizeof header);
     const auto described = json::parse(bytes.substr(8, header));
     const auto begin = 8 + header + described.at(tensor).at("data_offsets").at(0).get<std::size_t>();
-    const std::vector<float> nothing(width, std::nanf(""));
+    const std::vector<float> nothing(width, 3e38f);
     std::memcpy(bytes.data() + begin + row * width * sizeof(float), nothing.data(), width * sizeof(float));
     write_file(file, bytes);
 }
@@ -169,6 +171,13 @@ TEST_CASE("a record without a finite loss shows nowhere") {
     const scratch_directory scratch;
     const auto model = copied_model(scratch / "model");
     spoil_row(model / "model.safetensors", "transformer.wpe.weight", 36, 64);  // a position that no record of A reaches
+    const auto base = models::causal_lm::load(model, at::kFloat, at::kCPU);
+    const auto loss_of = [&](std::size_t tokens) {
+        return base->losses(models::make_batch({std::vector<std::int32_t>(tokens, 7)}), nullptr, nullptr)
+            .nll.item<double>();
+    };
+    REQUIRE(std::isfinite(loss_of(36)));
+    REQUIRE_FALSE(std::isfinite(loss_of(38)));
     scenario how{.how = {"txt", false}, .config = short_run(24, "static")};
     how.config["model"]["path"] = model.string();
     how.config["data"]["max_tokens"] = 40;

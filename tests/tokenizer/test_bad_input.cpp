@@ -130,7 +130,8 @@ TEST_CASE("missing, empty, broken and deeply nested files are refused") {
     CHECK(contains(refusal([&] { tokenizer::load(scratch.path()); }), "tokenizer.model"));
     scratch.write("tokenizer.model", "");
     CHECK(contains(refusal([&] { tokenizer::load(scratch.path()); }), "tokenizer.model"));
-    for (const std::string text : {"", "{", "{\"model\": \xFF}", "nul", "{\"model\": 1e999}"})
+    for (const std::string& text : std::vector<std::string>{"", "{", "{\"model\": \xFF}", "nul", "{\"model\": 1e999}",
+                                                            std::string("{}\0", 3), "{} x"})
         CHECK(contains(refusal([&] { tokenizer::load_json(scratch.write("t.json", text)); }), "t.json: not JSON"));
     std::string nested = "null";
     for (int i = 0; i < 3000; ++i) nested = R"({"type":"Sequence","normalizers":[)" + nested + "]}";

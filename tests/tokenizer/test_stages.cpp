@@ -1,7 +1,9 @@
 // What stands around the model: UTF-8, patterns, added tokens, templates, decoders.
 #include <random>
+#include <thread>
 
 #include "config/error.hpp"
+#include "models/gpt2_words.hpp"
 #include "models/tokenizer_text.hpp"
 #include "tests/tokenizer/fixtures.hpp"
 
@@ -48,6 +50,44 @@ json llama3_like(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+TEST_CASE("ASCII is cut into GPT-2's words as its pattern cuts it") {
+    const models::regex words(models::gpt2_pattern, "the pattern");
+    std::mt19937_64 random(3);
+    const std::string frequent = "  \t\n\r'''stmdrevlSTab09.,-\x1c";
+    for (int round = 0; round < 20'000; ++round) {
+        std::string text;
+        for (auto left = random() % 24; left > 0; --left)
+            text += random() % 4 > 0 ? frequent[random() % frequent.size()] : static_cast<char>(random() % 128);
+        std::vector<std::size_t> ends, expected;
+        for (std::size_t at = 0; at < text.size(); ends.push_back(at)) at = models::gpt2_word_end(text, at);
+        for (const auto& match : words.matches(text)) expected.push_back(match.end);
+        INFO(nlohmann::json(text).dump());
+        REQUIRE(ends == expected);
+    }
+    CHECK(models::is_ascii("\x7f"));
+    CHECK_FALSE(models::is_ascii("a\x80"));
+}
+
+TEST_CASE("several threads get the same ids from one tokenizer, for words known and new") {
+    std::mt19937_64 random(4);
+    std::vector<std::string> texts(200);
+    for (auto& text : texts)
+        for (int i = 0; i < 50; ++i) text += " " + std::to_string(random() % 3000);
+    const json description = {{"pre_tokenizer", byte_level},
+                              {"model", bpe_model(byte_tokens({"12", "123"}), {{"1", "2"}, {"12", "3"}})}};
+    const auto alone = load(description), shared = load(description);
+    std::vector<ids> expected, found(4 * texts.size());
+    for (const auto& text : texts) expected.push_back(alone->encode(text));
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t t = 0; t < 4; ++t)
+            threads.emplace_back([&, t] {
+                for (std::size_t i = 0; i < texts.size(); ++i) found[t * texts.size() + i] = shared->encode(texts[i]);
+            });
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) REQUIRE(found[i] == expected[i % texts.size()]);
+}
 
 TEST_CASE("invalid UTF-8 becomes one U+FFFD per maximal invalid part") {
     const std::string bad = "\xEF\xBF\xBD";
