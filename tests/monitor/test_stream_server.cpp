@@ -39,11 +39,12 @@ std::string get(const std::string& target, const std::string& host) {
 
 /// Who watches now, tried until the server has noticed that others have gone.
 std::int64_t step_seen_by_a_new_watcher(const stream_server& server) {
-    for (;;) {
+    for (int attempt = 0; attempt < 100'000; ++attempt) {
         peer watcher(server.port());
         watcher.send(stream_request());
         if (const auto seen = next_event(watcher)) return seen->step;
     }
+    return -1;
 }
 
 bool still_serves(const stream_server& server) {
