@@ -110,6 +110,9 @@ TEST_CASE("what answers there may be no run") {
     CHECK(answers("SSH-2.0-OpenSSH_9.2\r\n").why.starts_with("the connection was lost ("));
     CHECK(answers(std::string(32, '\0')).why.starts_with("the connection was lost ("));
     CHECK(answers("HTTP/1.1 200 OK\r\nX: " + std::string(1'000'000, 'x')).why.starts_with("the connection was lost ("));
+    CHECK(answers("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX: " + std::string(10'000, 'x') + "\r\n\r\n" +
+                  event(1))
+              .why.starts_with("the connection was lost ("));
 }
 
 TEST_CASE("what is no telemetry ends the stream in one line") {
