@@ -35,6 +35,9 @@ void check(const split_rule& rule) {
     if (rule.canaries < 0) refuse(fmt::format("data.canaries is {}; it must be 0 or more", rule.canaries));
     if (rule.population && *rule.population < 1)
         refuse(fmt::format("privacy.population is {}; it must be 1 or more", *rule.population));
+    if (rule.population && rule.canaries > *rule.population)
+        refuse(fmt::format("data.canaries is {}, above privacy.population {}; plant fewer", rule.canaries,
+                           *rule.population));
 }
 
 template <class Units>
@@ -77,7 +80,8 @@ std::vector<placement> place_all(const Units& units, const split_rule& rule) {
     check(rule);
     auto out = rule.how == split_rule::kind::hash ? place_by_hash(units, rule) : place_exactly(units, rule);
     const auto train = std::count_if(out.begin(), out.end(), [](const placement& p) { return p.where == side::train; });
-    if (rule.canaries > train)
+    // Where N is declared the number of units is private, and this would tell it: then all carry one.
+    if (!rule.population && rule.canaries > train)
         refuse(fmt::format("data.canaries is {}, but only {} units are there to train on; plant fewer", rule.canaries,
                            train));
     return out;

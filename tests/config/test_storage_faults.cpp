@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "config/files.hpp"
+#include "config/nascent_directory.hpp"
 #include "tests/config/scratch.hpp"
 #include "tests/config/storage_faults.hpp"
 
@@ -73,7 +74,7 @@ TEST_CASE("what stands in the way of a directory is named") {
     CHECK(fs::is_directory(dir.path / "a/b"));
     CHECK(fault_of([&] { put_in_place(dir.path / "none", dir.path / "b"); }).line ==
           (dir.path / "b").string() + ": can't be put in place: No such file or directory");
-    CHECK(fault_of([&] { create_directory_beside(dir.path / "file/b"); }).status == 2);
+    CHECK(fault_of([&] { nascent_directory{dir.path / "file/b"}; }).status == 2);
 }
 
 TEST_CASE("names are durable once made") {
