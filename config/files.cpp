@@ -15,8 +15,8 @@ namespace rldp {
 
 namespace {
 
-/// Another path, or other rights to it, would help.
-bool lies_in_the_path(int reason) {
+/// Another path, other rights to it, or more room would help.
+bool can_be_mended(int reason) {
     switch (reason) {
         case EACCES:
         case EPERM:
@@ -29,6 +29,9 @@ bool lies_in_the_path(int reason) {
         case ENAMETOOLONG:
         case ELOOP:
         case EXDEV:
+        case ENOSPC:
+        case EDQUOT:
+        case EFBIG:
             return true;
         default:
             return false;
@@ -69,7 +72,7 @@ bool names_directory(const std::filesystem::path& path) {
 }  // namespace
 
 void storage_fault(const std::filesystem::path& path, const std::string& what, int reason) {
-    throw storage_error(lies_in_the_path(reason) ? errc::bad_input : errc::failed,
+    throw storage_error(can_be_mended(reason) ? errc::bad_input : errc::failed,
                         path.string() + ": " + what + ": " + std::strerror(reason));
 }
 

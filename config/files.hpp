@@ -1,8 +1,8 @@
 #pragma once
 // Files that are whole or absent: write, fsync, rename, fsync of the directory. Every failure is an rldp::error of one
-// line with the path and the system's reason: bad_input where another path or other rights would help (a missing
-// parent, a directory in the way, a read-only file system), failed where the storage itself gives up (EIO, ENOSPC,
-// EDQUOT).
+// line with the path and the system's reason: bad_input where another path, other rights or more room would help (a
+// missing parent, a directory in the way, a read-only file system, a full disk), failed where the storage itself gives
+// up (EIO).
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

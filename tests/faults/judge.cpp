@@ -20,7 +20,7 @@ std::vector<std::string> remarkable_lines(const std::string& err) {
 
 /// A path, a key of the configuration, an option, or memory, which has no name.
 bool names_something(const std::string& line) {
-    static const std::regex name(R"(/|\b[a-z]+\.[a-z_]+\b|--[a-z]+|memory|descriptors|open files)");
+    static const std::regex name(R"(/|\b[a-z]+\.[a-z_]+\b|--[a-z]+|standard output|memory|descriptors|open files)");
     return std::regex_search(line, name);
 }
 
