@@ -78,7 +78,9 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
                                 std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
                                 std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass,
                                 const std::optional<unit_shape>& shape) {
-    const auto [records, owner] = records_of(units, chunk, shape ? shape->records : 0);
+    const auto held = records_of(units, chunk, shape ? shape->records : 0);
+    const auto& records = held.records;  // no structured binding: clang before 16 lets no lambda capture one
+    const auto& owner = held.owner;
     const auto pass = [&](std::size_t begin, std::size_t end) {
         const std::vector<sequence> some(records.begin() + static_cast<std::ptrdiff_t>(begin),
                                          records.begin() + static_cast<std::ptrdiff_t>(end));

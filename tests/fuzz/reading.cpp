@@ -17,8 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bytes held per byte of input, and besides: compiled patterns, torch's caches.
-constexpr std::ptrdiff_t bytes_per_byte = 128, bytes_besides = 1 << 20;
+// Bytes held per byte of input, and besides: compiled patterns, torch's caches, a tokenizer's table of words seen (1
+// MB).
+constexpr std::ptrdiff_t bytes_per_byte = 128, bytes_besides = 3 << 20;
 
 std::atomic<std::ptrdiff_t> held = 0, most_held = 0;  // bytes since the reading began
 
