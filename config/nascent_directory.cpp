@@ -49,6 +49,11 @@ nascent_directory::nascent_directory(const fs::path& target) : target_(target) {
         if (::mkdtemp(name.data()) == nullptr) storage_fault(target, "can't be created", errno);
         partial_ = name;
         lock_ = open_directory(partial_);
+        if (lock_ < 0 && errno != ENOENT) {  // no descriptor left, for example
+            const int reason = errno;
+            ::rmdir(partial_.c_str());
+            storage_fault(target, "can't be created", reason);
+        }
     } while (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0 || !still_there(partial_, lock_));
 }
 

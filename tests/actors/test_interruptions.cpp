@@ -1,6 +1,7 @@
 // What kills, damaged files and failing starts leave behind, and what becomes of it.
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <torch/torch.h>
 #include <unistd.h>
 #include <algorithm>
@@ -176,6 +177,18 @@ TEST_CASE("a nascent directory is whole or absent, and nobody who cleans up take
     }
     { nascent_directory given_up(scratch / "other"); }
     CHECK(names_in(scratch / ".") == std::vector<std::string>{"made"});
+    {  // without a descriptor for its lock it is refused, not tried for ever
+        rlimit before{};
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+        const int next = ::dup(STDIN_FILENO);
+        ::close(next);
+        const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &none);
+        const auto line = refusal([&] { nascent_directory never(scratch / "never"); });
+        ::setrlimit(RLIMIT_NOFILE, &before);
+        CHECK(line.find("never") != std::string::npos);
+        CHECK(names_in(scratch / ".") == std::vector<std::string>{"made"});
+    }
     nascent_directory late(place);
     CHECK(refusal([&] { late.settle(); }).find("can't be put in place") != std::string::npos);
 }
