@@ -55,6 +55,15 @@ TEST_CASE("a base of 16-bit floats stays one", "[merge]") {
         CHECK(weight.scalar_type() == torch::kBFloat16);
 }
 
+TEST_CASE("a sum that is not finite is refused by the weight's name", "[merge]") {
+    random_source random(8);
+    const auto config = random_config(random);
+    loaded_adapter adapter{make_layout(config, random_lora(random, config)), {}};
+    adapter.flat = torch::full({adapter.layout.dimension}, 1e30);  // finite, but B·A is not
+    const auto line = complaint([&] { merged_weights(config, random_weights(config), adapter); });
+    CHECK(mentions(line, "with the adapter its weight is not finite"));
+}
+
 TEST_CASE("golden: every base with every adapter, from disk to disk", "[golden]") {
     const auto directories = golden_directories();
     if (directories.empty()) WARN("skipped: no shared data");
