@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "actors/actors.hpp"
-#include "privacy/account.hpp"
+#include "privacy/spending/account.hpp"
 
 namespace rldp::actors {
 

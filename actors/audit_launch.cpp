@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "actors/auditor.hpp"
-#include "actors/erasure.hpp"
 #include "actors/failure.hpp"
+#include "actors/run/erasure.hpp"
 #include "actors/threads.hpp"
 
 namespace rldp::actors {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "eval/run_directory.hpp"
+#include "eval/report/run_directory.hpp"
 
 namespace rldp::actors {
 

@@ -1,7 +1,7 @@
 #include "actors/auditor.hpp"
 
-#include "actors/audit.hpp"
 #include "actors/failure.hpp"
+#include "actors/run/audit/audit.hpp"
 #include "actors/threads.hpp"
 #include "models/blas.hpp"
 #include "privacy/trusted_side.hpp"

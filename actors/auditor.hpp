@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "actors/actors.hpp"
-#include "actors/audited_run.hpp"
+#include "actors/run/audit/audited_run.hpp"
 
 namespace spdlog {
 class logger;

@@ -16,9 +16,7 @@ controller_actor::behavior_type controller(controller_actor::stateful_pointer<co
             self->send(self, learn_atom::value);
             return out;
         },
-        [self](learn_atom) {
-            self->state.library->learn();
-        },
+        [self](learn_atom) { self->state.library->learn(); },
         [self](save_atom) { return self->state.library->save(); },
     };
 }

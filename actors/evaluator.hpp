@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "actors/actors.hpp"
-#include "actors/inputs.hpp"
+#include "actors/run/inputs.hpp"
 
 namespace rldp::actors {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "config/error.hpp"
-#include "config/files.hpp"
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
 
 namespace rldp::actors {
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "actors/actors.hpp"
-#include "actors/padding.hpp"
-#include "actors/session.hpp"
+#include "actors/run/padding.hpp"
+#include "actors/run/session.hpp"
 
 namespace spdlog {
 class logger;

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "actors/failure.hpp"
-#include "actors/test_hooks.hpp"
-#include "monitor/telemetry_json.hpp"
+#include "actors/run/test_hooks.hpp"
+#include "monitor/stream/telemetry_json.hpp"
 
 namespace rldp::actors {
 

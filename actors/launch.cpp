@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include "actors/failure.hpp"
-#include "actors/finish.hpp"
 #include "actors/hub.hpp"
+#include "actors/run/finish.hpp"
 #include "actors/signals.hpp"
 #include "actors/supervisor.hpp"
 #include "actors/threads.hpp"
-#include "monitor/stream_server.hpp"
+#include "monitor/stream/server.hpp"
 
 namespace rldp::actors {
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "actors/display.hpp"
-#include "actors/session.hpp"
-#include "eval/report.hpp"
-#include "privacy/signing_key.hpp"
+#include "actors/run/session.hpp"
+#include "eval/report/report.hpp"
+#include "privacy/keys/signing_key.hpp"
 
 namespace rldp::actors {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "actors/failure.hpp"
-#include "data/sampler.hpp"
+#include "data/units/sampler.hpp"
 #include "privacy/trusted_side.hpp"
 
 namespace rldp::actors {

@@ -1,7 +1,7 @@
 #include "actors/sanitizer.hpp"
 
 #include "actors/failure.hpp"
-#include "actors/test_hooks.hpp"
+#include "actors/run/test_hooks.hpp"
 #include "actors/threads.hpp"
 #include "privacy/trusted_side.hpp"
 

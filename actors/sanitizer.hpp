@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "actors/actors.hpp"
-#include "actors/session.hpp"
-#include "privacy/declassify_unsound.hpp"
+#include "actors/run/session.hpp"
+#include "privacy/mechanism/declassify_unsound.hpp"
 
 namespace spdlog {
 class logger;

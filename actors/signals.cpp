@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::actors {
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "actors/actors.hpp"
-#include "monitor/stream_reader.hpp"
+#include "monitor/stream/reader.hpp"
 
 namespace rldp::actors {
 

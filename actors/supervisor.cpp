@@ -14,7 +14,7 @@
 #include "actors/loader.hpp"
 #include "actors/sanitizer.hpp"
 #include "actors/trainer.hpp"
-#include "eval/metrics.hpp"
+#include "eval/metrics/metrics.hpp"
 
 namespace rldp::actors {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "actors/actors.hpp"
-#include "actors/session.hpp"
+#include "actors/run/session.hpp"
 
 namespace rldp::actors {
 

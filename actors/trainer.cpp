@@ -1,7 +1,7 @@
 #include "actors/trainer.hpp"
 
-#include "actors/checkpoint.hpp"
 #include "actors/failure.hpp"
+#include "actors/run/checkpoint.hpp"
 #include "actors/threads.hpp"
 
 namespace rldp::actors {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "actors/actors.hpp"
-#include "actors/session.hpp"
+#include "actors/run/session.hpp"
 #include "rl/training.hpp"
 
 namespace rldp::actors {

@@ -6,11 +6,11 @@
 
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
-#include "config/error.hpp"
-#include "config/output.hpp"
-#include "eval/json_number.hpp"
-#include "privacy/accountant.hpp"
-#include "privacy/verify.hpp"
+#include "config/base/error.hpp"
+#include "config/base/output.hpp"
+#include "eval/metrics/json_number.hpp"
+#include "privacy/accounting/accountant.hpp"
+#include "privacy/spending/verify.hpp"
 
 namespace rldp::app {
 

@@ -7,13 +7,14 @@
 #include "actors/audit_launch.hpp"
 #include "app/commands.hpp"
 #include "app/grid_command.hpp"
+#include "config/base/append_file.hpp"
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "config/base/output.hpp"
 #include "config/config.hpp"
-#include "config/error.hpp"
-#include "config/files.hpp"
-#include "config/output.hpp"
-#include "eval/grid_progress.hpp"
-#include "eval/run_directory.hpp"
-#include "privacy/ledger.hpp"
+#include "eval/grid/progress.hpp"
+#include "eval/report/run_directory.hpp"
+#include "privacy/spending/ledger.hpp"
 
 namespace rldp::app {
 

@@ -3,9 +3,9 @@
 
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
-#include "config/output.hpp"
-#include "eval/json_number.hpp"
-#include "privacy/accountant.hpp"
+#include "config/base/output.hpp"
+#include "eval/metrics/json_number.hpp"
+#include "privacy/accounting/accountant.hpp"
 
 namespace rldp::app {
 

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "actors/plan.hpp"
+#include "actors/run/plan.hpp"
 #include "app/commands.hpp"
+#include "config/base/output.hpp"
 #include "config/config.hpp"
-#include "config/output.hpp"
-#include "privacy/accountant.hpp"
+#include "privacy/accounting/accountant.hpp"
 
 namespace rldp::app {
 

@@ -2,9 +2,9 @@
 #include <memory>
 #include <string>
 
-#include "actors/erasure.hpp"
+#include "actors/run/erasure.hpp"
 #include "app/commands.hpp"
-#include "config/output.hpp"
+#include "config/base/output.hpp"
 
 namespace rldp::app {
 

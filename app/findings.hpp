@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "config/output.hpp"
-#include "eval/run_certificate.hpp"
+#include "config/base/output.hpp"
+#include "eval/report/run_certificate.hpp"
 
 namespace rldp::app {
 

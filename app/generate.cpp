@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "app/commands.hpp"
-#include "config/error.hpp"
-#include "config/output.hpp"
+#include "config/base/error.hpp"
+#include "config/base/output.hpp"
 #include "models/blas.hpp"
 #include "models/generate.hpp"
-#include "models/tokenizer.hpp"
+#include "models/tokenizer/tokenizer.hpp"
 
 namespace rldp::app {
 

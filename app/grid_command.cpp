@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "config/error.hpp"
-#include "config/output.hpp"
-#include "eval/cell_files.hpp"
+#include "config/base/error.hpp"
+#include "config/base/output.hpp"
+#include "eval/grid/cell_files.hpp"
 
 namespace rldp::app {
 

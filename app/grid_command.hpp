@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "eval/grid.hpp"
-#include "eval/grid_run.hpp"
+#include "eval/grid/grid.hpp"
+#include "eval/grid/run.hpp"
 
 namespace rldp::app {
 

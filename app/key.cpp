@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
-#include "config/output.hpp"
-#include "privacy/signing_key.hpp"
+#include "config/base/output.hpp"
+#include "privacy/keys/signing_key.hpp"
 
 namespace rldp::app {
 

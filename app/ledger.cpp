@@ -6,12 +6,12 @@
 #include "app/commands.hpp"
 #include "app/findings.hpp"
 #include "app/numbers.hpp"
-#include "config/error.hpp"
-#include "config/output.hpp"
-#include "eval/json_number.hpp"
-#include "eval/run_certificate.hpp"
+#include "config/base/error.hpp"
+#include "config/base/output.hpp"
+#include "eval/metrics/json_number.hpp"
+#include "eval/report/run_certificate.hpp"
 #include "privacy/release.hpp"
-#include "privacy/verify.hpp"
+#include "privacy/spending/verify.hpp"
 
 namespace rldp::app {
 

@@ -11,9 +11,9 @@
 #include <exception>
 
 #include "app/commands.hpp"
-#include "config/error.hpp"
-#include "config/output.hpp"
-#include "privacy/locked.hpp"
+#include "config/base/error.hpp"
+#include "config/base/output.hpp"
+#include "privacy/keys/locked.hpp"
 
 namespace {
 

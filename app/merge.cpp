@@ -1,6 +1,6 @@
 // rldp merge: base and adapter as one plain checkpoint.
 #include "models/merge.hpp"
-#include "config/output.hpp"
+#include "config/base/output.hpp"
 
 #include <fmt/format.h>
 

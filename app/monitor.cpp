@@ -9,9 +9,9 @@
 #include "actors/stream_feed.hpp"
 #include "actors/threads.hpp"
 #include "app/commands.hpp"
-#include "config/error.hpp"
-#include "config/output.hpp"
-#include "monitor/terminal.hpp"
+#include "config/base/error.hpp"
+#include "config/base/output.hpp"
+#include "monitor/terminal/terminal.hpp"
 
 namespace rldp::app {
 
@@ -20,7 +20,7 @@ namespace {
 /// On a terminal one line that is rewritten; elsewhere a line per value.
 actors::show live_line() {
     return [terminal = isatty(STDOUT_FILENO) != 0,
-            time = std::make_shared<monitor::time_left>()](const messages::telemetry& seen) {
+            time = std::make_shared<monitor::time_left>()](const monitor::telemetry& seen) {
         time->observe(seen, monitor::time_left::clock::now());
         winsize size{};
         const std::size_t width =

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::app {
 

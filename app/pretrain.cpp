@@ -1,5 +1,5 @@
-#include "models/pretrain.hpp"
-#include "config/output.hpp"
+#include "models/pretrain/pretrain.hpp"
+#include "config/base/output.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::app {
 

@@ -8,11 +8,11 @@
 
 #include "actors/launch.hpp"
 #include "app/commands.hpp"
+#include "config/base/error.hpp"
+#include "config/base/output.hpp"
 #include "config/config.hpp"
-#include "config/error.hpp"
-#include "config/output.hpp"
-#include "monitor/endpoint.hpp"
-#include "monitor/terminal.hpp"
+#include "monitor/stream/endpoint.hpp"
+#include "monitor/terminal/terminal.hpp"
 
 namespace rldp::app {
 
@@ -32,7 +32,7 @@ std::size_t terminal_width() {
 /// A bar that rewrites its line on a terminal; elsewhere a line now and then.
 actors::show progress_bar() {
     return [terminal = isatty(STDERR_FILENO) != 0, time = std::make_shared<monitor::time_left>(),
-            shown = std::int64_t{-1}](const messages::telemetry& seen) mutable {
+            shown = std::int64_t{-1}](const monitor::telemetry& seen) mutable {
         if (seen.steps == 0) return;
         time->observe(seen, monitor::time_left::clock::now());
         const bool over = seen.state != "running";

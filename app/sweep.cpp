@@ -4,11 +4,12 @@
 
 #include "app/commands.hpp"
 #include "app/grid_command.hpp"
-#include "config/files.hpp"
-#include "config/output.hpp"
-#include "eval/grid_progress.hpp"
-#include "eval/owner_page.hpp"
-#include "eval/sweep.hpp"
+#include "config/base/append_file.hpp"
+#include "config/base/files.hpp"
+#include "config/base/output.hpp"
+#include "eval/grid/owner_page.hpp"
+#include "eval/grid/progress.hpp"
+#include "eval/grid/sweep/sweep.hpp"
 
 namespace rldp::app {
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
-#include "config/error.hpp"
-#include "config/output.hpp"
-#include "models/tokenizer.hpp"
+#include "config/base/error.hpp"
+#include "config/base/output.hpp"
+#include "models/tokenizer/tokenizer.hpp"
 
 namespace rldp::app {
 

@@ -6,7 +6,7 @@
 
 #include "app/commands.hpp"
 #include "app/findings.hpp"
-#include "config/output.hpp"
+#include "config/base/output.hpp"
 
 namespace rldp::app {
 

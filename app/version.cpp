@@ -1,5 +1,5 @@
 #include "version.hpp"
-#include "config/output.hpp"
+#include "config/base/output.hpp"
 
 #include <fmt/format.h>
 #include <torch/torch.h>

@@ -11,10 +11,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/files.hpp"
-#include "privacy/accountant.hpp"
-#include "privacy/pld.hpp"
-#include "privacy/policy.hpp"
+#include "config/base/files.hpp"
+#include "privacy/accounting/accountant.hpp"
+#include "privacy/accounting/pld/pld.hpp"
+#include "privacy/spending/policy.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <exception>
 #include <vector>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::bench {
 

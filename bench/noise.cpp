@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "privacy/random.hpp"
+#include "privacy/keys/random.hpp"
 
 int main(int argc, char** argv) {
     CLI::App program("Four-sum normals per second, as JSON");

@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/simulated_statistics.hpp"
-#include "privacy/sanitizer.hpp"
+#include "privacy/mechanism/sanitizer.hpp"
 
 int main(int argc, char** argv) {
     CLI::App program("Error of the controller's private observations, as a Markdown table");

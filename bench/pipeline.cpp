@@ -18,8 +18,8 @@
 #include "actors/threads.hpp"
 #include "bench/child.hpp"
 #include "bench/plain_loop.hpp"
+#include "config/base/error.hpp"
 #include "config/config.hpp"
-#include "config/error.hpp"
 
 namespace {
 
@@ -56,7 +56,7 @@ double run_pipeline(const config::run_config& config, const std::filesystem::pat
     const auto supervisor = system.spawn(actors::supervisor, run, std::move(opened.closed), hub);
     bool done = false;
     self->request(supervisor, caf::infinite, messages::run_atom::value)
-        .receive([&](const messages::outcome&) { done = true; }, [](const caf::error&) {});
+        .receive([&](const actors::outcome&) { done = true; }, [](const caf::error&) {});
     const auto span = milliseconds(clock_type::now() - begin);
     self->send_exit(supervisor, caf::exit_reason::user_shutdown);
     self->send_exit(hub, caf::exit_reason::user_shutdown);

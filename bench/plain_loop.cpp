@@ -4,9 +4,9 @@
 
 #include <fstream>
 
-#include "actors/checkpoint.hpp"
 #include "actors/gradient.hpp"
 #include "actors/loader.hpp"
+#include "actors/run/checkpoint.hpp"
 #include "actors/sanitizer.hpp"
 
 namespace rldp::bench {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "actors/session.hpp"
+#include "actors/run/session.hpp"
 
 namespace rldp::bench {
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "bench/timing.hpp"
-#include "models/modules.hpp"
+#include "models/architecture/modules.hpp"
 
 namespace rldp::bench {
 

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "actors/plan.hpp"
+#include "actors/run/plan.hpp"
 #include "bench/rounding.hpp"
 #include "models/blas.hpp"
 

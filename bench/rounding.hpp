@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "models/unit_gradients.hpp"
-#include "privacy/clipping.hpp"
-#include "privacy/statistics.hpp"
+#include "privacy/mechanism/clipping.hpp"
+#include "privacy/mechanism/statistics.hpp"
 
 namespace rldp::bench {
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "privacy/random.hpp"
-#include "privacy/statistics.hpp"
+#include "privacy/keys/random.hpp"
+#include "privacy/mechanism/statistics.hpp"
 #include "tests/support/charges.hpp"
 
 namespace rldp::bench {

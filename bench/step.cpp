@@ -15,7 +15,7 @@
 #include "bench/step_kinds.hpp"
 #include "bench/tensor_memory.hpp"
 #include "bench/timing.hpp"
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "models/blas.hpp"
 
 namespace {

@@ -5,9 +5,9 @@
 
 #include "actors/gradient.hpp"
 #include "bench/timing.hpp"
-#include "config/error.hpp"
+#include "config/base/error.hpp"
+#include "models/architecture/modules.hpp"
 #include "models/blas.hpp"
-#include "models/modules.hpp"
 #include "tests/support/charges.hpp"
 
 namespace rldp::bench {

@@ -5,7 +5,7 @@
 
 #include "models/adamw.hpp"
 #include "models/causal_lm.hpp"
-#include "privacy/sanitizer.hpp"
+#include "privacy/mechanism/sanitizer.hpp"
 
 namespace rldp::bench {
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/child.hpp"
-#include "config/error.hpp"
-#include "data/corpus.hpp"
-#include "models/tokenizer.hpp"
+#include "config/base/error.hpp"
+#include "data/units/corpus.hpp"
+#include "models/tokenizer/tokenizer.hpp"
 
 namespace {
 

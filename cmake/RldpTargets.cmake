@@ -38,6 +38,13 @@ function(rldp_library name)
   endif()
 endfunction()
 
+# Loops of the directory's target that must vectorise and give the same bits on every processor: square roots without errno, no
+# contraction to fused multiply-adds, O3 also in debug builds. They include nothing of torch's.
+function(rldp_vectorised)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+    COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math;-ffp-contract=off")
+endfunction()
+
 # rldp_test(NAME [TORCH] SOURCES a.cpp… [DEPENDS targets…]): a Catch2 program; ctest runs its cases one by one.
 function(rldp_test name)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;DEPENDS" ${ARGN})

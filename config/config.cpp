@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
 #include "config/document.hpp"
-#include "config/error.hpp"
-#include "config/files.hpp"
 #include "config/schema.hpp"
 #include "config/validate.hpp"
 

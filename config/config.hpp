@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config/guarantee.hpp"
+#include "config/base/guarantee.hpp"
 
 namespace rldp::config {
 

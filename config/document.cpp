@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "config/error.hpp"
-#include "config/strict_json.hpp"
+#include "config/base/error.hpp"
+#include "config/base/strict_json.hpp"
 
 namespace rldp::config {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "config/method_choices.hpp"
 #include "config/schema.hpp"
 

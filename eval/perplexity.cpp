@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::eval {
 

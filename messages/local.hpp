@@ -2,11 +2,13 @@
 // What crosses between the actors of one process. Tensors travel by handle: a tensor that was sent is frozen.
 #include <caf/all.hpp>
 
-#include "messages/telemetry.hpp"
 #include "messages/values.hpp"
+#include "monitor/stream/telemetry.hpp"
 #include "privacy/trusted.hpp"
 
 namespace rldp::messages {
+
+using monitor::telemetry;
 
 using draw_atom = caf::atom_constant<caf::atom("draw")>;
 using prepare_atom = caf::atom_constant<caf::atom("prepare")>;
@@ -43,8 +45,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::rl::dials)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::eval::metrics_line)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::step_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::charged)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::snapshot)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::actors::snapshot)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::run_header)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::telemetry)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::evaluations)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::outcome)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::monitor::telemetry)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::actors::evaluations)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::actors::outcome)

@@ -35,8 +35,8 @@ struct interface_sides<caf::detail::type_list<Signatures...>> {
 
 /// No message to such an actor, and no answer of it, carries a trusted value: it may stand on the public side.
 template <class Handle>
-inline constexpr bool is_public = !interface_sides<typename Handle::signatures>::takes &&
-                                  !interface_sides<typename Handle::signatures>::answers;
+inline constexpr bool is_public =
+    !interface_sides<typename Handle::signatures>::takes && !interface_sides<typename Handle::signatures>::answers;
 
 /// Its answers carry none: a public actor may ask it.
 template <class Handle>

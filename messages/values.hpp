@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "data/corpus.hpp"
-#include "eval/metrics.hpp"
+#include "actors/run/outcome.hpp"
+#include "data/units/corpus.hpp"
+#include "eval/metrics/metrics.hpp"
+#include "privacy/mechanism/sanitizer.hpp"
+#include "privacy/mechanism/statistics.hpp"
 #include "privacy/release.hpp"
-#include "privacy/sanitizer.hpp"
-#include "privacy/statistics.hpp"
 #include "rl/controller.hpp"
 
 namespace rldp::messages {
@@ -34,34 +35,12 @@ struct charged {
     double progress_epsilon = 0;  ///< as last refreshed; no guarantee
 };
 
-/// An adapter as it was after a step, for the evaluator.
-struct snapshot {
-    std::int64_t step = 0;
-    at::Tensor adapter;
-};
-
-/// Perplexities on held-out units; shown, and steering nothing.
-struct evaluations {
-    std::optional<double> before, last, best;
-};
-
 /// What the hub needs to know of a run before its first step.
 struct run_header {
     std::string metrics_path;
     std::vector<eval::metrics_line> known;  ///< lines that a resumed run already has
     std::int64_t steps = 0;
     double epsilon = 0, guaranteed_epsilon = 0;
-};
-
-enum class ending { done, budget_exhausted, interrupted };
-
-/// How training ended, on the public side.
-struct outcome {
-    ending how = ending::done;
-    std::int64_t steps_done = 0, steps_lost = 0;
-    at::Tensor adapter;
-    at::Tensor trace;  ///< sum of releases for an audit (privacy::release_trace); undefined where none asked for it
-    evaluations perplexity;
 };
 
 }  // namespace rldp::messages

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::models {
 

@@ -1,5 +1,6 @@
 #pragma once
-// AdamW (Loshchilov and Hutter 2019) on one flat vector. A step makes new tensors: what was sent to others stays as it was.
+// AdamW (Loshchilov and Hutter 2019) on one flat vector. A step makes new tensors: what was sent to others stays as it
+// was.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>

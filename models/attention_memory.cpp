@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "models/forward_pass.hpp"
 
 namespace rldp::models {

@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::models {
 

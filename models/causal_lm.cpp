@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "config/error.hpp"
-#include "models/checkpoint.hpp"
+#include "config/base/error.hpp"
+#include "models/architecture/modules.hpp"
 #include "models/families.hpp"
 #include "models/forward_pass.hpp"
 #include "models/head.hpp"
-#include "models/modules.hpp"
 #include "models/torch_compat.hpp"
+#include "models/weights.hpp"
 
 namespace rldp::models {
 

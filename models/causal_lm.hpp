@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "models/lora.hpp"
+#include "models/architecture/model_config.hpp"
+#include "models/lora/layout.hpp"
 
 namespace rldp::models {
 
@@ -19,32 +20,6 @@ class adaptation;
 class attention_memory;
 struct forward_pass;
 struct rotation;
-
-/// config.json in the terms that all supported families share.
-struct model_config {
-    std::string model_type;  ///< gpt2 | llama | mistral
-    std::int64_t vocab = 0, width = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, inner = 0;
-    std::int64_t window = 0;                     ///< longest sequence (n_positions, max_position_embeddings)
-    std::optional<std::int64_t> sliding_window;  ///< keys a query sees, itself included
-    double norm_epsilon = 1e-5;
-    bool tied_head = true;
-    std::string activation;  ///< gelu_new | gelu | silu
-    struct rope_parameters {
-        double theta = 10000;
-        std::string type = "default";  ///< default | linear | llama3
-        double factor = 1, low_freq_factor = 1, high_freq_factor = 4;
-        std::int64_t original_window = 0;
-    } rope;
-    std::optional<std::int64_t> bos, pad;
-    std::vector<std::int64_t> eos;
-};
-
-/// Reads DIR/config.json, in both layouts. Errors: bad_input naming file and key; an unsupported model_type lists those
-/// supported.
-model_config read_model_config(const std::filesystem::path& directory);
-
-/// Ids that end a text: eos_token_id of DIR/generation_config.json or, without it, of config.json.
-std::vector<std::int64_t> read_stop_tokens(const std::filesystem::path& directory);
 
 /// Sequences of one micro-batch, right-padded to the longest of them.
 struct token_batch {
@@ -66,10 +41,6 @@ struct record_gradients {
     at::Tensor gradients;  ///< [b, D] float32, gradient of each record's mean token loss
     at::Tensor losses;     ///< [b] float64, mean token loss, nats
 };
-
-/// Dropout of pair `pair` of a micro-batch: a tensor of the given shape holding 0 or 1/(1-p). Empty function: no
-/// dropout.
-using dropout_source = std::function<at::Tensor(std::size_t pair, at::IntArrayRef shape)>;
 
 /// An immutable model: safe to share between threads and replicas.
 class causal_lm {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::models {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "models/adaptation.hpp"
 #include "models/causal_lm.hpp"
 #include "models/forward_pass.hpp"
+#include "models/lora/adaptation.hpp"
 
 namespace rldp::models {
 

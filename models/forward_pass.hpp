@@ -2,9 +2,9 @@
 // What the blocks of one forward pass share.
 #include <ATen/core/Tensor.h>
 
-#include "models/adaptation.hpp"
 #include "models/attention_memory.hpp"
 #include "models/functions.hpp"
+#include "models/lora/adaptation.hpp"
 
 namespace rldp::models {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <tuple>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "models/attention_memory.hpp"
 
 namespace rldp::models {

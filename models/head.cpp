@@ -9,8 +9,8 @@ namespace rldp::models {
 namespace {
 
 // Rows whose logits are held at once, in parts of equal size: enough that reading the head's matrix is paid for, which
-// a part of 83 rows is not (a step of GPT-2 small on two cores: 1329 ms in seven parts, 1185 ms in two), and no more than 64 MiB
-// where that suffices.
+// a part of 83 rows is not (a step of GPT-2 small on two cores: 1329 ms in seven parts, 1185 ms in two), and no more
+// than 64 MiB where that suffices.
 std::int64_t rows_at_once(std::int64_t count, std::int64_t vocabulary, bool cuda) {
     const std::int64_t numbers = std::int64_t{1} << (cuda ? 26 : 24);
     const std::int64_t most = std::max<std::int64_t>(numbers / vocabulary, 256);

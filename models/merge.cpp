@@ -4,12 +4,12 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
-#include "config/error.hpp"
-#include "config/files.hpp"
-#include "models/checkpoint.hpp"
-#include "models/finite.hpp"
-#include "models/modules.hpp"
-#include "models/safetensors.hpp"
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "models/architecture/modules.hpp"
+#include "models/checkpoint/finite.hpp"
+#include "models/checkpoint/safetensors.hpp"
+#include "models/weights.hpp"
 
 namespace rldp::models {
 

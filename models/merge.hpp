@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "models/lora.hpp"
+#include "models/lora/layout.hpp"
 
 namespace rldp::models {
 

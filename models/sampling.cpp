@@ -7,7 +7,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::models {
 

@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
-#include "config/files.hpp"
-#include "privacy/ledger.hpp"
-#include "privacy/seal.hpp"
+#include "config/base/append_file.hpp"
+#include "privacy/keys/seal.hpp"
+#include "privacy/spending/ledger.hpp"
 
 namespace rldp::privacy {
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <span>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "rl/dials.hpp"
 
 namespace rldp::rl {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "privacy/statistics.hpp"
+#include "privacy/mechanism/statistics.hpp"
 #include "rl/normaliser.hpp"
 #include "rl/sac.hpp"
 

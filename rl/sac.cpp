@@ -10,7 +10,7 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "models/adamw.hpp"
 #include "models/thread_count.hpp"
 #include "rl/networks.hpp"

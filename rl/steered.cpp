@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "config/error.hpp"
-#include "privacy/method_state.hpp"
-#include "privacy/noise.hpp"
+#include "config/base/error.hpp"
+#include "privacy/mechanism/noise.hpp"
+#include "privacy/methods/method_state.hpp"
 
 namespace rldp::rl {
 

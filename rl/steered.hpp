@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "privacy/method.hpp"
-#include "privacy/statistics.hpp"
-#include "privacy/step_order.hpp"
+#include "privacy/mechanism/statistics.hpp"
+#include "privacy/mechanism/step_order.hpp"
+#include "privacy/methods/method.hpp"
 
 namespace rldp::rl {
 

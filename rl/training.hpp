@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "models/adamw.hpp"
-#include "privacy/method.hpp"
-#include "privacy/release_trace.hpp"
+#include "privacy/mechanism/release_trace.hpp"
+#include "privacy/methods/method.hpp"
 #include "rl/controller.hpp"
 #include "rl/steered.hpp"
 

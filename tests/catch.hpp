@@ -1,6 +1,6 @@
 #pragma once
-// The one place that knows which Catch2 the distribution ships. Include it last: torch's glog defines a CHECK of its own
-// that would silently replace Catch2's.
+// The one place that knows which Catch2 the distribution ships. Include it last: torch's glog defines a CHECK of its
+// own that would silently replace Catch2's.
 #ifdef CHECK
 #undef CHECK
 #endif

@@ -16,8 +16,7 @@ struct deterministic {
     config settings;
     caf::actor_system system{settings};
     caf::scoped_actor self{system, true};
-    caf::scheduler::test_coordinator& scheduler =
-        dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+    caf::scheduler::test_coordinator& scheduler = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
     std::vector<caf::actor> spawned;
 
     ~deterministic() {

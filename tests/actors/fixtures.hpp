@@ -9,10 +9,11 @@
 #include <sstream>
 #include <string>
 
-#include "actors/session.hpp"
+#include "actors/run/session.hpp"
 #include "rl/steered.hpp"
 #include "tests/models/random_models.hpp"
 #include "tests/support/charges.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 namespace rldp::testing {
 
@@ -54,25 +55,6 @@ inline std::shared_ptr<const actors::secrets> tiny_secrets(int units, std::int64
     return std::make_shared<actors::secrets>(
         actors::secrets{tiny_units(units), privacy::run_key::insecure_from_seed(seed)});
 }
-
-/// A directory that is gone when the test is.
-class scratch_directory {
-  public:
-    scratch_directory() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "rldp-test-XXXXXX").string();
-        path_ = mkdtemp(pattern.data());
-    }
-    ~scratch_directory() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    scratch_directory(const scratch_directory&) = delete;
-    scratch_directory& operator=(const scratch_directory&) = delete;
-    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
-  private:
-    std::filesystem::path path_;
-};
 
 /// A trusted log that a test can read.
 struct captured_log {

@@ -5,23 +5,23 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "actors/audit.hpp"
-#include "actors/audit_attacks.hpp"
-#include "actors/audit_canaries.hpp"
 #include "actors/audit_launch.hpp"
 #include "actors/auditor.hpp"
-#include "actors/finish.hpp"
 #include "actors/hub.hpp"
-#include "actors/trace_file.hpp"
+#include "actors/run/audit/attacks.hpp"
+#include "actors/run/audit/audit.hpp"
+#include "actors/run/audit/canaries.hpp"
+#include "actors/run/finish.hpp"
+#include "actors/run/trace_file.hpp"
 #include "bench/plain_loop.hpp"
+#include "config/base/files.hpp"
 #include "config/config.hpp"
-#include "config/files.hpp"
-#include "eval/attacks/membership_record.hpp"
-#include "models/safetensors.hpp"
+#include "eval/audit/report/membership_record.hpp"
+#include "models/checkpoint/safetensors.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
-#include "tests/config/refusal.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;
@@ -54,7 +54,7 @@ void finish(const config::run_config& config, const std::filesystem::path& direc
     const auto& training = opened.open.training;
     if (!training.finished()) return;
     finish_run(opened.open,
-               {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
+               {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
 }
 
 eval::audit_report audited(const std::filesystem::path& directory, bool during_run = false) {
@@ -122,7 +122,7 @@ TEST_CASE("a resumed run keeps its canaries and its trace") {
     bench::run_plain(opened.open, opened.closed, 4);
     const auto& training = opened.open.training;
     finish_run(opened.open,
-               {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
+               {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     CHECK(read_file(parts.membership()) == before);
     CHECK(read_file(parts.trace()) == read_file(eval::run_directory{scratch / "whole"}.trace()));
 }
@@ -372,7 +372,7 @@ TEST_CASE("an audit during a run reports until the run is over, and once more of
              const auto& training = opened.open.training;
              finish_run(
                  opened.open,
-                 {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
+                 {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
          }});
     CHECK(steps == std::vector<std::int64_t>{2, 4});
 }
@@ -387,7 +387,7 @@ TEST_CASE("an audit that goes with a run reports each snapshot's figures") {
     bench::run_plain(opened.open, opened.closed, 4);
     const auto& training = opened.open.training;
     finish_run(opened.open,
-               {messages::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
+               {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     const auto last = audited(scratch / "run");
     REQUIRE(last.course.size() == 2);
     CHECK(last.course[0].step == 2);

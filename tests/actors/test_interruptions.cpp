@@ -7,20 +7,20 @@
 #include <algorithm>
 #include <caf/all.hpp>
 
-#include "actors/checkpoint.hpp"
-#include "actors/erasure.hpp"
 #include "actors/failure.hpp"
 #include "actors/hub.hpp"
 #include "actors/launch.hpp"
+#include "actors/run/checkpoint.hpp"
+#include "actors/run/erasure.hpp"
 #include "actors/supervisor.hpp"
 #include "bench/plain_loop.hpp"
+#include "config/base/files.hpp"
+#include "config/base/nascent_directory.hpp"
 #include "config/config.hpp"
-#include "config/files.hpp"
-#include "config/nascent_directory.hpp"
-#include "eval/metrics.hpp"
+#include "eval/metrics/metrics.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
-#include "tests/config/refusal.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;
@@ -123,7 +123,7 @@ TEST_CASE("a stop that comes before a run is wired is not forgotten") {
     self->send_exit(running, caf::exit_reason::user_shutdown);
     self->send_exit(hub_, caf::exit_reason::user_shutdown);
     REQUIRE(ended);
-    CHECK(ended->how == messages::ending::interrupted);
+    CHECK(ended->how == actors::ending::interrupted);
     CHECK(ended->steps_done < 12);
 }
 

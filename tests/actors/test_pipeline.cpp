@@ -8,20 +8,20 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "actors/checkpoint.hpp"
 #include "actors/failure.hpp"
 #include "actors/launch.hpp"
+#include "actors/run/checkpoint.hpp"
 #include "actors/supervisor.hpp"
 #include "bench/plain_loop.hpp"
+#include "config/base/files.hpp"
 #include "config/config.hpp"
-#include "config/files.hpp"
-#include "eval/metrics.hpp"
-#include "models/safetensors.hpp"
-#include "privacy/ledger.hpp"
-#include "privacy/verify.hpp"
+#include "eval/metrics/metrics.hpp"
+#include "models/checkpoint/safetensors.hpp"
+#include "privacy/spending/ledger.hpp"
+#include "privacy/spending/verify.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
-#include "tests/config/refusal.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;

@@ -4,13 +4,13 @@
 #include <caf/all.hpp>
 
 #include "actors/accountant.hpp"
-#include "actors/checkpoint.hpp"
 #include "actors/controller.hpp"
 #include "actors/evaluator.hpp"
 #include "actors/failure.hpp"
+#include "actors/run/checkpoint.hpp"
 #include "actors/trainer.hpp"
 #include "eval/perplexity.hpp"
-#include "models/safetensors.hpp"
+#include "models/checkpoint/safetensors.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"

@@ -2,7 +2,7 @@
 // times over, in every arithmetic at hand (docs/privacy.md §6).
 #include <torch/torch.h>
 
-#include "actors/plan.hpp"
+#include "actors/run/plan.hpp"
 #include "bench/rounding.hpp"
 #include "config/config.hpp"
 #include "tests/catch.hpp"

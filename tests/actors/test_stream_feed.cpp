@@ -7,7 +7,7 @@
 #include "actors/display.hpp"
 #include "actors/stream_feed.hpp"
 #include "actors/threads.hpp"
-#include "monitor/stream_server.hpp"
+#include "monitor/stream/server.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "config/files.hpp"
+#include "config/base/files.hpp"
 
 struct answer {
     int status;

@@ -4,12 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "privacy/accountant.hpp"
-#include "privacy/ledger.hpp"
-#include "privacy/policy.hpp"
+#include "privacy/accounting/accountant.hpp"
+#include "privacy/spending/ledger.hpp"
+#include "privacy/spending/policy.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
-#include "tests/privacy/engine/scratch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 using namespace rldp;
 using nlohmann::json;
@@ -19,7 +20,7 @@ namespace {
 /// Exactly one line on standard error that holds every part, nothing on standard output, exit 2.
 void refuses(const std::string& arguments, const std::vector<std::string>& parts) {
     const scratch_directory scratch;
-    const auto got = rldp_says(arguments, scratch.path);
+    const auto got = rldp_says(arguments, scratch.path());
     CAPTURE(arguments);
     CAPTURE(got.err);
     CHECK(got.status == 2);
@@ -61,7 +62,7 @@ std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_
 
 TEST_CASE("account prices runs under every accountant and says which are bounds") {
     const scratch_directory scratch;
-    const auto got = rldp_says("account --run 1.1,0.01,1000 --delta 1e-5 --json", scratch.path);
+    const auto got = rldp_says("account --run 1.1,0.01,1000 --delta 1e-5 --json", scratch.path());
     REQUIRE(got.status == 0);
     const auto all = json::parse(got.out);
     CHECK(all.at("delta") == 1e-5);
@@ -72,36 +73,37 @@ TEST_CASE("account prices runs under every accountant and says which are bounds"
     CHECK(all.at("pld").at("is_upper_bound") == true);
     CHECK(all.at("rdp").at("is_upper_bound") == true);
     CHECK(all.at("gdp_clt").at("is_upper_bound") == false);
-    CHECK(has(rldp_says("account --run 1.1,0.01,1000 --delta 1e-5", scratch.path).out, "no bound"));
+    CHECK(has(rldp_says("account --run 1.1,0.01,1000 --delta 1e-5", scratch.path()).out, "no bound"));
 }
 
 TEST_CASE("account joins runs in any order, answers the inverse, and writes infinity as a string") {
     const scratch_directory scratch;
-    const auto one = json::parse(rldp_says("account --run 1.1,0.01,1e3 --delta 1e-5 --json", scratch.path).out);
+    const auto one = json::parse(rldp_says("account --run 1.1,0.01,1e3 --delta 1e-5 --json", scratch.path()).out);
     const auto two =
-        json::parse(rldp_says("account --run 1.1,0.01,400 --run 1.1,0.01,600 --delta 1e-5 --json", scratch.path).out);
+        json::parse(rldp_says("account --run 1.1,0.01,400 --run 1.1,0.01,600 --delta 1e-5 --json", scratch.path()).out);
     CHECK(one == two);
     const auto curve = json::parse(
-        rldp_says("account --run 1.1,0.01,1000 --epsilon 1.515370248 --epsilon 0 --json", scratch.path).out);
+        rldp_says("account --run 1.1,0.01,1000 --epsilon 1.515370248 --epsilon 0 --json", scratch.path()).out);
     CHECK(curve.at("curve").at(0).at("pld").at("delta").get<double>() == Approx(1e-5).epsilon(5e-3));
     CHECK(curve.at("curve").at(1).at("pld").at("delta").get<double>() > 1e-3);
     // μ overflows: e^{1/z²} with z = 0.01.
-    const auto vast = json::parse(rldp_says("account --run 0.01,0.5,10 --delta 1e-5 --json", scratch.path).out);
+    const auto vast = json::parse(rldp_says("account --run 0.01,0.5,10 --delta 1e-5 --json", scratch.path()).out);
     CHECK(vast.at("gdp_clt").at("epsilon") == "inf");
 }
 
 TEST_CASE("calibrate finds the noise whose price account confirms") {
     const scratch_directory scratch;
-    const auto found =
-        json::parse(rldp_says("calibrate --epsilon 2 --delta 1e-5 --rate 0.001 --steps 3000 --json", scratch.path).out);
+    const auto found = json::parse(
+        rldp_says("calibrate --epsilon 2 --delta 1e-5 --rate 0.001 --steps 3000 --json", scratch.path()).out);
     CHECK(found.at("epsilon").get<double>() <= 2);
     CHECK(found.at("epsilon").get<double>() > 2 - 1e-3);
     const privacy::run run{found.at("noise_multiplier"), 0.001, 3000};
     CHECK(privacy::make_accountant("pld")->epsilon({&run, 1}, 1e-5) ==
           Approx(found.at("epsilon").get<double>()).epsilon(1e-9));
-    const auto rdp = json::parse(
-        rldp_says("calibrate --epsilon 2 --delta 1e-5 --rate 0.001 --steps 3000 --accountant rdp --json", scratch.path)
-            .out);
+    const auto rdp =
+        json::parse(rldp_says("calibrate --epsilon 2 --delta 1e-5 --rate 0.001 --steps 3000 --accountant rdp --json",
+                              scratch.path())
+                        .out);
     CHECK(rdp.at("noise_multiplier") > found.at("noise_multiplier"));
 }
 
@@ -133,12 +135,12 @@ TEST_CASE("account and calibrate refuse bad numbers in one line") {
 TEST_CASE("account --ledger tells the guarantee from what was spent so far") {
     const scratch_directory scratch;
     const auto path = write_ledger(scratch, 12).string();
-    const auto all = json::parse(rldp_says("account --ledger " + path + " --json", scratch.path).out);
+    const auto all = json::parse(rldp_says("account --ledger " + path + " --json", scratch.path()).out);
     CHECK(all.at("guaranteed_epsilon").get<double>() == Approx(2).margin(1e-3));
     CHECK(all.at("charged_steps") == 12);
     CHECK(all.at("progress").at("is_guarantee") == false);
     CHECK(all.at("progress").at("epsilon").at("pld").at("epsilon").get<double>() < 2);
-    CHECK(has(rldp_says("account --ledger " + path, scratch.path).out, "no guarantee"));
+    CHECK(has(rldp_says("account --ledger " + path, scratch.path()).out, "no guarantee"));
 }
 
 TEST_CASE("ledger verify recomputes the promise and refuses a ledger that promises too much") {

@@ -2,7 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/app/program.hpp"
-#include "tests/privacy/engine/scratch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include "tests/catch.hpp"
 

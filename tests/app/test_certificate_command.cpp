@@ -5,7 +5,8 @@
 
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
-#include "tests/privacy/engine/scratch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 using nlohmann::json;
 
@@ -22,7 +23,7 @@ struct desk {
     scratch_directory scratch;
     std::string run = (scratch / "run").string(), key = (scratch / "owner").string();
 
-    answer says(const std::string& arguments) const { return rldp_says(arguments, scratch.path); }
+    answer says(const std::string& arguments) const { return rldp_says(arguments, scratch.path()); }
     /// One line on standard error that holds every part, exit 2.
     void refuses(const std::string& arguments, const std::vector<std::string>& parts) const {
         const auto got = says(arguments);

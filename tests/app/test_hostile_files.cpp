@@ -8,7 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/app/program.hpp"
-#include "tests/privacy/engine/scratch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include "tests/catch.hpp"
 
@@ -31,7 +32,7 @@ struct desk {
         write_file(at("template.json"), R"({"record": "a"})");
         write_file(at("c.json"), R"({"data": {"path": "t.txt"}, "model": {"path": "model"}})");
     }
-    std::string at(const std::string& name) const { return (scratch.path / name).string(); }
+    std::string at(const std::string& name) const { return (scratch.path() / name).string(); }
 
     /// Exit status 2 and one line that says all of `parts`.
     void refuses(const std::string& arguments, const std::vector<std::string>& parts, int status = 2) const {

@@ -3,12 +3,13 @@
 #include <thread>
 #include <vector>
 
-#include "monitor/stream_reader.hpp"
-#include "monitor/stream_server.hpp"
+#include "monitor/stream/reader.hpp"
+#include "monitor/stream/server.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/peer.hpp"
-#include "tests/privacy/engine/scratch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 using namespace rldp;
 using namespace rldp::testing;
@@ -47,16 +48,16 @@ TEST_CASE("a run is watched to its end, whatever strangers send to its port") {
     std::atomic<bool> over = false;
     std::thread running([&] {
         said = rldp_says(
-            small_run + ("--monitor 127.0.0.1:" + std::to_string(port)) + " --out " + (scratch.path / "run").string(),
-            scratch.path);
+            small_run + ("--monitor 127.0.0.1:" + std::to_string(port)) + " --out " + (scratch.path() / "run").string(),
+            scratch.path());
         over = true;
     });
     monitor::stream_reader reader({"127.0.0.1", port});
-    std::vector<messages::telemetry> seen;
+    std::vector<monitor::telemetry> seen;
     std::string why;
     do {
         std::this_thread::yield();
-        why = reader.follow([&](const messages::telemetry& latest) {
+        why = reader.follow([&](const monitor::telemetry& latest) {
             if (seen.empty()) attack(port);
             seen.push_back(latest);
         });
@@ -78,9 +79,9 @@ TEST_CASE("a run whose port is taken is refused before anything is made or charg
     const monitor::stream_server other({"127.0.0.1", 0});
     const auto address = "127.0.0.1:" + std::to_string(other.port());
     const auto said =
-        rldp_says(small_run + ("--monitor " + address) + " --out " + (scratch.path / "run").string(), scratch.path);
+        rldp_says(small_run + ("--monitor " + address) + " --out " + (scratch.path() / "run").string(), scratch.path());
     CHECK(said.status == 2);
     CHECK(has(said.err, "monitor.address: " + address + " can't be used ("));
     CHECK(has(said.err, "; is another run there? choose another port\n"));
-    CHECK_FALSE(std::filesystem::exists(scratch.path / "run"));
+    CHECK_FALSE(std::filesystem::exists(scratch.path() / "run"));
 }

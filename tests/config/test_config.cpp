@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
+#include "config/base/files.hpp"
 #include "config/config.hpp"
-#include "config/files.hpp"
-#include "tests/config/refusal.hpp"
+#include "tests/support/refusal.hpp"
 
 #include "tests/catch.hpp"
 

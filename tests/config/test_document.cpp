@@ -1,6 +1,6 @@
 // JSON as users write it.
 #include "config/document.hpp"
-#include "tests/config/refusal.hpp"
+#include "tests/support/refusal.hpp"
 
 #include "tests/catch.hpp"
 

@@ -1,10 +1,10 @@
-#include "config/guarantee.hpp"
+#include "config/base/guarantee.hpp"
 
 #include <cmath>
 
 #include "config/config.hpp"
 #include "tests/catch.hpp"
-#include "tests/config/refusal.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace rldp;
 

@@ -1,6 +1,6 @@
 // The README's configuration reference is the schema's.
+#include "config/base/files.hpp"
 #include "config/config.hpp"
-#include "config/files.hpp"
 #include "tests/catch.hpp"
 
 TEST_CASE("the README ends with the reference of every key, as `rldp reference` prints it") {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "config/schema.hpp"
-#include "tests/config/refusal.hpp"
+#include "tests/support/refusal.hpp"
 
 #include "tests/catch.hpp"
 

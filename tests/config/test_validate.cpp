@@ -3,7 +3,7 @@
 
 #include "config/config.hpp"
 #include "config/method_choices.hpp"
-#include "tests/config/refusal.hpp"
+#include "tests/support/refusal.hpp"
 
 #include "tests/catch.hpp"
 

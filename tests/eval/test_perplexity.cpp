@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "eval/perplexity.hpp"
 #include "tests/models/random_models.hpp"
 

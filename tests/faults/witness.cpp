@@ -71,7 +71,8 @@ void witness::saw(const std::vector<event>& journal) {
     }
 }
 
-/// A record: 8 bytes of magic, the payload's length (u64), its seal of 16 bytes, the payload, which begins with its seq.
+/// A record: 8 bytes of magic, the payload's length (u64), its seal of 16 bytes, the payload, which begins with its
+/// seq.
 void witness::saw_release(const std::string& bytes) {
     release_ += bytes;
     constexpr std::size_t prefix = 32;

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::fuzz {
 
@@ -64,7 +64,7 @@ void check_refusal(const error& refusal) {
 
 const fs::path& directory() {
     static const scratch_directory scratch;
-    return scratch.path;
+    return scratch.path();
 }
 
 void write(const char* name, std::string_view bytes) {

@@ -1,5 +1,5 @@
 // A safetensors file: its header, and every byte of its tensors.
-#include "models/safetensors.hpp"
+#include "models/checkpoint/safetensors.hpp"
 
 #include <numeric>
 

@@ -1,5 +1,5 @@
 // tokenizer.json, then short texts with it, there and back.
-#include "models/tokenizer.hpp"
+#include "models/tokenizer/tokenizer.hpp"
 
 #include <array>
 

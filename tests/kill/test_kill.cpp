@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "config/files.hpp"
+#include "config/base/files.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
 #include "tests/kill/child.hpp"

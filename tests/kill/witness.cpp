@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "actors/checkpoint.hpp"
+#include "actors/run/checkpoint.hpp"
 #include "privacy/release.hpp"
 #include "tests/catch.hpp"
 

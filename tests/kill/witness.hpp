@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "eval/metrics.hpp"
-#include "eval/run_directory.hpp"
-#include "privacy/ledger.hpp"
-#include "privacy/seal.hpp"
+#include "eval/metrics/metrics.hpp"
+#include "eval/report/run_directory.hpp"
+#include "privacy/keys/seal.hpp"
+#include "privacy/spending/ledger.hpp"
 
 namespace rldp::testing {
 

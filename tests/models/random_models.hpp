@@ -2,7 +2,7 @@
 // Small random models of every family, from a seed.
 #include <random>
 
-#include "models/modules.hpp"
+#include "models/architecture/modules.hpp"
 #include "tests/models/support.hpp"
 
 namespace rldp::models::test {

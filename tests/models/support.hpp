@@ -10,10 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "models/causal_lm.hpp"
-#include "models/safetensors.hpp"
-#include "tests/models/scratch.hpp"
+#include "models/checkpoint/safetensors.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 namespace rldp::models::test {
 
@@ -35,20 +36,6 @@ inline std::vector<fs::path> golden_directories() {
 
 inline nlohmann::json read_json(const fs::path& path) {
     return nlohmann::json::parse(std::ifstream(path));
-}
-
-/// The line of the refusal that `action` ends in; empty if it does not.
-inline std::string complaint(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const error& e) {
-        return e.code() == errc::bad_input ? e.what() : "not the user's fault: " + std::string(e.what());
-    }
-    return "";
-}
-
-inline bool mentions(const std::string& line, const std::string& what) {
-    return line.find(what) != std::string::npos;
 }
 
 inline double largest_difference(const at::Tensor& x, const at::Tensor& y) {

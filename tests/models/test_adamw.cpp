@@ -1,4 +1,4 @@
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "models/adamw.hpp"
 #include "tests/models/support.hpp"
 

@@ -1,8 +1,8 @@
 // Checkpoints, good and damaged.
 #include <cmath>
 
-#include "models/checkpoint.hpp"
-#include "models/modules.hpp"
+#include "models/architecture/modules.hpp"
+#include "models/weights.hpp"
 #include "tests/models/random_models.hpp"
 
 #include "tests/catch.hpp"
@@ -39,7 +39,7 @@ nlohmann::json llama_config() {
 
 TEST_CASE("tensors come back from a file, whatever their type", "[safetensors]") {
     const scratch_directory scratch;
-    const auto path = scratch.path / "t.safetensors";
+    const auto path = scratch.path() / "t.safetensors";
     const std::map<std::string, at::Tensor> tensors{
         {"a", torch::randn({3, 5})},
         {"b.bf16", torch::randn({7}).to(torch::kBFloat16)},
@@ -64,21 +64,21 @@ TEST_CASE("tensors come back from a file, whatever their type", "[safetensors]")
         }
         outlives = file.tensor("a");
         CHECK(file.tensor("a").data_ptr() == outlives.data_ptr());  // a view, not a copy
-        CHECK(mentions(complaint([&] { file.tensor("absent"); }), "t.safetensors: tensor 'absent' is missing"));
+        CHECK(has(refusal([&] { file.tensor("absent"); }), "t.safetensors: tensor 'absent' is missing"));
     }
     CHECK(torch::equal(outlives, tensors.at("a")));
 }
 
 TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]") {
     const scratch_directory scratch;
-    const auto path = scratch.path / "bad.safetensors";
+    const auto path = scratch.path() / "bad.safetensors";
     const auto refused = [&](const std::string& bytes, const std::string& what) {
         INFO(bytes);
         write(path, bytes);
-        const auto line = complaint([&] { safetensors_file file(path); });
-        CHECK(mentions(line, "bad.safetensors"));
-        CHECK(mentions(line, what));
-        CHECK(!mentions(line, "\n"));
+        const auto line = refusal([&] { safetensors_file file(path); });
+        CHECK(has(line, "bad.safetensors"));
+        CHECK(has(line, what));
+        CHECK(!has(line, "\n"));
     };
     const std::string entry = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
     write(path, file_of(entry, 8));
@@ -121,25 +121,25 @@ TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]
             R"({"v":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
             16),
         "'w' and 'v' overlap");
-    CHECK(mentions(complaint([&] { safetensors_file file(scratch.path / "none"); }), "none"));
-    CHECK(mentions(complaint([&] { safetensors_file file(scratch.path); }), "not a regular file"));
+    CHECK(has(refusal([&] { safetensors_file file(scratch.path() / "none"); }), "none"));
+    CHECK(has(refusal([&] { safetensors_file file(scratch.path()); }), "not a regular file"));
 }
 
 TEST_CASE("only spaces may follow a safetensors header, up to its length", "[safetensors]") {
     const scratch_directory scratch;
-    const auto path = scratch.path / "t.safetensors";
+    const auto path = scratch.path() / "t.safetensors";
     const std::string entry = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
     write(path, file_of(entry + "     ", 8));
     CHECK(safetensors_file(path).tensor("w").numel() == 2);
     for (const auto& tail : {std::string(3, '\0'), std::string(" \0x", 3), std::string("x"), std::string("{}")}) {
         write(path, file_of(entry + tail, 8));
-        CHECK(mentions(complaint([&] { safetensors_file file(path); }), "t.safetensors: not valid JSON at byte"));
+        CHECK(has(refusal([&] { safetensors_file file(path); }), "t.safetensors: not valid JSON at byte"));
     }
 }
 
 TEST_CASE("a header of 300,000 tensors is read, one of more than 100 MB is not", "[safetensors]") {
     const scratch_directory scratch;
-    const auto path = scratch.path / "t.safetensors";
+    const auto path = scratch.path() / "t.safetensors";
     std::string header = "{";
     for (std::size_t i = 0; i < 300'000; ++i)
         header += (i > 0 ? ",\"" : "\"") + std::to_string(i) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" +
@@ -149,13 +149,13 @@ TEST_CASE("a header of 300,000 tensors is read, one of more than 100 MB is not",
     write(path, file_of("{}" + std::string(100'000'000 - 2, ' '), 0));
     CHECK(safetensors_file(path).names().empty());
     write(path, file_of("{}" + std::string(100'000'000 - 1, ' '), 0));
-    CHECK(mentions(complaint([&] { safetensors_file file(path); }), "longer than the file or than 100000000 bytes"));
+    CHECK(has(refusal([&] { safetensors_file file(path); }), "longer than the file or than 100000000 bytes"));
 }
 
 TEST_CASE("weights that are not finite, or not in the type asked for, are refused by file and tensor", "[checkpoint]") {
     const scratch_directory scratch;
-    write(scratch.path / "config.json", gpt2_config().dump());
-    const auto model = read_model_config(scratch.path);
+    write(scratch.path() / "config.json", gpt2_config().dump());
+    const auto model = read_model_config(scratch.path());
     std::map<std::string, at::Tensor> good;
     for (const auto& [name, shape] : base_tensors(model)) good[name] = torch::ones(shape);
     const std::string name = "transformer.h.0.mlp.c_proj.weight";
@@ -163,24 +163,24 @@ TEST_CASE("weights that are not finite, or not in the type asked for, are refuse
         auto weights = good;
         weights[name] = weights[name].to(stored);
         weights[name].flatten()[-1] = number;
-        save_safetensors(scratch.path / "model.safetensors", weights);
-        return complaint([&] { load_weights(scratch.path, model, wanted, at::kCPU); });
+        save_safetensors(scratch.path() / "model.safetensors", weights);
+        return refusal([&] { load_weights(scratch.path(), model, wanted, at::kCPU); });
     };
     for (const auto type : {torch::kFloat64, torch::kFloat32, torch::kBFloat16, torch::kFloat16})
         for (const double bad : {double{NAN}, -double{NAN}, double{INFINITY}, -double{INFINITY}}) {
             const auto line = refused(bad, type, std::nullopt);
             INFO(line);
-            CHECK(mentions(line, "model.safetensors: tensor '" + name + "' holds numbers that are not finite in "));
+            CHECK(has(line, "model.safetensors: tensor '" + name + "' holds numbers that are not finite in "));
         }
     CHECK(refused(3.4e38, torch::kFloat32, std::nullopt).empty());
     CHECK(refused(65504, torch::kFloat16, torch::kFloat32).empty());
-    CHECK(mentions(refused(3.4e38, torch::kFloat32, torch::kBFloat16), "not finite in BF16"));
-    CHECK(mentions(refused(1e300, torch::kFloat64, torch::kFloat32), "not finite in F32"));
+    CHECK(has(refused(3.4e38, torch::kFloat32, torch::kBFloat16), "not finite in BF16"));
+    CHECK(has(refused(1e300, torch::kFloat64, torch::kFloat32), "not finite in F32"));
 }
 
 TEST_CASE("unaligned data is read all the same", "[safetensors]") {
     const scratch_directory scratch;
-    const auto path = scratch.path / "odd.safetensors";
+    const auto path = scratch.path() / "odd.safetensors";
     write(path, file_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} )", 4));
     std::uint32_t expected = 0x01010101;
     float number;
@@ -191,8 +191,8 @@ TEST_CASE("unaligned data is read all the same", "[safetensors]") {
 TEST_CASE("config.json is read with its defaults and checked", "[config]") {
     const scratch_directory scratch;
     const auto read = [&](const nlohmann::json& json) {
-        std::ofstream(scratch.path / "config.json") << json;
-        return read_model_config(scratch.path);
+        std::ofstream(scratch.path() / "config.json") << json;
+        return read_model_config(scratch.path());
     };
     const auto gpt2 = read(gpt2_config());
     CHECK(gpt2.inner == 32);
@@ -210,12 +210,12 @@ TEST_CASE("config.json is read with its defaults and checked", "[config]") {
     const auto refused = [&](nlohmann::json json, const std::string& key, const nlohmann::json& value) {
         INFO(key << " " << value);
         json[key] = value;
-        const auto line = complaint([&] { read(json); });
-        CHECK(mentions(line, "config.json"));
-        CHECK(mentions(line, key));
+        const auto line = refusal([&] { read(json); });
+        CHECK(has(line, "config.json"));
+        CHECK(has(line, key));
     };
     refused(gpt2_config(), "model_type", "bert");
-    CHECK(mentions(complaint([&] { read({{"model_type", "bert"}}); }), "gpt2, llama, mistral"));
+    CHECK(has(refusal([&] { read({{"model_type", "bert"}}); }), "gpt2, llama, mistral"));
     refused(gpt2_config(), "n_embd", 9);
     refused(gpt2_config(), "n_layer", 0);
     refused(gpt2_config(), "n_layer", 1e9);
@@ -234,30 +234,30 @@ TEST_CASE("config.json is read with its defaults and checked", "[config]") {
     refused(llama_config(), "rope_scaling", {{"rope_type", "llama3"}, {"factor", 2}});
     refused(llama_config(), "rope_parameters", 3);
     refused(llama_config(), "eos_token_id", {"x"});
-    write(scratch.path / "config.json", "{\"model_type\": \"gpt2\",\n oops}");
-    CHECK(mentions(complaint([&] { read_model_config(scratch.path); }), "config.json: not valid JSON at byte"));
-    write(scratch.path / "config.json", "{\"model_type\": \"gpt2\", \"n_embd\": 1e999}");
-    CHECK(mentions(complaint([&] { read_model_config(scratch.path); }), "config.json: key 'n_embd' holds a number"));
-    fs::remove(scratch.path / "config.json");
-    CHECK(mentions(complaint([&] { read_model_config(scratch.path); }), "config.json"));
+    write(scratch.path() / "config.json", "{\"model_type\": \"gpt2\",\n oops}");
+    CHECK(has(refusal([&] { read_model_config(scratch.path()); }), "config.json: not valid JSON at byte"));
+    write(scratch.path() / "config.json", "{\"model_type\": \"gpt2\", \"n_embd\": 1e999}");
+    CHECK(has(refusal([&] { read_model_config(scratch.path()); }), "config.json: key 'n_embd' holds a number"));
+    fs::remove(scratch.path() / "config.json");
+    CHECK(has(refusal([&] { read_model_config(scratch.path()); }), "config.json"));
 }
 
 TEST_CASE("a checkpoint that does not fit its config is refused with file and tensor", "[checkpoint]") {
     const scratch_directory scratch;
-    std::ofstream(scratch.path / "config.json") << gpt2_config();
-    auto weights = random_weights(read_model_config(scratch.path));
-    const auto file = scratch.path / "model.safetensors";
-    const auto load = [&] { return causal_lm::load(scratch.path, torch::kFloat32, torch::kCPU); };
-    CHECK(mentions(complaint([&] { load(); }), "model.safetensors"));
+    std::ofstream(scratch.path() / "config.json") << gpt2_config();
+    auto weights = random_weights(read_model_config(scratch.path()));
+    const auto file = scratch.path() / "model.safetensors";
+    const auto load = [&] { return causal_lm::load(scratch.path(), torch::kFloat32, torch::kCPU); };
+    CHECK(has(refusal([&] { load(); }), "model.safetensors"));
     save_safetensors(file, weights);
     CHECK(load()->parameters() == 8 * 11 + 8 * 16 + 8 * 24 + 24 + 8 * 8 + 8 + 8 * 32 + 32 + 32 * 8 + 8 + 6 * 8);
 
     const auto refused = [&](const std::map<std::string, at::Tensor>& changed, const std::string& tensor) {
         save_safetensors(file, changed);
-        const auto line = complaint([&] { load(); });
-        CHECK(mentions(line, "model.safetensors"));
-        CHECK(mentions(line, tensor));
-        CHECK(mentions(complaint([&] { causal_lm::from_weights(read_model_config(scratch.path), changed); }), tensor));
+        const auto line = refusal([&] { load(); });
+        CHECK(has(line, "model.safetensors"));
+        CHECK(has(line, tensor));
+        CHECK(has(refusal([&] { causal_lm::from_weights(read_model_config(scratch.path()), changed); }), tensor));
     };
     auto changed = weights;
     changed.erase("transformer.h.0.mlp.c_fc.bias");
@@ -268,26 +268,26 @@ TEST_CASE("a checkpoint that does not fit its config is refused with file and te
     changed = weights;
     changed["transformer.ln_f.bias"] = torch::zeros({8}, torch::kLong);
     save_safetensors(file, changed);
-    CHECK(mentions(complaint([&] { load(); }), "transformer.ln_f.bias"));
+    CHECK(has(refusal([&] { load(); }), "transformer.ln_f.bias"));
 }
 
 TEST_CASE("shards are found by their index, and only beside it", "[checkpoint]") {
     const scratch_directory scratch;
-    std::ofstream(scratch.path / "config.json") << gpt2_config();
-    const auto weights = random_weights(read_model_config(scratch.path));
-    save_safetensors(scratch.path / "x.safetensors", weights);
+    std::ofstream(scratch.path() / "config.json") << gpt2_config();
+    const auto weights = random_weights(read_model_config(scratch.path()));
+    save_safetensors(scratch.path() / "x.safetensors", weights);
     nlohmann::json map;
     for (const auto& [name, unused] : weights) map[name] = "x.safetensors";
     const auto load = [&](const nlohmann::json& index) {
-        std::ofstream(scratch.path / "model.safetensors.index.json") << index;
-        return causal_lm::load(scratch.path, torch::kBFloat16, torch::kCPU);
+        std::ofstream(scratch.path() / "model.safetensors.index.json") << index;
+        return causal_lm::load(scratch.path(), torch::kBFloat16, torch::kCPU);
     };
     CHECK(load({{"weight_map", map}})->parameters() > 0);
-    CHECK(mentions(complaint([&] { load({{"weights", map}}); }), "weight_map"));
+    CHECK(has(refusal([&] { load({{"weights", map}}); }), "weight_map"));
     map["transformer.ln_f.bias"] = "../x.safetensors";
-    CHECK(mentions(complaint([&] { load({{"weight_map", map}}); }), "index.json: weight_map.transformer.ln_f.bias"));
+    CHECK(has(refusal([&] { load({{"weight_map", map}}); }), "index.json: weight_map.transformer.ln_f.bias"));
     map["transformer.ln_f.bias"] = "y.safetensors";
-    CHECK(mentions(complaint([&] { load({{"weight_map", map}}); }), "y.safetensors"));
+    CHECK(has(refusal([&] { load({{"weight_map", map}}); }), "y.safetensors"));
 }
 
 }  // namespace rldp::models::test

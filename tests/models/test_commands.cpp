@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "config/files.hpp"
-#include "tests/models/scratch.hpp"
+#include "config/base/files.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include "tests/catch.hpp"
 
@@ -22,7 +22,7 @@ struct answer {
 
 answer rldp_says(const std::string& arguments, const std::string& input = "") {
     const scratch_directory scratch;
-    const auto file = [&](const char* name) { return (scratch.path / name).string(); };
+    const auto file = [&](const char* name) { return (scratch.path() / name).string(); };
     write_file(file("in"), input);
     const auto command =
         std::string(RLDP_PROGRAM) + " " + arguments + " <" + file("in") + " >" + file("out") + " 2>" + file("err");

@@ -223,7 +223,7 @@ TEST_CASE("alternatives are log-probabilities before temperature and cuts", "[ge
 TEST_CASE("what can't be generated is refused in one line", "[generate]") {
     const subject s(1);
     const auto says = [&](const token_list& ids, const generation_config& config, const std::string& what) {
-        CHECK(mentions(complaint([&] { s.generate({{ids}}, config); }), what));
+        CHECK(has(refusal([&] { s.generate({{ids}}, config); }), what));
     };
     says({1, 2}, {{-1}, 3}, "temperature");
     says({1, 2}, {{NAN}, 3}, "temperature");

@@ -157,9 +157,9 @@ TEST_CASE("golden: sharded, hub and version 4 layouts hold the same model", "[go
             if (fs::exists(c.directory / layout)) same(c.directory / layout);
         if (!fs::exists(c.directory / "config_v4_layout.json")) continue;
         const scratch_directory scratch;
-        fs::copy(c.directory / "config_v4_layout.json", scratch.path / "config.json");
-        fs::create_symlink(fs::absolute(c.directory / "model.safetensors"), scratch.path / "model.safetensors");
-        same(scratch.path);
+        fs::copy(c.directory / "config_v4_layout.json", scratch.path() / "config.json");
+        fs::create_symlink(fs::absolute(c.directory / "model.safetensors"), scratch.path() / "model.safetensors");
+        same(scratch.path());
     }
 }
 

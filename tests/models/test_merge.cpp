@@ -1,6 +1,6 @@
 // Base plus adapter as a plain checkpoint.
-#include "models/checkpoint.hpp"
 #include "models/merge.hpp"
+#include "models/weights.hpp"
 #include "tests/models/random_models.hpp"
 
 #include "tests/catch.hpp"
@@ -60,8 +60,8 @@ TEST_CASE("a sum that is not finite is refused by the weight's name", "[merge]")
     const auto config = random_config(random);
     loaded_adapter adapter{make_layout(config, random_lora(random, config)), {}};
     adapter.flat = torch::full({adapter.layout.dimension}, 1e30);  // finite, but B·A is not
-    const auto line = complaint([&] { merged_weights(config, random_weights(config), adapter); });
-    CHECK(mentions(line, "with the adapter its weight is not finite"));
+    const auto line = refusal([&] { merged_weights(config, random_weights(config), adapter); });
+    CHECK(has(line, "with the adapter its weight is not finite"));
 }
 
 TEST_CASE("golden: every base with every adapter, from disk to disk", "[golden]") {
@@ -72,17 +72,17 @@ TEST_CASE("golden: every base with every adapter, from disk to disk", "[golden]"
             if (!fs::exists(directory / name)) continue;
             INFO(directory << " " << name);
             const scratch_directory scratch;
-            merge(directory, directory / name, scratch.path / "merged/");
-            CHECK(entries(scratch.path) == 1);
+            merge(directory, directory / name, scratch.path() / "merged/");
+            CHECK(entries(scratch.path()) == 1);
             const auto ids = safetensors_file(directory / "case.safetensors").tensor("input_ids").clone();
             const auto adapter = load_adapter(directory / name, read_model_config(directory));
             const double tolerance = directory.filename() == "stories260K" ? 2e-4 : 5e-5;
-            const auto merged = logits_of(scratch.path / "merged", ids);
+            const auto merged = logits_of(scratch.path() / "merged", ids);
             CHECK(largest_difference(merged, logits_of(directory, ids, &adapter)) <= tolerance);
-            CHECK(bytes_of(scratch.path / "merged/config.json") == bytes_of(directory / "config.json"));
-            CHECK(fs::exists(scratch.path / "merged/tokenizer.json") == fs::exists(directory / "tokenizer.json"));
+            CHECK(bytes_of(scratch.path() / "merged/config.json") == bytes_of(directory / "config.json"));
+            CHECK(fs::exists(scratch.path() / "merged/tokenizer.json") == fs::exists(directory / "tokenizer.json"));
             // The base's own tensors, no more, no less: a tied head stays absent.
-            const safetensors_file ours(scratch.path / "merged/model.safetensors"),
+            const safetensors_file ours(scratch.path() / "merged/model.safetensors"),
                 theirs(directory / "model.safetensors");
             CHECK(ours.names() == theirs.names());
             CHECK(ours.metadata().at("format") == "pt");
@@ -95,14 +95,14 @@ TEST_CASE("golden: shards, hub layout and bfloat16 merge too", "[golden]") {
             if (!fs::exists(directory / layout)) continue;
             INFO(directory << " " << layout);
             const scratch_directory scratch;
-            merge(directory / layout, directory / "adapter", scratch.path / "merged");
+            merge(directory / layout, directory / "adapter", scratch.path() / "merged");
             const auto ids = safetensors_file(directory / "case.safetensors").tensor("input_ids").clone();
             const auto adapter = load_adapter(directory / "adapter", read_model_config(directory));
             const auto expected = logits_of(directory / layout, ids, &adapter);
             // Rounding a weight to bfloat16 is a relative error of up to 2^-9.
             const double tolerance = layout == "bf16" ? 0.1 : 5e-5;
-            CHECK(largest_difference(logits_of(scratch.path / "merged", ids), expected) <= tolerance);
-            const safetensors_file file(scratch.path / "merged/model.safetensors");
+            CHECK(largest_difference(logits_of(scratch.path() / "merged", ids), expected) <= tolerance);
+            const safetensors_file file(scratch.path() / "merged/model.safetensors");
             for (const auto& name : file.names())
                 CHECK(file.tensor(name).scalar_type() == (layout == "bf16" ? torch::kBFloat16 : torch::kFloat32));
         }
@@ -113,20 +113,20 @@ TEST_CASE("merging refuses what is there and leaves nothing behind when it fails
     const auto config = random_config(random);
     const scratch_directory scratch;
     const auto layout = make_layout(config, {2, 4, 0, {"q"}});
-    save_adapter(scratch.path / "adapter", layout, torch::zeros({layout.dimension}), "base", config);
+    save_adapter(scratch.path() / "adapter", layout, torch::zeros({layout.dimension}), "base", config);
     const auto attempt = [&](const fs::path& base, const fs::path& adapter, const fs::path& out) {
-        return complaint([&] { merge(base, adapter, out); });
+        return refusal([&] { merge(base, adapter, out); });
     };
-    fs::create_directory(scratch.path / "there");
-    CHECK(mentions(attempt(scratch.path, scratch.path / "adapter", scratch.path / "there"), "there: exists already"));
-    CHECK(mentions(attempt(scratch.path / "no", scratch.path / "adapter", scratch.path / "out"), "config.json"));
-    const auto count = entries(scratch.path);
+    fs::create_directory(scratch.path() / "there");
+    CHECK(has(attempt(scratch.path(), scratch.path() / "adapter", scratch.path() / "there"), "there: exists already"));
+    CHECK(has(attempt(scratch.path() / "no", scratch.path() / "adapter", scratch.path() / "out"), "config.json"));
+    const auto count = entries(scratch.path());
     for (const auto& directory : golden_directories()) {
-        CHECK(mentions(attempt(directory, scratch.path / "no", scratch.path / "out"), "adapter_model.safetensors"));
-        CHECK(mentions(attempt(directory, directory / "adapter", scratch.path / "adapter/adapter_config.json/out"),
-                       "can't be created"));
+        CHECK(has(attempt(directory, scratch.path() / "no", scratch.path() / "out"), "adapter_model.safetensors"));
+        CHECK(has(attempt(directory, directory / "adapter", scratch.path() / "adapter/adapter_config.json/out"),
+                  "can't be created"));
     }
-    CHECK(entries(scratch.path) == count);
+    CHECK(entries(scratch.path()) == count);
 }
 
 }  // namespace rldp::models::test

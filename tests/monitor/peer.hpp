@@ -7,7 +7,7 @@
 #include <string_view>
 #include <thread>
 
-#include "messages/telemetry.hpp"
+#include "monitor/stream/telemetry.hpp"
 
 namespace rldp::testing {
 
@@ -42,7 +42,7 @@ class peer {
 /// "GET /api/stream" with a Host that is accepted.
 std::string stream_request();
 /// The telemetry of the next event, past comments and the head; nothing at the stream's end.
-std::optional<messages::telemetry> next_event(peer& from);
+std::optional<monitor::telemetry> next_event(peer& from);
 
 /// Serves connections one after another on a thread, as a run never would.
 class fake_server {

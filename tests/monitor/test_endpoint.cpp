@@ -1,7 +1,7 @@
-#include "config/error.hpp"
-#include "monitor/endpoint.hpp"
+#include "config/base/error.hpp"
+#include "monitor/stream/endpoint.hpp"
 #include "tests/catch.hpp"
-#include "tests/config/refusal.hpp"
+#include "tests/support/refusal.hpp"
 
 using rldp::monitor::loopback_endpoint;
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "monitor/stream_server.hpp"
+#include "monitor/stream/server.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/peer.hpp"
 
@@ -59,8 +59,8 @@ using namespace rldp::testing;
 
 namespace {
 
-messages::telemetry some_value() {
-    messages::telemetry out;
+monitor::telemetry some_value() {
+    monitor::telemetry out;
     out.run = "a run whose name is too long for a small string";
     out.state = "running";
     out.step = 1;

@@ -2,9 +2,9 @@
 #include <thread>
 #include <vector>
 
-#include "monitor/stream_reader.hpp"
-#include "monitor/stream_server.hpp"
-#include "monitor/telemetry_json.hpp"
+#include "monitor/stream/reader.hpp"
+#include "monitor/stream/server.hpp"
+#include "monitor/stream/telemetry_json.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/peer.hpp"
 
@@ -17,8 +17,8 @@ namespace {
 
 const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 
-messages::telemetry at_step(std::int64_t step) {
-    messages::telemetry out;
+monitor::telemetry at_step(std::int64_t step) {
+    monitor::telemetry out;
     out.run = "test run";
     out.state = "running";
     out.step = step;
@@ -55,7 +55,7 @@ TEST_CASE("a reader sees what a run shows, to its last value and its end") {
         stream_reader reader({host, server->port()});
         std::vector<std::int64_t> steps;
         std::thread ending;
-        const auto why = reader.follow([&](const messages::telemetry& seen) {
+        const auto why = reader.follow([&](const monitor::telemetry& seen) {
             steps.push_back(seen.step);
             if (seen.step == 1) server->show(at_step(2));
             if (seen.step == 2)

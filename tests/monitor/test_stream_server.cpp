@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "monitor/stream_server.hpp"
+#include "monitor/stream/server.hpp"
 #include "tests/catch.hpp"
-#include "tests/config/refusal.hpp"
 #include "tests/monitor/peer.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace rldp;
 using namespace rldp::testing;
@@ -17,8 +17,8 @@ namespace {
 
 const monitor::endpoint anywhere{"127.0.0.1", 0};
 
-messages::telemetry at_step(std::int64_t step, std::size_t radii = 0) {
-    messages::telemetry out;
+monitor::telemetry at_step(std::int64_t step, std::size_t radii = 0) {
+    monitor::telemetry out;
     out.run = "test run";
     out.state = "running";
     out.step = step;

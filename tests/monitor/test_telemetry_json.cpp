@@ -3,11 +3,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "monitor/telemetry_json.hpp"
+#include "monitor/stream/telemetry_json.hpp"
 #include "tests/catch.hpp"
-#include "tests/config/refusal.hpp"
+#include "tests/support/refusal.hpp"
 
-using rldp::messages::telemetry;
+using rldp::monitor::telemetry;
 using rldp::monitor::telemetry_from;
 using json = nlohmann::ordered_json;
 

@@ -1,13 +1,13 @@
 #include <cmath>
 #include <limits>
 
-#include "monitor/terminal.hpp"
+#include "monitor/terminal/terminal.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;
 
 TEST_CASE("the progress line fits its width and shows step, loss, ε and the time left") {
-    messages::telemetry value;
+    monitor::telemetry value;
     value.run = "demo";
     value.state = "running";
     value.step = 30;

@@ -2,9 +2,10 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "config/files.hpp"
+#include "config/base/files.hpp"
 #include "tests/catch.hpp"
-#include "tests/privacy/engine/scratch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 using namespace rldp;
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "config/files.hpp"
+#include "config/base/files.hpp"
 #include "tests/noninterference/program.hpp"
 
 namespace rldp::testing {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "config/files.hpp"
+#include "config/base/files.hpp"
 
 int rldp_main(int argc, char** argv);  // app/main.cpp
 

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/error.hpp"
-#include "config/files.hpp"
-#include "data/corpus.hpp"
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "data/units/corpus.hpp"
 
 namespace rldp::testing {
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <map>
 
-#include "config/files.hpp"
+#include "config/base/files.hpp"
 #include "models/causal_lm.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"

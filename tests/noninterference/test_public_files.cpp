@@ -9,9 +9,9 @@
 #include <cstring>
 #include <set>
 
-#include "config/files.hpp"
-#include "data/corpus.hpp"
-#include "models/tokenizer.hpp"
+#include "config/base/files.hpp"
+#include "data/units/corpus.hpp"
+#include "models/tokenizer/tokenizer.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
 #include "tests/noninterference/configurations.hpp"

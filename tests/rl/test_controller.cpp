@@ -2,7 +2,7 @@
 #include <cmath>
 #include <random>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "rl/controller.hpp"
 #include "rl/dials.hpp"
 #include "tests/catch.hpp"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "config/error.hpp"
+#include "config/base/error.hpp"
 #include "rl/sac.hpp"
 #include "tests/catch.hpp"
 

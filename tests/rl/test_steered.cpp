@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "config/error.hpp"
-#include "privacy/noise.hpp"
+#include "config/base/error.hpp"
+#include "privacy/mechanism/noise.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/charges.hpp"
 

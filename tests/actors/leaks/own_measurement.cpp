@@ -1,5 +1,5 @@
 // Must not build: a measurement of someone's own would carry what it sees on the trusted side back to the public one.
-#include "privacy/measurement.hpp"
+#include "privacy/mechanism/measurement.hpp"
 
 class spy final : public rldp::privacy::measurement {
   public:

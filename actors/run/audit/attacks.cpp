@@ -1,0 +1,244 @@
+#include "actors/run/audit/attacks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "actors/run/audit/canaries.hpp"
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "eval/audit/extraction.hpp"
+#include "eval/audit/statistics/exposure.hpp"
+#include "privacy/accounting/accountant.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+/// A training unit with a planted secret, and its record without it.
+struct carrier {
+    std::string unit, profile, secret;
+};
+
+std::vector<carrier> carriers_of(const audited_run& run) {
+    std::vector<carrier> out;
+    for (const auto& unit : run.records.corpus.train) {
+        if (!unit.canary) continue;
+        const auto& record = unit.records.front();
+        const auto tail = data::with_secret("", *unit.canary).size();
+        out.push_back({fmt::format("{:016x}", unit.id), record.substr(0, record.size() - tail), *unit.canary});
+    }
+    return out;
+}
+
+std::string instruction(const std::string& path, const std::string& profile) {
+    const std::string slot = "{profile}";
+    auto text = read_file(path);
+    const auto where = text.find(slot);
+    if (where == std::string::npos || text.find(slot, where + 1) != std::string::npos)
+        refuse(path + ": audit.prompt must have {profile} once, where the record goes");
+    return text.replace(where, slot.size(), profile);
+}
+
+eval::extraction_result extract_with(const audited_run& run, const std::string& name,
+                                     const std::vector<std::string>& prompts, const std::vector<carrier>& carriers) {
+    const eval::extraction_config how{.trials = run.config.audit.trials,
+                                      .seed = static_cast<std::uint64_t>(run.config.seed)};
+    std::vector<eval::token_ids> ids;
+    for (const auto& prompt : prompts)
+        ids.push_back(eval::fit_prompt(run.words->encode(prompt), run.model.base->config(), how.max_new_tokens));
+    std::vector<std::string> valid, canaries;
+    for (const auto& text : eval::continue_prompts(run.tuned(), *run.words, ids, how))
+        if (auto secret = eval::leading_secret(text); !secret.empty()) valid.push_back(std::move(secret));
+    for (const auto& one : carriers) canaries.push_back(one.secret);
+    const std::set<std::string> distinct(valid.begin(), valid.end());
+    return {
+        .prompt = name,
+        .trials = how.trials,
+        .valid = std::ssize(valid),
+        .canaries = std::ssize(canaries),
+        .found = std::count_if(canaries.begin(), canaries.end(), [&](const auto& s) { return distinct.contains(s); }),
+        .likeness = eval::jaccard(valid, canaries)};
+}
+
+/// Secrets to compare with: all others of the same length where those are few, else made-up ones.
+std::vector<std::string> references_for(const audited_run& run, const std::string& secret) {
+    constexpr std::int64_t enumerable = 3;
+    const auto length = std::ssize(secret);
+    if (length > enumerable)
+        return data::made_up_secrets(run.config.data.split_seed, "reference", run.config.audit.references, length);
+    auto out = data::all_secrets(length);
+    std::erase(out, secret);
+    return out;
+}
+
+/// −Σ log₂ p of each secret after the record, the full stop behind it included.
+std::vector<double> log_perplexities(const audited_run& run, const std::string& profile,
+                                     const std::vector<std::string>& secrets) {
+    std::vector<eval::token_ids> texts;
+    for (const auto& secret : secrets) texts.push_back(run.words->encode(data::with_secret(profile, secret)));
+    // A token may lie across the end of "secret_id=": what all texts begin with is the prompt.
+    auto common = run.words->encode(data::up_to_secret(profile));
+    for (const auto& text : texts)
+        common.erase(std::mismatch(common.begin(), common.end(), text.begin(), text.end()).first, common.end());
+    std::size_t longest = 0;
+    for (auto& text : texts) {
+        text.erase(text.begin(), text.begin() + std::ssize(common));
+        longest = std::max(longest, text.size());
+    }
+    // What training saw of the record: its last tokens.
+    const auto room = token_limit(run.config, run.model.base->config()) - static_cast<std::int64_t>(longest);
+    if (room < 1) refuse("data.max_tokens: a secret alone is longer, so none was trained on; raise it");
+    if (std::ssize(common) > room) common.erase(common.begin(), common.end() - room);
+    auto out = eval::continuation_log_likelihoods(run.tuned(), common, texts);
+    for (auto& value : out) value /= -std::log(2.0);
+    return out;
+}
+
+eval::canary_exposure exposure_of(const carrier& one, double found, const std::vector<double>& references, bool all) {
+    eval::canary_exposure out{.unit = one.unit,
+                              .log_perplexity = found,
+                              .rank = eval::rank_exposure(found, references),
+                              .extrapolated = {},
+                              .fit_p_value = {}};
+    if (all) return out;
+    const auto fit = eval::fit_skew_normal(references);
+    out.extrapolated = eval::extrapolated_exposure(found, fit.law);
+    out.fit_p_value = fit.p_value;
+    return out;
+}
+
+eval::likelihoods likelihoods_of(const audited_run& run, const std::vector<data::unit>& units) {
+    eval::likelihoods out;
+    std::vector<eval::split_text> texts;
+    for (const auto& unit : units) {
+        const auto& record = unit.records.front();
+        const auto ending = record.find(run.config.audit.ending);
+        auto cut = ending == std::string::npos ? std::nullopt : run.split(record, ending);
+        if (cut)
+            texts.push_back(std::move(*cut));
+        else
+            ++out.discarded;
+    }
+    out.scores = eval::end_log_likelihoods(run.tuned(), texts);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        out.scores[i] /= static_cast<double>(texts[i].tokens.size() - texts[i].end);
+        out.mean_log_p += out.scores[i] / static_cast<double>(texts.size());
+        out.mean_perplexity += std::exp(-out.scores[i]) / static_cast<double>(texts.size());
+    }
+    return out;
+}
+
+/// How much likelier training made each canary's secret: higher for those that were in.
+std::vector<double> secret_scores(const audited_run& run) {
+    std::vector<eval::split_text> texts;
+    for (const auto& canary : run.records.pool.canaries) {
+        const auto& record = canary.records.front();
+        auto cut = run.split(record, record.size() - canary.canary->size() - 1);
+        if (!cut) refuse("data.max_tokens: too short for the audit's canaries; raise it");
+        texts.push_back(std::move(*cut));
+    }
+    auto out = eval::end_log_likelihoods(run.tuned(), texts);
+    const auto before = eval::end_log_likelihoods(run.base(), texts);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] -= before[i];
+    return out;
+}
+
+std::int64_t guesses_of(const config::run_config& config, std::size_t canaries) {
+    const auto half = static_cast<std::int64_t>(canaries) / 2;
+    return config.audit.guesses.value_or(half - half % 2);
+}
+
+}  // namespace
+
+std::vector<eval::extraction_result> extract(const audited_run& run, lines& left_out) {
+    const auto carriers = carriers_of(run);
+    if (carriers.empty()) {
+        left_out.emplace_back("extraction and exposure: the run has no planted canaries; train with data.canaries 10");
+        return {};
+    }
+    std::vector<eval::extraction_result> out;
+    std::vector<std::string> prompts;
+    if (const auto& path = run.config.audit.prompt) {
+        for (const auto& one : carriers) prompts.push_back(instruction(*path, one.profile));
+        out.push_back(extract_with(run, "instruction", prompts, carriers));
+    } else {
+        left_out.emplace_back(
+            "extraction by instruction: audit.prompt names no file; config/canary-prompt.txt is the published one");
+    }
+    prompts.clear();
+    for (const auto& one : carriers) prompts.push_back(data::up_to_secret(one.profile));
+    out.push_back(extract_with(run, "record", prompts, carriers));
+    return out;
+}
+
+std::optional<eval::exposure_result> expose(const audited_run& run) {
+    const auto carriers = carriers_of(run);
+    if (carriers.empty()) return std::nullopt;  // extract() has said so
+    eval::exposure_result out;
+    for (const auto& one : carriers) {
+        auto secrets = references_for(run, one.secret);
+        out.all = std::ssize(secrets) + 1 == data::count_of_secrets(std::ssize(one.secret));
+        out.references = std::ssize(secrets);
+        secrets.push_back(one.secret);
+        auto found = log_perplexities(run, one.profile, secrets);
+        const double own = found.back();
+        found.pop_back();
+        out.canaries.push_back(exposure_of(one, own, found, out.all));
+        if (out.reference_log_perplexities.empty()) out.reference_log_perplexities = std::move(found);
+    }
+    return out;
+}
+
+std::optional<eval::membership_result> guess_members(const audited_run& run, lines& left_out) {
+    const auto& pool = run.records.pool;
+    if (pool.non_members.empty()) {
+        left_out.emplace_back("membership: no unit fell on the Attack side; give more records");
+        return std::nullopt;
+    }
+    eval::membership_result out{.members = likelihoods_of(run, pool.members),
+                                .non_members = likelihoods_of(run, pool.non_members),
+                                .attack = {}};
+    if (out.members.scores.empty() || out.non_members.scores.empty())
+        left_out.push_back(fmt::format(
+            "membership: no record of {} has the ending \"{}\"; set audit.ending to what ends the records",
+            out.members.scores.empty() ? "the training units" : "the Attack side", run.config.audit.ending));
+    out.attack = eval::separation_of(out.members.scores, out.non_members.scores);
+    return out;
+}
+
+std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& left_out) {
+    const auto &text_in = run.who.canary_in, &gradient_in = run.who.gradient_canary_in;
+    const int kinds = (text_in.empty() ? 0 : 1) + (gradient_in.empty() ? 0 : 1);
+    if (kinds == 0) {
+        left_out.emplace_back(
+            "lower bound on ε: the run has no canaries with a coin; train with audit.canaries or "
+            "audit.gradient_canaries 1000");
+        return {};
+    }
+    const double beta = (1 - run.config.audit.confidence) / kinds;
+    const auto bound = [&](const char* name, const std::vector<double>& scores, const std::vector<bool>& in) {
+        const auto seen = eval::guess_by_score(scores, in, guesses_of(run.config, in.size()));
+        return eval::bound_result{
+            .canaries = name,
+            .seen = seen,
+            .epsilon = eval::epsilon_lower_bound(seen, run.header.delta, beta),
+            .gaussian_epsilon = privacy::gaussian_epsilon(eval::mu_lower_bound(seen, beta), run.header.delta),
+            .confidence = 1 - beta};
+    };
+    std::vector<eval::bound_result> out;
+    if (!text_in.empty()) out.push_back(bound("records", secret_scores(run), text_in));
+    if (gradient_in.empty()) return out;
+    if (!run.trace.defined()) {
+        left_out.push_back("lower bound on ε from gradient canaries: " + run.where.trace().string() +
+                           " is missing; bring it back");
+        return out;
+    }
+    const auto canaries = gradient_canaries_of(run.config, run.model.layout);
+    out.push_back(bound("gradients", eval::trace_scores(canaries, run.trace, std::ssize(gradient_in)), gradient_in));
+    return out;
+}
+
+}  // namespace rldp::actors

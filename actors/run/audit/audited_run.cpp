@@ -1,0 +1,89 @@
+#include "actors/run/audit/audited_run.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <nlohmann/json.hpp>
+
+#include "actors/run/checkpoint.hpp"
+#include "actors/run/erasure.hpp"
+#include "actors/run/trace_file.hpp"
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "models/checkpoint/safetensors.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+void require_run(const eval::run_directory& where, bool during_run) {
+    const auto name = where.root.string();
+    if (!std::filesystem::exists(where.ledger())) refuse(name + ": holds no run (public/ledger.jsonl is missing)");
+    if (!std::filesystem::exists(where.membership()))
+        refuse(name + ": trusted/membership.json is missing, so who was in training is not known; bring it back");
+    const bool over = is_over(where);
+    if (!over && !during_run)
+        refuse(name + ": the run is not over; finish it with rldp run --resume " + name +
+               ", or audit its last checkpoint with --during-run");
+    if (over && during_run) refuse(name + ": the run is over; leave --during-run away");
+}
+
+void read_checkpoint_into(audited_run& run) {
+    const privacy::file_seal seal(privacy::run_key::load_insecure(run.where.key()));  // no streams are drawn from it
+    auto saved = read_checkpoint(run.where.checkpoint(), seal);
+    run.adapter = saved.training.optimizer.parameters.to(run.model.initial_adapter.device());
+    run.trace = saved.training.trace;
+    run.step = nlohmann::json::parse(saved.training.rest).at("step");
+}
+
+void read_finished_into(audited_run& run) {
+    auto loaded = models::load_adapter(run.where.adapter(), run.model.base->config());
+    if (loaded.layout.dimension != run.model.layout.dimension)
+        refuse(fmt::format("{}: has {} numbers, but public/config.json describes {}; bring back the run's own",
+                           run.where.adapter().string(), loaded.layout.dimension, run.model.layout.dimension));
+    run.adapter = loaded.flat.to(run.model.initial_adapter.device());
+    if (std::filesystem::exists(run.where.trace())) {
+        run.trace = read_trace(run.where.trace());
+        if (run.trace.sizes() != at::IntArrayRef{run.model.layout.dimension})
+            refuse(run.where.trace().string() + ": is not this run's; bring back its own");
+    }
+    run.step = eval::parse_summary(read_text(run.where.summary())).steps_done;
+}
+
+}  // namespace
+
+std::optional<eval::split_text> audited_run::split(const std::string& record, std::size_t beginning) const {
+    const auto most = static_cast<std::size_t>(token_limit(config, model.base->config()));
+    return eval::split_at([&](const std::string& text) { return words->encode(text); }, record, beginning, most,
+                          config.data.keep == "tail");
+}
+
+audited_run open_audited(const std::filesystem::path& directory, bool during_run) {
+    audited_run out;
+    out.where = {directory};
+    finish_erasure(out.where);
+    require_run(out.where, during_run);
+    out.config = config::load(out.where.config(), {});
+    out.who = eval::read_membership(out.where.membership());
+    out.records = load_records(out.config);
+    if (eval::data_hmac(out.who.salt, out.records.corpus.digest) != out.who.data_hmac)
+        refuse(
+            fmt::format("{}: the run was trained on other records than data.path {} gives now; bring back the "
+                        "original data",
+                        out.where.membership().string(), out.config.data.path));
+    out.header = privacy::read_ledger(out.where.ledger()).header;
+    out.words = models::tokenizer::load(out.config.model.path);
+    out.model = load_model(out.config);
+    return out;
+}
+
+void read_adapter(audited_run& run) {
+    try {
+        if (!is_over(run.where)) return read_checkpoint_into(run);
+    } catch (const error&) {
+        if (!is_over(run.where)) throw;  // else it has ended while we read
+    }
+    read_finished_into(run);
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,50 @@
+#include "actors/run/audit/canaries.hpp"
+
+#include <utility>
+
+#include "actors/run/method.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+// The clip must cut them, whatever the radius: else a missing clip would not show.
+constexpr double norm_over_radius = 100;
+
+enum class kind : std::uint64_t { text, gradient };
+
+std::vector<bool> coins(const privacy::run_key& key, kind which, std::int64_t count) {
+    privacy::random_stream random(key, privacy::purpose::audit, 0, static_cast<std::uint64_t>(which));
+    std::vector<bool> out;
+    for (std::int64_t i = 0; i < count; ++i) out.push_back(random.next() >> 63 != 0);
+    return out;
+}
+
+}  // namespace
+
+eval::gradient_canaries gradient_canaries_of(const config::run_config& config, const models::lora_layout& layout) {
+    return {.seed = config.data.split_seed,
+            .segments = segments_of(config, layout),
+            .norm = norm_over_radius * config.clip.max};
+}
+
+eval::membership_record membership_of(const config::run_config& config, const run_data& data,
+                                      const privacy::run_key& key) {
+    const auto salt = eval::fresh_salt();
+    return {.data_hmac = eval::data_hmac(salt, data.digest),
+            .salt = salt,
+            .planted = data.planted,
+            .canary_in = coins(key, kind::text, config.audit.canaries),
+            .gradient_canary_in = coins(key, kind::gradient, config.audit.gradient_canaries)};
+}
+
+data::token_store training_units(run_data data, const eval::membership_record& who) {
+    auto out = std::move(data.train);
+    for (std::size_t i = 0; i < who.canary_in.size(); ++i)
+        if (who.canary_in[i]) out.push_back(data.audit_canaries[i]);
+    for (std::size_t i = 0; i < who.gradient_canary_in.size(); ++i)
+        if (who.gradient_canary_in[i]) out.push_back({.records = {}, .gradient_canary = static_cast<std::int64_t>(i)});
+    return out;
+}
+
+}  // namespace rldp::actors

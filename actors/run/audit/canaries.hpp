@@ -1,0 +1,22 @@
+#pragma once
+// The canaries of an audit: extra units, each in training with probability ½ by a coin of the run key. No CAF.
+#include "actors/run/inputs.hpp"
+#include "config/config.hpp"
+#include "eval/audit/gradient_canary.hpp"
+#include "eval/audit/report/membership_record.hpp"
+#include "privacy/keys/random.hpp"
+
+namespace rldp::actors {
+
+/// What the gradients of audit.gradient_canaries are.
+eval::gradient_canaries gradient_canaries_of(const config::run_config& config, const models::lora_layout& layout);
+
+/// Who is in: the same for the same key.
+eval::membership_record membership_of(const config::run_config& config, const run_data& data,
+                                      const privacy::run_key& key);
+
+/// The training units with the canaries that are in, behind the others: a draw uses one number per unit, so nobody
+/// else's draws change.
+data::token_store training_units(run_data data, const eval::membership_record& who);
+
+}  // namespace rldp::actors

@@ -1,0 +1,86 @@
+// LiRA: the run's likelihoods beside those of shadow runs, which trained on a random half of the targets.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "actors/run/audit/attacks.hpp"
+#include "config/base/error.hpp"
+#include "eval/audit/statistics/lira.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+struct targets {
+    std::vector<eval::split_text> texts;  ///< members first; their whole records, as training cuts them
+    std::vector<std::uint64_t> ids;
+    std::size_t members = 0;
+};
+
+targets targets_of(const audited_run& run) {
+    targets out;
+    const auto add = [&](const std::vector<data::unit>& units) {
+        for (const auto& unit : units) {
+            auto text = run.split(unit.records.front(), 0);
+            if (!text) continue;
+            out.texts.push_back(std::move(*text));
+            out.ids.push_back(unit.id);
+        }
+    };
+    add(run.records.pool.members);
+    out.members = out.ids.size();
+    add(run.records.pool.non_members);
+    return out;
+}
+
+std::vector<double> log_odds_of(const eval::attacked_model& model, const targets& of) {
+    constexpr double least = 1e-9;  // nats per token: float32 knows no smaller loss but 0
+    auto out = eval::end_log_likelihoods(model, of.texts);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const auto tokens = static_cast<double>(of.texts[i].tokens.size() - of.texts[i].end);
+        out[i] = eval::log_odds(std::max(least, -out[i] / tokens));
+    }
+    return out;
+}
+
+eval::shadow_model shadow_of(const audited_run& run, const targets& of, const std::filesystem::path& directory) {
+    const eval::run_directory where{directory};
+    const auto config = config::load(where.config(), {});
+    if (!config.audit.shadow || config.data.split_seed != run.config.data.split_seed)
+        refuse(directory.string() + ": is no shadow run of this one");
+    const auto loaded = models::load_adapter(where.adapter(), run.model.base->config());
+    const auto adapter = loaded.flat.to(run.adapter.device());
+    eval::shadow_model out;
+    out.phi = log_odds_of({*run.model.base, &loaded.layout, &adapter, run.config.train.micro_batch}, of);
+    for (const auto id : of.ids)
+        out.trained_on.push_back(data::in_shadow(run.config.data.split_seed, *config.audit.shadow, id));
+    return out;
+}
+
+eval::separation separation_of(const std::vector<std::optional<double>>& scores, std::size_t members) {
+    std::vector<double> in, out;
+    for (std::size_t i = 0; i < scores.size(); ++i)
+        if (scores[i]) (i < members ? in : out).push_back(*scores[i]);
+    return eval::separation_of(in, out);
+}
+
+}  // namespace
+
+std::optional<eval::shadow_result> compare_with_shadows(const audited_run& run,
+                                                        const std::vector<std::filesystem::path>& directories,
+                                                        lines& left_out) {
+    const auto of = targets_of(run);
+    if (of.members == of.ids.size()) return std::nullopt;  // guess_members() has said so
+    std::vector<eval::shadow_model> shadows;
+    for (const auto& directory : directories) shadows.push_back(shadow_of(run, of, directory));
+    const auto own = log_odds_of(run.tuned(), of);
+    eval::shadow_result out{.shadows = std::ssize(shadows),
+                            .offline = separation_of(eval::offline_scores(own, shadows), of.members),
+                            .online = separation_of(eval::online_scores(own, shadows), of.members)};
+    if (!out.online.auc)
+        left_out.emplace_back(
+            "online LiRA: too few shadow runs to have seen targets in and out; give --shadows 4 or more");
+    return out;
+}
+
+}  // namespace rldp::actors

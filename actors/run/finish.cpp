@@ -1,0 +1,86 @@
+#include "actors/run/finish.hpp"
+
+#include <cmath>
+
+#include "actors/run/erasure.hpp"
+#include "actors/run/trace_file.hpp"
+#include "config/base/files.hpp"
+#include "eval/report/run_certificate.hpp"
+#include "models/checkpoint/safetensors.hpp"
+#include "privacy/spending/ledger.hpp"
+#include "version.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+using actors::ending;
+
+std::string status_of(ending how) {
+    switch (how) {
+        case ending::done:
+            return "done";
+        case ending::budget_exhausted:
+            return "budget exhausted";
+        case ending::interrupted:
+            return "interrupted";
+    }
+    return {};
+}
+
+eval::run_summary summarise(const session& run, const actors::outcome& ended) {
+    const auto book = privacy::read_ledger(run.where.ledger());
+    const auto spent = book.runs();
+    eval::run_summary out;
+    out.version = RLDP_VERSION;
+    out.status = status_of(ended.how);
+    out.steps_planned = run.plan.steps;
+    out.steps_done = ended.steps_done;
+    out.steps_lost = ended.steps_lost;
+    out.units = run.plan.population;
+    out.trainable_parameters = run.plan.trainable_parameters;
+    out.groups = run.plan.groups;
+    out.perplexity_before = ended.perplexity.before.value_or(std::nan(""));
+    out.perplexity_after = ended.perplexity.last;
+    out.perplexity_best = ended.perplexity.best;
+    out.epsilon_budget = run.config.privacy.epsilon;
+    out.delta = run.config.privacy.delta;
+    out.guaranteed_epsilon = book.header.guaranteed_epsilon;
+    if (!spent.empty()) out.epsilon = epsilon_of(spent, book.header.mechanism_delta());
+    for (const auto& [name, value] : out.epsilon)
+        out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
+    out.sample_rate = run.plan.sample_rate;
+    out.method = run.config.method.name;
+    out.policy = book.header.policy;
+    for (const auto& level : privacy::priced_runs(book.header.deck, book.header.sample_rate, book.header.steps))
+        out.deck.emplace_back(level.noise_multiplier, level.steps);
+    out.allocation = run.config.noise.allocation;
+    out.semantics = run.config.privacy.semantics;
+    out.unit = run.config.privacy.unit;
+    out.split = run.config.data.split;
+    out.insecure_reproducible = run.config.noise.insecure_reproducible;
+    if (out.semantics == semantics::as_published && !spent.empty()) {
+        const auto price = price_as_published(spent, run.plan.groups.size(), out.delta);
+        out.printed_formula_epsilon = price.printed_formula;
+        out.tight_epsilon_as_released = price.tight_as_released;
+    }
+    out.warnings = run.plan.warnings;
+    return out;
+}
+
+}  // namespace
+
+eval::run_summary finish_run(const session& run, const actors::outcome& ended, const privacy::signing_key* signed_by) {
+    models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
+                         run.model.base->config());
+    if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);
+    const auto out = summarise(run, ended);
+    write_file(run.where.summary(), eval::to_json(out) + "\n");
+    write_file(run.where.report(),
+               eval::report_html(out, eval::read_metrics(run.where.metrics()), read_file(run.where.config())));
+    eval::certify_run(run.where, signed_by);
+    if (ended.how != ending::interrupted) erase_secrets(run.where);
+    return out;
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,251 @@
+#include "actors/run/inputs.hpp"
+
+#include <fmt/format.h>
+#include <sodium.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string_view>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "config/base/input_file.hpp"
+#include "data/units/load_tokens.hpp"
+#include "models/blas.hpp"
+
+namespace rldp::actors {
+
+data::source public_source(const config::run_config& config) {
+    return {.path = *config.clip.public_data,
+            .ids_mapping = config.data.ids_mapping,
+            .narrative = config.data.narrative,
+            .group = std::nullopt};
+}
+
+namespace {
+
+/// `count` of the units' sequences, the same for the same seed: partial Fisher–Yates shuffle. Without `count` all.
+std::vector<models::sequence> fixed_subset(const data::token_store& units, std::optional<std::int64_t> count,
+                                           std::int64_t seed) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> all;  // unit, sequence
+    for (std::size_t u = 0; u < units.size(); ++u)
+        for (std::size_t r = 0; r < units[u].records.size(); ++r)
+            all.emplace_back(static_cast<std::uint32_t>(u), static_cast<std::uint32_t>(r));
+    if (count) {
+        std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+        const auto keep = std::min(all.size(), static_cast<std::size_t>(*count));
+        for (std::size_t i = 0; i < keep; ++i) std::swap(all[i], all[i + random() % (all.size() - i)]);
+        all.resize(keep);
+    }
+    std::vector<models::sequence> out;
+    for (const auto& [unit, record] : all) out.push_back(std::move(units[unit].records[record]));
+    return out;
+}
+
+/// Recognises records of a file that is called public. Safe to call from several threads.
+class public_records {
+  public:
+    explicit public_records(const config::run_config& config) {
+        // Made-up records are nobody's.
+        if (!config.clip.public_data || config.data.path.starts_with("synthetic:")) return;
+        path_ = *config.clip.public_data;
+        std::error_code absent;
+        if (std::filesystem::equivalent(path_, config.data.path, absent)) refuse_it();
+        const auto given = data::load_corpus(public_source(config), data::split_rule{});
+        for (const auto* side : {&given.train, &given.eval, &given.attack})
+            for (const auto& unit : *side) texts_.insert(unit.records.begin(), unit.records.end());
+    }
+
+    /// Errors: bad_input where the file holds this record, too, which is to be protected.
+    void operator()(const std::string& record) const {
+        if (texts_.contains(record)) refuse_it();
+    }
+
+  private:
+    [[noreturn]] void refuse_it() const {
+        refuse(
+            fmt::format("clip.public_data: {} shares records with data.path, whose records are to be protected; give "
+                        "a file of others",
+                        path_));
+    }
+
+    std::string path_;
+    std::unordered_set<std::string> texts_;
+};
+
+data::source source_of(const config::run_config& config) {
+    return {.path = config.data.path,
+            .ids_mapping = config.data.ids_mapping,
+            .narrative = config.data.narrative,
+            .group = config.privacy.unit_is_group ? std::optional(config.privacy.unit) : std::nullopt};
+}
+
+data::split_rule split_of(const config::run_config& config) {
+    return {.how = config.data.split == "exact" ? data::split_rule::kind::exact : data::split_rule::kind::hash,
+            .seed = config.data.split_seed,
+            .canaries = config.data.canaries,
+            .canary_length = config.data.canary_length,
+            .max_records = config.privacy.max_records_per_unit,
+            .population = config.privacy.population};
+}
+
+data::audit_rule audit_rule_of(const config::run_config& config) {
+    return {.seed = config.data.split_seed, .targets = config.audit.targets, .canaries = config.audit.canaries};
+}
+
+/// A shadow run's training units follow from units of both sides: it reads the texts, as an audit does.
+data::token_corpus load_shadow(const config::run_config& config, const data::token_rule& how) {
+    auto corpus = load_records(config).corpus;
+    data::token_corpus out;
+    auto train = data::tokenise(corpus.train, how.encode, how.max_tokens, how.keep_tail, how.threads);
+    out.train = train.units;
+    out.eval = data::tokenise(corpus.eval, how.encode, how.max_tokens, how.keep_tail, how.threads).units;
+    out.records = train.records;
+    out.cut = train.cut;
+    for (const auto& unit : corpus.train)
+        if (unit.canary) out.planted.emplace_back(unit.id, *unit.canary);
+    out.digest = std::move(corpus.digest);
+    out.warnings = std::move(corpus.warnings);
+    return out;
+}
+
+}  // namespace
+
+std::int64_t token_limit(const config::run_config& config, const models::model_config& model) {
+    const auto limit = config.data.max_tokens.value_or(model.window);
+    if (limit > model.window)
+        refuse(fmt::format("data.max_tokens: {} is more than the window of {}, which is {} tokens; lower it", limit,
+                           config.model.path, model.window));
+    return limit;
+}
+
+models::lora_layout layout_of(const config::run_config& config, const models::model_config& model) {
+    return models::make_layout(model, {.rank = config.lora.rank,
+                                       .alpha = config.lora.alpha,
+                                       .dropout = config.lora.dropout,
+                                       .targets = models::expand_targets(model, config.lora.targets)});
+}
+
+at::Device device_of(const config::run_config& config) {
+    if (config.device == "cuda" && !torch::cuda::is_available())
+        refuse(
+            "device: cuda is asked for, but this LibTorch sees no CUDA device; use \"cpu\" or a CUDA LibTorch "
+            "(CMAKE_PREFIX_PATH)");
+    return at::Device(config.device);
+}
+
+sided_records load_records(const config::run_config& config) {
+    sided_records out;
+    out.corpus = data::load_corpus(source_of(config), split_of(config));
+    const public_records refuse_public(config);
+    for (const auto* side : {&out.corpus.train, &out.corpus.eval, &out.corpus.attack})
+        for (const auto& unit : *side)
+            for (const auto& record : unit.records) refuse_public(record);
+    out.pool = data::choose_audit_pool(out.corpus, audit_rule_of(config));
+    if (config.audit.shadow)
+        out.corpus = data::shadow_of(std::move(out.corpus), out.pool, config.data.split_seed, *config.audit.shadow);
+    return out;
+}
+
+run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens) {
+    const public_records refuse_public(config);
+    const data::token_rule how{.encode = [&](const std::string& text) { return tokens.encode(text); },
+                               .max_tokens = max_tokens,
+                               .keep_tail = config.data.keep == "tail",
+                               .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
+                               .inspect = std::cref(refuse_public)};
+    auto read =
+        config.audit.shadow ? load_shadow(config, how) : data::load_tokens(source_of(config), split_of(config), how);
+    run_data out;
+    out.eval = fixed_subset(read.eval, config.train.eval_records, config.data.split_seed);
+    if (out.eval.empty())
+        refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
+    out.train = std::move(read.train);
+    out.records = read.records;
+    out.cut = read.cut;
+    out.digest = std::move(read.digest);
+    for (auto& [id, secret] : read.planted) out.planted.push_back({fmt::format("{:016x}", id), std::move(secret)});
+    const auto canaries = data::choose_audit_pool({}, audit_rule_of(config)).canaries;  // they depend on no record
+    out.audit_canaries = data::tokenise(canaries, how.encode, max_tokens, how.keep_tail, how.threads).units;
+    out.warnings = std::move(read.warnings);
+    return out;
+}
+
+std::unique_ptr<const models::tokenizer> load_tokenizer(const std::filesystem::path& directory,
+                                                        const models::model_config& model) {
+    auto out = models::tokenizer::load(directory);
+    if (out->size() > model.vocab)
+        refuse(
+            fmt::format("{}: the tokenizer gives ids up to {}, the model has embeddings up to {}; remove the added "
+                        "tokens beyond, or use the tokenizer that the model was trained with",
+                        directory.string(), out->size() - 1, model.vocab - 1));
+    return out;
+}
+
+run_model load_model(const config::run_config& config) {
+    const auto device = device_of(config);
+    run_model out;
+    out.base = models::causal_lm::load(config.model.path, models::use_precision(config.model.dtype, device), device);
+    models::choose_threads(out.base->config());
+    out.layout = layout_of(config, out.base->config());
+    out.initial_adapter = models::initial_adapter(out.layout, config.seed).to(device);
+    return out;
+}
+
+void check_gradients(const run_model& model, const std::string& path) {
+    const auto& described = model.base->config();
+    constexpr std::int64_t longest = 16;
+    models::sequence tokens;
+    for (std::int64_t i = 0; i < std::min(longest, described.window); ++i)
+        tokens.push_back(static_cast<std::int32_t>((i * 7919 + 1) % described.vocab));
+    const std::vector<models::unit_sequences> unit = {{tokens}};
+    const auto made = models::unit_gradients(*model.base, model.layout, model.initial_adapter, unit, {0}, 1, {}, 0);
+    const auto loss = made.losses.item<double>();
+    if (!std::isfinite(loss))
+        refuse(path + ": the model's loss is not finite; its weights are damaged, bring back the original files");
+    std::int64_t offset = 0;
+    for (const auto& pair : model.layout.pairs) {
+        const auto norm = made.gradients[0].slice(0, offset, offset + pair.size).norm().item<double>();
+        if (!(std::isfinite(norm) && norm > 0))
+            refuse(fmt::format(
+                "{}: the adapter on {} gets a gradient of norm {}; the weights are damaged, or lora.targets should "
+                "leave it out",
+                path, pair.module, norm));
+        offset += pair.size;
+    }
+}
+
+std::string model_digest(const std::filesystem::path& directory) {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        const auto extension = entry.path().extension();
+        const bool read =
+            extension == ".json" || extension == ".safetensors" || extension == ".model" || extension == ".txt";
+        if (read && entry.is_regular_file()) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    crypto_generichash_state hash;
+    crypto_generichash_init(&hash, nullptr, 0, crypto_generichash_BYTES);
+    const auto add = [&](std::string_view bytes) {
+        crypto_generichash_update(&hash, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    };
+    std::vector<char> block(1 << 20);
+    for (const auto& path : files) {
+        input_file file(path);
+        add(path.filename().string() + fmt::format("\n{}\n", file.size()));
+        while (const auto got = file.read(block.data(), block.size())) add({block.data(), got});
+    }
+    std::array<unsigned char, crypto_generichash_BYTES> digest;
+    crypto_generichash_final(&hash, digest.data(), digest.size());
+    std::array<char, 2 * crypto_generichash_BYTES + 1> hex;
+    return sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
+}
+
+}  // namespace rldp::actors

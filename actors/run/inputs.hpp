@@ -1,0 +1,75 @@
+#pragma once
+// What a run reads before it starts: model, tokenizer, records on their sides. No CAF: check, run and the benchmarks
+// use it.
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "data/units/canary.hpp"
+#include "data/units/corpus.hpp"
+#include "data/units/token_store.hpp"
+#include "eval/audit/report/membership_record.hpp"
+#include "models/causal_lm.hpp"
+#include "models/tokenizer/tokenizer.hpp"
+#include "models/unit_gradients.hpp"
+
+namespace rldp::actors {
+
+/// The data of a run, in clear: belongs on the trusted side but for `eval`, `eval_records` and the counts.
+struct run_data {
+    data::token_store train;
+    std::vector<models::sequence> eval;  ///< the fixed subset of held-out records
+    std::int64_t records = 0, cut = 0;   ///< training records, and how many of them were longer than max_tokens
+    std::string digest;                  ///< of the training units; goes out only as an HMAC
+    std::vector<eval::membership_record::planted_secret> planted;  ///< data.canaries
+    std::vector<data::token_unit> audit_canaries;                  ///< those that may join the training units
+    std::vector<std::string> warnings;
+};
+
+/// Longest sequence that is kept: data.max_tokens, or the model's window. Errors: bad_input if it exceeds the window.
+std::int64_t token_limit(const config::run_config& config, const models::model_config& model);
+
+/// Errors: bad_input for a target that matches no linear module.
+models::lora_layout layout_of(const config::run_config& config, const models::model_config& model);
+
+/// clip.public_data, each record a unit. Only where it is given.
+data::source public_source(const config::run_config& config);
+
+/// The records on their sides, and whom an audit looks at; of a shadow run, its own training units. Errors: bad_input.
+struct sided_records {
+    data::corpus corpus;
+    data::audit_pool pool;
+};
+sided_records load_records(const config::run_config& config);
+
+/// Reads, verbalises, splits, tokenises, on all cores and without ever holding the texts, but for a shadow run's.
+/// Errors: bad_input, one line each.
+run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens);
+
+/// The tokenizer beside a model. Errors: bad_input where it can give a token that the model has no embedding for,
+/// whether or not a record holds one: else one record could end a run when it is drawn (docs/privacy.md §2).
+std::unique_ptr<const models::tokenizer> load_tokenizer(const std::filesystem::path& directory,
+                                                        const models::model_config& model);
+
+struct run_model {
+    std::shared_ptr<const models::causal_lm> base;
+    models::lora_layout layout;
+    at::Tensor initial_adapter;  ///< [D] float32 on the device
+};
+run_model load_model(const config::run_config& config);
+
+/// One forward and backward pass over made-up tokens, before anything is charged: errors with bad_input naming `path`
+/// where the loss is not finite or an adapter gets no gradient, for no budget can train such a model.
+void check_gradients(const run_model& model, const std::string& path);
+
+/// Of every file in a model's directory that loading it reads, in hex: a resumed run must go on with the same model.
+std::string model_digest(const std::filesystem::path& directory);
+
+/// cpu or cuda. Errors: bad_input where cuda is asked for and LibTorch has none.
+at::Device device_of(const config::run_config& config);
+
+}  // namespace rldp::actors

@@ -1,0 +1,237 @@
+#include "actors/run/plan.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "actors/run/inputs.hpp"
+#include "actors/run/method.hpp"
+#include "config/base/error.hpp"
+#include "config/method_choices.hpp"
+#include "eval/metrics/json_number.hpp"
+#include "privacy/accounting/gdp.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+privacy::plan privacy_plan(const config::run_config& config, std::int64_t population) {
+    const auto padded = padding_of(config, population, 1);  // what it costs does not depend on lengths
+    return {.epsilon = config.privacy.epsilon,
+            .delta = config.privacy.delta - (padded ? padded->delta : 0),
+            .sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(population),
+            .steps = config::planned_steps(config, population),
+            .interval = config.rl.interval,
+            .accountant = config.privacy.accountant,
+            .deck_levels = config.noise.deck.levels,
+            .deck_ratio = config.noise.deck.ratio};
+}
+
+/// Peak of a run, roughly: weights, tokens, activations of one micro-batch that backward keeps, gradients, optimiser.
+std::int64_t estimate_memory(const config::run_config& config, const models::model_config& model,
+                             const models::lora_layout& layout, std::int64_t units, std::int64_t max_tokens) {
+    const double width = static_cast<double>(model.width), layers = static_cast<double>(model.layers);
+    const double linear = width * width * 2 + width * static_cast<double>(model.kv_heads * model.head_dim) * 2;
+    const double mlp = width * static_cast<double>(model.inner) * (model.model_type == "gpt2" ? 2 : 3);
+    const double embeddings = static_cast<double>(model.vocab) * width * (model.tied_head ? 1 : 2);
+    const double bytes_per_weight = config.model.dtype == "bfloat16" ? 2 : 4;
+    const double tokens = static_cast<double>(config.train.micro_batch * max_tokens);
+    const double attention = static_cast<double>(model.heads) * static_cast<double>(max_tokens);
+    const double activations = 4 * tokens * layers * (10 * width + 3 * static_cast<double>(model.inner) + attention);
+    constexpr double head_rows = 1024;  // logits are made for few positions at a time
+    const double logits = 4 * 3 * static_cast<double>(model.vocab) * std::min(tokens, head_rows);
+    const double data = 4 * static_cast<double>(units * max_tokens);
+    constexpr double program = 256 << 20;  // LibTorch itself, threads, reports
+    const double adapter =
+        4 * static_cast<double>(layout.dimension) * (static_cast<double>(config.train.micro_batch) + 8);
+    return std::llround(program + data + bytes_per_weight * (layers * (linear + mlp) + embeddings) + activations +
+                        logits + adapter);
+}
+
+/// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
+void require_memory(const run_plan& plan) {
+    const auto there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    if (static_cast<double>(plan.memory_bytes) > there)
+        refuse(
+            fmt::format("privacy.pad_batches: a step takes about {:.0f} MiB, this machine has {:.0f}; lower "
+                        "train.micro_batch or data.max_tokens",
+                        static_cast<double>(plan.memory_bytes) / (1 << 20), there / (1 << 20)));
+}
+
+bool has_weights(const std::filesystem::path& directory) {
+    return std::filesystem::exists(directory / "model.safetensors") ||
+           std::filesystem::exists(directory / "model.safetensors.index.json");
+}
+
+}  // namespace
+
+std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population,
+                                                    std::vector<privacy::card> ledger_deck) {
+    auto plan = privacy_plan(config, population);
+    plan.ledger_deck = std::move(ledger_deck);
+    return privacy::make_policy(
+        config.privacy.semantics == semantics::as_published ? "published" : config::choices_of(config).policy, plan);
+}
+
+std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps) {
+    if (policy.deck().empty()) return {{policy.initial_noise_multiplier(), sample_rate, steps}};
+    return privacy::priced_runs(policy.deck(), sample_rate, steps);
+}
+
+std::map<std::string, double> epsilon_of(const std::vector<privacy::run>& runs, double delta) {
+    std::map<std::string, double> out;
+    for (const auto* name : {"pld", "rdp", "gdp_clt"}) out[name] = privacy::make_accountant(name)->epsilon(runs, delta);
+    return out;
+}
+
+published_price price_as_published(std::vector<privacy::run> charged, std::size_t groups, double delta) {
+    const double printed = privacy::published_epsilon(privacy::published_formula::printed, charged, delta);
+    for (auto& run : charged) run.noise_multiplier /= std::sqrt(static_cast<double>(groups));
+    return {printed, privacy::make_accountant("pld")->epsilon(charged, delta)};
+}
+
+bool computes_apart(const config::run_config& config) {
+    return config.model.dtype != "float32";
+}
+
+double rounding_margin_of(const config::run_config& config) {
+    if (config.privacy.semantics == semantics::as_published) return 0;  // which charges nothing for it either
+    if (computes_apart(config)) return 0;
+    // A hundred times what was measured at B = 64 (bench_rounding). The others' errors are independent of each other,
+    // so their sum grows as √B.
+    return 1e-3 * std::max(1.0, std::sqrt(static_cast<double>(config.train.expected_batch_size) / 64));
+}
+
+run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
+                  const models::lora_layout& layout) {
+    run_plan out;
+    out.population = config.privacy.population.value_or(units);
+    if (config.train.expected_batch_size > out.population)
+        refuse(fmt::format("train.expected_batch_size: {} is more than the population of {} units (q > 1); lower it",
+                           config.train.expected_batch_size, out.population));
+    out.sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(out.population);
+    out.steps = config::planned_steps(config, out.population);
+    out.epsilon_budget = config.privacy.epsilon;
+    out.delta = config.privacy.delta;
+    if (out.delta * static_cast<double>(out.population) >= 1)
+        out.warnings.push_back(
+            fmt::format("privacy.delta: {:g} is not below 1/N = {:g}: publishing one record outright would "
+                        "pass; choose a smaller one",
+                        out.delta, 1.0 / static_cast<double>(out.population)));
+
+    const auto policy = policy_of(config, out.population);
+    out.noise_multiplier = policy->initial_noise_multiplier();
+    out.guaranteed_epsilon = policy->guaranteed_epsilon();
+    const auto committed = commitment(*policy, out.sample_rate, out.steps);
+    out.epsilon = epsilon_of(committed, out.delta);
+    out.groups = group_names(config, layout);
+    require_noise_left(config, layout, out);
+    if (config.privacy.semantics == semantics::as_published)
+        out.published = price_as_published(committed, out.groups.size(), out.delta);
+    out.trainable_parameters = layout.dimension;
+    out.max_tokens = token_limit(config, model);
+    out.memory_bytes = estimate_memory(config, model, layout, out.population, out.max_tokens);
+    if (config.privacy.unit_is_group) out.max_records_per_unit = config.privacy.max_records_per_unit;
+    out.rounding_margin = rounding_margin_of(config);
+    out.padded = padding_of(config, out.population, out.max_tokens);
+    if (out.padded) require_memory(out);
+    if (config.noise.insecure_reproducible)
+        out.warnings.emplace_back(
+            "noise.insecure_reproducible: draws and noise follow from the seed; there is NO guarantee");
+    if (config.privacy.semantics == semantics::as_published)
+        out.warnings.emplace_back("privacy.semantics: as_published carries NO guarantee");
+    if (config.data.split == "exact")
+        out.warnings.emplace_back(
+            "data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
+    if (config::is_steered(config) && config.rl.interval >= out.steps)
+        out.warnings.push_back(
+            fmt::format("rl.interval: {} is not below the {} steps, so the controller never decides, though its "
+                        "statistics are paid for; lower it, or use method.name static",
+                        config.rl.interval, out.steps));
+    if (config.data.canaries > 0 && config.data.keep == "head")
+        out.warnings.emplace_back(
+            "data.keep: head can cut canaries away, which stand at the end of a record; use tail");
+    if (!config.privacy.population)
+        out.warnings.push_back(
+            fmt::format("privacy.population: not declared; the number of training units, {}, is taken as "
+                        "public",
+                        out.population));
+    return out;
+}
+
+run_plan check(const config::run_config& config) {
+    const auto model = models::read_model_config(config.model.path);
+    const auto layout = layout_of(config, model);
+    device_of(config);
+    std::vector<std::string> missing;
+    const bool weights = has_weights(config.model.path);
+    if (weights)
+        check_gradients(load_model(config), config.model.path);
+    else
+        missing.push_back(config.model.path +
+                          ": holds config.json only; a run needs the model's safetensors and tokenizer there");
+
+    const bool data_there = config.data.path.starts_with("synthetic:") || std::filesystem::exists(config.data.path);
+    if (config.privacy.population && (!data_there || !weights)) {
+        if (!data_there) missing.push_back(config.data.path + ": not there; planned from privacy.population");
+        auto out = plan_run(config, *config.privacy.population, model, layout);
+        out.warnings.insert(out.warnings.end(), missing.begin(), missing.end());
+        return out;
+    }
+    if (!weights) refuse(missing.front());
+    const auto tokens = load_tokenizer(config.model.path, model);
+    const auto data = load_data(config, *tokens, token_limit(config, model));
+    auto out = plan_run(config, static_cast<std::int64_t>(data.train.size()), model, layout);
+    out.counts = counts_of(data);
+    out.warnings.insert(out.warnings.end(), data.warnings.begin(), data.warnings.end());
+    return out;
+}
+
+run_plan::private_counts counts_of(const run_data& data) {
+    return {.units = std::ssize(data.train),
+            .records = data.records,
+            .cut = data.cut,
+            .canaries = std::ssize(data.planted)};
+}
+
+std::string to_json(const run_plan& plan, bool counts) {
+    nlohmann::json epsilon;
+    for (const auto& [name, value] : plan.epsilon) epsilon[name] = eval::json_number(value);
+    nlohmann::json out{{"population", plan.population},
+                       {"sample_rate", plan.sample_rate},
+                       {"steps", plan.steps},
+                       {"noise_multiplier", plan.noise_multiplier},
+                       {"guaranteed_epsilon", eval::json_number(plan.guaranteed_epsilon)},
+                       {"delta", plan.delta},
+                       {"epsilon", epsilon},
+                       {"groups", plan.groups.size()},
+                       {"adapters", plan.groups},
+                       {"trainable_parameters", plan.trainable_parameters},
+                       {"memory_bytes", plan.memory_bytes},
+                       {"max_tokens", plan.max_tokens},
+                       {"max_records_per_unit", plan.max_records_per_unit},
+                       {"rounding_margin", plan.rounding_margin},
+                       {"warnings", plan.warnings}};
+    if (plan.published) {
+        out["printed_formula_epsilon"] = eval::json_number(plan.published->printed_formula);
+        out["tight_epsilon_as_released"] = eval::json_number(plan.published->tight_as_released);
+    }
+    if (plan.padded)
+        out["padding"] = {{"units", plan.padded->units},
+                          {"records_per_unit", plan.padded->shape.records},
+                          {"tokens_per_record", plan.padded->shape.tokens},
+                          {"delta", plan.padded->delta}};
+    if (counts && plan.counts)
+        out["private_counts"] = {{"units", plan.counts->units},
+                                 {"records", plan.counts->records},
+                                 {"records_cut", plan.counts->cut},
+                                 {"canaries", plan.counts->canaries}};
+    return out.dump(2);
+}
+
+}  // namespace rldp::actors

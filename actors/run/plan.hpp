@@ -1,0 +1,87 @@
+#pragma once
+// What a run will do and cost, from public numbers: `rldp check` prints it, the pipeline keeps to it.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/run/inputs.hpp"
+#include "actors/run/padding.hpp"
+#include "config/config.hpp"
+#include "models/causal_lm.hpp"
+#include "privacy/accounting/accountant.hpp"
+#include "privacy/spending/policy.hpp"
+
+namespace rldp::actors {
+
+/// What as_published prints for a list of runs, and what those are worth (docs/privacy.md §9).
+struct published_price {
+    double printed_formula;    ///< q·√t·(e^{1/σ} − 1) with the last σ: no bound
+    double tight_as_released;  ///< pld at σ/√n: s_i = σ·C_i over n groups. Raw observations void even that
+};
+
+struct run_plan {
+    std::int64_t population = 0;  ///< N, the public constant
+    double sample_rate = 0;       ///< q = B/N
+    std::int64_t steps = 0;
+    double epsilon_budget = 0, delta = 0;
+    double noise_multiplier = 0;  ///< z_0
+    double guaranteed_epsilon = 0;
+    std::map<std::string, double> epsilon;     ///< of the planned composition under each accountant
+    std::optional<published_price> published;  ///< as_published only
+    std::vector<std::string> groups;           ///< adapter names
+    std::int64_t trainable_parameters = 0;
+    std::int64_t memory_bytes = 0;  ///< estimate of the peak
+    std::int64_t max_tokens = 0;
+    std::int64_t max_records_per_unit = 1;
+    std::optional<padding> padded;  ///< privacy.pad_batches
+    double rounding_margin = 0;     ///< η
+    std::vector<std::string> warnings;
+
+    /// For the owner's eyes: exact counts of what the training data hold. Nothing of the run depends on them but N,
+    /// where none is declared.
+    struct private_counts {
+        std::int64_t units = 0, records = 0, cut = 0;  ///< cut: records longer than max_tokens
+        std::int64_t canaries = 0;                     ///< planted
+    };
+    std::optional<private_counts> counts;  ///< absent where the data are not there
+};
+
+/// Whether every unit is computed in passes of its own, so that nobody else's presence moves it by a single bit. In
+/// bfloat16 and TF32 company would move the others' sum by a third of a radius, more than noise could cover cheaply.
+bool computes_apart(const config::run_config& config);
+
+/// η of the arithmetic that a run computes with, for its expected batch; 0 where units are computed apart
+/// (docs/privacy.md §6).
+double rounding_margin_of(const config::run_config& config);
+
+/// The policy that a configuration asks for (as_published: the published one). `ledger_deck`: of a run that is resumed.
+std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population,
+                                                    std::vector<privacy::card> ledger_deck = {});
+
+/// The composition that the policy commits to: its deck, or the plan's steps at z_0.
+std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps);
+
+/// ε of runs under each of pld, rdp, gdp_clt.
+std::map<std::string, double> epsilon_of(const std::vector<privacy::run>& runs, double delta);
+
+published_price price_as_published(std::vector<privacy::run> charged, std::size_t groups, double delta);
+
+/// Plans a run on `units` training units, which are N where none is declared. Errors: bad_input for q > 1, δ ≥ 1, no
+/// steps, a budget that can't be met, padding beyond the machine's memory.
+run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
+                  const models::lora_layout& layout);
+
+/// What was read of the data, for plan.counts.
+run_plan::private_counts counts_of(const run_data& data);
+
+/// `rldp check`: reads what is there. Data or weights may be absent if privacy.population is declared; warnings say
+/// what a run will need.
+run_plan check(const config::run_config& config);
+
+/// With `counts` the private counts too, if there are any.
+std::string to_json(const run_plan& plan, bool counts);
+
+}  // namespace rldp::actors

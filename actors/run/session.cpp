@@ -1,0 +1,313 @@
+#include "actors/run/session.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <map>
+
+#include "actors/run/audit/canaries.hpp"
+#include "actors/run/checkpoint.hpp"
+#include "actors/run/erasure.hpp"
+#include "actors/run/method.hpp"
+#include "actors/run/test_hooks.hpp"
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "config/base/nascent_directory.hpp"
+#include "config/method_choices.hpp"
+#include "privacy/spending/ledger.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+rl::training_config training_config_of(const config::run_config& config, const run_plan& plan,
+                                       const models::lora_layout& layout) {
+    rl::training_config out{.steps = plan.steps,
+                            .lr = config.train.lr,
+                            .lr_warmup = config.train.warmup,
+                            .interval = config.rl.interval,
+                            .warmup = config.rl.warmup,
+                            .initial_noise_multiplier = plan.noise_multiplier};
+    if (config.audit.gradient_canaries > 0) out.traced = sanitizer_config_of(config, layout);
+    return out;
+}
+
+std::optional<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
+    if (!config::is_steered(config)) return std::nullopt;
+    rl::controller_config out{.actions = config.rl.actions,
+                              .policy = config.rl.policy,
+                              .groups = plan.groups.size(),
+                              .clip_min = config.clip.min,
+                              .clip_max = config.clip.max,
+                              .clip_action = config.rl.clip_action,
+                              .initial_noise_multiplier = plan.noise_multiplier,
+                              .epsilon = config.privacy.epsilon,
+                              .reward_floor = config.rl.reward_floor,
+                              .learner = {}};
+    out.learner.batch = config.rl.batch;
+    out.learner.updates = config.rl.updates;
+    out.learner.replay = config.rl.replay;
+    out.learner.gamma = config.rl.gamma;
+    out.learner.alpha = config.rl.alpha;
+    out.learner.tau = config.rl.tau;
+    out.learner.actor_lr = config.rl.actor_lr;
+    out.learner.critic_lr = config.rl.critic_lr;
+    out.learner.seed = config.seed;
+    return rl::controller(out);
+}
+
+privacy::ledger_header header_of(const config::run_config& config, const run_plan& plan,
+                                 const privacy::spending_policy& policy, const std::string& data_hmac) {
+    privacy::ledger_header out;
+    out.delta = config.privacy.delta;
+    out.padding_delta = plan.padded ? plan.padded->delta : 0;
+    out.rounding_margin = plan.rounding_margin;
+    out.sample_rate = plan.sample_rate;
+    out.population = plan.population;
+    out.steps = plan.steps;
+    out.policy = std::string(policy.name());
+    out.accountant = config.privacy.accountant;
+    out.semantics = config.privacy.semantics;
+    out.unit = config.privacy.unit;
+    out.split = config.data.split;
+    out.deck = policy.deck();
+    out.epsilon = config.privacy.epsilon;
+    out.guaranteed_epsilon = policy.guaranteed_epsilon();
+    out.data_hmac = data_hmac;
+    out.insecure_reproducible = config.noise.insecure_reproducible;
+    return out;
+}
+
+std::string ownership(const privacy::run_key& key, const privacy::ledger_content& book,
+                      const config::run_config& config) {
+    return key.hmac(book.header_hash + "\n" + config::to_json(config) + "\n" + model_digest(config.model.path));
+}
+
+/// The two sides of a run directory that is being made.
+void make_sides(const eval::run_directory& where) {
+    make_directory(where.public_side());
+    // A nascent directory is private; the run directory itself is as open as the user's others.
+    std::filesystem::permissions(where.root, std::filesystem::status(where.public_side()).permissions());
+    create_private_directory(where.trusted_side());
+}
+
+/// Everything read and planned, from a configuration.
+struct prepared {
+    run_model model;
+    run_data data;
+    run_plan plan;
+};
+
+prepared prepare(const config::run_config& config) {
+    prepared out;
+    out.model = load_model(config);
+    check_gradients(out.model, config.model.path);
+    const auto& described = out.model.base->config();
+    const auto tokens = load_tokenizer(config.model.path, described);
+    out.data = load_data(config, *tokens, token_limit(config, described));
+    out.plan = plan_run(config, static_cast<std::int64_t>(out.data.train.size()), described, out.model.layout);
+    out.plan.counts = counts_of(out.data);
+    out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
+    return out;
+}
+
+opened_run assemble(const eval::run_directory& where, const config::run_config& config, prepared ready,
+                    std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book,
+                    const privacy::run_key& key) {
+    const auto training_config = training_config_of(config, ready.plan, ready.model.layout);
+    auto method = method_of(config, ready.plan, ready.model);
+    auto adapter = ready.model.initial_adapter;
+    auto belongs_to = ownership(key, book.content(), config);
+    auto controller = controller_of(config, ready.plan);
+    auto held_out = std::move(ready.data.eval);
+    const auto who = membership_of(config, ready.data, key);
+    privacy::trusted<std::shared_ptr<const secrets>> closed(std::make_shared<secrets>(
+        secrets{training_units(std::move(ready.data), who), key, gradient_canaries_of(config, ready.model.layout)}));
+    session open{.where = where,
+                 .config = config,
+                 .plan = std::move(ready.plan),
+                 .model = std::move(ready.model),
+                 .held_out = std::move(held_out),
+                 .training = rl::training(training_config, std::move(method), std::move(adapter)),
+                 .controller = std::move(controller),
+                 .account = privacy::account(std::move(policy), std::move(book)),
+                 .belongs_to = std::move(belongs_to),
+                 .seal = privacy::file_seal(key),
+                 .known = {},
+                 .passed = {}};
+    return {std::move(open), std::move(closed)};
+}
+
+checkpoint checkpoint_of(const session& run) {
+    return {run.training.snapshot(), run.controller ? run.controller->save() : std::string(), run.account.book().end(),
+            run.belongs_to};
+}
+
+/// The run log as it stood, to the checkpoint's step: the later lines are made again, these can't be.
+std::vector<eval::metrics_line> known_metrics(const std::filesystem::path& path, std::int64_t checkpointed) {
+    if (!std::filesystem::exists(path)) return {};
+    auto [lines, damage] = eval::read_metrics_before_damage(path);
+    std::erase_if(lines, [&](const auto& line) { return line.step > checkpointed; });
+    if (!damage.empty() && (lines.empty() ? 0 : lines.back().step) < checkpointed)
+        refuse(
+            fmt::format("{}; the lines of steps up to {} can't be made again: bring back the run's own file, or move "
+                        "it away to go on without them",
+                        damage, checkpointed));
+    return lines;
+}
+
+/// Brings the public state from the checkpoint to the ledger's end.
+class replay {
+  public:
+    explicit replay(session& run) : run_(run), times_(evaluation_times_of(run)) {
+        if (run.training.step() > 0) run.passed.push_back({0, run.model.initial_adapter});
+        note_evaluation();
+    }
+
+    /// Logged releases are applied, other charges are lost.
+    void all(const std::vector<privacy::release>& releases) {
+        std::map<std::uint64_t, const privacy::release*> logged;
+        for (const auto& release : releases) logged[release.charged->seq] = &release;
+        const auto charges = run_.account.book().charges;
+        for (const auto& charged : charges) {
+            if (charged->step <= run_.training.step()) continue;
+            const auto found = logged.find(charged->seq);
+            step(charged, found == logged.end() ? nullptr : found->second);
+        }
+        if (!run_.account.book().torn) return;
+        // A line that was torn by a crash was a charge under way: it is charged anew, and its step is lost.
+        const auto charged = run_.account.grant(run_.training.step() + 1, run_.training.requested_noise_multiplier());
+        if (charged) step(*charged, nullptr);
+    }
+
+  private:
+    void step(const privacy::charge& charged, const privacy::release* released) {
+        // The trainer evaluates the start itself only where it begins there.
+        if (run_.training.step() == 0) run_.passed.push_back({0, run_.model.initial_adapter});
+        const auto radii = run_.training.radii();
+        if (released)
+            run_.training.apply(*released);
+        else
+            run_.training.skip();
+        const auto shown = progress_through((charged->step - 1) / run_.config.rl.interval * run_.config.rl.interval);
+        run_.known.push_back(metrics_of(run_.training, radii, charged->noise_multiplier, shown));
+        if (run_.training.decision_due()) decide_in_line(run_, progress_through(charged->step));
+        note_evaluation();
+    }
+
+    void note_evaluation() {
+        const auto step = run_.training.step();
+        if (step > 0 && (times_.due(step) || run_.training.finished()))
+            run_.passed.push_back({step, run_.training.adapter()});
+    }
+
+    /// Progress ε after `step`, an end of a block: the accountant actor, too, refreshes it there and only there.
+    double progress_through(std::int64_t step) {
+        if (step != covered_) progress_ = run_.account.progress_epsilon(run_.account.charges_through(step));
+        covered_ = step;
+        return progress_;
+    }
+
+    session& run_;
+    evaluation_times times_;
+    std::int64_t covered_ = 0;
+    double progress_ = 0;
+};
+
+}  // namespace
+
+evaluation_times evaluation_times_of(const session& run) {
+    return {run.config.train.eval_every,
+            std::max<std::int64_t>(1, run.plan.population / run.config.train.expected_batch_size)};
+}
+
+privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout) {
+    return {.segments = segments_of(config, layout),
+            .how = privacy::allocation_from(config.noise.allocation),
+            .as_published = config.privacy.semantics == semantics::as_published,
+            .rounding_margin = rounding_margin_of(config)};
+}
+
+eval::metrics_line metrics_of(const rl::training& training, const std::vector<double>& radii, double noise_multiplier,
+                              double progress_epsilon) {
+    return {.step = training.step(),
+            .loss_released = training.released_loss(),
+            .noise_multiplier = noise_multiplier,
+            .radii = radii,
+            .progress_epsilon = progress_epsilon,
+            .eval_perplexity = std::nullopt};
+}
+
+void decide_in_line(session& run, double progress_epsilon) {
+    const auto seen = run.training.observe(progress_epsilon);
+    run.training.set(run.controller->decide(seen, run.training.base_radii()));
+    run.controller->learn();
+}
+
+opened_run create_run(const config::run_config& config, const std::filesystem::path& directory) {
+    if (std::filesystem::exists(directory))
+        refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
+               directory.string());
+    auto ready = prepare(config);
+    const auto key = config.noise.insecure_reproducible ? privacy::run_key::insecure_from_seed(config.seed)
+                                                        : privacy::run_key::from_system();
+    nascent_directory nascent(directory);
+    const eval::run_directory partial{nascent.path()};
+    make_sides(partial);
+    auto policy = policy_of(config, ready.plan.population);
+    const auto header = header_of(config, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
+    key.save(partial.key());
+    write_file(partial.config(), config::to_json(config));
+    write_file(partial.membership(), eval::to_json(membership_of(config, ready.data, key)));
+    auto opened = assemble(eval::run_directory{directory}, config, std::move(ready), std::move(policy),
+                           privacy::ledger::create(partial.ledger(), header), key);
+    write_checkpoint(partial.checkpoint(), checkpoint_of(opened.open), opened.open.seal);
+    nascent.settle();
+    return opened;
+}
+
+opened_run resume_run(const std::filesystem::path& directory) {
+    const eval::run_directory where{directory};
+    if (!std::filesystem::exists(where.ledger()))
+        refuse(directory.string() + ": holds no run (public/ledger.jsonl is missing)");
+    nascent_directory::remove_abandoned_of(directory);
+    finish_erasure(where);
+    if (is_over(where)) refuse(directory.string() + ": that run has finished, its key is erased; start a new run");
+    const auto config = config::load(where.config(), {});
+    const auto key = config.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
+                                                        : privacy::run_key::load(where.key());
+    auto book = privacy::ledger::open(where.ledger());
+    auto ready = prepare(config);
+    const auto hmac = test_hooks::data_hmac(key.hmac(ready.data.digest));
+    if (book.content().header.data_hmac != hmac)
+        refuse(fmt::format(
+            "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
+            "the original data",
+            where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
+    const privacy::file_seal seal(key);
+    const auto saved = read_checkpoint(where.checkpoint(), seal);
+    const auto ours = ownership(key, book.content(), config);
+    if (saved.belongs_to != ours)
+        refuse(fmt::format(
+            "{}: belongs to {:.12}…, but ledger header, public/config.json and the files in {} amount to {:.12}…; "
+            "one of them was changed since the run began",
+            where.checkpoint().string(), saved.belongs_to, config.model.path, ours));
+    // Charges that vanished would be made again: the same draw and noise under other dials.
+    if (!book.content().holds(saved.charged))
+        refuse(fmt::format(
+            "{}: ends at charge {}, but {} was written after charge {}; the ledger was cut or exchanged, bring "
+            "back the run's own",
+            where.ledger().string(), book.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
+    { privacy::release_log durable(where.releases(), seal); }
+    const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
+    auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
+    auto opened = assemble(where, config, std::move(ready), std::move(policy), std::move(book), key);
+    opened.open.training.restore(saved.training);
+    if (opened.open.controller) opened.open.controller->load(saved.controller);
+    opened.open.known = known_metrics(where.metrics(), opened.open.training.step());
+    replay(opened.open).all(releases);
+    return opened;
+}
+
+}  // namespace rldp::actors

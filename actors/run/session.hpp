@@ -1,0 +1,78 @@
+#pragma once
+// A run that is ready to go, new or resumed: the public state, and apart from it the secrets. No CAF: the supervisor
+// hands the parts to the actors, the plain loop of the benchmarks keeps them.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/run/inputs.hpp"
+#include "actors/run/outcome.hpp"
+#include "actors/run/plan.hpp"
+#include "config/config.hpp"
+#include "eval/audit/gradient_canary.hpp"
+#include "eval/metrics/metrics.hpp"
+#include "eval/report/run_directory.hpp"
+#include "privacy/keys/random.hpp"
+#include "privacy/keys/seal.hpp"
+#include "privacy/spending/account.hpp"
+#include "privacy/trusted.hpp"
+#include "rl/controller.hpp"
+#include "rl/training.hpp"
+
+namespace rldp::actors {
+
+/// What only trusted actors may hold.
+struct secrets {
+    data::token_store train;
+    privacy::run_key key;
+    eval::gradient_canaries gradient_canaries = {};
+};
+
+struct session {
+    eval::run_directory where;
+    config::run_config config;
+    run_plan plan;
+    run_model model;
+    std::vector<models::sequence> held_out;  ///< the fixed subset of Eval
+    rl::training training;
+    std::optional<rl::controller> controller;  ///< absent for methods without one
+    privacy::account account;
+    std::string belongs_to;                 ///< see checkpoint
+    privacy::file_seal seal;                ///< of the files that a resume reads back
+    std::vector<eval::metrics_line> known;  ///< of the steps made so far: the run log begins with them
+    std::vector<actors::snapshot> passed;   ///< where a resume came past an evaluation, which may have died unfinished
+};
+
+/// When held-out perplexity is measured, besides before the first step and after the last.
+struct evaluation_times {
+    std::int64_t every = 0;  ///< steps; a checkpoint is written then, too
+    std::int64_t epoch = 0;  ///< steps
+    bool due(std::int64_t step) const { return step % every == 0 || step % epoch == 0; }
+};
+evaluation_times evaluation_times_of(const session& run);
+
+struct opened_run {
+    session open;
+    privacy::trusted<std::shared_ptr<const secrets>> closed;
+};
+
+/// Reads everything, plans, and only then makes the run directory, whole or not at all. Errors: bad_input, among them a
+/// directory that exists.
+opened_run create_run(const config::run_config& config, const std::filesystem::path& directory);
+
+/// Goes on from the last checkpoint and the logged releases (docs/privacy.md §5). A charged step without a logged
+/// release is lost and stays charged. Errors: bad_input where ledger, checkpoint, configuration and data don't belong
+/// together, naming both sides, and for a run that has finished.
+opened_run resume_run(const std::filesystem::path& directory);
+
+privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout);
+
+/// The metrics line of the step that `training` has just completed.
+eval::metrics_line metrics_of(const rl::training& training, const std::vector<double>& radii, double noise_multiplier,
+                              double progress_epsilon);
+
+/// A decision at a block's end, in line: observe, decide, set, learn. Used by replay and the plain loop.
+void decide_in_line(session& run, double progress_epsilon);
+
+}  // namespace rldp::actors

@@ -1,0 +1,80 @@
+#include "config/base/append_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "config/base/file_kind.hpp"
+#include "config/base/write_all.hpp"
+
+namespace rldp {
+
+append_file::append_file(const std::filesystem::path& path) : path_(path) {
+    constexpr int how = O_RDWR | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    descriptor_ = ::open(path.c_str(), how);
+    const bool fresh = descriptor_ < 0 && errno == ENOENT;
+    if (fresh) descriptor_ = ::open(path.c_str(), how | O_CREAT, 0644);
+    if (descriptor_ < 0) storage_fault(path, "can't be opened", errno);
+    try {
+        struct stat found {};
+        if (::fstat(descriptor_, &found) != 0) storage_fault(path, "can't be opened", errno);
+        if (!S_ISREG(found.st_mode)) refuse_kind(path, found.st_mode);
+        if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0)
+            refuse(path.string() + ": another process is writing it; wait for that run to end");
+        // Only under the lock is the length nobody else's to change.
+        if (::fstat(descriptor_, &found) != 0) storage_fault(path, "can't be opened", errno);
+        size_ = static_cast<std::uintmax_t>(found.st_size);
+        if (fresh) sync_directory(path);
+    } catch (...) {
+        ::close(std::exchange(descriptor_, -1));
+        throw;
+    }
+}
+
+append_file::~append_file() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+append_file::append_file(append_file&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+
+append_file& append_file::operator=(append_file&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(size_, other.size_);
+    return *this;
+}
+
+void append_file::append(std::string_view bytes) {
+    const auto before = size_;
+    append_unsynced(bytes);
+    if (::fdatasync(descriptor_) != 0) take_back(before);
+}
+
+void append_file::append_unsynced(std::string_view bytes) {
+    if (!write_all(descriptor_, bytes)) take_back(size_);
+    size_ += bytes.size();
+}
+
+void append_file::sync() {
+    if (::fdatasync(descriptor_) != 0) storage_fault(path_, "can't be written", errno);
+}
+
+void append_file::take_back(std::uintmax_t size) {
+    const int reason = errno;
+    if (::ftruncate(descriptor_, static_cast<off_t>(size)) == 0) ::fdatasync(descriptor_);
+    size_ = size;
+    storage_fault(path_, "can't be appended to", reason);
+}
+
+void append_file::truncate(std::uintmax_t size) {
+    if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0 || ::fsync(descriptor_) != 0)
+        storage_fault(path_, "can't be cut", errno);
+    size_ = size;
+}
+
+}  // namespace rldp

@@ -1,0 +1,159 @@
+#include "config/base/files.hpp"
+#include "config/base/input_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "config/base/write_all.hpp"
+
+namespace rldp {
+
+namespace {
+
+/// Another path, other rights to it, or more room would help.
+bool can_be_mended(int reason) {
+    switch (reason) {
+        case EACCES:
+        case EPERM:
+        case EROFS:
+        case ENOENT:
+        case ENOTDIR:
+        case EISDIR:
+        case EEXIST:
+        case ENOTEMPTY:
+        case ENAMETOOLONG:
+        case ELOOP:
+        case EXDEV:
+        case ENOSPC:
+        case EDQUOT:
+        case EFBIG:
+            return true;
+        default:
+            return false;
+    }
+}
+
+/// A file descriptor that is closed on every path.
+class owned_descriptor {
+  public:
+    explicit owned_descriptor(int value) : value_(value) {}
+    ~owned_descriptor() {
+        if (value_ >= 0) ::close(value_);
+    }
+    owned_descriptor(const owned_descriptor&) = delete;
+    owned_descriptor& operator=(const owned_descriptor&) = delete;
+    int get() const { return value_; }
+
+  private:
+    int value_;
+};
+
+/// Removes the temporary file and says what became of `path`.
+[[noreturn]] void give_up(const std::filesystem::path& temporary, const std::filesystem::path& path, const char* what) {
+    const int reason = errno;
+    ::unlink(temporary.c_str());
+    storage_fault(path, what, reason);
+}
+
+std::filesystem::path directory_of(const std::filesystem::path& entry) {
+    return entry.has_parent_path() ? entry.parent_path() : std::filesystem::path(".");
+}
+
+bool names_directory(const std::filesystem::path& path) {
+    struct stat found {};
+    return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+}  // namespace
+
+void storage_fault(const std::filesystem::path& path, const std::string& what, int reason) {
+    throw storage_error(can_be_mended(reason) ? errc::bad_input : errc::failed,
+                        path.string() + ": " + what + ": " + std::strerror(reason));
+}
+
+bool write_all(int descriptor, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const auto n = ::write(descriptor, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+}
+
+void write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode) {
+    auto temporary = path;
+    temporary += ".tmp";
+    {
+        ::unlink(temporary.c_str());
+        // Created with its final mode: a private file is at no time open to others.
+        const owned_descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+        if (file.get() < 0) storage_fault(path, "can't be created", errno);
+        if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) give_up(temporary, path, "can't be written");
+    }
+    if (::rename(temporary.c_str(), path.c_str()) != 0) give_up(temporary, path, "can't be replaced");
+    sync_directory(path);
+}
+
+void sync_directory(const std::filesystem::path& entry) {
+    const auto parent = directory_of(entry);
+    const owned_descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory.get() < 0) storage_fault(parent, "can't be opened to make a name in it durable", errno);
+    // EINVAL: a file system that knows no such thing, whose names are as durable as it makes them.
+    if (::fsync(directory.get()) != 0 && errno != EINVAL)
+        storage_fault(parent, "a name in it can't be made durable", errno);
+}
+
+void make_directory(const std::filesystem::path& path) {
+    const auto plain = path.has_filename() ? path : path.parent_path();  // "out/"
+    if (plain.empty() || names_directory(plain)) return;
+    make_directory(directory_of(plain));
+    // Another process may have been faster.
+    if (::mkdir(plain.c_str(), 0777) != 0 && !(errno == EEXIST && names_directory(plain)))
+        storage_fault(plain, "can't be created", errno);
+    sync_directory(plain);
+}
+
+void create_private_directory(const std::filesystem::path& path) {
+    make_directory(path);
+    if (::chmod(path.c_str(), 0700) != 0) storage_fault(path, "can't be made private", errno);
+}
+
+void put_in_place(const std::filesystem::path& from, const std::filesystem::path& to) {
+    if (::rename(from.c_str(), to.c_str()) != 0) storage_fault(to, "can't be put in place", errno);
+    sync_directory(to);
+}
+
+void remove_file(const std::filesystem::path& path) {
+    if (::unlink(path.c_str()) == 0) return sync_directory(path);
+    if (errno != ENOENT) storage_fault(path, "can't be removed", errno);
+}
+
+std::string read_file(const std::filesystem::path& path) {
+    input_file file(path);
+    std::string out;
+    // One byte more than the size: the common read then sees the end, too. /proc's files say that they are empty.
+    for (std::size_t room = file.size() + 1;; room = std::max<std::size_t>(out.size(), 4096)) {
+        const auto before = out.size();
+        out.resize(before + room);
+        const auto got = file.read(out.data() + before, room);
+        out.resize(before + got);
+        if (got < room) return out;
+    }
+}
+
+std::string read_text(const std::filesystem::path& path) {
+    auto text = read_file(path);
+    if (const auto at = text.find('\0'); at != std::string::npos)
+        refuse(path.string() + ": byte " + std::to_string(at + 1) +
+               " is zero, which no text holds; the file is damaged");
+    return text;
+}
+
+}  // namespace rldp

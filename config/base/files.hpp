@@ -1,0 +1,50 @@
+#pragma once
+// Files that are whole or absent: write, fsync, rename, fsync of the directory. Every failure is an rldp::error of one
+// line with the path and the system's reason: bad_input where another path, other rights or more room would help (a
+// missing parent, a directory in the way, a read-only file system, a full disk), failed where the storage itself gives
+// up (EIO).
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "config/base/error.hpp"
+
+namespace rldp {
+
+/// What went wrong with a file, not with what it holds: path and reason name no record, so they may be shown to anyone.
+class storage_error : public error {
+  public:
+    using error::error;
+};
+
+/// Throws "PATH: WHAT: REASON" with the status that `reason`, an errno, deserves.
+[[noreturn]] void storage_fault(const std::filesystem::path& path, const std::string& what, int reason);
+
+/// The whole file. Errors: see input_file.
+std::string read_file(const std::filesystem::path& path);
+
+/// The same of text. Errors: bad_input for a zero byte, too, where readers of text and JSON would take the end to be.
+std::string read_text(const std::filesystem::path& path);
+
+/// Replaces `path` by `bytes`: a temporary file beside it is written, fsynced and renamed, then the directory is
+/// fsynced. `mode` as for open(2). Where it fails, nothing is left behind.
+void write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
+
+/// Makes the name of `entry` in its directory durable.
+void sync_directory(const std::filesystem::path& entry);
+
+/// Makes the directory and what is missing above it, their names durable. One that exists is left as it is.
+void make_directory(const std::filesystem::path& path);
+
+/// A directory that only its owner can enter (mode 0700). Existing ones are set to 0700.
+void create_private_directory(const std::filesystem::path& path);
+
+/// rename(2), with the new name durable; `from` and `to` lie in the same directory.
+void put_in_place(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Removes a file, durably. One that is missing is fine.
+void remove_file(const std::filesystem::path& path);
+
+}  // namespace rldp

@@ -1,0 +1,104 @@
+#include "config/base/nascent_directory.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <string>
+
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+
+namespace rldp {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view mark = ".partial-";
+constexpr std::size_t random_letters = 6;  // of mkdtemp
+
+int open_directory(const fs::path& path) {
+    return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/// Whether `path` is still the directory that `descriptor` is open on.
+bool still_there(const fs::path& path, int descriptor) {
+    struct stat by_path {
+    }, by_descriptor{};
+    return ::stat(path.c_str(), &by_path) == 0 && ::fstat(descriptor, &by_descriptor) == 0 &&
+           by_path.st_ino == by_descriptor.st_ino && by_path.st_dev == by_descriptor.st_dev;
+}
+
+fs::path parent_of(const fs::path& target) {
+    return target.has_parent_path() ? target.parent_path() : fs::path(".");
+}
+
+}  // namespace
+
+nascent_directory::nascent_directory(const fs::path& target) : target_(target) {
+    make_directory(parent_of(target));
+    remove_abandoned_of(target);
+    do {  // again where somebody who cleans up was faster than the lock
+        if (lock_ >= 0) ::close(lock_);
+        auto name = target.string() + std::string(mark) + std::string(random_letters, 'X');
+        if (::mkdtemp(name.data()) == nullptr) storage_fault(target, "can't be created", errno);
+        partial_ = name;
+        lock_ = open_directory(partial_);
+        if (lock_ < 0 && errno != ENOENT) {  // no descriptor left, for example
+            const int reason = errno;
+            ::rmdir(partial_.c_str());
+            storage_fault(target, "can't be created", reason);
+        }
+    } while (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0 || !still_there(partial_, lock_));
+}
+
+nascent_directory::~nascent_directory() {
+    std::error_code ignored;
+    if (!partial_.empty()) fs::remove_all(partial_, ignored);
+    ::close(lock_);
+}
+
+void nascent_directory::settle() {
+    // Files made their names durable in their own directories; the directories' names are these.
+    for (const auto& entry : fs::recursive_directory_iterator(partial_))
+        if (entry.is_directory()) sync_directory(entry.path());
+    put_in_place(partial_, target_);
+    partial_.clear();
+}
+
+bool nascent_directory::is_one(const fs::path& path) {
+    const auto name = path.filename().string();
+    const auto at = name.rfind(mark);
+    return at != std::string::npos && at > 0 && name.size() == at + mark.size() + random_letters &&
+           std::all_of(name.end() - random_letters, name.end(),
+                       [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
+}
+
+bool nascent_directory::remove_abandoned(const fs::path& path) {
+    const int descriptor = open_directory(path);
+    if (descriptor < 0) return false;
+    const bool abandoned = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    std::error_code reason;
+    if (abandoned) fs::remove_all(path, reason);
+    ::close(descriptor);
+    if (reason) storage_fault(path, "was left by a killed process and can't be removed", reason.value());
+    return abandoned;
+}
+
+std::vector<fs::path> nascent_directory::remove_abandoned_of(const fs::path& target) {
+    std::vector<fs::path> out;
+    const auto name = target.filename().string() + std::string(mark);
+    std::error_code unreadable;
+    for (const auto& entry : fs::directory_iterator(parent_of(target), unreadable))
+        if (is_one(entry.path()) && entry.path().filename().string().starts_with(name) &&
+            remove_abandoned(entry.path()))
+            out.push_back(entry.path());
+    return out;
+}
+
+}  // namespace rldp

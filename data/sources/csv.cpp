@@ -1,0 +1,191 @@
+#include "data/sources/csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "data/sources/pieces.hpp"
+#include "data/sources/text.hpp"
+
+namespace rldp::data {
+
+namespace {
+
+/// Reads rows one by one; cells are reused between rows.
+class row_reader {
+  public:
+    /// `text` begins on line `first` of the file.
+    row_reader(std::string_view text, const std::string& file, std::size_t first = 1)
+        : text_(text), file_(file), line_(first), row_line_(first) {}
+
+    /// Reads the next row that is not blank; false at the end.
+    bool next() {
+        while (at_ < text_.size()) {
+            row_line_ = line_;
+            width_ = 0;
+            do read_field();
+            while (take(','));
+            end_line();
+            if (width_ > 1 || !cells_[0].empty()) return true;
+        }
+        return false;
+    }
+
+    std::span<const std::string> row() const { return {cells_.data(), width_}; }
+    std::size_t line() const { return row_line_; }
+
+  private:
+    bool take(char c) {
+        if (at_ == text_.size() || text_[at_] != c) return false;
+        ++at_;
+        return true;
+    }
+
+    void read_field() {
+        if (width_ == cells_.size()) cells_.emplace_back();
+        auto& cell = cells_[width_++];
+        cell.clear();
+        if (take('"'))
+            read_quoted(cell);
+        else
+            read_plain(cell);
+    }
+
+    void read_plain(std::string& cell) {
+        const auto begin = at_;
+        for (; at_ < text_.size(); ++at_) {
+            const char c = text_[at_];
+            if (c == ',' || c == '\n' || c == '\r') break;
+            if (c == '"')
+                refuse_at(file_, line_, "a quote inside an unquoted field; quote the whole field and double the quote");
+        }
+        cell.assign(text_, begin, at_ - begin);
+    }
+
+    void read_quoted(std::string& cell) {
+        const auto opened = line_;
+        do {
+            const auto quote = text_.find('"', at_);
+            if (quote == std::string_view::npos) refuse_at(file_, opened, "unterminated quote; close it");
+            const auto part = text_.substr(at_, quote - at_);
+            line_ += static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n'));
+            cell += part;
+            at_ = quote + 1;
+            if (at_ < text_.size() && text_[at_] == '"') cell += '"';
+        } while (take('"'));
+        if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r')
+            refuse_at(file_, line_, "text after a closing quote; double the quotes inside a quoted field");
+    }
+
+    void end_line() {
+        if (at_ == text_.size()) return;
+        const bool carriage = take('\r');
+        if (!take('\n') && carriage && at_ < text_.size())
+            refuse_at(file_, line_, "a carriage return without a line feed; end lines with LF or CRLF");
+        ++line_;
+    }
+
+    std::string_view text_;
+    const std::string& file_;
+    std::size_t at_ = 0;
+    std::size_t line_;
+    std::size_t row_line_;
+    std::size_t width_ = 0;
+    std::vector<std::string> cells_;
+};
+
+void check_header(std::span<const std::string> header, const std::string& file, std::size_t line) {
+    std::set<std::string_view> seen;
+    for (const auto& name : header)
+        if (!seen.insert(name).second) refuse_at(file, line, fmt::format("column \"{}\" is there twice", name));
+}
+
+/// The columns that the next row names.
+std::vector<std::string> read_header(row_reader& reader, const std::string& file) {
+    check_header(reader.row(), file, reader.line());
+    return {reader.row().begin(), reader.row().end()};
+}
+
+void read_rows(row_reader& reader, table& into) {
+    while (reader.next()) {
+        if (reader.row().size() != into.columns().size())
+            refuse_at(into.file(), reader.line(),
+                      fmt::format("the row has {} fields, the header has {}; mend the row (fields with commas need "
+                                  "quotes)",
+                                  reader.row().size(), into.columns().size()));
+        into.add_row(reader.row(), reader.line());
+    }
+}
+
+}  // namespace
+
+table::table(std::string file, std::vector<std::string> columns)
+    : file_(std::move(file)), columns_(std::move(columns)) {}
+
+std::string_view table::cell(std::size_t row, std::size_t column) const {
+    const auto index = row * columns_.size() + column;
+    const auto begin = index == 0 ? 0 : ends_[index - 1];
+    return std::string_view(bytes_).substr(begin, ends_[index] - begin);
+}
+
+std::optional<std::size_t> table::find(std::string_view column) const {
+    const auto found = std::find(columns_.begin(), columns_.end(), column);
+    if (found == columns_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - columns_.begin());
+}
+
+void table::add_row(std::span<const std::string> cells, std::size_t line) {
+    for (const auto& cell : cells) {
+        bytes_ += cell;
+        ends_.push_back(bytes_.size());
+    }
+    lines_.push_back(line);
+}
+
+table read_csv(const std::string& path) {
+    return parse_csv(read_file(path), path);
+}
+
+table parse_csv(std::string text, const std::string& file) {
+    text = checked_text(std::move(text), file);
+    row_reader reader(text, file);
+    if (!reader.next()) refuse(file + ": the file is empty");
+    table out(file, read_header(reader, file));
+    read_rows(reader, out);
+    return out;
+}
+
+struct csv_stream::state {
+    piece_reader pieces;
+    std::optional<std::vector<std::string>> columns;
+};
+
+csv_stream::csv_stream(const std::string& path) : state_(new state{piece_reader(path, true), {}}) {}
+csv_stream::~csv_stream() = default;
+
+std::optional<table> csv_stream::next() {
+    const auto& file = state_->pieces.path();
+    while (const auto part = state_->pieces.next()) {
+        row_reader reader(part->text, file, part->line);
+        if (!state_->columns) {
+            if (!reader.next()) continue;
+            state_->columns = read_header(reader, file);
+        }
+        table out(file, *state_->columns);
+        read_rows(reader, out);
+        return out;
+    }
+    if (!state_->columns) refuse(file + ": the file is empty");
+    return std::nullopt;
+}
+
+void csv_stream::rewind() {
+    state_->pieces.rewind();
+    state_->columns.reset();
+}
+
+}  // namespace rldp::data

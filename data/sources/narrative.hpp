@@ -1,0 +1,105 @@
+#pragma once
+// A template, kept as JSON, turns the rows of a table into prose. config/narrative-uci.json is an example with every
+// rule.
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/sources/codes.hpp"
+#include "data/sources/csv.hpp"
+
+namespace rldp::data {
+
+/// Text with slots: {label}, {value}, {low}, {high}.
+class pattern {
+  public:
+    struct filling {
+        std::string_view label, value, low, high;
+    };
+
+    /// Parses `text`. Returns nullopt where a brace is unmatched or a slot is not in `allowed` (names separated by
+    /// blanks).
+    static std::optional<pattern> parse(const std::string& text, std::string_view allowed);
+    void append(std::string& out, const filling& with) const;
+
+  private:
+    std::vector<std::pair<std::string, std::string_view filling::*>> pieces_;  ///< literal, then slot (or null)
+};
+
+using words = std::map<std::string, std::string, std::less<>>;
+
+/// How one column reads. A missing value always reads "{label} is unknown" through `clause`.
+struct column_rule {
+    struct count_forms {
+        std::optional<pattern> zero, one;  ///< absent: `many` serves
+        pattern many;
+    };
+
+    std::string label;                 ///< default: the column's name with blanks for underscores
+    pattern clause;                    ///< default: the template's
+    words values;                      ///< words in place of values
+    words sentences;                   ///< whole clauses in place of values; other values read through `clause`
+    std::optional<std::string> codes;  ///< table of the code book
+    std::optional<count_forms> count;  ///< by the value, an integer ≥ 0
+    std::optional<pattern> range;      ///< for values like [60-70)
+};
+
+/// Template keys: "record", "person", "leave_out", "opening", "missing", "unknown", "clause", "values" (named word
+/// lists) and "columns": {name: {"label", "clause", "values" (word list or its name), "sentences", "codes", "count"
+/// {"zero", "one", "many"}, "range"}}. Columns of the table that it does not name read through "clause".
+struct narrative_template {
+    std::string file;
+    std::optional<std::string> record;  ///< key of the row; never verbalised
+    std::optional<std::string> person;  ///< key of the person; never verbalised
+    std::set<std::string, std::less<>> leave_out;
+    std::string opening;
+    std::set<std::string, std::less<>> missing;
+    std::string unknown;
+    pattern clause;
+    std::map<std::string, column_rule, std::less<>> columns;
+};
+
+/// Errors: bad_input naming file and key path.
+narrative_template read_template(const std::string& path);
+/// The same from text; `file` names it in messages.
+narrative_template parse_template(const std::string& json, const std::string& file);
+
+/// Verbalises the rows of one table, fields in table order.
+class narrator {
+  public:
+    /// `codes` may be null: then codes stay codes. Keeps references to all three. Errors: bad_input where the table
+    /// lacks a column that the template names, or the book lacks a code table.
+    narrator(const narrative_template& how, const table& rows, const code_book* codes);
+    narrator(const narrator&) = delete;  // fields point into plain_
+    narrator& operator=(const narrator&) = delete;
+
+    /// Errors: bad_input naming the line of a value that does not fit its rule.
+    std::string operator()(std::size_t row) const;
+
+  private:
+    struct field {
+        std::size_t column;
+        const column_rule* rule;
+        const words* codes;  ///< null where the column has none
+    };
+
+    void check_columns() const;
+    const column_rule& rule_of(const std::string& column);
+    const words& meanings_of(const std::string& column, const std::string& name, const code_book& codes) const;
+    std::string_view decode(const field& which, std::string_view value, std::size_t row) const;
+    void append_clause(std::string& out, const field& which, std::string_view value, std::size_t row) const;
+    void append_count(std::string& out, const field& which, std::string_view value, std::size_t row) const;
+    void append_range(std::string& out, const field& which, std::string_view value, std::size_t row) const;
+    [[noreturn]] void refuse_value(const field& which, std::size_t row, const std::string& need) const;
+
+    const narrative_template& how_;
+    const table& rows_;
+    std::map<std::string, column_rule, std::less<>> plain_;  ///< rules of columns that the template does not name
+    std::vector<field> fields_;
+};
+
+}  // namespace rldp::data

@@ -1,0 +1,206 @@
+#include "data/sources/records.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <utility>
+
+#include "config/base/error.hpp"
+#include "data/sources/narrative.hpp"
+#include "data/sources/pieces.hpp"
+#include "data/sources/synthetic.hpp"
+
+namespace rldp::data {
+
+namespace {
+
+/// Values of a key column; each must be there.
+class key_column {
+  public:
+    key_column(const table& rows, const narrative_template& how, const std::string& name)
+        : rows_(rows), how_(how), name_(name) {
+        const auto found = rows.find(name_);
+        if (!found) refuse_at(rows.file(), 1, fmt::format("column \"{}\" is missing; it is a key", name_));
+        column_ = *found;
+    }
+
+    std::string operator()(std::size_t row) const {
+        const auto value = rows_.cell(row, column_);
+        if (how_.missing.contains(value))
+            refuse_at(rows_.file(), rows_.line(row),
+                      fmt::format("the key \"{}\" is missing; give the row one or remove it", name_));
+        return std::string(value);
+    }
+
+  private:
+    const table& rows_;
+    const narrative_template& how_;
+    const std::string& name_;
+    std::size_t column_ = 0;
+};
+
+/// How the rows of a table become records.
+struct reading {
+    narrative_template how;
+    std::optional<code_book> codes;
+    std::optional<std::string> group;
+};
+
+class table_block : public record_block {
+  public:
+    table_block(table rows, std::shared_ptr<const reading> read)
+        : read_(std::move(read)),
+          rows_(std::move(rows)),
+          narrate_(read_->how, rows_, read_->codes ? &*read_->codes : nullptr) {
+        if (read_->how.record) record_key_.emplace(rows_, read_->how, *read_->how.record);
+        if (read_->group) group_key_.emplace(rows_, read_->how, *read_->group);
+    }
+
+    std::size_t size() const override { return rows_.rows(); }
+    record at(std::size_t i) const override {
+        auto out = keys(i);
+        out.text = narrate_(i);
+        return out;
+    }
+    record identity(std::size_t i) const override {
+        auto out = keys(i);
+        if (out.key.empty()) out.text = narrate_(i);
+        return out;
+    }
+    std::size_t line(std::size_t i) const override { return rows_.line(i); }
+
+  private:
+    record keys(std::size_t i) const {
+        return {{}, record_key_ ? (*record_key_)(i) : std::string(), group_key_ ? (*group_key_)(i) : std::string()};
+    }
+
+    std::shared_ptr<const reading> read_;
+    table rows_;
+    narrator narrate_;
+    std::optional<key_column> record_key_, group_key_;
+};
+
+/// The code book that `from` names, or IDs_mapping.csv beside the table, or none.
+std::optional<code_book> find_code_book(const source& from) {
+    if (from.ids_mapping) return read_code_book(*from.ids_mapping);
+    const auto beside = std::filesystem::path(from.path).replace_filename("IDs_mapping.csv");
+    if (std::filesystem::exists(beside)) return read_code_book(beside.string());
+    return std::nullopt;
+}
+
+std::shared_ptr<const reading> reading_of(const source& from, bool synthetic) {
+    if (!from.narrative)
+        refuse(from.path +
+               ": a table needs data.template, the JSON file that turns rows into prose "
+               "(config/narrative-uci.json for the UCI table)");
+    auto out = std::make_shared<reading>();
+    out->how = read_template(*from.narrative);
+    out->codes = synthetic && !from.ids_mapping ? std::optional(synthetic_code_book()) : find_code_book(from);
+    out->group = from.group;
+    return out;
+}
+
+/// `Rows` gives tables.
+template <class Rows>
+class table_stream : public record_stream {
+  public:
+    table_stream(const source& from, std::shared_ptr<const reading> read, std::unique_ptr<Rows> rows)
+        : path_(from.path), read_(std::move(read)), rows_(std::move(rows)) {}
+
+    std::shared_ptr<const record_block> next() override {
+        auto made = take(*rows_);
+        return made ? std::make_shared<table_block>(std::move(*made), read_) : nullptr;
+    }
+    void rewind() override { rows_->rewind(); }
+
+    std::vector<std::string> warnings() const override {
+        std::vector<std::string> out;
+        // Said of every such table: whether a person does repeat depends on the rows, and warnings are public.
+        if (!read_->group && read_->how.person)
+            out.push_back(
+                fmt::format("\"{0}\" may repeat in {1}: the guarantee is for a record, not for a person; "
+                            "privacy.unit {{\"group\": \"{0}\"}} protects persons",
+                            *read_->how.person, path_));
+        const auto& columns = read_->how.columns;
+        if (!read_->codes && std::any_of(columns.begin(), columns.end(),
+                                         [](const auto& column) { return column.second.codes.has_value(); }))
+            out.push_back(path_ + ": no IDs_mapping.csv, so codes stay numbers; set data.ids_mapping");
+        return out;
+    }
+
+  private:
+    static std::optional<table> take(csv_stream& from) { return from.next(); }
+    static std::optional<table> take(synthetic_stream& from) { return from.next(4096); }
+
+    std::string path_;
+    std::shared_ptr<const reading> read_;
+    std::unique_ptr<Rows> rows_;
+};
+
+class line_block : public record_block {
+  public:
+    line_block(piece text, std::string file, bool json, std::optional<std::string> group)
+        : text_(std::move(text)),
+          lines_(lines_of(text_.text, text_.line)),
+          file_(std::move(file)),
+          json_(json),
+          group_(std::move(group)) {}
+    line_block(const line_block&) = delete;  // lines point into the text
+    line_block& operator=(const line_block&) = delete;
+
+    std::size_t size() const override { return lines_.size(); }
+    record at(std::size_t i) const override {
+        return json_ ? parse_json_line(lines_[i], group_, file_) : record{std::string(lines_[i].text), {}, {}};
+    }
+    std::size_t line(std::size_t i) const override { return lines_[i].number; }
+
+  private:
+    piece text_;
+    std::vector<text_line> lines_;
+    std::string file_;
+    bool json_;
+    std::optional<std::string> group_;
+};
+
+class line_stream : public record_stream {
+  public:
+    line_stream(const source& from, bool json) : pieces_(from.path, false), json_(json), group_(from.group) {}
+
+    std::shared_ptr<const record_block> next() override {
+        auto part = pieces_.next();
+        return part ? std::make_shared<line_block>(std::move(*part), pieces_.path(), json_, group_) : nullptr;
+    }
+    void rewind() override { pieces_.rewind(); }
+
+  private:
+    piece_reader pieces_;
+    bool json_;
+    std::optional<std::string> group_;
+};
+
+}  // namespace
+
+std::unique_ptr<record_stream> open_records(const source& from) {
+    if (const auto n = synthetic_size(from.path)) {
+        auto read = reading_of(from, true);
+        return std::make_unique<table_stream<synthetic_stream>>(from, read, std::make_unique<synthetic_stream>(*n));
+    }
+    auto extension = std::filesystem::path(from.path).extension().string();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (extension == ".csv") {
+        auto read = reading_of(from, false);
+        return std::make_unique<table_stream<csv_stream>>(from, read, std::make_unique<csv_stream>(from.path));
+    }
+    if (from.narrative) refuse(from.path + ": data.template serves CSV tables only; remove it");
+    const bool json = extension == ".jsonl" || extension == ".ndjson";
+    if (!json && extension != ".txt")
+        refuse(from.path + ": unknown kind of data; name it .csv, .jsonl or .txt, or ask for synthetic:N");
+    if (!json && from.group)
+        refuse(from.path + ": plain text has no key columns; set privacy.unit to \"record\", or use .csv or .jsonl");
+    return std::make_unique<line_stream>(from, json);
+}
+
+}  // namespace rldp::data

@@ -1,0 +1,46 @@
+#pragma once
+// The records of a source, whatever its kind, block by block in the source's order, so that they never lie in memory
+// all at once.
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/sources/text.hpp"
+
+namespace rldp::data {
+
+struct source {        ///< where the records come from; see config::data_section
+    std::string path;  ///< CSV, JSONL, text, or "synthetic:N"
+    std::optional<std::string> ids_mapping;
+    std::optional<std::string> narrative;  ///< path of the template
+    std::optional<std::string> group;      ///< key column of the unit; absent: every record is a unit
+};
+
+/// Some records. Safe to call from several threads. Errors: bad_input naming the line.
+class record_block {
+  public:
+    virtual ~record_block() = default;
+    virtual std::size_t size() const = 0;
+    virtual record at(std::size_t i) const = 0;
+    /// The same, without the text where a record key says who the record is.
+    virtual record identity(std::size_t i) const { return at(i); }
+    /// Where the record stands in its file.
+    virtual std::size_t line(std::size_t i) const = 0;
+};
+
+class record_stream {
+  public:
+    virtual ~record_stream() = default;
+    /// The next block; null at the end.
+    virtual std::shared_ptr<const record_block> next() = 0;
+    /// Begins again.
+    virtual void rewind() = 0;
+    virtual std::vector<std::string> warnings() const { return {}; }
+};
+
+/// The format follows the file's name, see load_corpus. Errors: bad_input.
+std::unique_ptr<record_stream> open_records(const source& from);
+
+}  // namespace rldp::data

@@ -1,0 +1,40 @@
+#pragma once
+// Invented encounters with the schema of the UCI table "Diabetes 130-US hospitals 1999-2008" and distributions that
+// look like it. No real person's values.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "data/sources/codes.hpp"
+#include "data/sources/csv.hpp"
+
+namespace rldp::data {
+
+/// N of "synthetic:N", nullopt for any other path. Errors: bad_input where N is not an integer from 1 to 1,000,000.
+std::optional<std::int64_t> synthetic_size(const std::string& path);
+
+/// The first `encounters` rows of an endless table that `seed` names; about three rows in ten are a known patient's.
+table synthetic_table(std::int64_t encounters, std::uint64_t seed = 1);
+
+/// The same rows, so many at a time.
+class synthetic_stream {
+  public:
+    explicit synthetic_stream(std::int64_t encounters, std::uint64_t seed = 1);
+    ~synthetic_stream();
+    synthetic_stream(const synthetic_stream&) = delete;
+    synthetic_stream& operator=(const synthetic_stream&) = delete;
+
+    /// The next rows; nothing at the end.
+    std::optional<table> next(std::int64_t rows);
+    void rewind();
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+/// Meanings of the codes that synthetic_table() uses.
+code_book synthetic_code_book();
+
+}  // namespace rldp::data

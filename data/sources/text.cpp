@@ -1,0 +1,123 @@
+#include "data/sources/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+
+namespace rldp::data {
+
+namespace {
+
+/// Length of the UTF-8 sequence at the start of `s`, 0 if it is none (Unicode 15, table 3-7).
+std::size_t utf8_length(std::string_view s) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
+    const unsigned char lead = byte(0);
+    if (lead < 0x80) return 1;
+    const std::size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+    if (length == 0 || s.size() < length) return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((byte(i) & 0xC0) != 0x80) return 0;
+    const unsigned char second = byte(1);
+    if (lead == 0xE0 && second < 0xA0) return 0;   // overlong
+    if (lead == 0xED && second >= 0xA0) return 0;  // surrogate
+    if (lead == 0xF0 && second < 0x90) return 0;   // overlong
+    if (lead == 0xF4 && second >= 0x90) return 0;  // beyond U+10FFFF
+    return length;
+}
+
+/// Position of the first byte that is not part of UTF-8 text, npos if all is well.
+std::size_t first_invalid(std::string_view s) {
+    for (std::size_t at = 0; at < s.size();) {
+        const auto length = utf8_length(s.substr(at));
+        if (length == 0) return at;
+        at += length;
+    }
+    return std::string_view::npos;
+}
+
+bool blank(std::string_view s) {
+    return s.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+/// The unit's key in a JSON object, as text.
+std::string group_of(const nlohmann::json& object, const std::string& group, const std::string& file,
+                     std::size_t number) {
+    const auto found = object.find(group);
+    if (found != object.end() && found->is_string() && !found->get_ref<const std::string&>().empty()) return *found;
+    if (found != object.end() && found->is_number_integer()) return found->dump();
+    refuse_at(file, number,
+              fmt::format("the unit's key \"{}\" is missing or neither text nor an integer; give every record one, or "
+                          "set privacy.unit to \"record\"",
+                          group));
+}
+
+}  // namespace
+
+void refuse_at(const std::string& file, std::size_t line, const std::string& what) {
+    refuse(fmt::format("{}:{}: {}", file, line, what));
+}
+
+std::string checked_text(std::string bytes, const std::string& file) {
+    if (bytes.starts_with("\xEF\xBB\xBF")) bytes.erase(0, 3);
+    if (bytes.empty()) refuse(file + ": the file is empty");
+    return checked_utf8(std::move(bytes), file, 1);
+}
+
+std::string checked_utf8(std::string bytes, const std::string& file, std::size_t first) {
+    const auto bad = first_invalid(bytes);
+    if (bad == std::string::npos) return bytes;
+    const auto lines = std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
+    refuse_at(file, first + static_cast<std::size_t>(lines), "invalid UTF-8; convert the file to UTF-8");
+}
+
+std::vector<text_line> lines_of(std::string_view text, std::size_t first) {
+    std::vector<text_line> out;
+    for (auto number = first; !text.empty(); ++number) {
+        auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+        if (!blank(line)) out.push_back({line, number});
+    }
+    return out;
+}
+
+record parse_json_line(const text_line& read, const std::optional<std::string>& group, const std::string& file) {
+    const auto [line, number] = read;
+    const auto value = nlohmann::json::parse(line, nullptr, false);
+    // At a zero byte the parser would end.
+    if (value.is_discarded() || line.find('\0') != std::string_view::npos)
+        refuse_at(file, number, "not a JSON value; write one object or string per line");
+    const bool object = value.is_object();
+    if (!object && !value.is_string()) refuse_at(file, number, "neither an object nor a string");
+    if (!object && group)
+        refuse_at(file, number, fmt::format("a bare string has no unit's key \"{}\"; use an object", *group));
+    if (object && !(value.contains("text") && value["text"].is_string()))
+        refuse_at(file, number, "the object has no string under \"text\"");
+    record out;
+    out.text = object ? value["text"].get<std::string>() : value.get<std::string>();
+    if (blank(out.text)) refuse_at(file, number, "the record's text is empty; remove the line");
+    if (group) out.group = group_of(value, *group, file, number);
+    return out;
+}
+
+std::vector<record> read_jsonl(const std::string& path, const std::optional<std::string>& group) {
+    const auto text = checked_text(read_file(path), path);
+    std::vector<record> out;
+    for (const auto& line : lines_of(text)) out.push_back(parse_json_line(line, group, path));
+    return out;
+}
+
+std::vector<record> read_lines(const std::string& path) {
+    const auto text = checked_text(read_file(path), path);
+    std::vector<record> out;
+    for (const auto& line : lines_of(text)) out.push_back({std::string(line.text), {}, {}});
+    return out;
+}
+
+}  // namespace rldp::data

@@ -1,0 +1,36 @@
+#pragma once
+// Who stands where, decided from hashes alone: a first walk through a source, before any text is kept.
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "data/sources/records.hpp"
+#include "data/units/corpus.hpp"
+
+namespace rldp::data {
+
+/// Every record that is kept has a slot: by side (training, Eval, Attack), within it by the unit's id, within the unit
+/// by the record's own hash.
+struct enrolment {
+    static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
+
+    std::vector<std::uint32_t> slot_of;  ///< of each record in the source's order; nowhere: beyond max_records
+    std::vector<std::uint32_t> first;    ///< each unit's first slot, and behind the last unit the number of slots
+    std::vector<std::uint64_t> ids;      ///< of the units
+    std::uint32_t train = 0, eval = 0;   ///< units of the first two sides
+    std::unordered_map<std::uint32_t, std::string> secrets;  ///< of those units' first slots that carry one
+
+    std::uint32_t units() const { return static_cast<std::uint32_t>(ids.size()); }
+    std::uint32_t train_slots() const { return first[train]; }
+    std::uint32_t eval_slots() const { return first[train + eval] - first[train]; }
+};
+
+/// Errors: bad_input where a record key appears twice, there is no record, or the train side is empty; see place().
+enrolment enrol(record_stream& from, const source& what, const split_rule& split, int threads);
+
+/// Where no unit fell to Eval.
+std::string no_eval_warning(const source& what);
+
+}  // namespace rldp::data

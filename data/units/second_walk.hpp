@@ -1,0 +1,24 @@
+#pragma once
+// The second walk through a source: every text once more, now that it is known where each belongs.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "data/units/enrolment.hpp"
+
+namespace rldp::data {
+
+struct text_taker {
+    /// A record's text as training sees it, its secret included, with its slot; called by several threads.
+    std::function<void(std::size_t worker, std::uint32_t slot, std::string text)> take;
+    /// Every record's own text before that, whether it has a slot or not; called by several threads.
+    std::function<void(const std::string& text)> inspect = [](const std::string&) {};
+    /// Called when a block of records is done.
+    std::function<void()> done = [] {};
+};
+
+/// Errors: bad_input where the source no longer holds as many records as were enrolled; what `how` throws.
+void read_again(record_stream& from, const source& what, const enrolment& enrolled, int threads, const text_taker& how);
+
+}  // namespace rldp::data

@@ -1,0 +1,71 @@
+#include "eval/audit/report/membership_record.hpp"
+
+#include <sodium.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "privacy/keys/digest.hpp"
+
+namespace rldp::eval {
+
+std::string fresh_salt() {
+    std::array<unsigned char, crypto_auth_hmacsha256_KEYBYTES> bytes;
+    randombytes_buf(bytes.data(), bytes.size());
+    std::array<char, 2 * bytes.size() + 1> hex;
+    return sodium_bin2hex(hex.data(), hex.size(), bytes.data(), bytes.size());
+}
+
+std::string data_hmac(const std::string& salt, const std::string& digest) {
+    crypto_auth_hmacsha256_state state;
+    crypto_auth_hmacsha256_init(&state, reinterpret_cast<const unsigned char*>(salt.data()), salt.size());
+    crypto_auth_hmacsha256_update(&state, reinterpret_cast<const unsigned char*>(digest.data()), digest.size());
+    std::array<unsigned char, crypto_auth_hmacsha256_BYTES> tag;
+    crypto_auth_hmacsha256_final(&state, tag.data());
+    std::array<char, 2 * tag.size() + 1> hex;
+    return sodium_bin2hex(hex.data(), hex.size(), tag.data(), tag.size());
+}
+
+namespace {
+
+/// The key of a run is gone by the time that this is read: a checksum tells damage, not forgery.
+std::string checksum_of(const nlohmann::ordered_json& record) {
+    return privacy::sha256(record.dump());
+}
+
+}  // namespace
+
+std::string to_json(const membership_record& record) {
+    nlohmann::ordered_json out = {
+        {"salt", record.salt}, {"data_hmac", record.data_hmac}, {"canaries", nlohmann::json::array()}};
+    for (const auto& [unit, secret] : record.planted) out["canaries"].push_back({{"unit", unit}, {"canary", secret}});
+    out["audit_canaries_in"] = record.canary_in;
+    out["audit_gradient_canaries_in"] = record.gradient_canary_in;
+    out["checksum"] = checksum_of(out);
+    return out.dump() + "\n";
+}
+
+membership_record read_membership(const std::filesystem::path& path) {
+    try {
+        auto read = nlohmann::ordered_json::parse(read_text(path));
+        const auto checksum = read.at("checksum").get<std::string>();
+        read.erase("checksum");
+        if (checksum != checksum_of(read)) refuse(path.string() + ": is damaged; bring back the run's own file");
+        membership_record out{.data_hmac = read.at("data_hmac"),
+                              .salt = read.at("salt"),
+                              .planted = {},
+                              .canary_in = {},
+                              .gradient_canary_in = {}};
+        for (const auto& canary : read.at("canaries")) out.planted.push_back({canary.at("unit"), canary.at("canary")});
+        out.canary_in = read.at("audit_canaries_in").get<std::vector<bool>>();
+        out.gradient_canary_in = read.at("audit_gradient_canaries_in").get<std::vector<bool>>();
+        return out;
+    } catch (const nlohmann::json::exception& reason) {
+        const std::string what = reason.what();
+        refuse(path.string() + ": " + what.substr(what.find("] ") + 2) + "; bring back the run's own file");
+    }
+}
+
+}  // namespace rldp::eval

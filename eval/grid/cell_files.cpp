@@ -1,0 +1,123 @@
+#include "eval/grid/cell_files.hpp"
+
+#include <fmt/format.h>
+
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "eval/metrics/json_number.hpp"
+
+namespace rldp::eval {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// A run that can't go on: its key is gone, and with it the proof that draws and noise are its own.
+std::string beyond_resuming(const cell_files& files) {
+    return fmt::format(
+        "{} holds a ledger, so budget was spent, but neither a finished summary nor the key to go on; look at it, and "
+        "to spend another budget on this cell, remove the directory and run the same command again",
+        files.run().root.string());
+}
+
+cell_state state_of(const cell_files& files, const cell_history& history) {
+    if (history.failure) return cell_state::failed;
+    if (!std::filesystem::exists(files.run().ledger())) return cell_state::not_run;
+    return std::filesystem::exists(files.run().key()) ? cell_state::unfinished : cell_state::failed;
+}
+
+}  // namespace
+
+void grid_directory::create() const {
+    create_private_directory(trusted_side());
+    for (const auto& path : {cells(), trusted_cells()}) make_directory(path);
+}
+
+std::string name_of(cell_state state) {
+    switch (state) {
+        case cell_state::not_run:
+            return "not run";
+        case cell_state::unfinished:
+            return "unfinished";
+        case cell_state::failed:
+            return "failed";
+        case cell_state::done:
+            return "done";
+    }
+    return {};
+}
+
+cell_history read_history(const cell_files& files) {
+    if (!std::filesystem::exists(files.history())) return {};
+    try {
+        const auto in = json::parse(read_text(files.history()));
+        cell_history out{in.at("seconds").get<double>(), in.at("starts").get<int>(), {}};
+        if (in.contains("failure")) out.failure = in["failure"].get<std::string>();
+        return out;
+    } catch (const json::exception& reason) {
+        refuse(fmt::format("{}: {}; remove the file, only times are lost", files.history().string(), reason.what()));
+    }
+}
+
+void write_history(const cell_files& files, const cell_history& history) {
+    json out = {{"seconds", history.seconds}, {"starts", history.starts}};
+    if (history.failure) out["failure"] = *history.failure;
+    write_file(files.history(), out.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+std::optional<commitment> read_commitment(const cell_files& files) {
+    if (!std::filesystem::exists(files.run().ledger())) return std::nullopt;
+    const auto text = read_file(files.run().ledger());
+    const auto line = text.substr(0, text.find('\n'));
+    if (line.empty()) return std::nullopt;
+    const auto header = json::parse(line, nullptr, false);
+    try {
+        const guarantee promised{.semantics = semantics_from(header.at("semantics").get<std::string>()),
+                                 .insecure_reproducible = header.at("insecure_reproducible").get<bool>(),
+                                 .epsilon = number_from(header.at("guaranteed_epsilon"))};
+        return commitment{promised.epsilon, header.at("delta").get<double>(), header.at("steps").get<std::int64_t>(),
+                          promised.holds()};
+    } catch (const json::exception&) {
+        refuse(fmt::format("{}: its first line is no ledger's header; see rldp ledger verify {}",
+                           files.run().ledger().string(), files.run().root.string()));
+    }
+}
+
+std::optional<run_summary> finished_summary(const cell_files& files) {
+    if (!std::filesystem::exists(files.run().summary())) return std::nullopt;
+    auto summary = parse_summary(read_text(files.run().summary()));
+    if (summary.status != "done" && summary.status != "budget exhausted") return std::nullopt;
+    return summary;
+}
+
+cell_result read_result(const cell_files& files) {
+    cell_result out;
+    out.summary = finished_summary(files);
+    // Whether an audit failed concerns the owner only.
+    out.state = out.summary ? cell_state::done : state_of(files, read_history(files));
+    out.committed = read_commitment(files);
+    if (std::filesystem::exists(files.run().metrics())) out.metrics = read_metrics(files.run().metrics());
+    return out;
+}
+
+cell_secrets read_secrets(const cell_files& files) {
+    cell_secrets out{.history = read_history(files), .attacks = read_attacks(files.run().audit_json()), .failure = {}};
+    if (out.history.failure) {
+        out.failure = *out.history.failure;
+        if (const auto log = last_log_lines(files); !log.empty()) out.failure += "\n" + log;
+    } else if (read_result(files).state == cell_state::failed) {
+        out.failure = beyond_resuming(files);
+    }
+    return out;
+}
+
+std::string last_log_lines(const cell_files& files, std::size_t lines) {
+    if (!std::filesystem::exists(files.log())) return {};
+    auto text = read_file(files.log());
+    const auto last = text.find_last_not_of("\r\n \t");
+    text.erase(last == std::string::npos ? 0 : last + 1);
+    auto begin = text.size();
+    for (; lines > 0 && begin != std::string::npos && begin > 0; --lines) begin = text.rfind('\n', begin - 1);
+    return begin == std::string::npos ? text : text.substr(begin == 0 ? 0 : begin + 1);
+}
+
+}  // namespace rldp::eval

@@ -1,0 +1,42 @@
+#include "eval/grid/cell_split.hpp"
+
+#include <set>
+
+#include "eval/grid/grid.hpp"
+
+namespace rldp::eval {
+namespace {
+
+// Every key of these sections counts, one that is added later too, but for those that only cut a record's text.
+constexpr const char* sections[] = {"data", "audit"};
+const std::set<std::string> harmless = {"data.max_tokens", "data.keep"};
+
+}  // namespace
+
+bool is_made_up(const std::string& path) {
+    return path.starts_with(made_up_prefix);
+}
+
+std::optional<data_split> split_of(const nlohmann::ordered_json& configuration) {
+    if (is_made_up(value_at(configuration, "data.path").get<std::string>())) return std::nullopt;
+    data_split out = {{"privacy.unit", value_at(configuration, "privacy.unit").dump()}};
+    for (const std::string section : sections) {
+        const auto keys = value_at(configuration, section);
+        for (const auto& [name, value] : keys.items())
+            if (const auto key = section + "." + name; !harmless.contains(key)) out[key] = value.dump();
+    }
+    return out;
+}
+
+std::vector<std::string> keys_that_differ(const std::vector<data_split>& splits) {
+    std::map<std::string, std::set<std::string>> values;
+    for (const auto& one : splits)
+        for (const auto& [key, ignored] : one)
+            for (const auto& other : splits) values[key].insert(other.contains(key) ? other.at(key) : "");
+    std::vector<std::string> out;
+    for (const auto& [key, all] : values)
+        if (all.size() > 1) out.push_back(key);
+    return out;
+}
+
+}  // namespace rldp::eval

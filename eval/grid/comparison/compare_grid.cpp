@@ -1,0 +1,149 @@
+#include "eval/grid/comparison/compare_grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "config/base/error.hpp"
+#include "config/base/guarantee.hpp"
+#include "data/units/corpus.hpp"
+#include "eval/grid/cell_settings.hpp"
+#include "eval/grid/lists.hpp"
+
+namespace rldp::eval {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::int64_t most_records = 1'000'000;  // of synthetic:N
+
+template <class Number>
+std::vector<std::string> as_text(const std::vector<Number>& numbers) {
+    std::vector<std::string> out;
+    for (const auto number : numbers) out.push_back(fmt::format("{}", number));
+    return out;
+}
+
+// As many records as give the real run's sampling rate, and with it its noise.
+std::int64_t tuning_records(const compare_options& given, const json& base) {
+    if (given.tune_records) return *given.tune_records;
+    const auto path = value_at(base, "data.path").get<std::string>();
+    std::int64_t records = default_tuning_records;
+    if (is_made_up(path)) {
+        // A number that is none is refused where the records are made.
+        std::from_chars(path.data() + made_up_prefix.size(), path.data() + path.size(), records);
+    } else if (const auto population = value_at(base, "privacy.population"); !population.is_null()) {
+        records = static_cast<std::int64_t>(std::ceil(population.get<double>() / data::split_rule{}.train()));
+    }
+    return std::min(records, most_records);
+}
+
+// At the base's learning rate.
+compare_cell make_cell(stage when, const variant& method, double epsilon, std::int64_t seed, const compare_plan& plan) {
+    const bool tunes = when == stage::tuning;
+    compare_cell out{{}, when, method.name, epsilon, seed, plan.base_lr};
+    out.run.id = fmt::format("{}{}-eps{}-seed{}", tunes ? "tune-" : "", method.name, epsilon, seed);
+    out.run.at = {{"method", method.name}, {"epsilon", fmt::format("{}", epsilon)}, {"stage", name_of(when)}};
+    out.run.at[tunes ? "tune_seed" : "seed"] = std::to_string(seed);
+    out.run.overrides = method.overrides;
+    out.run.overrides.push_back(fmt::format("privacy.epsilon={}", epsilon));
+    const auto equal = equal_footing(seed, tunes || plan.made_up, plan.what.base);
+    out.run.overrides.insert(out.run.overrides.end(), equal.begin(), equal.end());
+    return out;
+}
+
+void set_rate(compare_cell& of, double lr) {
+    of.lr = lr;
+    of.run.id += fmt::format("-lr{}", lr);
+    of.run.overrides.push_back(fmt::format("train.lr={}", lr));
+}
+
+compare_cell tuning_cell(const compare_plan& plan, const variant& method, double epsilon, std::int64_t seed,
+                         double lr) {
+    auto out = make_cell(stage::tuning, method, epsilon, seed, plan);
+    set_rate(out, lr);
+    out.run.at["tune_lr"] = fmt::format("{}", lr);
+    out.run.overrides.push_back(fmt::format("data.path=\"{}{}\"", made_up_prefix, plan.tuning_records));
+    out.run.overrides.emplace_back("data.ids_mapping=null");
+    return out;
+}
+
+void add_cells(compare_plan& plan) {
+    for (const auto epsilon : plan.epsilons)
+        for (const auto& method : plan.methods)
+            for (const auto seed : plan.seeds)
+                plan.cells.push_back(make_cell(stage::common, method, epsilon, seed, plan));
+    for (const auto epsilon : plan.epsilons)
+        for (const auto& method : plan.methods)
+            for (const auto lr : plan.rates)
+                for (const auto seed : plan.tune_seeds)
+                    plan.cells.push_back(tuning_cell(plan, method, epsilon, seed, lr));
+}
+
+std::vector<axis> axes_of(const compare_plan& plan) {
+    std::vector<axis> out = {{"method", {}}, {"epsilon", as_text(plan.epsilons)}, {"seed", as_text(plan.seeds)}};
+    for (const auto& method : plan.methods) out[0].values.push_back(method.name);
+    if (!plan.tunes()) return out;
+    out.push_back({"tune_lr", as_text(plan.rates)});
+    out.push_back({"tune_seed", as_text(plan.tune_seeds)});
+    out.push_back({"tune_records", {std::to_string(plan.tuning_records)}});
+    out.push_back({"stage", {name_of(stage::common), name_of(stage::tuning), name_of(stage::tuned)}});
+    return out;
+}
+
+void require_apart(const compare_plan& plan) {
+    for (const auto seed : plan.tune_seeds)
+        if (std::find(plan.seeds.begin(), plan.seeds.end(), seed) != plan.seeds.end())
+            refuse(fmt::format("--tune-seeds: {} is one of --seeds too; tune on seeds that are not reported", seed));
+}
+
+}  // namespace
+
+std::string name_of(stage which) {
+    return which == stage::common ? "common" : which == stage::tuning ? "tuning" : "tuned";
+}
+
+compare_plan plan_compare(const compare_options& given, const resolver& resolve) {
+    compare_plan plan;
+    plan.methods = methods_from(given.methods);
+    plan.epsilons = positive_list("--epsilons", given.epsilons);
+    plan.seeds = seed_list("--seeds", given.seeds);
+    plan.what = {"compare", {}, resolve({})};
+    auto& base = plan.what.base;
+    if (semantics_from(value_at(base, "privacy.semantics").get<std::string>()) != semantics::sound)
+        refuse("privacy.semantics: compare needs a sound base; rldp_as_published is a method of its own there");
+    plan.base_lr = value_at(base, "train.lr").get<double>();
+    plan.made_up = is_made_up(value_at(base, "data.path").get<std::string>());
+    if (!given.tune_lr.empty()) {
+        plan.rates = positive_list("--tune-lr", given.tune_lr);
+        plan.tune_seeds = seed_list("--tune-seeds", given.tune_seeds);
+        plan.tuning_records = tuning_records(given, base);
+        require_apart(plan);
+    }
+    add_cells(plan);
+    for (auto& one : plan.cells) resolve_cell(one.run, resolve);
+    plan.what.axes = axes_of(plan);
+    for (const char* set : {"method.name", "privacy.epsilon"}) erase_key(base, set);
+    erase_footing(base, plan.made_up);
+    return plan;
+}
+
+std::vector<compare_cell> tuned_cells(const compare_plan& plan, const std::vector<chosen_rate>& rates) {
+    std::vector<compare_cell> out;
+    for (const auto& chosen : rates) {
+        if (chosen.lr == plan.base_lr) continue;
+        for (auto one : plan.cells) {
+            if (one.when != stage::common || one.method != chosen.method || one.epsilon != chosen.epsilon) continue;
+            one.when = stage::tuned;
+            one.run.at["stage"] = name_of(one.when);
+            set_rate(one, chosen.lr);
+            out.push_back(std::move(one));
+        }
+    }
+    return out;
+}
+
+}  // namespace rldp::eval

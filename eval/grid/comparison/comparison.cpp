@@ -1,0 +1,186 @@
+#include "eval/grid/comparison/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <set>
+
+namespace rldp::eval {
+namespace {
+
+using cells_of_grid = std::vector<const measured*>;
+constexpr auto ours = "rldp";
+
+// Perplexities that are no number sort last.
+double for_order(const statistic& of) {
+    const double mean = of.mean.value_or(std::numeric_limits<double>::infinity());
+    return std::isnan(mean) ? std::numeric_limits<double>::infinity() : mean;
+}
+
+std::optional<double> end_perplexity(const measured& one) {
+    return one.result.summary ? one.result.summary->perplexity_after : std::nullopt;
+}
+
+const measured* with_seed(const cells_of_grid& cells, std::int64_t seed) {
+    const auto found =
+        std::find_if(cells.begin(), cells.end(), [&](const auto* one) { return one->where.seed == seed; });
+    return found == cells.end() ? nullptr : *found;
+}
+
+using value_of = std::function<std::optional<double>(const measured&)>;
+
+statistic over(const cells_of_grid& cells, const value_of& value) {
+    std::vector<double> values;
+    for (const auto* one : cells)
+        if (one->result.state == cell_state::done)
+            if (const auto x = value(*one)) values.push_back(*x);
+    return statistic_of(values);
+}
+
+void add_privacy(score& to, const run_summary& summary) {
+    const bool bound = summary.guarantee().holds();
+    to.any_bound = to.any_bound || bound;
+    if (bound) to.guaranteed_epsilon = std::max(to.guaranteed_epsilon, summary.guaranteed_epsilon);
+    for (const auto& [name, value] : summary.epsilon) {
+        const auto [place, is_new] = to.by_accountant.try_emplace(name, value);
+        if (!is_new) place->second = std::max(place->second, value);
+    }
+    to.upper_bound.insert(summary.upper_bound.begin(), summary.upper_bound.end());
+}
+
+score score_of(const variant& method, double epsilon, const cells_of_grid& cells, std::size_t seeds) {
+    score out;
+    out.method = method.name;
+    out.part = method.part;
+    out.epsilon = epsilon;
+    if (!cells.empty()) out.lr = cells.front()->where.lr;
+    out.end = over(cells, end_perplexity);
+    out.best = over(cells, [](const measured& one) { return one.result.summary->perplexity_best; });
+    for (const auto* one : cells) {
+        ++out.cells[one->result.state];
+        if (!one->result.summary) continue;
+        add_privacy(out, *one->result.summary);
+        if (one->result.summary->status != "done") ++out.exhausted;
+    }
+    if (cells.size() < seeds) out.cells[cell_state::not_run] += seeds - cells.size();
+    return out;
+}
+
+using seed_set = std::set<std::int64_t>;
+
+seed_set seeds_done(const cells_of_grid& cells) {
+    seed_set out;
+    for (const auto* one : cells)
+        if (one->result.state == cell_state::done && end_perplexity(*one)) out.insert(one->where.seed);
+    return out;
+}
+
+// Of RLDP and the baselines; one without any seed takes none away from the others.
+seed_set shared_seeds(double epsilon, const std::vector<variant>& methods, const cells_of_grid& cells) {
+    std::optional<seed_set> out;
+    for (const auto& method : methods) {
+        if (method.part != role::baseline && method.part != role::ours) continue;
+        const auto own = seeds_done(cells_at(cells, method.name, epsilon));
+        if (own.empty()) continue;
+        if (!out) out = own;
+        std::erase_if(*out, [&](const auto seed) { return !own.contains(seed); });
+    }
+    return out.value_or(seed_set{});
+}
+
+statistic end_over(const seed_set& seeds, cells_of_grid cells) {
+    std::erase_if(cells, [&](const auto* one) { return !seeds.contains(one->where.seed); });
+    return over(cells, end_perplexity);
+}
+
+standing standing_of(double epsilon, const std::vector<variant>& methods, const cells_of_grid& cells) {
+    standing out;
+    out.epsilon = epsilon;
+    const auto seeds = shared_seeds(epsilon, methods, cells);
+    out.seeds.assign(seeds.begin(), seeds.end());
+    for (const auto& method : methods) {
+        const auto end = end_over(seeds, cells_at(cells, method.name, epsilon));
+        if (method.part == role::ours) out.ours_end = end;
+        if (method.part != role::baseline || end.n == 0) continue;
+        if (out.baseline && for_order(end) >= for_order(out.baseline_end)) continue;
+        out.baseline = method.name;
+        out.baseline_end = end;
+    }
+    if (out.baseline && out.ours_end.mean) {
+        out.difference = *out.ours_end.mean - *out.baseline_end.mean;
+        out.ratio = *out.ours_end.mean / *out.baseline_end.mean;
+    }
+    return out;
+}
+
+std::optional<reach> reach_of(const measured* mine, const measured* theirs) {
+    if (!mine || !theirs || mine->result.state != cell_state::done) return std::nullopt;
+    const auto target = end_perplexity(*theirs);
+    const auto planned = mine->result.summary->steps_planned;
+    if (!target || planned < 1) return std::nullopt;
+    reach out;
+    out.epsilon = mine->where.epsilon;
+    out.seed = mine->where.seed;
+    for (const auto& line : mine->result.metrics) {
+        if (!line.eval_perplexity || !(*line.eval_perplexity <= *target)) continue;
+        out.reached = true;
+        out.fraction = static_cast<double>(line.step) / static_cast<double>(planned);
+        break;
+    }
+    return out;
+}
+
+void add_fractions(comparison& to) {
+    std::vector<double> fractions;
+    for (const auto& one : to.reaches) fractions.push_back(one.fraction);
+    to.mean_fraction = statistic_of(fractions).mean;
+    if (fractions.empty()) return;
+    std::sort(fractions.begin(), fractions.end());
+    const auto half = fractions.size() / 2;
+    to.median_fraction = fractions.size() % 2 == 1 ? fractions[half] : (fractions[half - 1] + fractions[half]) / 2;
+}
+
+}  // namespace
+
+statistic statistic_of(const std::vector<double>& values) {
+    statistic out{.n = values.size(), .mean = {}, .deviation = {}};
+    if (values.empty()) return out;
+    const auto n = static_cast<double>(values.size());
+    double sum = 0, squares = 0;
+    for (const double x : values) sum += x;
+    out.mean = sum / n;
+    for (const double x : values) squares += (x - *out.mean) * (x - *out.mean);
+    if (values.size() > 1) out.deviation = std::sqrt(squares / (n - 1));
+    return out;
+}
+
+std::size_t comparison::reached() const {
+    return static_cast<std::size_t>(
+        std::count_if(reaches.begin(), reaches.end(), [](const auto& one) { return one.reached; }));
+}
+
+comparison compare(const compare_plan& plan, const cells_of_grid& cells) {
+    comparison out;
+    for (const auto epsilon : plan.epsilons)
+        for (const auto& method : plan.methods)
+            out.scores.push_back(score_of(method, epsilon, cells_at(cells, method.name, epsilon), plan.seeds.size()));
+    for (const auto epsilon : plan.epsilons) {
+        out.standings.push_back(standing_of(epsilon, plan.methods, cells));
+        const auto& best = out.standings.back().baseline;
+        if (!best) continue;
+        const auto mine = cells_at(cells, ours, epsilon), theirs = cells_at(cells, *best, epsilon);
+        for (const auto seed : plan.seeds)
+            if (const auto one = reach_of(with_seed(mine, seed), with_seed(theirs, seed))) out.reaches.push_back(*one);
+    }
+    add_fractions(out);
+    return out;
+}
+
+expense expense_of(const std::vector<measured>& cells) {
+    expense out;
+    for (const auto& one : cells) out.add(one.where.run, one.result);
+    return out;
+}
+
+}  // namespace rldp::eval

@@ -1,0 +1,109 @@
+#include "eval/metrics/metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "config/base/files.hpp"
+#include "eval/metrics/json_number.hpp"
+
+namespace rldp::eval {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// An evaluation is written when it arrives, often after later steps: a line of its own without the step's dials.
+bool evaluation_only(const metrics_line& line) {
+    return line.radii.empty() && line.noise_multiplier == 0;
+}
+
+void merge(metrics_line& into, const metrics_line& later) {
+    if (!evaluation_only(later)) {
+        into.noise_multiplier = later.noise_multiplier;
+        into.radii = later.radii;
+        into.progress_epsilon = later.progress_epsilon;
+    }
+    if (later.loss_released) into.loss_released = later.loss_released;
+    if (later.eval_perplexity) into.eval_perplexity = later.eval_perplexity;
+}
+
+}  // namespace
+
+std::string to_json(const metrics_line& line) {
+    json out = {{"step", line.step}};
+    if (line.loss_released) out["loss_released"] = json_number(*line.loss_released);
+    if (!evaluation_only(line)) {
+        out["noise_multiplier"] = json_number(line.noise_multiplier);
+        out["radii"] = json::array();
+        for (const double radius : line.radii) out["radii"].push_back(json_number(radius));
+        out["progress_epsilon"] = json_number(line.progress_epsilon);
+    }
+    if (line.eval_perplexity) out["eval_perplexity"] = json_number(*line.eval_perplexity);
+    return out.dump();
+}
+
+metrics_line parse_metrics_line(const std::string& text) try {
+    const auto in = json::parse(text);
+    metrics_line line;
+    line.step = in.at("step").get<std::int64_t>();
+    if (line.step < 0) refuse("metrics line: step is negative; it counts from 0");
+    if (in.contains("loss_released")) line.loss_released = number_from(in["loss_released"]);
+    if (in.contains("noise_multiplier")) line.noise_multiplier = number_from(in["noise_multiplier"]);
+    if (in.contains("radii"))
+        for (const auto& radius : in["radii"]) line.radii.push_back(number_from(radius));
+    if (in.contains("progress_epsilon")) line.progress_epsilon = number_from(in["progress_epsilon"]);
+    if (in.contains("eval_perplexity")) line.eval_perplexity = number_from(in["eval_perplexity"]);
+    return line;
+} catch (const json::exception& reason) {
+    refuse(fmt::format("metrics line: {}", reason.what()));
+}
+
+readable_metrics read_metrics_before_damage(const std::filesystem::path& path) {
+    const std::string text = read_file(path);
+    readable_metrics out;
+    std::map<std::int64_t, metrics_line> steps;
+    std::size_t begin = 0;
+    for (std::int64_t number = 1;; ++number) {
+        const auto end = text.find('\n', begin);
+        if (end == std::string::npos) break;  // a torn last line is no line
+        try {
+            const auto line = parse_metrics_line(text.substr(begin, end - begin));
+            const auto [place, is_new] = steps.try_emplace(line.step, line);
+            if (!is_new) merge(place->second, line);
+        } catch (const error& reason) {
+            out.damage = fmt::format("{}:{}: {}", path.string(), number, reason.what());
+            break;
+        }
+        begin = end + 1;
+    }
+    for (auto& [step, line] : steps) out.lines.push_back(std::move(line));
+    return out;
+}
+
+std::vector<metrics_line> read_metrics(const std::filesystem::path& path) {
+    auto read = read_metrics_before_damage(path);
+    if (!read.damage.empty()) refuse(read.damage);
+    return std::move(read.lines);
+}
+
+metrics_log::metrics_log(std::filesystem::path path, const std::vector<metrics_line>& known) : path_(std::move(path)) {
+    replace(known);
+}
+
+void metrics_log::append(const metrics_line& line) {
+    file_->append_unsynced(to_json(line) + "\n");
+}
+
+void metrics_log::sort() {
+    replace(read_metrics(path_));
+}
+
+void metrics_log::replace(const std::vector<metrics_line>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += to_json(line) + "\n";
+    file_.reset();
+    write_file(path_, text);
+    file_.emplace(path_);
+}
+
+}  // namespace rldp::eval

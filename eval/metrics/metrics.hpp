@@ -1,0 +1,54 @@
+#pragma once
+// public/metrics.jsonl: one line per step.
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/base/append_file.hpp"
+
+namespace rldp::eval {
+
+struct metrics_line {
+    std::int64_t step = 0;
+    std::optional<double> loss_released;  ///< mean token loss as released (noisy), nats
+    double noise_multiplier = 0;          ///< z
+    std::vector<double> radii;            ///< C_i
+    double progress_epsilon = 0;          ///< for orientation, no guarantee
+    std::optional<double> eval_perplexity;
+};
+
+/// One line of JSON without its newline; infinite and NaN numbers are the strings "inf", "-inf", "nan".
+std::string to_json(const metrics_line& line);
+metrics_line parse_metrics_line(const std::string& json);
+/// Every whole line; several lines of one step are merged (evaluations arrive later than their step). Errors: bad_input
+/// naming path and line for one that is none.
+std::vector<metrics_line> read_metrics(const std::filesystem::path& path);
+
+struct readable_metrics {
+    std::vector<metrics_line> lines;
+    std::string damage;  ///< what is wrong with the first line that is none, by path and line; empty: nothing
+};
+/// The lines before the first that is none.
+readable_metrics read_metrics_before_damage(const std::filesystem::path& path);
+
+/// The file while a run goes on. One writer; errors: as append_file.
+class metrics_log {
+  public:
+    /// Replaces the file by the lines that a resumed run already has.
+    metrics_log(std::filesystem::path path, const std::vector<metrics_line>& known);
+    /// Readers see the line at once; a power cut may lose it until sync().
+    void append(const metrics_line& line);
+    void sync() { file_->sync(); }
+    /// Rewrites it in the order of steps: where an evaluation came in tells how long it took.
+    void sort();
+
+  private:
+    void replace(const std::vector<metrics_line>& lines);
+
+    std::filesystem::path path_;
+    std::optional<append_file> file_;
+};
+
+}  // namespace rldp::eval

@@ -1,0 +1,155 @@
+#include "eval/report/certificate_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "eval/report/html.hpp"
+#include "eval/report/html_table.hpp"
+#include "eval/report/page.hpp"
+
+namespace rldp::eval {
+namespace {
+
+using privacy::contract;
+
+std::string code(const std::string& text) {
+    return "<code>" + escaped(text) + "</code>";
+}
+
+/// 3.35, 13.5, 2 981.
+std::string count(double x) {
+    return x < 100    ? fmt::format("{:.3g}", x)
+           : x < 1e15 ? readable(static_cast<std::int64_t>(std::llround(x)))
+                      : readable(x);
+}
+
+std::string in_odds(double odds) {
+    return odds >= 1 ? count(odds) + " to 1" : "1 to " + count(1 / odds);
+}
+
+/// 12 %, 99.97 %, 0.034 %: as many digits as tell it from 0 and 1.
+std::string percent(double odds) {
+    const double p = 100 * (odds / (1 + odds)), q = 100 / (1 + odds);
+    if (q == 0 || q < 1e-4) return "all but 100 %";
+    if (q < 10) return fmt::format("{:.{}f} %", p, 1 + static_cast<int>(std::max(0.0, std::ceil(-std::log10(q)))));
+    return fmt::format("{:.2g} %", p);
+}
+
+std::string unit_of(const contract& promised) {
+    return promised.unit == "record" ? "record" : "group of records";
+}
+
+constexpr double weak = 4;  // ε above which the bound alone says little
+
+std::string headline(const contract& promised) {
+    if (!promised.holds())
+        return "<p class=\"note bad\"><b>NO GUARANTEE.</b> This run protects no one: " +
+               escaped(promised.voids.front()) + ". Nothing that it published may be treated as private.</p>\n";
+    return fmt::format(
+        "<p class=\"note{}\"><b>(ε, δ)-differential privacy with ε = {}, δ = {}:</b> what this run published shifts no "
+        "one's odds that any one {} was in the training data by more than a factor of {}, but for a chance of 1 in "
+        "{}.</p>\n",
+        *promised.epsilon <= weak ? " good" : "", readable(*promised.epsilon), readable(promised.delta),
+        unit_of(promised), count(std::exp(*promised.epsilon)), count(1 / promised.delta));
+}
+
+std::string list(const std::vector<std::string>& items) {
+    std::string out = "<ul>";
+    for (const auto& item : items) out += "<li>" + item + "</li>\n";
+    return out + "</ul>\n";
+}
+
+std::string protection(const contract& promised) {
+    std::string whom =
+        "<b>For whom:</b> each record of the training data by itself. Someone with several records has "
+        "this bound for each, not for all of them together.";
+    if (promised.unit != "record")
+        whom = fmt::format(
+            "<b>For whom:</b> all records that share one value of {}, such as those of one person, taken "
+            "together; at most {} of them were used.",
+            code(promised.unit), readable(promised.max_records_per_unit.value_or(1)));
+    return "<h2>What is protected</h2>" +
+           list({fmt::format("<b>What:</b> whether a {} was used at all, and hence everything that it alone says.",
+                             unit_of(promised)),
+                 whom,
+                 "<b>In what:</b> all files under <code>public/</code> together (adapter, ledger, metrics, report), "
+                 "and whatever is made from them later.",
+                 "<b>Against whom:</b> anyone, whatever else they know, however long they compute."});
+}
+
+std::string in_words(double epsilon) {
+    if (epsilon <= 1) return "This protects by itself: even a guess of one in two stays a guess.";
+    if (epsilon <= weak)
+        return "A moderate bound: what was unlikely before stays unlikely, what was suspected may be confirmed.";
+    return "A weak bound taken alone: it keeps apart only what was very unlikely before. Known attacks fall far short "
+           "of it, which is evidence, not proof.";
+}
+
+std::string strength(const contract& promised) {
+    const double factor = std::exp(*promised.epsilon);
+    std::vector<std::vector<std::string>> rows;
+    for (const double against : {1.0, 10.0, 100.0, 10000.0}) {
+        const double before = 1 / against, after = factor * before;
+        rows.push_back({in_odds(before), percent(before), in_odds(after), percent(after)});
+    }
+    return "<h2>How strongly</h2>" +
+           html_table(fmt::format("Anyone's odds that a given {} was used", unit_of(promised)),
+                      {"before", "", "after seeing everything, at most", ""}, rows, 0) +
+           fmt::format(
+               "<p><b>ε = {}</b>: odds change by a factor of at most {}. <b>δ = {}</b>: a chance of 1 in {} that is "
+               "set aside for the bound to fail. {}</p>\n",
+               readable(*promised.epsilon), count(factor), readable(promised.delta), count(1 / promised.delta),
+               in_words(*promised.epsilon));
+}
+
+std::string reasons(const contract& promised) {
+    return "<h2>Why</h2>" + html_list(promised.voids);
+}
+
+std::string check(const privacy::certificate& made) {
+    const auto who = made.signer
+                         ? fmt::format(
+                               "Signed with the key {}. Ask its owner, by another way than this page came, "
+                               "whether that is theirs, and for the file with its public half.",
+                               code(made.signer->fingerprint()))
+                         : std::string(
+                               "<b>Unsigned: detects accidents, not forgery.</b> Whoever changes all files can make a "
+                               "certificate that fits them.");
+    return "<h2>How to check it</h2><p>" + who + "</p>\n<pre>rldp verify DIRECTORY" +
+           std::string(made.signer ? " --key OWNER.pub" : "") +
+           "</pre>\n<p>DIRECTORY holds <code>public/</code>. The command recomputes every number here, compares every "
+           "file "
+           "with <code>certificate.json</code>, and says what it could not check: the owner's data, and that the "
+           "machine really drew the noise.</p>\n";
+}
+
+std::string small_print(const contract& promised) {
+    return fmt::format(
+        "<p class=\"sub\">N = {} units, taken as public; {} drawn per step on average, {} steps; noise policy "
+        "{}, accountant {}; adding or removing one unit.</p>\n",
+        readable(promised.population), readable(promised.expected_batch_size), readable(promised.steps),
+        escaped(promised.policy), escaped(promised.accountant));
+}
+
+}  // namespace
+
+std::string certificate_page(const privacy::certificate& made) {
+    const auto& promised = made.promised;
+    auto body =
+        fmt::format(
+            "<header><h1>Privacy certificate</h1>\n<p class=\"sub\">of a language model's training by RLDP {} · "
+            "{}</p></header>\n",
+            escaped(made.program), escaped(privacy::authenticity(made))) +
+        headline(promised);
+    if (promised.holds())
+        body += "<div class=\"pair\"><section>" + protection(promised) + "<h2>What is outside</h2>" +
+                html_list(privacy::exceptions_of(promised)) + "</section>\n<section>" + strength(promised) +
+                check(made) + "</section></div>\n" + small_print(promised);
+    else
+        body += reasons(promised) + check(made);
+    return one_screen("Privacy certificate", body);
+}
+
+}  // namespace rldp::eval

@@ -1,0 +1,109 @@
+#include "eval/report/cross_check.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "config/base/error.hpp"
+#include "config/method_choices.hpp"
+#include "privacy/spending/policy.hpp"
+
+namespace rldp::eval {
+namespace {
+
+/// Compares the values of one file with those of the ledger.
+class comparison {
+  public:
+    explicit comparison(std::string file) : file_(std::move(file)) {}
+
+    template <class T>
+    void same(const char* key, const T& here, const T& ledgers) const {
+        if (here != ledgers) differ(key, fmt::format("{}", here), fmt::format("{}", ledgers));
+    }
+    /// Up to what another processor or version of the accountant may change.
+    void near(const std::string& key, double here, double ledgers) const {
+        constexpr double tolerance = 1e-3;
+        const bool equal = here == ledgers || std::abs(here - ledgers) <= tolerance * std::abs(ledgers);
+        if (!equal) differ(key, fmt::format("{}", here), fmt::format("{}", ledgers));
+    }
+    [[noreturn]] void differ(const std::string& key, const std::string& here, const std::string& ledgers) const {
+        refuse(fmt::format("{}: {} is {}, but the ledger says {}: they are of different runs, or one was edited", file_,
+                           key, here, ledgers));
+    }
+
+  private:
+    std::string file_;
+};
+
+std::string policy_of(const config::run_config& config) {
+    return config.privacy.semantics == semantics::as_published ? "published" : config::choices_of(config).policy;
+}
+
+/// Deals the ledger's deck in the ledger's order, with the configuration's blocks: verify(ledger_content) knows none.
+void replay_deck(const config::run_config& config, const privacy::ledger_content& book) {
+    const auto& header = book.header;
+    const auto policy = privacy::make_policy("deck", {.epsilon = header.epsilon,
+                                                      .delta = header.mechanism_delta(),
+                                                      .sample_rate = header.sample_rate,
+                                                      .steps = header.steps,
+                                                      .interval = config.rl.interval,
+                                                      .accountant = header.accountant,
+                                                      .deck_levels = config.noise.deck.levels,
+                                                      .deck_ratio = config.noise.deck.ratio,
+                                                      .ledger_deck = header.deck});
+    for (const auto& made : book.charges) policy->replay(made->step, {made->noise_multiplier, made->card});
+}
+
+}  // namespace
+
+void require_same(const config::run_config& config, const privacy::ledger_content& book) {
+    const auto& header = book.header;
+    const comparison with("public/config.json");
+    with.same("privacy.semantics", name_of(config.privacy.semantics), name_of(header.semantics));
+    with.same("noise.insecure_reproducible", config.noise.insecure_reproducible, header.insecure_reproducible);
+    with.same("privacy.epsilon", config.privacy.epsilon, header.epsilon);
+    with.same("privacy.delta", config.privacy.delta, header.delta);
+    with.same("privacy.accountant", config.privacy.accountant, header.accountant);
+    with.same("privacy.unit", config.privacy.unit, header.unit);
+    with.same("data.split", config.data.split, header.split);
+    with.same("privacy.population", config.privacy.population.value_or(header.population), header.population);
+    const auto batch = static_cast<double>(config.train.expected_batch_size);
+    with.same("train.expected_batch_size over the population", batch / static_cast<double>(header.population),
+              header.sample_rate);
+    with.same("the number of steps", config::planned_steps(config, header.population), header.steps);
+    with.same("noise.policy", policy_of(config), header.policy);
+    if (!config.privacy.pad_batches)
+        with.same("the part of δ that draws beyond the padding need", 0.0, header.padding_delta);
+    if (header.policy == "deck") replay_deck(config, book);
+}
+
+void require_same(const run_summary& summary, const privacy::ledger_content& book) {
+    const auto& header = book.header;
+    const comparison with("public/summary.json");
+    with.same("semantics", name_of(summary.semantics), name_of(header.semantics));
+    with.same("insecure_reproducible", summary.insecure_reproducible, header.insecure_reproducible);
+    with.same("epsilon_budget", summary.epsilon_budget, header.epsilon);
+    with.same("guaranteed_epsilon", summary.guaranteed_epsilon, header.guaranteed_epsilon);
+    with.same("delta", summary.delta, header.delta);
+    with.same("sample_rate", summary.sample_rate, header.sample_rate);
+    with.same("units", summary.units, header.population);
+    with.same("steps_planned", summary.steps_planned, header.steps);
+    with.same("policy", summary.policy, header.policy);
+    with.same("unit", summary.unit, header.unit);
+    with.same("split", summary.split, header.split);
+    const auto levels = privacy::priced_runs(header.deck, header.sample_rate, header.steps);
+    with.same("the number of deck levels", summary.deck.size(), levels.size());
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+        with.same("deck: noise_multiplier", summary.deck[i].first, levels[i].noise_multiplier);
+        with.same("deck: steps", summary.deck[i].second, levels[i].steps);
+    }
+    // A run that was interrupted may have gone on since.
+    if (summary.status == "interrupted") return;
+    if (summary.status == "done")
+        with.same("the last step, by status done,", header.steps, book.charges.empty() ? 0 : book.charges.back()->step);
+    const auto spent = book.runs();
+    for (const auto& [name, epsilon] : summary.epsilon)
+        with.near("epsilon." + name, epsilon, privacy::make_accountant(name)->epsilon(spent, header.mechanism_delta()));
+}
+
+}  // namespace rldp::eval

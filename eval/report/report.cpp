@@ -1,0 +1,156 @@
+#include "eval/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "eval/report/figures.hpp"
+#include "eval/report/guarantees.hpp"
+#include "eval/report/html.hpp"
+#include "eval/report/page.hpp"
+
+namespace rldp::eval {
+namespace {
+
+using rows = std::vector<std::pair<std::string, std::string>>;  // HTML
+
+std::string or_dash(const std::optional<double>& value) {
+    return value ? readable(*value) : "–";
+}
+
+std::string table(const std::string& caption, const rows& content) {
+    std::string out = "<table><caption>" + caption + "</caption>\n";
+    for (const auto& [name, value] : content)
+        out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, value);
+    return out + "</table>\n";
+}
+
+std::string list(const std::vector<std::string>& sentences) {
+    std::string out = "<ul>";
+    for (const auto& sentence : sentences) out += "<li>" + sentence + "</li>\n";
+    return out + "</ul>\n";
+}
+
+std::string card(const std::string& value, const std::string& what) {
+    return fmt::format("<div class=\"card\"><b>{}</b><span>{}</span></div>\n", value, what);
+}
+
+std::string perplexity_change(const run_summary& s) {
+    if (!s.perplexity_after || !(s.perplexity_before > 0)) return "held-out perplexity before training";
+    const double percent = 100 * (*s.perplexity_after / s.perplexity_before - 1);
+    return fmt::format("held-out perplexity, before → after ({}{:.1f} %)", percent < 0 ? "−" : "+", std::abs(percent));
+}
+
+std::string head(const run_summary& s, const guarantees& claims) {
+    std::string out = fmt::format(
+        "<header><h1>Private fine-tuning report</h1>\n<p class=\"sub\">RLDP {} · {} · {} of {} steps</p>\n"
+        "<div class=\"cards\">\n",
+        escaped(s.version), escaped(s.status), readable(s.steps_done), readable(s.steps_planned));
+    const auto before = readable(s.perplexity_before);
+    out += card(s.perplexity_after ? before + " → " + readable(*s.perplexity_after) : before, perplexity_change(s));
+    out += claims.any
+               ? card("ε = " + readable(s.guaranteed_epsilon),
+                      "guaranteed, at δ = " + readable(s.delta) + ", of a budget of " + readable(s.epsilon_budget))
+               : card("none", "guaranteed; a budget of ε = " + readable(s.epsilon_budget) + " was asked for");
+    out += card(readable(s.trainable_parameters),
+                fmt::format("trainable parameters in {} adapter{}", s.groups.size(), s.groups.size() == 1 ? "" : "s"));
+    out += "</div></header>\n";
+    out += fmt::format("<p class=\"note{}\">{}</p>\n", claims.any ? " good" : " bad", claims.headline);
+    for (const auto& warning : s.warnings) out += "<p class=\"note\">" + escaped(warning) + "</p>\n";
+    return out;
+}
+
+std::string accountants(const run_summary& s, bool any_guarantee) {
+    std::string out =
+        "<table><caption>ε of the steps made, by accountant</caption><thead><tr><th>accountant</th><th "
+        "class=\"n\">ε</th>"
+        "<th class=\"n\">upper bound</th></tr></thead>\n";
+    for (const auto& [name, epsilon] : s.epsilon) {
+        const auto found = s.upper_bound.find(name);
+        const bool bound = found != s.upper_bound.end() && found->second;
+        const char* holds = !any_guarantee ? "not of this run" : bound ? "yes" : "no, can under-report";
+        out += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n", escaped(name),
+                           readable(epsilon), holds);
+    }
+    return out + "</table>\n";
+}
+
+std::string numbers(const run_summary& s, bool any_guarantee) {
+    const rows utility = {{"perplexity before", readable(s.perplexity_before)},
+                          {"perplexity after", or_dash(s.perplexity_after)},
+                          {"best perplexity seen", or_dash(s.perplexity_best)}};
+    rows privacy = {{"guaranteed ε", any_guarantee ? readable(s.guaranteed_epsilon) : "none"},
+                    {"budget ε", readable(s.epsilon_budget)},
+                    {"δ", readable(s.delta)},
+                    {"privacy unit", escaped(s.unit)},
+                    {"semantics", escaped(name_of(s.semantics))}};
+    if (s.printed_formula_epsilon)
+        privacy.emplace_back("ε of the publication's printed formula", readable(*s.printed_formula_epsilon));
+    if (s.tight_epsilon_as_released)
+        privacy.emplace_back("tight ε of the gradients as released", readable(*s.tight_epsilon_as_released));
+    const rows run = {{"status", escaped(s.status)},
+                      {"steps planned", readable(s.steps_planned)},
+                      {"steps made", readable(s.steps_done)},
+                      {"training units", readable(s.units)},
+                      {"sample rate", readable(s.sample_rate)},
+                      {"method", s.method.empty() ? "–" : escaped(s.method)},
+                      {"spending policy", escaped(s.policy)},
+                      {"noise allocation", escaped(s.allocation)},
+                      {"split", escaped(s.split)}};
+    return "<h2>Numbers</h2>\n<div class=\"pair\"><div>" + table("Utility", utility) + "<br>" +
+           table("Privacy", privacy) + "</div><div>" + table("Run", run) + "<br>" + accountants(s, any_guarantee) +
+           "</div></div>\n";
+}
+
+std::string claims_section(const guarantees& claims) {
+    std::string out = "<h2>What is guaranteed, and what is not</h2>\n<div class=\"pair\">\n";
+    if (!claims.holds.empty())
+        out += "<section class=\"holds\"><h3>Guaranteed</h3>" + list(claims.holds) + "</section>\n";
+    return out + "<section class=\"fails\"><h3>Not guaranteed</h3>" + list(claims.does_not) + "</section>\n</div>\n";
+}
+
+std::string over_the_run(const run_summary& s, const std::vector<metrics_line>& metrics) {
+    return "<h2>Over the run</h2>\n" +
+           figures(report_figures(s, metrics), "Their data is in <code>metrics.jsonl</code>, beside this page");
+}
+
+std::string adapters(const run_summary& s, const std::vector<metrics_line>& metrics) {
+    const metrics_line *first = nullptr, *last = nullptr;
+    for (const auto& line : metrics)
+        if (line.radii.size() == s.groups.size()) {
+            if (!first) first = &line;
+            last = &line;
+        }
+    if (!first || s.groups.empty()) return {};
+    std::string out = fmt::format(
+        "<details><summary>Clip radius of each of the {} adapters, first and "
+        "last</summary><table><thead><tr><th>adapter</th>"
+        "<th class=\"n\">first</th><th class=\"n\">last</th></tr></thead>\n",
+        s.groups.size());
+    for (std::size_t i = 0; i < s.groups.size(); ++i)
+        out += fmt::format("<tr><td><code>{}</code></td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+                           escaped(s.groups[i]), readable(first->radii[i]), readable(last->radii[i]));
+    return out + "</table></details>\n";
+}
+
+std::string reproduction(const std::string& config_json) {
+    return "<h2>How to repeat this run</h2>\n<p>The configuration below, every key resolved, is also "
+           "<code>config.json</code> "
+           "beside this page. Draws and noise are secret and new each time unless the configuration says otherwise, so "
+           "numbers agree in distribution and not digit by digit. A repetition spends a budget of its own.</p>\n"
+           "<pre>rldp run config.json --out new-run</pre>\n<details><summary>The configuration</summary><pre>" +
+           escaped(config_json) + "</pre></details>\n";
+}
+
+}  // namespace
+
+std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics,
+                        const std::string& config_json) {
+    const auto claims = guarantees_of(summary);
+    return page("Private fine-tuning report", head(summary, claims) + numbers(summary, claims.any) +
+                                                  claims_section(claims) + over_the_run(summary, metrics) +
+                                                  adapters(summary, metrics) + reproduction(config_json));
+}
+
+}  // namespace rldp::eval

@@ -1,0 +1,51 @@
+#pragma once
+// public/report.html: one self-contained page with inline SVG figures, readable in print, no network.
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/base/guarantee.hpp"
+#include "eval/metrics/metrics.hpp"
+
+namespace rldp::eval {
+
+/// The end of a run in numbers; also what `rldp run --json` prints.
+struct run_summary {
+    std::string version, status;  ///< status: done | budget exhausted | interrupted
+    std::int64_t steps_planned = 0, steps_done = 0;
+    std::int64_t steps_lost = 0;  ///< to crashes; for the owner's eyes, in no file: a record may have caused one
+    std::int64_t units = 0;       ///< N
+    std::int64_t trainable_parameters = 0;
+    std::vector<std::string> groups;  ///< adapter names, in order
+    double perplexity_before = 0;
+    std::optional<double> perplexity_after, perplexity_best;
+    double epsilon_budget = 0, delta = 0, guaranteed_epsilon = 0;
+    std::map<std::string, double> epsilon;    ///< of what was really spent, per accountant: pld, rdp, gdp_clt
+    std::map<std::string, bool> upper_bound;  ///< per accountant
+    double sample_rate = 0;
+    std::vector<std::pair<double, std::int64_t>>
+        deck;            ///< noise multiplier and planned steps of each level; empty without
+    std::string method;  ///< empty in summaries of version 0.1.0's first runs
+    std::string policy, allocation, unit, split;
+    rldp::semantics semantics = rldp::semantics::sound;
+    bool insecure_reproducible = false;
+    rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, guaranteed_epsilon}; }
+    /// as_published only: what the publication's printed formula says, and the tight ε of the gradient release that
+    /// really happened (√n included)
+    std::optional<double> printed_formula_epsilon, tight_epsilon_as_released;
+    std::vector<std::string> warnings;
+};
+
+std::string to_json(const run_summary& summary);
+run_summary parse_summary(const std::string& json);
+
+/// The whole page: table of the numbers, what is and is not guaranteed, figures of eval perplexity, released loss,
+/// radii per adapter, noise multiplier and progress ε over steps, and how to reproduce.
+std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics,
+                        const std::string& config_json);
+
+}  // namespace rldp::eval

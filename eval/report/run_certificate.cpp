@@ -1,0 +1,204 @@
+#include "eval/report/run_certificate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "config/config.hpp"
+#include "eval/report/certificate_page.hpp"
+#include "eval/report/cross_check.hpp"
+#include "eval/report/report.hpp"
+#include "privacy/keys/digest.hpp"
+
+namespace rldp::eval {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// SHA-256 of every public file but the certificate itself, by its path under public/.
+std::map<std::string, std::string> digests(const run_directory& run) {
+    std::map<std::string, std::string> out;
+    for (const auto& entry : fs::recursive_directory_iterator(run.public_side())) {
+        if (entry.is_directory() || entry.path() == run.certificate()) continue;
+        if (!entry.is_regular_file()) refuse(entry.path().string() + ": is no plain file; public/ holds nothing else");
+        out[entry.path().lexically_relative(run.public_side()).generic_string()] =
+            privacy::sha256(read_file(entry.path()));
+    }
+    return out;
+}
+
+/// What the run's files amount to, unsigned, and without their digests.
+privacy::certificate described(const run_directory& run, const privacy::ledger_content& book) {
+    const auto config = config::load(run.config(), {});
+    privacy::certificate out;
+    out.promised = privacy::contract_of(book.header);
+    out.promised.expected_batch_size = config.train.expected_batch_size;
+    if (config.privacy.unit_is_group) out.promised.max_records_per_unit = config.privacy.max_records_per_unit;
+    out.promised.pad_batches = config.privacy.pad_batches;
+    out.program = parse_summary(read_text(run.summary())).version;
+    out.ledger_head = book.end().hash;
+    return out;
+}
+
+/// One line for all files that are not those of the certificate.
+void require_named_files(const std::map<std::string, std::string>& named,
+                         const std::map<std::string, std::string>& there, const fs::path& certificate) {
+    std::vector<std::string> wrong;
+    for (const auto& [file, digest] : named) {
+        const auto found = there.find(file);
+        if (found == there.end())
+            wrong.push_back(fmt::format("public/{} is missing", file));
+        else if (found->second != digest)
+            wrong.push_back(
+                fmt::format("public/{} is another file than the one it names (SHA-256 {:.12}…, not {:.12}…)", file,
+                            found->second, digest));
+    }
+    for (const auto& [file, digest] : there)
+        if (!named.contains(file)) wrong.push_back(fmt::format("public/{} is not in it", file));
+    if (wrong.empty()) return;
+    const auto more = wrong.size() == 1 ? std::string() : fmt::format(", and {} more differ", wrong.size() - 1);
+    refuse(fmt::format("{}: {}{}: a certificate of another run, or files changed since", certificate.string(),
+                       wrong.front(), more));
+}
+
+void check_signer(const privacy::certificate& found, const fs::path& file,
+                  const std::optional<privacy::verifying_key>& owner, verification& out) {
+    if (owner && !found.signer)
+        refuse(fmt::format("{}: is unsigned, and a signature of key {} was asked for", file.string(),
+                           owner->fingerprint()));
+    if (owner && *owner != *found.signer)
+        refuse(fmt::format("{}: is signed by key {}, not by {}, the one given", file.string(),
+                           found.signer->fingerprint(), owner->fingerprint()));
+    if (!found.signer)
+        out.not_checked.push_back({"signature",
+                                   "unsigned: this detects accidents, not forgery; whoever changes all files "
+                                   "can write a certificate that fits them"});
+    else if (owner)
+        out.checked.push_back({"signature", "of the key given, " + owner->fingerprint()});
+    else
+        out.not_checked.push_back(
+            {"signer",
+             fmt::format("the signature is whole, but whose is key {}? Give the owner's with --key; anyone can "
+                         "sign with a key of their own",
+                         found.signer->fingerprint())});
+}
+
+/// Whatever is at hand, this is not.
+void add_beyond_files(const privacy::certificate& found, verification& out) {
+    out.not_checked.insert(
+        out.not_checked.end(),
+        {{"data", "that the run read the records it should have; only the owner can say"},
+         {"noise",
+          "that it was drawn in secret and added as charged; the files hold what was charged, not what a machine "
+          "did"},
+         {"program", fmt::format("that it was RLDP {}, unchanged", found.program)},
+         {"population", fmt::format("that N = {} may be public", found.promised.population)},
+         {"other runs", "what else was released about the same data"}});
+}
+
+verification opened(const fs::path& file, const std::optional<privacy::verifying_key>& owner) {
+    verification out;
+    out.found = privacy::parse_certificate(read_file(file), file.string());
+    out.checked.push_back({"certificate", "whole and in canonical form"});
+    check_signer(out.found, file, owner, out);
+    return out;
+}
+
+void price_again(const privacy::certificate& found, const fs::path& file, verification& out) {
+    const auto& promised = found.promised;
+    if (!promised.holds()) return;
+    try {
+        const auto verdict = privacy::verify(promised);
+        out.checked.push_back(
+            {"arithmetic", fmt::format("its own numbers compose to ε {:.6g} at δ {:g}; it promises {:.6g}",
+                                       verdict.guaranteed_epsilon, promised.delta, *promised.epsilon)});
+    } catch (const error& wrong) {
+        refuse(fmt::format("{}: {}", file.string(), wrong.what()));
+    }
+}
+
+}  // namespace
+
+verified_books verify_ledger(const fs::path& ledger) {
+    verified_books out;
+    out.book = privacy::read_ledger(ledger);
+    out.verdict = privacy::verify(out.book);
+    out.checked.push_back({"ledger", fmt::format("{} charges in an unbroken chain, each one that the {} policy grants",
+                                                 out.book.charges.size(), out.book.header.policy)});
+    if (out.book.header.guarantee().holds())
+        out.checked.push_back(
+            {"guarantee",
+             fmt::format("the header's own numbers compose to ε {:.6g} at δ {:g}; it promises {:.6g}",
+                         out.verdict.guaranteed_epsilon, out.book.header.delta, out.book.header.guaranteed_epsilon)});
+    return out;
+}
+
+verified_books verify_books(const run_directory& run) {
+    auto out = verify_ledger(run.ledger());
+    const auto compare = [&](const fs::path& file, const char* subject, auto&& read) {
+        if (fs::exists(file)) {
+            require_same(read(), out.book);
+            out.checked.push_back({subject, "every number that it shares with the ledger is the same"});
+        } else {
+            out.not_checked.push_back({subject, "public/" + file.filename().string() + " is missing"});
+        }
+    };
+    compare(run.config(), "configuration", [&] { return config::load(run.config(), {}); });
+    compare(run.summary(), "summary", [&] { return parse_summary(read_text(run.summary())); });
+    return out;
+}
+
+verification verify_run(const run_directory& run, const std::optional<privacy::verifying_key>& owner) {
+    if (!fs::exists(run.certificate()))
+        refuse(
+            fmt::format("{0}: holds no public/certificate.json, which a run gets at its end; rldp ledger verify {0} "
+                        "checks a ledger without one",
+                        run.root.string()));
+    auto out = opened(run.certificate(), owner);
+    const auto files = digests(run);
+    require_named_files(out.found.files, files, run.certificate());
+    out.checked.push_back({"files", fmt::format("all {} under public/ are those that it names", files.size())});
+    auto books = verify_books(run);
+    out.checked.insert(out.checked.end(), books.checked.begin(), books.checked.end());
+    out.not_checked.insert(out.not_checked.end(), books.not_checked.begin(), books.not_checked.end());
+
+    auto expected = described(run, books.book);
+    expected.files = files;
+    expected.signer = out.found.signer;
+    expected.signature = out.found.signature;
+    if (const auto where = privacy::first_difference(out.found, expected); !where.empty())
+        refuse(fmt::format("{}: says something else than the run's own files: {}", run.certificate().string(), where));
+    out.checked.push_back({"contract", "every word of the certificate follows from the run's files"});
+    add_beyond_files(out.found, out);
+    return out;
+}
+
+verification verify_certificate(const fs::path& file, const std::optional<privacy::verifying_key>& owner) {
+    auto out = opened(file, owner);
+    price_again(out.found, file, out);
+    out.not_checked.push_back(
+        {"files", "adapter, ledger, configuration and the rest: give the run directory that holds public/"});
+    add_beyond_files(out.found, out);
+    return out;
+}
+
+void certify_run(const run_directory& run, const privacy::signing_key* by) {
+    if (!fs::exists(run.summary()))
+        refuse(
+            fmt::format("{0}: holds no run that has ended (public/summary.json is missing); rldp run --resume {0} goes "
+                        "on with one that was cut",
+                        run.root.string()));
+    const auto books = verify_books(run);
+    if (books.book.torn)
+        refuse(run.ledger().string() + ": its last line has no end; rldp run --resume mends it, then sign");
+    auto made = described(run, books.book);
+    if (by) made.signer = by->public_half();
+    write_file(run.certificate_page(), certificate_page(made));
+    made.files = digests(run);
+    if (by) privacy::sign(made, *by);
+    write_file(run.certificate(), privacy::to_json(made));
+}
+
+}  // namespace rldp::eval

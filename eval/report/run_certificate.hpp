@@ -1,0 +1,45 @@
+#pragma once
+// A run's certificate: made from the run's own public files, and checked against them (docs/privacy.md §10).
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/report/run_directory.hpp"
+#include "privacy/spending/certificate.hpp"
+
+namespace rldp::eval {
+
+/// A check that was passed, or could not be made: its subject in a word, and a sentence.
+struct finding {
+    std::string subject, sentence;
+};
+
+struct verification {
+    privacy::certificate found;
+    std::vector<finding> checked, not_checked;
+};
+
+struct verified_books {
+    privacy::ledger_content book;
+    privacy::ledger_verdict verdict;
+    std::vector<finding> checked, not_checked;
+};
+
+/// A ledger alone, priced again. Errors: bad_input as of read_ledger and verify.
+verified_books verify_ledger(const std::filesystem::path& ledger);
+/// The ledger of a run, compared with configuration and summary where they are there. Errors:
+/// as above, and as of require_same.
+verified_books verify_books(const run_directory& run);
+
+/// Everything that the public side allows to be checked. `owner`: whose signature is asked for. Errors: bad_input
+/// naming what does not fit: the certificate, its signature or signer, a public file, or the run's own numbers.
+verification verify_run(const run_directory& run, const std::optional<privacy::verifying_key>& owner);
+/// The same with nothing but a certificate: signature and arithmetic.
+verification verify_certificate(const std::filesystem::path& file, const std::optional<privacy::verifying_key>& owner);
+
+/// Writes public/certificate.html and public/certificate.json of a run that has ended, signed where `by` is given.
+/// Errors: bad_input where its books don't verify; then neither is written.
+void certify_run(const run_directory& run, const privacy::signing_key* by);
+
+}  // namespace rldp::eval

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include "eval/metrics/json_number.hpp"
+#include "eval/report/report.hpp"
+
+namespace rldp::eval {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+void put(json& out, const char* key, const std::optional<double>& value) {
+    if (value) out[key] = json_number(*value);
+}
+
+std::optional<double> optional_number(const json& in, const char* key) {
+    if (!in.contains(key)) return std::nullopt;
+    return number_from(in.at(key));
+}
+
+}  // namespace
+
+std::string to_json(const run_summary& s) {
+    json out = {{"version", s.version},
+                {"status", s.status},
+                {"steps_planned", s.steps_planned},
+                {"steps_done", s.steps_done},
+                {"units", s.units},
+                {"trainable_parameters", s.trainable_parameters},
+                {"groups", s.groups},
+                {"perplexity_before", json_number(s.perplexity_before)}};
+    put(out, "perplexity_after", s.perplexity_after);
+    put(out, "perplexity_best", s.perplexity_best);
+    out["epsilon_budget"] = json_number(s.epsilon_budget);
+    out["delta"] = json_number(s.delta);
+    out["guaranteed_epsilon"] = json_number(s.guaranteed_epsilon);
+    out["epsilon"] = json::object();
+    for (const auto& [name, value] : s.epsilon) out["epsilon"][name] = json_number(value);
+    out["upper_bound"] = json::object();
+    for (const auto& [name, value] : s.upper_bound) out["upper_bound"][name] = value;
+    out["sample_rate"] = json_number(s.sample_rate);
+    out["method"] = s.method;
+    out["policy"] = s.policy;
+    out["deck"] = json::array();
+    for (const auto& [multiplier, steps] : s.deck)
+        out["deck"].push_back({{"noise_multiplier", multiplier}, {"steps", steps}});
+    out["allocation"] = s.allocation;
+    out["semantics"] = name_of(s.semantics);
+    out["unit"] = s.unit;
+    out["split"] = s.split;
+    out["insecure_reproducible"] = s.insecure_reproducible;
+    put(out, "printed_formula_epsilon", s.printed_formula_epsilon);
+    put(out, "tight_epsilon_as_released", s.tight_epsilon_as_released);
+    out["warnings"] = s.warnings;
+    // A warning may quote a file that is not UTF-8.
+    return out.dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+run_summary parse_summary(const std::string& text) try {
+    const auto in = json::parse(text);
+    run_summary s;
+    in.at("version").get_to(s.version);
+    in.at("status").get_to(s.status);
+    in.at("steps_planned").get_to(s.steps_planned);
+    in.at("steps_done").get_to(s.steps_done);
+    in.at("units").get_to(s.units);
+    in.at("trainable_parameters").get_to(s.trainable_parameters);
+    in.at("groups").get_to(s.groups);
+    s.perplexity_before = number_from(in.at("perplexity_before"));
+    s.perplexity_after = optional_number(in, "perplexity_after");
+    s.perplexity_best = optional_number(in, "perplexity_best");
+    s.epsilon_budget = number_from(in.at("epsilon_budget"));
+    s.delta = number_from(in.at("delta"));
+    s.guaranteed_epsilon = number_from(in.at("guaranteed_epsilon"));
+    for (const auto& [name, value] : in.at("epsilon").items()) s.epsilon[name] = number_from(value);
+    for (const auto& [name, value] : in.at("upper_bound").items()) s.upper_bound[name] = value.get<bool>();
+    s.sample_rate = number_from(in.at("sample_rate"));
+    s.method = in.value("method", "");
+    in.at("policy").get_to(s.policy);
+    for (const auto& level : in.at("deck"))
+        s.deck.emplace_back(level.at("noise_multiplier").get<double>(), level.at("steps").get<std::int64_t>());
+    in.at("allocation").get_to(s.allocation);
+    s.semantics = semantics_from(in.at("semantics").get<std::string>());
+    in.at("unit").get_to(s.unit);
+    in.at("split").get_to(s.split);
+    in.at("insecure_reproducible").get_to(s.insecure_reproducible);
+    s.printed_formula_epsilon = optional_number(in, "printed_formula_epsilon");
+    s.tight_epsilon_as_released = optional_number(in, "tight_epsilon_as_released");
+    in.at("warnings").get_to(s.warnings);
+    return s;
+} catch (const json::exception& reason) {
+    refuse(fmt::format("run summary: {}", reason.what()));
+}
+
+}  // namespace rldp::eval

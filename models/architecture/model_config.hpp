@@ -1,0 +1,37 @@
+#pragma once
+// A model's architecture as its config.json tells it.
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rldp::models {
+
+/// config.json in the terms that all supported families share.
+struct model_config {
+    std::string model_type;  ///< gpt2 | llama | mistral
+    std::int64_t vocab = 0, width = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, inner = 0;
+    std::int64_t window = 0;                     ///< longest sequence (n_positions, max_position_embeddings)
+    std::optional<std::int64_t> sliding_window;  ///< keys a query sees, itself included
+    double norm_epsilon = 1e-5;
+    bool tied_head = true;
+    std::string activation;  ///< gelu_new | gelu | silu
+    struct rope_parameters {
+        double theta = 10000;
+        std::string type = "default";  ///< default | linear | llama3
+        double factor = 1, low_freq_factor = 1, high_freq_factor = 4;
+        std::int64_t original_window = 0;
+    } rope;
+    std::optional<std::int64_t> bos, pad;
+    std::vector<std::int64_t> eos;
+};
+
+/// Reads DIR/config.json, in both layouts. Errors: bad_input naming file and key; an unsupported model_type lists those
+/// supported.
+model_config read_model_config(const std::filesystem::path& directory);
+
+/// Ids that end a text: eos_token_id of DIR/generation_config.json or, without it, of config.json.
+std::vector<std::int64_t> read_stop_tokens(const std::filesystem::path& directory);
+
+}  // namespace rldp::models

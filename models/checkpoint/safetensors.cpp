@@ -1,0 +1,167 @@
+#include "models/checkpoint/safetensors.hpp"
+
+#include <ATen/Functions.h>
+#include <c10/core/ScalarType.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "config/base/input_file.hpp"
+#include "config/base/json_reader.hpp"
+#include "models/checkpoint/safetensors_dtypes.hpp"
+
+namespace rldp::models {
+
+namespace {
+
+constexpr std::size_t prefix = 8;                    // bytes of the header's length
+constexpr std::size_t longest_header = 100'000'000;  // bytes; the reference implementation's limit
+constexpr std::size_t most_dimensions = 16;
+constexpr std::size_t most_elements = std::size_t{1} << 59;  // their bytes fit 63 bits
+
+struct view {
+    std::shared_ptr<void> bytes;
+    std::size_t size;
+};
+
+view map_file(const std::filesystem::path& path) {
+    const input_file file(path);
+    const auto size = static_cast<std::size_t>(file.size());
+    if (size < prefix) refuse(fmt::format("{}: {} bytes are too few for a safetensors file", path.string(), size));
+    void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+    if (bytes == MAP_FAILED) storage_fault(path, "can't be mapped", errno);
+    return {{bytes, [size](void* p) { ::munmap(p, size); }}, size};
+}
+
+std::uint64_t little_endian(const unsigned char* bytes) {
+    std::uint64_t value = 0;
+    for (int i = 7; i >= 0; --i) value = value << 8 | bytes[i];
+    return value;
+}
+
+// A list of non-negative integers below 2^62.
+std::vector<std::int64_t> sizes(const nlohmann::json& list, const std::string& where) {
+    const auto is_size = [](const nlohmann::json& v) {
+        return v.is_number_unsigned() && v.get<std::uint64_t>() < (std::uint64_t{1} << 62);
+    };
+    if (!list.is_array() || list.size() > most_dimensions || !std::all_of(list.begin(), list.end(), is_size))
+        refuse(fmt::format("{} must be a list of at most {} sizes", where, most_dimensions));
+    return list.get<std::vector<std::int64_t>>();
+}
+
+// Whether dimensions `shape` hold exactly `count` elements. Beside a zero, too, they must not multiply to more than
+// torch can count.
+bool holds(const std::vector<std::int64_t>& shape, std::size_t count) {
+    std::size_t product = 1;
+    for (const std::int64_t size : shape) {
+        const auto factor = static_cast<std::size_t>(std::max<std::int64_t>(size, 1));
+        if (product > most_elements / factor) return false;
+        product *= factor;
+    }
+    const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+    return count == (empty ? 0 : product);
+}
+
+}  // namespace
+
+struct safetensors_file::header {
+    std::string file;
+    std::size_t data_size;  // bytes after the header
+    std::map<std::string, entry> entries;
+
+    entry read_entry(const std::string& name, const nlohmann::json& object) const {
+        const std::string where = fmt::format("{}: tensor '{}'", file, name);
+        if (!object.is_object()) refuse(where + " must be an object with dtype, shape and data_offsets");
+        const json_reader reader(object, where);
+        const std::string type = reader.text("dtype");
+        const auto dtype = dtype_of(type);
+        if (!dtype) refuse(fmt::format("{} has dtype '{}'; supported: {}", where, type, dtype_names()));
+        const auto offsets = sizes(reader.at("data_offsets"), where + ": data_offsets");
+        if (offsets.size() != 2 || offsets[0] > offsets[1]) refuse(where + ": data_offsets must be [begin, end]");
+        entry result{*dtype, sizes(reader.at("shape"), where + ": shape"), static_cast<std::size_t>(offsets[0]),
+                     static_cast<std::size_t>(offsets[1])};
+        if (result.end > data_size)
+            refuse(fmt::format("{} ends at byte {} of {} bytes of data; the file is truncated", where, result.end,
+                               data_size));
+        const std::size_t bytes = result.end - result.begin, element = c10::elementSize(*dtype);
+        if (bytes % element != 0 || !holds(result.shape, bytes / element))
+            refuse(where + ": shape and data_offsets disagree");
+        return result;
+    }
+
+    std::map<std::string, std::string> read_metadata(const nlohmann::json& object) const {
+        std::map<std::string, std::string> result;
+        if (!object.is_object()) refuse(file + ": __metadata__ must be an object of strings");
+        for (const auto& [key, value] : object.items()) {
+            if (!value.is_string()) refuse(fmt::format("{}: __metadata__.{} must be a string", file, key));
+            result[key] = value.get<std::string>();
+        }
+        return result;
+    }
+
+    void refuse_overlaps() const {
+        std::vector<const std::pair<const std::string, entry>*> order;
+        for (const auto& item : entries)
+            if (item.second.begin != item.second.end) order.push_back(&item);
+        std::sort(order.begin(), order.end(),
+                  [](const auto* a, const auto* b) { return a->second.begin < b->second.begin; });
+        for (std::size_t i = 1; i < order.size(); ++i)
+            if (order[i]->second.begin < order[i - 1]->second.end)
+                refuse(fmt::format("{}: tensors '{}' and '{}' overlap", file, order[i - 1]->first, order[i]->first));
+    }
+};
+
+safetensors_file::safetensors_file(const std::filesystem::path& path) : path_(path) {
+    const view file = map_file(path);
+    mapping_ = file.bytes;
+    const auto* bytes = static_cast<const unsigned char*>(mapping_.get());
+    const std::uint64_t length = little_endian(bytes);
+    if (length > file.size - prefix || length > longest_header)
+        refuse(fmt::format("{}: its header of {} bytes is longer than the file or than {} bytes", path.string(), length,
+                           longest_header));
+    data_begin_ = prefix + static_cast<std::size_t>(length);
+    const nlohmann::json json =
+        parse_object({reinterpret_cast<const char*>(bytes) + prefix, data_begin_ - prefix}, path.string());
+    header reader{path.string(), file.size - data_begin_, {}};
+    for (const auto& [name, value] : json.items())
+        if (name == "__metadata__")
+            metadata_ = reader.read_metadata(value);
+        else
+            reader.entries.emplace(name, reader.read_entry(name, value));
+    reader.refuse_overlaps();
+    entries_ = std::move(reader.entries);
+}
+
+std::vector<std::string> safetensors_file::names() const {
+    std::vector<std::string> result;
+    for (const auto& [name, unused] : entries_) result.push_back(name);
+    return result;
+}
+
+bool safetensors_file::contains(const std::string& name) const {
+    return entries_.count(name) > 0;
+}
+
+at::Tensor safetensors_file::tensor(const std::string& name) const {
+    const auto found = entries_.find(name);
+    if (found == entries_.end()) refuse(fmt::format("{}: tensor '{}' is missing", path_.string(), name));
+    const entry& e = found->second;
+    char* data = static_cast<char*>(mapping_.get()) + data_begin_ + e.begin;
+    const auto options = at::TensorOptions().dtype(e.dtype);
+    if (e.begin == e.end) return at::empty(e.shape, options);
+    if (reinterpret_cast<std::uintptr_t>(data) % c10::elementSize(e.dtype) != 0) {
+        // Old writers did not pad the header: such data can't be used where it lies.
+        at::Tensor copy = at::empty(e.shape, options);
+        std::memcpy(copy.data_ptr(), data, e.end - e.begin);
+        return copy;
+    }
+    return at::from_blob(
+        data, e.shape, [keep = mapping_](void*) {}, options);
+}
+
+}  // namespace rldp::models

@@ -1,0 +1,209 @@
+#include "models/lora/adaptation.hpp"
+
+#include <torch/custom_class.h>
+#include <torch/torch.h>
+
+namespace rldp::models {
+
+at::Tensor linear::matrix() const {
+    const auto whole = conv1d ? weight : weight.t();
+    return module.inside.empty() ? whole : whole.narrow(1, module.first_row, module.d_out);
+}
+
+at::Tensor linear::offsets() const {
+    return module.inside.empty() || !bias.defined() ? bias : bias.narrow(0, module.first_row, module.d_out);
+}
+
+adaptation::adaptation(const lora_layout& layout, at::Tensor flat, gradient_sink* sink, dropout_source dropout)
+    : layout_(&layout), flat_(std::move(flat)), sink_(sink), dropout_(std::move(dropout)) {
+    for (std::size_t i = 0; i < layout.pairs.size(); ++i) index_[layout.pairs[i].module] = i;
+}
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+bool leads_back(const at::Tensor& t) {
+    return t.defined() && t.requires_grad();
+}
+
+// residual + bias + x·matrix in one product.
+at::Tensor frozen(const at::Tensor& x, const linear& module, const at::Tensor& residual) {
+    const auto offsets = module.offsets();
+    if (residual.defined()) {
+        auto y = offsets.defined() ? residual + offsets : residual.clone();
+        return y.addmm_(x, module.matrix());
+    }
+    return offsets.defined() ? at::addmm(offsets, x, module.matrix()) : at::mm(x, module.matrix());
+}
+
+}  // namespace
+
+std::vector<adaptation::pair_at_work> adaptation::pairs_of(const modules& group) const {
+    std::vector<pair_at_work> pairs;
+    const auto work = [&](const std::string& name) -> pair_at_work* {
+        const auto found = index_.find(name);
+        if (found == index_.end()) return nullptr;
+        for (auto& pair : pairs)
+            if (pair.index == found->second) return &pair;
+        const std::size_t i = found->second;
+        pairs.push_back({layout_->pairs[i].offset, i, layout_->a(flat_, i), layout_->b(flat_, i), {}, {}, {}, {}});
+        return &pairs.back();
+    };
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        const linear_module& module = group[i]->module;
+        if (auto* own = work(module.name)) own->pieces.push_back({i, 0, module.d_out});
+        if (auto* fused = work(module.inside)) fused->pieces.push_back({i, module.first_row, module.d_out});
+    }
+    return pairs;
+}
+
+// Differentiable in x, the residual, the base's weights and the flat adapter, where these ask for it.
+std::vector<at::Tensor> adaptation::evaluate(const at::Tensor& x, const modules& group, const at::Tensor& residual,
+                                             std::vector<pair_at_work>& pairs) const {
+    std::vector<at::Tensor> outputs;
+    for (const linear* module : group) outputs.push_back(frozen(x, *module, residual));
+    for (auto& pair : pairs) {
+        pair.input = pair.kept.defined() ? x * pair.kept : x;
+        pair.hidden = pair.input.mm(pair.a.t()).mul_(layout_->scaling());
+        for (const auto& piece : pair.pieces)
+            outputs[piece.output].addmm_(pair.hidden, pair.b.narrow(0, piece.first_row, piece.rows).t());
+    }
+    return outputs;
+}
+
+// The function whose backward pass leaves each unit's ∇A and ∇B in the sink. Unlike autograd's own it sums the input's
+// gradient over the group in place and, where nothing below is adapted, does not compute it.
+struct adapted_function : torch::autograd::Function<adapted_function> {
+    struct call : torch::CustomClassHolder {
+        adaptation::modules group;
+        std::vector<adaptation::pair_at_work> pairs;
+        gradient_sink* sink;
+        double scaling;
+        bool has_residual;
+    };
+
+    // Inputs: x, the anchor and, where there is one, the residual.
+    static variable_list forward(AutogradContext* ctx, at::TensorList inputs, const adaptation* self,
+                                 c10::intrusive_ptr<call> state) {
+        const at::Tensor residual = inputs.size() > 2 ? inputs[2] : at::Tensor();
+        auto outputs = self->evaluate(inputs[0], state->group, residual, state->pairs);
+        // Below the first adapter the modules without one lead nowhere.
+        variable_list leaves;
+        if (!leads_back(inputs[0]) && !leads_back(residual))
+            for (std::size_t i = 0; i < outputs.size(); ++i)
+                if (!adapts(*state, i)) leaves.push_back(outputs[i]);
+        ctx->mark_non_differentiable(leaves);
+        ctx->set_materialize_grads(false);
+        ctx->saved_data["call"] = c10::IValue::make_capsule(std::move(state));
+        return outputs;
+    }
+
+    static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+        const auto capsule = ctx->saved_data["call"].toCapsule();
+        auto& state = static_cast<call&>(*capsule);
+        at::Tensor d_x;
+        if (ctx->needs_input_grad(0)) d_x = through_base(state, gradients);
+        for (auto& pair : state.pairs) through_pair(state, pair, gradients, d_x);
+        state.pairs.clear();
+        if (!state.has_residual) return {d_x, {}, {}, {}};
+        return {d_x, {}, ctx->needs_input_grad(2) ? gradients[0] : at::Tensor(), {}, {}};
+    }
+
+  private:
+    static bool adapts(const call& state, std::size_t output) {
+        for (const auto& pair : state.pairs)
+            for (const auto& piece : pair.pieces)
+                if (piece.output == output) return true;
+        return false;
+    }
+
+    static at::Tensor through_base(const call& state, const variable_list& gradients) {
+        at::Tensor d_x;
+        for (std::size_t i = 0; i < gradients.size(); ++i) {
+            if (!gradients[i].defined()) continue;
+            const auto back = state.group[i]->matrix().t();
+            if (d_x.defined())
+                d_x.addmm_(gradients[i], back);
+            else
+                d_x = at::mm(gradients[i], back);
+        }
+        return d_x;
+    }
+
+    // ∇B = s·gᵀh and ∇A = (s·gB)ᵀx, batched over units; adds A's share to the input's gradient.
+    static void through_pair(const call& state, adaptation::pair_at_work& pair, const variable_list& gradients,
+                             at::Tensor& d_x) {
+        at::Tensor d_hidden;  // s·gB, [N, r]
+        for (const auto& piece : pair.pieces) {
+            const auto& g = gradients[piece.output];
+            if (!g.defined()) return;
+            const auto b = pair.b.narrow(0, piece.first_row, piece.rows);
+            if (d_hidden.defined())
+                d_hidden.addmm_(g, b);
+            else
+                d_hidden = at::mm(g, b);
+        }
+        d_hidden.mul_(state.scaling);
+        write(state, pair, gradients, d_hidden);
+        if (!d_x.defined()) return;
+        if (pair.kept.defined())
+            d_x.addcmul_(at::mm(d_hidden, pair.a), pair.kept);
+        else
+            d_x.addmm_(d_hidden, pair.a);
+    }
+
+    static void write(const call& state, const adaptation::pair_at_work& pair, const variable_list& gradients,
+                      const at::Tensor& d_hidden) {
+        const std::int64_t units = state.sink->gradients.size(0);
+        const auto per_unit = [units](const at::Tensor& t) { return t.view({units, -1, t.size(1)}); };
+        const auto row = state.sink->gradients.narrow(1, pair.offset, pair.a.numel() + pair.b.numel());
+        product(row.narrow(1, 0, pair.a.numel()).view({units, pair.a.size(0), pair.a.size(1)}), per_unit(d_hidden),
+                per_unit(pair.input));
+        const auto b = row.narrow(1, pair.a.numel(), pair.b.numel()).view({units, pair.b.size(0), pair.b.size(1)});
+        for (const auto& piece : pair.pieces)
+            product(b.narrow(1, piece.first_row, piece.rows), per_unit(gradients[piece.output]), per_unit(pair.hidden));
+        ++state.sink->written;
+    }
+
+    // out [units, m, n] = leftᵀ·right for left [units, T, m], right [units, T, n].
+    static void product(at::Tensor out, const at::Tensor& left, const at::Tensor& right) {
+        if (left.scalar_type() == out.scalar_type())
+            at::bmm_out(out, left.transpose(1, 2), right);
+        else
+            out.copy_(at::bmm(left.transpose(1, 2), right));
+    }
+};
+
+std::vector<at::Tensor> adaptation::run(const at::Tensor& x, const modules& group, const at::Tensor& residual) const {
+    auto pairs = pairs_of(group);
+    if (dropout_) {
+        const std::int64_t units = sink_->gradients.size(0);
+        for (auto& pair : pairs)
+            pair.kept = dropout_(pair.index, {units, x.size(0) / units, x.size(1)})
+                            .to(x.options().requires_grad(false))
+                            .view(x.sizes());
+    }
+    if (!sink_ || (pairs.empty() && !leads_back(x) && !leads_back(residual)))
+        return evaluate(x, group, residual, pairs);
+    auto state = c10::make_intrusive<adapted_function::call>();
+    state->group = group;
+    state->pairs = std::move(pairs);
+    state->sink = sink_;
+    state->scaling = layout_->scaling();
+    state->has_residual = residual.defined();
+    variable_list inputs{x, sink_->anchor};
+    if (residual.defined()) inputs.push_back(residual);
+    return adapted_function::apply(at::TensorList(inputs), this, state);
+}
+
+std::vector<at::Tensor> adaptation::apply(const at::Tensor& x, const modules& group) const {
+    return run(x, group, {});
+}
+
+at::Tensor adaptation::add(const at::Tensor& residual, const at::Tensor& x, const linear& module) const {
+    return run(x, {&module}, residual)[0];
+}
+
+}  // namespace rldp::models

@@ -1,0 +1,75 @@
+#pragma once
+// Linear modules with their adapters, and the per-unit gradients of those adapters.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <unordered_map>
+#include <vector>
+
+#include "models/architecture/modules.hpp"
+
+namespace rldp::models {
+
+/// A frozen linear module: y = x·matrix + bias.
+struct linear {
+    linear_module module;
+    at::Tensor weight;  ///< [out, in], or Conv1D's [in, out], of the module or of the one it is part of
+    at::Tensor bias;    ///< [out] or undefined
+    bool conv1d = false;
+
+    at::Tensor matrix() const;   ///< view [d_in, d_out]
+    at::Tensor offsets() const;  ///< view [d_out] of the bias, or undefined
+};
+
+/// Where per-unit gradients go during a backward pass.
+struct gradient_sink {
+    at::Tensor gradients;     ///< [units, D] float32
+    at::Tensor anchor;        ///< makes autograd reach the adapters, which are no variables themselves
+    std::size_t written = 0;  ///< pairs whose gradient has arrived
+};
+
+/// An adapter as it takes part in one forward pass; without a layout the base is used alone.
+class adaptation {
+  public:
+    adaptation() = default;
+    /// `flat` [D] in the base's dtype and on its device. With a sink, the output of each module leads back to it.
+    adaptation(const lora_layout& layout, at::Tensor flat, gradient_sink* sink = nullptr, dropout_source dropout = {});
+
+    using modules = std::vector<const linear*>;
+    /// Outputs of modules that share their input x [N, d_in].
+    std::vector<at::Tensor> apply(const at::Tensor& x, const modules& group) const;
+    /// residual + module(x).
+    at::Tensor add(const at::Tensor& residual, const at::Tensor& x, const linear& module) const;
+
+    /// One pair of LoRA matrices at work on a group: A is shared, B's rows belong to one output, or to several (fused
+    /// c_attn).
+    struct pair_at_work {
+        std::int64_t offset;  ///< in the flat vector
+        std::size_t index;
+        at::Tensor a, b;  ///< [r, d_in], [d_out, r]
+        struct piece {
+            std::size_t output;
+            std::int64_t first_row, rows;
+        };
+        std::vector<piece> pieces;
+        at::Tensor kept;    ///< dropout [N, d_in]: 0 or 1/(1-p); undefined without
+        at::Tensor input;   ///< what A saw, [N, d_in]
+        at::Tensor hidden;  ///< A's output times the scale, [N, r]
+    };
+
+  private:
+    friend struct adapted_function;
+    std::vector<at::Tensor> run(const at::Tensor& x, const modules& group, const at::Tensor& residual) const;
+    std::vector<pair_at_work> pairs_of(const modules& group) const;
+    std::vector<at::Tensor> evaluate(const at::Tensor& x, const modules& group, const at::Tensor& residual,
+                                     std::vector<pair_at_work>& pairs) const;
+
+    const lora_layout* layout_ = nullptr;
+    at::Tensor flat_;
+    gradient_sink* sink_ = nullptr;
+    dropout_source dropout_;
+    std::unordered_map<std::string, std::size_t> index_;  // of pairs by module name
+};
+
+}  // namespace rldp::models

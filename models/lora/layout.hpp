@@ -1,0 +1,73 @@
+#pragma once
+// LoRA adapters (Hu et al. 2022): y = W x + b + (alpha/r)·B A dropout(x), every trainable number in one flat vector.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rldp::models {
+
+struct model_config;
+
+constexpr std::int64_t largest_rank = std::int64_t{1} << 18;
+
+struct lora_config {
+    std::int64_t rank = 8;
+    double alpha = 16;
+    double dropout = 0.05;
+    /// "q", "k", "v", "o", "gate", "up", "down", "fc", "proj": linear modules by role; or full or last module names
+    /// (q_proj, c_attn, model.layers.0.self_attn.q_proj). On GPT-2, q and v adapt those thirds of c_attn separately.
+    std::vector<std::string> targets = {"q", "v"};
+};
+
+/// One adapted linear module. A is [rank, d_in], B is [d_out, rank], both row-major in the flat vector, A before B.
+struct lora_pair {
+    std::string
+        module;  ///< "model.layers.0.self_attn.q_proj", "transformer.h.0.attn.q_proj", "transformer.h.0.attn.c_attn"
+    std::int64_t d_in, d_out;
+    std::int64_t offset;  ///< of A in the flat vector; B follows at offset + rank·d_in
+    std::int64_t size;    ///< rank·(d_in + d_out)
+};
+
+/// Where each pair lies in the flat vector of D numbers; pairs are in layer order, contiguous, without gaps.
+struct lora_layout {
+    lora_config config;
+    std::vector<lora_pair> pairs;
+    std::int64_t dimension = 0;  ///< D
+    double scaling() const { return config.alpha / static_cast<double>(config.rank); }
+    at::Tensor a(const at::Tensor& flat, std::size_t pair) const;  ///< view [rank, d_in]
+    at::Tensor b(const at::Tensor& flat, std::size_t pair) const;  ///< view [d_out, rank]
+};
+
+/// Targets with each regular expression (recognised by a character that no name has, such as in
+/// `model\.layers\.[01]\..*_proj`) replaced by the modules whose whole name it matches, as PEFT does it. Errors:
+/// bad_input for one that is none or matches nothing.
+std::vector<std::string> expand_targets(const model_config& model, const std::vector<std::string>& targets);
+
+/// Errors: bad_input for a target that matches no linear module (names those there are).
+lora_layout make_layout(const model_config& model, const lora_config& config);
+
+/// Kaiming-uniform A (a = √5, as PEFT), zero B; float32 [D] on the CPU from a public seed.
+at::Tensor initial_adapter(const lora_layout& layout, std::int64_t seed);
+
+/// PEFT's directory format: adapter_config.json and adapter_model.safetensors, each written atomically. What PEFT can't
+/// attach, GPT-2's q, k and v apart, is written as the same adapter of c_attn at a multiple of the rank, and read back
+/// as it was.
+void save_adapter(const std::filesystem::path& directory, const lora_layout& layout, const at::Tensor& flat,
+                  const std::string& base_model, const model_config& model);
+
+struct loaded_adapter {
+    lora_layout layout;
+    at::Tensor flat;  ///< [D] float32 CPU
+};
+/// Errors: bad_input naming file and key (missing tensor, wrong shape, unsupported option).
+loaded_adapter load_adapter(const std::filesystem::path& directory, const model_config& model);
+
+/// Dropout of pair `pair` of a micro-batch: a tensor of the given shape holding 0 or 1/(1-p). Empty function: no
+/// dropout.
+using dropout_source = std::function<at::Tensor(std::size_t pair, at::IntArrayRef shape)>;
+
+}  // namespace rldp::models

@@ -1,0 +1,78 @@
+#pragma once
+// Added tokens -> normalizer -> pre-tokenizer -> BPE -> template, and back: the class behind tokenizer.json. Internal.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/tokenizer/bpe.hpp"
+#include "models/tokenizer/steps.hpp"
+#include "models/tokenizer/tokenizer.hpp"
+
+namespace rldp::models {
+
+/// Tokens that are found in the text itself, before any other stage: leftmost first, the longest of those.
+class added_tokens {
+  public:
+    void add(std::string content, std::int32_t id);
+    /// Calls on_text(part, begins_text) and on_token(id) for the parts of `text` in order; no part is empty.
+    template <class OnText, class OnToken>
+    void split(std::string_view text, const OnText& on_text, const OnToken& on_token) const {
+        std::size_t begin = 0;
+        for (std::size_t at = 0; at < text.size();) {
+            if (by_first_byte_[static_cast<std::uint8_t>(text[at])].empty()) {
+                ++at;
+                continue;
+            }
+            const auto* hit = match(text.substr(at));
+            if (hit == nullptr) {
+                ++at;
+                continue;
+            }
+            if (at > begin) on_text(text.substr(begin, at - begin), begin == 0);
+            on_token(hit->id);
+            begin = at += hit->content.size();
+        }
+        if (begin < text.size()) on_text(text.substr(begin), begin == 0);
+    }
+
+  private:
+    struct token {
+        std::string content;
+        std::int32_t id;
+    };
+    const token* match(std::string_view text) const;
+    std::array<std::vector<token>, 256> by_first_byte_;  ///< longest first
+};
+
+/// What a tokenizer is made of.
+struct pipeline_parts {
+    std::vector<std::string> pieces;  ///< by id, as the file spells them; empty where an id is not used
+    std::vector<bool> special;        ///< by id
+    added_tokens raw;                 ///< matched before the normalizer
+    added_tokens normalized;          ///< matched after it
+    std::vector<normalizer> normalizers;
+    pre_tokenizer words;
+    std::shared_ptr<const bpe> model;
+    std::vector<std::int32_t> prefix, suffix;  ///< added to every sequence
+    std::vector<decoder> decoders;             ///< none: tokens are joined by spaces
+};
+
+class pipeline_tokenizer : public tokenizer {
+  public:
+    explicit pipeline_tokenizer(pipeline_parts parts) : parts_(std::move(parts)) {}
+    std::vector<std::int32_t> encode(std::string_view text) const override;
+    std::string decode(const std::vector<std::int32_t>& ids) const override;
+    std::int64_t size() const override { return static_cast<std::int64_t>(parts_.pieces.size()); }
+
+  private:
+    void encode_words(std::string_view text, bool at_start, std::vector<std::int32_t>& out) const;
+    pipeline_parts parts_;
+};
+
+pipeline_parts read_tokenizer_json(const std::filesystem::path& file);
+pipeline_parts read_vocab_and_merges(const std::filesystem::path& vocab, const std::filesystem::path& merges);
+std::unique_ptr<const tokenizer> load_sentencepiece(const std::filesystem::path& directory);
+
+}  // namespace rldp::models

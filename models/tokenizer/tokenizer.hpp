@@ -1,0 +1,39 @@
+#pragma once
+// Text to ids and back, exactly as Hugging Face's tokenizers and sentencepiece do it.
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rldp::models {
+
+/// Immutable and safe to use from several threads.
+class tokenizer {
+  public:
+    /// From a directory: tokenizer.json (byte-level BPE, or sentencepiece-style BPE with byte fallback), else
+    /// vocab.json + merges.txt, else tokenizer.model. Errors: bad_input naming file and key.
+    static std::unique_ptr<const tokenizer> load(const std::filesystem::path& directory);
+    /// From one tokenizer.json, whatever its name.
+    static std::unique_ptr<const tokenizer> load_json(const std::filesystem::path& file);
+    virtual ~tokenizer() = default;
+
+    /// Ids of `text` (UTF-8; what is not valid counts as U+FFFD), with the special tokens that the tokenizer's own
+    /// post-processor adds (BOS for Llama).
+    virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
+    /// Special tokens are left out.
+    virtual std::string decode(const std::vector<std::int32_t>& ids) const = 0;
+    virtual std::int64_t size() const = 0;  ///< vocabulary
+};
+
+/// The text of `more` where it follows `before`: alone it can't be decoded, for its first token may begin with a blank.
+std::string decode_after(const tokenizer& words, std::vector<std::int32_t> before,
+                         const std::vector<std::int32_t>& more);
+
+/// Learns a byte-level BPE vocabulary of `size` tokens (256 bytes, merges, `<|endoftext|>` last) with GPT-2's split
+/// and returns it as the text of a tokenizer.json. Deterministic.
+std::string train_byte_level_bpe(const std::vector<std::string>& texts, std::int64_t size);
+
+}  // namespace rldp::models

@@ -1,0 +1,20 @@
+#pragma once
+// What anyone who watches a run sees: averages of released values since the last tick, at most one tick a second.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rldp::monitor {
+
+struct telemetry {
+    std::string run, state;  ///< name of the run; starting | running | done | budget exhausted | interrupted | failed
+    std::int64_t step = 0, steps = 0;  ///< done and planned
+    double loss = 0;                   ///< mean token loss as released, nats; NaN where none was
+    double noise_multiplier = 0;
+    double progress_epsilon = 0, guaranteed_epsilon = 0, epsilon = 0;  ///< progress is no guarantee
+    std::int64_t evaluated_step = 0;
+    double perplexity = 0;  ///< of the last evaluation; NaN before the first
+    std::vector<double> radii;
+};
+
+}  // namespace rldp::monitor

@@ -1,0 +1,65 @@
+#include "privacy/accounting/accountant.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "config/base/error.hpp"
+#include "privacy/accounting/accountant_runs.hpp"
+#include "privacy/accounting/gdp.hpp"
+#include "privacy/accounting/pld/pld.hpp"
+#include "privacy/accounting/rdp.hpp"
+
+namespace rldp::privacy {
+namespace {
+
+void check(const run& r, std::size_t index) {
+    if (!std::isfinite(r.noise_multiplier) || r.noise_multiplier <= 0)
+        refuse(fmt::format("run {}: noise_multiplier {} must be positive and finite", index, r.noise_multiplier));
+    if (!(r.sample_rate >= 0 && r.sample_rate <= 1))
+        refuse(fmt::format("run {}: sample_rate {} must lie in [0, 1]", index, r.sample_rate));
+    if (r.steps < 0) refuse(fmt::format("run {}: steps {} must not be negative", index, r.steps));
+    // Beyond 10^12 steps the rounding of the sums over steps is no longer covered by the accountants' margins.
+    if (r.steps > 1'000'000'000'000) refuse(fmt::format("run {}: {} steps are more than 10^12", index, r.steps));
+}
+
+}  // namespace
+
+std::vector<run> checked_runs(std::span<const run> runs) {
+    std::vector<run> sorted;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        check(runs[i], i + 1);
+        if (runs[i].steps > 0 && runs[i].sample_rate > 0) sorted.push_back(runs[i]);
+    }
+    const auto key = [](const run& r) { return std::tuple(r.noise_multiplier, r.sample_rate); };
+    std::sort(sorted.begin(), sorted.end(), [&](const run& a, const run& b) { return key(a) < key(b); });
+    std::vector<run> merged;
+    for (const run& r : sorted) {
+        if (!merged.empty() && key(merged.back()) == key(r)) {
+            merged.back().steps += r.steps;
+        } else {
+            merged.push_back(r);
+        }
+    }
+    return merged;
+}
+
+void check_delta(double delta) {
+    if (!(delta > 0 && delta < 1)) refuse(fmt::format("delta {} must lie strictly between 0 and 1", delta));
+}
+
+void check_epsilon(double epsilon) {
+    if (!(std::isfinite(epsilon) && epsilon >= 0))
+        refuse(fmt::format("epsilon {} must be finite and not negative", epsilon));
+}
+
+std::unique_ptr<accountant> make_accountant(std::string_view name) {
+    if (name == "pld") return make_pld();
+    if (name == "rdp") return make_rdp();
+    if (name == "gdp_clt") return make_gdp_clt();
+    refuse(fmt::format("accountant \"{}\" is unknown: use pld, rdp or gdp_clt", name));
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,39 @@
+#pragma once
+// The composition of a list of runs in one direction, as a function δ(ε) that is an upper bound everywhere and tight
+// near its target.
+#include <span>
+#include <vector>
+
+#include "privacy/accounting/pld/window.hpp"
+
+namespace rldp::privacy {
+
+class composition {
+  public:
+    /// `lambda` is the scale of the tilts tried.
+    composition(std::span<const run> runs, mesh on, double lambda, const target& at);
+    double delta(double epsilon) const;
+    /// The smallest ε ≥ 0 with delta(ε) ≤ δ, which is below 1; +inf if there is none.
+    double epsilon(double delta) const;
+    /// The part of delta(ε) that only bounds what window and rounding may have lost.
+    double correction(double epsilon) const;
+    /// |dδ/dε|
+    double slope(double epsilon) const;
+    /// What a finer mesh for the same runs has to look at.
+    sensitivity at(double epsilon, double lambda) const;
+
+  private:
+    class suffix;
+    double loss(std::int64_t index) const { return offset_ + static_cast<double>(first_ + index) * width_; }
+
+    double width_ = 0;
+    window window_{};
+    double offset_ = 0;           ///< Σ steps·offset
+    double infinite_ = 0;         ///< mass at +∞
+    double excess_ = 0;           ///< what window and rounding may add to δ(ε), over M^T·e^{-λε}
+    double margin_ = 1;           ///< factor that covers the rounding of masses
+    std::int64_t first_ = 0;      ///< index of the window's lowest loss
+    std::vector<double> tilted_;  ///< tilted masses in the window
+};
+
+}  // namespace rldp::privacy

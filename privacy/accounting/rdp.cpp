@@ -1,0 +1,130 @@
+#include "privacy/accounting/rdp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "config/base/error.hpp"
+#include "privacy/accounting/accountant_runs.hpp"
+
+namespace rldp::privacy {
+namespace {
+
+constexpr double smallest_log = -23, largest_log = 16;  // of λ; beyond them a bound changes by less than 1e-6
+
+/// Minimum of a quasi-convex function of log λ: walk downhill with growing steps, then golden section.
+template <class F>
+double minimise(F&& value, double start) {
+    constexpr double golden = 0.6180339887498949, tolerance = 2e-3;
+    double a = std::clamp(start, smallest_log + 1, largest_log - 1), fa = value(a), step = 0.7;
+    double b = a + step, fb = value(b);
+    if (fb > fa) {
+        std::swap(a, b);
+        std::swap(fa, fb);
+        step = -step;
+    }
+    double c = b;
+    for (;;) {  // a, b, c in a line with f(a) ≥ f(b); stop when f(c) ≥ f(b) or at the end of the range
+        step *= 1.6;
+        c = std::clamp(b + step, smallest_log, largest_log);
+        if (c == b) break;
+        const double fc = value(c);
+        if (fc >= fb) break;
+        a = b;
+        b = c;
+        fb = fc;
+    }
+    double low = std::min(a, c), high = std::max(a, c);
+    double x = high - golden * (high - low), y = low + golden * (high - low), fx = value(x), fy = value(y);
+    while (high - low > tolerance) {
+        if (fx <= fy) {
+            high = y;
+            y = x;
+            fy = fx;
+            x = high - golden * (high - low);
+            fx = value(x);
+        } else {
+            low = x;
+            x = y;
+            fx = fy;
+            y = low + golden * (high - low);
+            fy = value(y);
+        }
+    }
+    return std::exp(fx <= fy ? x : y);
+}
+
+double epsilon_bound(direction side, double lambda, std::span<const run> runs, double delta) {
+    return (log_moment(side, lambda, runs) - std::log(delta) + log_conversion(lambda)) / lambda;
+}
+
+double log_delta_bound(direction side, double lambda, std::span<const run> runs, double epsilon) {
+    return log_moment(side, lambda, runs) - lambda * epsilon + log_conversion(lambda);
+}
+
+/// log λ that is best for a Gaussian of the same curvature, λ² = 2·log(1/δ)/Σ steps·q²(e^{1/z²} − 1), or where a draw
+/// begins to dominate the moments, λ = 2z²·log(1/q), if that comes first.
+double starting_order(std::span<const run> runs, double log_inverse_delta) {
+    double curvature = 0, most = 1e6;
+    for (const run& r : runs) {
+        const double z = r.noise_multiplier, q = r.sample_rate;
+        curvature += static_cast<double>(r.steps) * q * q * std::expm1(std::min(1 / z / z, 10.0));
+        if (q < 1) most = std::min(most, 1 + 2 * z * z * -std::log(q));
+    }
+    return std::min(std::log(2 * log_inverse_delta / curvature) / 2, std::log(most));
+}
+
+class rdp final : public accountant {
+  public:
+    std::string_view name() const override { return "rdp"; }
+    bool is_upper_bound() const override { return true; }
+
+    // `remove` has the larger Rényi divergence at every order (Mironov, Talwar, Zhang 2019, Theorem 5), so it prices
+    // both.
+    double epsilon(std::span<const run> runs, double delta) const override {
+        check_delta(delta);
+        const auto checked = checked_runs(runs);
+        return checked.empty() ? 0 : std::max(0.0, best_order_for_delta(direction::remove, checked, delta).epsilon);
+    }
+    double delta(std::span<const run> runs, double epsilon) const override {
+        check_epsilon(epsilon);
+        const auto checked = checked_runs(runs);
+        if (checked.empty()) return 0;
+        const double lambda = best_order_for_epsilon(direction::remove, checked, epsilon);
+        return std::min(1.0, std::exp(log_delta_bound(direction::remove, lambda, checked, epsilon)));
+    }
+};
+
+}  // namespace
+
+double log_conversion(double lambda) {
+    return lambda == 0 ? 0 : lambda * std::log(lambda) - (lambda + 1) * std::log1p(lambda);
+}
+
+// Both searches are over quasi-convex functions: λ ↦ log_moment is convex (Hölder), log_conversion is convex (its
+// second derivative is 1/λ − 1/(1+λ)), and a convex function over λ > 0 is quasi-convex. So every order is tried, no
+// grid is needed.
+renyi_bound best_order_for_delta(direction side, std::span<const run> runs, double delta) {
+    const auto bound = [&](double log_lambda) { return epsilon_bound(side, std::exp(log_lambda), runs, delta); };
+    const double lambda = minimise(bound, starting_order(runs, -std::log(delta)));
+    return {lambda, epsilon_bound(side, lambda, runs, delta)};
+}
+
+double best_order_for_epsilon(direction side, std::span<const run> runs, double epsilon) {
+    const auto bound = [&](double log_lambda) { return log_delta_bound(side, std::exp(log_lambda), runs, epsilon); };
+    return minimise(bound, starting_order(runs, 10));
+}
+
+double subsampled_gaussian_rdp(double alpha, double noise_multiplier, double sample_rate) {
+    if (!(std::isfinite(alpha) && alpha > 1)) refuse(fmt::format("Rényi order {} must be finite and above 1", alpha));
+    const run step{noise_multiplier, sample_rate, 1};
+    checked_runs({&step, 1});
+    return log_moment(direction::remove, alpha - 1, noise_multiplier, sample_rate) / (alpha - 1);
+}
+
+std::unique_ptr<accountant> make_rdp() {
+    return std::make_unique<rdp>();
+}
+
+}  // namespace rldp::privacy

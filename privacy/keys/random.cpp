@@ -1,0 +1,194 @@
+#include "privacy/keys/random.hpp"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "config/base/input_file.hpp"
+#include "privacy/keys/random_normals.hpp"
+
+namespace rldp::privacy {
+
+static_assert(std::endian::native == std::endian::little, "key streams and files are little-endian");
+static_assert(crypto_generichash_KEYBYTES == 32 && crypto_stream_chacha20_KEYBYTES == 32);
+
+namespace {
+
+void start_sodium() {
+    // Negative only where the operating system gives no randomness.
+    static const int state = sodium_init();
+    if (state < 0) throw error(errc::failed, "libsodium can't start: the system gives no random bytes");
+}
+
+/// Appends the bytes of an integer to a fixed-size label.
+template <class T>
+unsigned char* put(unsigned char* at, T value) {
+    std::memcpy(at, &value, sizeof value);
+    return at + sizeof value;
+}
+
+using key_bytes = std::array<unsigned char, 32>;
+using key_checksum = std::array<unsigned char, 16>;
+
+/// What a key's file holds.
+struct stored_key {
+    key_bytes bytes;
+    key_checksum checksum;
+};
+
+/// A flipped bit would make another key, and of the run's files strangers.
+key_checksum checksum_of(const key_bytes& bytes) {
+    key_checksum out;
+    crypto_generichash(out.data(), out.size(), bytes.data(), bytes.size(), nullptr, 0);
+    return out;
+}
+
+}  // namespace
+
+run_key run_key::with_fresh_streams(locked_ptr<secret> inside) {
+    start_sodium();
+    auto fresh = make_locked<std::array<unsigned char, 32>>();
+    randombytes_buf(fresh->data(), fresh->size());
+    // BLAKE2b keyed by the run's secret: as good as the better of the two.
+    crypto_generichash(inside->streams.data(), inside->streams.size(), fresh->data(), fresh->size(),
+                       inside->bytes.data(), inside->bytes.size());
+    return run_key(std::move(inside));
+}
+
+run_key run_key::from_system() {
+    start_sodium();
+    auto inside = make_locked<secret>();
+    randombytes_buf(inside->bytes.data(), inside->bytes.size());
+    return with_fresh_streams(std::move(inside));
+}
+
+run_key run_key::insecure_from_seed(std::int64_t seed) {
+    start_sodium();
+    auto inside = make_locked<secret>();
+    crypto_generichash(inside->bytes.data(), inside->bytes.size(), reinterpret_cast<const unsigned char*>(&seed),
+                       sizeof seed, nullptr, 0);
+    inside->streams = inside->bytes;
+    return run_key(std::move(inside));
+}
+
+locked_ptr<run_key::secret> run_key::read(const std::filesystem::path& path) {
+    auto stored = make_locked<stored_key>();
+    input_file file(path);
+    char extra;
+    // No copy but the one in locked memory.
+    const bool whole = file.read(reinterpret_cast<char*>(stored.get()), sizeof *stored) == sizeof *stored;
+    if (!whole || file.read(&extra, 1) > 0 || stored->checksum != checksum_of(stored->bytes))
+        refuse(path.string() + ": not a run key, or damaged; without it this run can't go on");
+    auto inside = make_locked<secret>();
+    inside->bytes = stored->bytes;
+    return inside;
+}
+
+run_key run_key::load(const std::filesystem::path& path) {
+    return with_fresh_streams(read(path));
+}
+
+run_key run_key::load_insecure(const std::filesystem::path& path) {
+    auto inside = read(path);
+    inside->streams = inside->bytes;
+    return run_key(std::move(inside));
+}
+
+void run_key::save(const std::filesystem::path& path) const {
+    auto stored = make_locked<stored_key>();
+    *stored = {inside_->bytes, checksum_of(inside_->bytes)};
+    write_file(path, {reinterpret_cast<const char*>(stored.get()), sizeof *stored}, 0600);
+}
+
+std::string run_key::hmac(std::string_view message) const {
+    static_assert(crypto_auth_hmacsha256_KEYBYTES == 32 && crypto_auth_hmacsha256_BYTES == 32);
+    constexpr std::string_view label = "rldp hmac v1";
+    std::array<unsigned char, 32> subkey, tag;
+    crypto_generichash(subkey.data(), subkey.size(), reinterpret_cast<const unsigned char*>(label.data()), label.size(),
+                       inside_->bytes.data(), inside_->bytes.size());
+    crypto_auth_hmacsha256(tag.data(), reinterpret_cast<const unsigned char*>(message.data()), message.size(),
+                           subkey.data());
+    sodium_memzero(subkey.data(), subkey.size());
+    std::array<char, 65> hex;
+    return sodium_bin2hex(hex.data(), hex.size(), tag.data(), tag.size());
+}
+
+random_stream::random_stream(const run_key& key, purpose why, std::uint64_t seq, std::uint64_t tensor) {
+    // BLAKE2b keyed by the run key is a pseudorandom function: streams of other labels look independent.
+    constexpr std::string_view label = "rldp stream v1";
+    std::array<unsigned char, label.size() + 4 + 8 + 8> message;
+    std::memcpy(message.data(), label.data(), label.size());
+    put(put(put(message.data() + label.size(), static_cast<std::uint32_t>(why)), seq), tensor);
+    const auto& streams = key.inside_->streams;
+    crypto_generichash(state_->subkey.data(), state_->subkey.size(), message.data(), message.size(), streams.data(),
+                       streams.size());
+}
+
+void random_stream::keystream(std::uint64_t* out, std::size_t blocks) {
+    // The key is used for this stream alone, so the nonce may stay zero.
+    constexpr std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{};
+    const std::size_t bytes = blocks * sizeof(state_->buffer);
+    auto* target = reinterpret_cast<unsigned char*>(out);
+    std::memset(target, 0, bytes);
+    crypto_stream_chacha20_xor_ic(target, target, bytes, nonce.data(), block_, state_->subkey.data());
+    block_ += bytes / 64;
+}
+
+std::uint64_t random_stream::next() {
+    if (used_ == buffered) {
+        keystream(state_->buffer.data(), 1);
+        used_ = 0;
+    }
+    return state_->buffer[used_++];
+}
+
+void random_stream::words(std::span<std::uint64_t> out) {
+    const std::size_t left = std::min(out.size(), buffered - used_);
+    std::copy_n(state_->buffer.begin() + static_cast<std::ptrdiff_t>(used_), left, out.begin());
+    used_ += left;
+    out = out.subspan(left);
+    if (const std::size_t whole = out.size() / buffered; whole > 0) {
+        keystream(out.data(), whole);
+        out = out.subspan(whole * buffered);
+    }
+    for (auto& word : out) word = next();
+}
+
+void random_stream::normals(std::span<double> out) {
+    constexpr std::size_t n = detail::normals_per_block;
+    static_assert(detail::words_per_block == buffered);
+    used_ = buffered;
+    for (; out.size() >= n; out = out.subspan(n)) {
+        keystream(state_->buffer.data(), 1);
+        detail::normal_block(state_->buffer.data(), out.data());
+    }
+    if (out.empty()) return;
+    std::array<double, n> last;
+    keystream(state_->buffer.data(), 1);
+    detail::normal_block(state_->buffer.data(), last.data());
+    std::copy_n(last.begin(), out.size(), out.begin());
+    sodium_memzero(last.data(), sizeof last);
+}
+
+void random_stream::dropout(std::span<float> out, double p) {
+    if (!(p >= 0 && p < 1)) refuse("dropout must be in [0, 1), not " + std::to_string(p));
+    const auto threshold = static_cast<std::uint64_t>(std::lround(p * 65536));
+    const auto kept = static_cast<float>(1 / (1 - p));
+    std::array<std::uint64_t, 512> drawn;
+    while (!out.empty()) {
+        const std::size_t count = std::min(out.size(), 4 * drawn.size());
+        words(std::span(drawn).first((count + 3) / 4));
+        for (std::size_t j = 0; j < count; ++j) {
+            const std::uint64_t uniform = (drawn[j / 4] >> (16 * (j % 4))) & 0xffff;
+            out[j] = uniform < threshold ? 0.f : kept;
+        }
+        out = out.subspan(count);
+    }
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,75 @@
+#pragma once
+// Secret randomness: independent ChaCha20 streams under one run key (docs/privacy.md §6).
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "privacy/keys/locked.hpp"
+
+namespace rldp::privacy {
+
+/// The secret of a run, and the key of every draw, dropout mask and noise stream of this process. In locked memory;
+/// copies share it.
+class run_key {
+  public:
+    static run_key from_system();  ///< the operating system's generator (libsodium)
+    /// From `save`d bytes. The streams' key is new: a run directory may have been copied, and two processes that go on
+    /// from one state must not share draws or noise (docs/privacy.md §5).
+    static run_key load(const std::filesystem::path& path);
+    static run_key insecure_from_seed(std::int64_t seed);  ///< reproducible, no guarantee: tests only
+    /// With the streams of the run that saved it, where noise.insecure_reproducible asks for them.
+    static run_key load_insecure(const std::filesystem::path& path);
+    void save(const std::filesystem::path& path) const;  ///< mode 0600, atomic
+
+    /// HMAC-SHA-256 of `message` under a subkey of its own, in hex: how data is named in public files. The same in
+    /// every process of the run.
+    std::string hmac(std::string_view message) const;
+
+  private:
+    friend class random_stream;
+    struct secret {
+        std::array<unsigned char, 32> bytes;    ///< the run's
+        std::array<unsigned char, 32> streams;  ///< this process's
+    };
+    explicit run_key(locked_ptr<secret> inside) : inside_(std::move(inside)) {}
+    static locked_ptr<secret> read(const std::filesystem::path& path);
+    static run_key with_fresh_streams(locked_ptr<secret> inside);
+    std::shared_ptr<const secret> inside_;
+};
+
+enum class purpose : std::uint32_t { draw = 1, dropout = 2, noise = 3, audit = 4 };
+
+/// The ChaCha20 key stream of (run key, purpose, ledger seq, tensor): in one process the same four give the same
+/// numbers, any other four independent ones. Never make the same noise stream twice for different dials.
+class random_stream {
+  public:
+    random_stream(const run_key& key, purpose why, std::uint64_t seq, std::uint64_t tensor);
+    random_stream(const random_stream&) = delete;  // a copy would hand out the same noise again
+    random_stream& operator=(const random_stream&) = delete;
+
+    std::uint64_t next();                      ///< uniform 64-bit word
+    void words(std::span<std::uint64_t> out);  ///< many of them, fast
+    /// Standard normals: each the sum of four normals made from 53-bit uniforms, halved (Holohan and Braghin 2021).
+    /// Every call starts at a fresh block of 128; calls of multiples of 128 give what one long call gives.
+    void normals(std::span<double> out);
+    /// 0 with probability `p`, else 1/(1-p): inverted dropout. Resolution 2⁻¹⁶.
+    void dropout(std::span<float> out, double p);
+
+  private:
+    static constexpr std::size_t buffered = 512;  ///< words
+    struct state {
+        alignas(64) std::array<std::uint64_t, buffered> buffer;
+        std::array<unsigned char, 32> subkey;
+    };
+    void keystream(std::uint64_t* out, std::size_t blocks);  ///< the next blocks of 512 words
+    locked_ptr<state> state_ = make_locked<state>();
+    std::uint64_t block_ = 0;  ///< ChaCha20 blocks of 64 bytes used so far
+    std::size_t used_ = buffered;
+};
+
+}  // namespace rldp::privacy

@@ -1,0 +1,225 @@
+#include "privacy/mechanism/clipping.hpp"
+
+#include <ATen/Parallel.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "config/base/error.hpp"
+#include "privacy/mechanism/kernels.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+/// Columns that are worked on at a time: their sums stay in the first-level cache.
+constexpr std::int64_t block_columns = 2048;
+/// Elements that are held in float64 at a time, where rows are converted.
+constexpr std::int64_t double_elements = std::int64_t{1} << 25;
+
+at::Tensor float_rows(const at::Tensor& gradients) {
+    return gradients.to(at::kFloat).contiguous();
+}
+
+std::int64_t groups_of(const std::vector<segment>& segments) {
+    std::size_t most = 0;
+    for (const auto& part : segments) most = std::max(most, part.group + 1);
+    return static_cast<std::int64_t>(most);
+}
+
+/// squares [b, n] on the CPU.
+void host_squares(const at::Tensor& gradients, const std::vector<segment>& segments, at::Tensor& squares) {
+    const auto rows = float_rows(gradients);
+    at::parallel_for(0, rows.size(0), 1, [&](std::int64_t first, std::int64_t last) {
+        for (auto unit = first; unit < last; ++unit) {
+            const float* x = rows.data_ptr<float>() + unit * rows.size(1);
+            double* const out = squares.data_ptr<double>() + unit * squares.size(1);
+            for (const auto& part : segments) {
+                out[part.group] += detail::squared_norm(x, part.size);
+                x += part.size;
+            }
+        }
+    });
+}
+
+void device_squares(const at::Tensor& gradients, const std::vector<segment>& segments, at::Tensor& squares) {
+    std::int64_t offset = 0;
+    for (const auto& part : segments) {
+        const auto norms =
+            at::linalg_vector_norm(gradients.narrow(1, offset, part.size), 2, at::IntArrayRef{1}, false, at::kDouble);
+        squares.select(1, static_cast<std::int64_t>(part.group)).add_(norms.square());
+        offset += part.size;
+    }
+}
+
+/// sum += Σ_b factor_b·x_b for the columns of one segment.
+void host_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t offset, std::int64_t size,
+              at::Tensor& sum) {
+    const std::int64_t blocks = (size + block_columns - 1) / block_columns;
+    at::parallel_for(0, blocks, 1, [&](std::int64_t first, std::int64_t last) {
+        for (auto at = offset + first * block_columns; at < std::min(offset + last * block_columns, offset + size);
+             at += block_columns) {
+            const auto width = std::min(block_columns, offset + size - at);
+            for (std::int64_t unit = 0; unit < rows.size(0); ++unit) {
+                detail::add_scaled(sum.data_ptr<double>() + at, rows.data_ptr<float>() + unit * rows.size(1) + at,
+                                   factors.data_ptr<double>()[unit], width);
+            }
+        }
+    });
+}
+
+void device_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t offset, std::int64_t size,
+                at::Tensor& sum) {
+    const auto columns = std::max<std::int64_t>(1, double_elements / rows.size(0));
+    for (auto at = offset; at < offset + size; at += columns) {
+        const auto width = std::min(columns, offset + size - at);
+        sum.narrow(0, at, width).addmv_(rows.narrow(1, at, width).to(at::kDouble).t(), factors);
+    }
+}
+
+}  // namespace
+
+group_norms_result group_norms(const at::Tensor& gradients, const std::vector<segment>& segments) {
+    const torch::NoGradGuard no_grad;
+    if (gradients.dim() != 2 || gradients.size(1) != coordinates_of(segments)) {
+        throw error(errc::failed, "sanitizer: gradients must be [units, coordinates]");
+    }
+    auto squares = torch::zeros({gradients.size(0), groups_of(segments)}, gradients.options().dtype(at::kDouble));
+    const auto add_squares = gradients.is_cpu() ? host_squares : device_squares;
+    add_squares(gradients, segments, squares);
+    // Squares of finite floats can't overflow a double: a norm is finite exactly where the row is.
+    const auto norms = squares.sqrt();
+    const auto finite = norms.isfinite().all(1);
+    return {norms.masked_fill(finite.logical_not().unsqueeze(1), 0), finite};
+}
+
+at::Tensor clip_factors(clip_rule rule, const at::Tensor& norms, const std::vector<double>& radii, double stabiliser) {
+    const auto limits = torch::tensor(radii, torch::kFloat64).to(norms.device());
+    constexpr double rounding = 1 - 1e-9;
+    switch (rule) {
+        case clip_rule::normalise:
+            return limits / (norms + stabiliser) * rounding;
+        case clip_rule::psac:
+            return limits / (norms + stabiliser / (norms + stabiliser)) * rounding;
+        case clip_rule::clip: {
+            const auto ratios = limits / (norms + 1e-6);
+            return at::where(ratios < 1, ratios * rounding, at::ones_like(ratios));
+        }
+        case clip_rule::batch_mean:
+            break;
+    }
+    throw error(errc::failed, "sanitizer: a batch mean is not clipped unit by unit");
+}
+
+std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& radii, double rounding_margin) {
+    auto out = radii;
+    for (double& each : out) each *= (rule == clip_rule::batch_mean ? 2 : 1) * (1 + rounding_margin);
+    return out;
+}
+
+std::vector<segment> segments_of(const std::vector<std::int64_t>& sizes) {
+    std::vector<segment> out;
+    for (const auto size : sizes) out.push_back({size, out.size()});
+    return out;
+}
+
+std::int64_t coordinates_of(const std::vector<segment>& segments) {
+    std::int64_t sum = 0;
+    for (const auto& part : segments) sum += part.size;
+    return sum;
+}
+
+std::vector<std::int64_t> sizes_of_groups(const std::vector<segment>& segments) {
+    std::vector<std::int64_t> sizes;
+    for (const auto& part : segments) {
+        if (part.size < 1) refuse("sanitizer: no segment may be empty");
+        if (part.group >= segments.size()) refuse("sanitizer: a group without coordinates");
+        if (part.group >= sizes.size()) sizes.resize(part.group + 1, 0);
+        sizes[part.group] += part.size;
+    }
+    if (sizes.empty() || std::any_of(sizes.begin(), sizes.end(), [](auto d) { return d < 1; }))
+        refuse("sanitizer: at least one group is needed, and none may be empty");
+    return sizes;
+}
+
+clipped_sum::clipped_sum(std::vector<segment> segments, step_terms terms)
+    : segments_(std::move(segments)), terms_(std::move(terms)) {}
+
+clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
+    const torch::NoGradGuard no_grad;
+    auto gradients = batch.gradients;
+    auto [norms, finite] = group_norms(gradients, segments_);
+    if (batch.losses.numel() != gradients.size(0)) throw error(errc::failed, "sanitizer: losses must be [units]");
+    auto losses = batch.losses.to(torch::kCPU, torch::kFloat64).reshape({-1});
+    if (!finite.all().item<bool>()) {
+        const auto whole = finite.nonzero().squeeze(1);
+        gradients = gradients.index_select(0, whole);
+        norms = norms.index_select(0, whole);
+        losses = losses.index_select(0, whole.to(torch::kCPU));
+    }
+    const auto units = gradients.size(0) - batch.dummies;
+    if (gradients.size(0) > 0) {
+        units_ += units;
+        if (!sum_.defined()) sum_ = torch::zeros({gradients.size(1)}, gradients.options().dtype(at::kDouble));
+        if (terms_.shape)
+            add_shaped(gradients, units);
+        else
+            add_rows(gradients, norms, units);
+    }
+    return {norms.narrow(0, 0, units).to(torch::kCPU), losses.narrow(0, 0, units)};
+}
+
+void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms, std::int64_t units) {
+    auto weights = terms_.rule == clip_rule::batch_mean
+                       ? at::ones_like(norms)
+                       : clip_factors(terms_.rule, norms, terms_.radii, terms_.stabiliser);
+    weights.slice(0, units).zero_();
+    const auto factors = weights.t().contiguous();  // [n, b]
+    const auto rows = gradients.is_cpu() ? float_rows(gradients) : gradients;
+    const auto add_segment = gradients.is_cpu() ? host_sum : device_sum;
+    std::int64_t offset = 0;
+    for (const auto& part : segments_) {
+        add_segment(rows, factors[static_cast<std::int64_t>(part.group)], offset, part.size, sum_);
+        offset += part.size;
+    }
+}
+
+void clipped_sum::add_shaped(const at::Tensor& gradients, std::int64_t units) {
+    const auto centre = terms_.shape->centre().to(gradients.device());
+    const auto rows = std::max<std::int64_t>(1, double_elements / gradients.size(1));
+    for (std::int64_t first = 0; first < gradients.size(0); first += rows) {
+        const auto some = gradients.narrow(0, first, std::min(rows, gradients.size(0) - first));
+        const auto centred = some.to(at::kDouble) - centre;
+        const auto factors =
+            clip_factors(terms_.rule, terms_.shape->norms(centred).unsqueeze(1), terms_.radii, terms_.stabiliser);
+        // A norm that overflowed gives the factor 0 or NaN; such a unit, too, counts as zero.
+        auto weights = at::nan_to_num(factors.squeeze(1), 0, 0, 0);
+        weights.slice(0, std::clamp<std::int64_t>(units - first, 0, weights.size(0))).zero_();
+        sum_.addmv_(centred.t(), weights);
+    }
+}
+
+at::Tensor clipped_sum::take() {
+    if (!sum_.defined()) return torch::zeros({coordinates_of(segments_)}, torch::kFloat64);
+    auto sum = std::exchange(sum_, at::Tensor()).to(torch::kCPU);
+    return terms_.rule == clip_rule::batch_mean ? clipped_mean(std::move(sum)) : sum;
+}
+
+at::Tensor clipped_sum::clipped_mean(at::Tensor sum) const {
+    sum /= static_cast<double>(units_);
+    auto squares = torch::zeros({1, groups_of(segments_)}, torch::kFloat64);
+    std::vector<at::Tensor> parts;
+    std::int64_t offset = 0;
+    for (const auto& part : segments_) {
+        parts.push_back(sum.narrow(0, offset, part.size));
+        squares[0][static_cast<std::int64_t>(part.group)] += parts.back().square().sum();
+        offset += part.size;
+    }
+    const auto factors = clip_factors(clip_rule::clip, squares.sqrt(), terms_.radii, 0);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        parts[i].mul_(factors[0][static_cast<std::int64_t>(segments_[i].group)]);
+    return sum;
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,96 @@
+#include "privacy/mechanism/measurement.hpp"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "config/base/error.hpp"
+#include "privacy/mechanism/statistics.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+void require_positive(double value, const char* what) {
+    if (!(std::isfinite(value) && value > 0)) refuse(std::string(what) + " must be finite and positive");
+}
+
+/// Calls `see` with each unit's norm of the only group.
+template <class See>
+void each_norm(const at::Tensor& norms, See see) {
+    if (norms.dim() != 2 || norms.size(1) != 1)
+        throw error(errc::failed, "measurement: one group of norms is needed, [units, 1]");
+    const auto rows = norms.contiguous();
+    std::for_each_n(rows.data_ptr<double>(), rows.numel(), see);
+}
+
+}  // namespace
+
+class statistics_measurement final : public measurement {
+  public:
+    explicit statistics_measurement(const statistics_frame& frame) : frame_(frame) {}
+    std::size_t entries() const override { return 3 * frame_.trackers.size() + 5; }
+    double sensitivity() const override {
+        return weights_for(frame_.trackers.size()).sensitivity(frame_.trackers.size());
+    }
+    void add(const at::Tensor& norms, const at::Tensor& losses, std::vector<double>& sum) const override {
+        const auto more = statistics_sum(norms, losses, frame_).sum;
+        std::transform(more.begin(), more.end(), sum.begin(), sum.begin(), std::plus<>());
+    }
+
+  private:
+    statistics_frame frame_;
+};
+
+class below_measurement final : public measurement {
+  public:
+    explicit below_measurement(double radius) : radius_(radius) {}
+    std::size_t entries() const override { return 1; }
+    double sensitivity() const override { return 0.5; }
+    void add(const at::Tensor& norms, const at::Tensor&, std::vector<double>& sum) const override {
+        each_norm(norms, [&](double norm) { sum[0] += within(norm / radius_) - 0.5; });
+    }
+
+  private:
+    double radius_;
+};
+
+class histogram_measurement final : public measurement {
+  public:
+    histogram_measurement(double width, std::size_t bins) : width_(width), bins_(bins) {}
+    std::size_t entries() const override { return bins_; }
+    double sensitivity() const override { return 1; }
+    void add(const at::Tensor& norms, const at::Tensor&, std::vector<double>& sum) const override {
+        const auto last = static_cast<double>(bins_ - 1);
+        each_norm(norms, [&](double norm) {
+            const double at = std::min(norm / width_, last + 0.5);
+            const double meeting = std::clamp(std::round(at), 1.0, std::max(1.0, last));  // of two bins, the nearest
+            const double below = bins_ == 1 ? 1 : std::clamp((meeting + edge - at) / (2 * edge), 0.0, 1.0);
+            const auto upper = static_cast<std::size_t>(meeting);
+            sum[upper - 1] += below;
+            if (bins_ > 1) sum[upper] += 1 - below;
+        });
+    }
+
+  private:
+    double width_;
+    std::size_t bins_;
+};
+
+std::shared_ptr<const measurement> measure_statistics(const statistics_frame& frame) {
+    return std::make_shared<statistics_measurement>(frame);
+}
+
+std::shared_ptr<const measurement> measure_below(double radius) {
+    require_positive(radius, "measurement: the radius");
+    return std::make_shared<below_measurement>(radius);
+}
+
+std::shared_ptr<const measurement> measure_histogram(double width, std::size_t bins) {
+    require_positive(width, "measurement: the width of a bin");
+    if (bins == 0) refuse("measurement: a histogram needs a bin");
+    return std::make_shared<histogram_measurement>(width, bins);
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,117 @@
+#include "privacy/mechanism/noise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "config/base/error.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+bool positive(double value) {
+    return std::isfinite(value) && value > 0;
+}
+
+void require_all_positive(const std::vector<double>& values, const char* what) {
+    if (!std::all_of(values.begin(), values.end(), positive)) {
+        refuse(std::string(what) + " must all be finite and positive");
+    }
+}
+
+/// Equal where none are given; else scaled to the exact sum 1, which the multiplier depends on.
+std::vector<double> normalised_shares(std::vector<double> shares, std::size_t groups) {
+    if (shares.empty()) shares.assign(groups, 1 / static_cast<double>(groups));
+    if (shares.size() != groups) refuse("noise shares: one per group is needed");
+    require_all_positive(shares, "noise shares");
+    double sum = 0;
+    for (double share : shares) sum += share;
+    if (!(std::abs(sum - 1) < 1e-3)) refuse("noise shares must sum to 1, not " + std::to_string(sum));
+    for (double& share : shares) share /= sum;
+    return shares;
+}
+
+}  // namespace
+
+allocation allocation_from(std::string_view name) {
+    if (name == "shares") return allocation::shares;
+    if (name == "proportional") return allocation::proportional;
+    if (name == "uniform") return allocation::uniform;
+    if (name == "min_variance") return allocation::min_variance;
+    refuse("noise.allocation: \"" + std::string(name) + "\" is none of shares, proportional, uniform, min_variance");
+}
+
+double measurement_multiplier(double noise_multiplier, double share) {
+    if (!positive(noise_multiplier)) refuse("the noise multiplier must be finite and positive");
+    if (!(share >= 0 && share < 1)) refuse("noise.statistics_share must be in [0, 1)");
+    return share > 0 ? noise_multiplier / std::sqrt(share) : std::numeric_limits<double>::infinity();
+}
+
+double gradient_multiplier(double noise_multiplier, double measurement_multiplier) {
+    if (!positive(noise_multiplier)) refuse("the noise multiplier must be finite and positive");
+    const double ratio = noise_multiplier / measurement_multiplier;
+    if (!(ratio >= 0 && ratio < 1))
+        refuse(fmt::format(
+            "a measurement at multiplier {} leaves nothing of the joint multiplier {} for the gradient; give "
+            "it more noise",
+            measurement_multiplier, noise_multiplier));
+    return noise_multiplier / std::sqrt(1 - ratio * ratio);
+}
+
+std::vector<double> noise_standard_deviations(allocation how, double gradient_multiplier,
+                                              const std::vector<double>& radii, const std::vector<std::int64_t>& sizes,
+                                              const std::vector<double>& shares) {
+    const std::size_t n = radii.size();
+    if (n == 0 || sizes.size() != n) refuse("clipping radii: one per group is needed");
+    if (!positive(gradient_multiplier)) refuse("the gradient's noise multiplier must be finite and positive");
+    require_all_positive(radii, "clipping radii");
+    if (std::any_of(sizes.begin(), sizes.end(), [](auto d) { return d < 1; })) refuse("a group has no coordinates");
+    const double z = gradient_multiplier;
+    std::vector<double> s(n);
+    switch (how) {
+        case allocation::shares: {
+            const auto parts = normalised_shares(shares, n);
+            for (std::size_t i = 0; i < n; ++i) s[i] = z * radii[i] / std::sqrt(parts[i]);
+            break;
+        }
+        case allocation::proportional:
+            for (std::size_t i = 0; i < n; ++i) s[i] = z * std::sqrt(static_cast<double>(n)) * radii[i];
+            break;
+        case allocation::uniform: {
+            double squares = 0;
+            for (double c : radii) squares += c * c;
+            std::fill(s.begin(), s.end(), z * std::sqrt(squares));
+            break;
+        }
+        case allocation::min_variance: {
+            // Least Σ d_i s_i² under Σ C_i²/s_i² = 1/z², by Lagrange's multiplier.
+            double total = 0;
+            for (std::size_t i = 0; i < n; ++i) total += radii[i] * std::sqrt(static_cast<double>(sizes[i]));
+            for (std::size_t i = 0; i < n; ++i) {
+                s[i] = z * std::sqrt(total * radii[i] / std::sqrt(static_cast<double>(sizes[i])));
+            }
+            break;
+        }
+    }
+    require_all_positive(s, "noise standard deviations (radii too large or too small)");
+    return s;
+}
+
+double effective_multiplier(const std::vector<double>& sensitivities, const std::vector<double>& standard_deviations) {
+    if (sensitivities.empty() || sensitivities.size() != standard_deviations.size())
+        refuse("clipping radii: one per group is needed");
+    require_all_positive(sensitivities, "clipping radii");
+    require_all_positive(standard_deviations, "noise standard deviations");
+    double squares = 0;
+    for (std::size_t i = 0; i < sensitivities.size(); ++i) {
+        const double ratio = sensitivities[i] / standard_deviations[i];
+        squares += ratio * ratio;
+    }
+    return 1 / std::sqrt(squares);
+}
+
+}  // namespace rldp::privacy

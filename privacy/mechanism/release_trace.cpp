@@ -1,0 +1,44 @@
+#include "privacy/mechanism/release_trace.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <utility>
+
+#include "config/base/error.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+/// Standard deviation of each coordinate's noise, float64 [D].
+at::Tensor deviations(const sanitizer_config& how, const charge& charged, const step_terms& terms) {
+    const auto of_groups = noise_of(how, charged, terms);
+    if (terms.shape) return terms.shape->deviations() * of_groups.front();
+    std::vector<at::Tensor> parts;
+    for (const auto& part : how.segments)
+        parts.push_back(torch::full({part.size}, of_groups[part.group], torch::kFloat64));
+    return at::cat(parts);
+}
+
+}  // namespace
+
+release_trace::release_trace(sanitizer_config how)
+    : how_(std::move(how)), sum_(torch::zeros({coordinates_of(how_.segments)}, torch::kFloat64)) {}
+
+void release_trace::add(const step_terms& terms, const release& value) {
+    if (value.gradient.numel() != sum_.numel())
+        throw error(errc::failed, fmt::format("step {}: the release has {} numbers, the trace {}", value.charged->step,
+                                              value.gradient.numel(), sum_.numel()));
+    sum_ = sum_ +
+           value.gradient.to(torch::kFloat64) / deviations(how_, value.charged, terms);  // snapshots hold the old one
+}
+
+void release_trace::restore(const at::Tensor& sum) {
+    if (!sum.defined() || sum.numel() != sum_.numel())
+        refuse(
+            fmt::format("checkpoint: it lacks the audit's sum of {} numbers; bring back the run's own", sum_.numel()));
+    sum_ = sum.to(torch::kFloat64);
+}
+
+}  // namespace rldp::privacy

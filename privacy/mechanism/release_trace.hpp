@@ -1,0 +1,25 @@
+#pragma once
+// What an audit keeps of a run's releases: their sum, each in units of its own noise. Post-processing of releases.
+#include <ATen/core/Tensor.h>
+
+#include "privacy/mechanism/sanitizer.hpp"
+
+namespace rldp::privacy {
+
+/// Under noise alone every coordinate is a normal with variance steps(): what a white-box audit scores canaries by
+/// (Steinke, Nasr, Jagielski 2023, §6).
+class release_trace {
+  public:
+    explicit release_trace(sanitizer_config how);
+
+    /// `terms` of the release's step. Errors: failed for a release of another length.
+    void add(const step_terms& terms, const release& value);
+    const at::Tensor& sum() const { return sum_; }  ///< float64 [D], CPU
+    void restore(const at::Tensor& sum);
+
+  private:
+    sanitizer_config how_;
+    at::Tensor sum_;
+};
+
+}  // namespace rldp::privacy

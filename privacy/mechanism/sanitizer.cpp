@@ -1,0 +1,142 @@
+#include "privacy/mechanism/sanitizer.hpp"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "config/base/error.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+constexpr double grid_of = 0x1p-20;  // the public grid, in standard deviations
+
+/// Adds Gaussian noise and rounds to the public grid s·2⁻²⁰: beyond it the low bits of a double could tell about the
+/// sum. `stream` must not have been used.
+template <class T>
+void noise_and_round(const double* sum, T* out, std::int64_t count, double deviation, random_stream& stream) {
+    const double grid = deviation * grid_of;
+    std::array<double, 4096> noise;
+    for (std::int64_t at = 0; at < count; at += std::ssize(noise)) {
+        const auto n = static_cast<std::size_t>(std::min<std::int64_t>(count - at, std::ssize(noise)));
+        stream.normals(std::span(noise).first(n));
+        for (std::size_t j = 0; j < n; ++j) {
+            const double noised = sum[at + static_cast<std::int64_t>(j)] + deviation * noise[j];
+            out[at + static_cast<std::int64_t>(j)] = static_cast<T>(std::nearbyint(noised / grid) * grid);
+        }
+    }
+}
+
+}  // namespace
+
+double multiplier_of(const sanitizer_config& config, const charge& charged) {
+    const double z = charged->noise_multiplier;
+    return config.as_published ? z / std::sqrt(static_cast<double>(sizes_of_groups(config.segments).size())) : z;
+}
+
+std::vector<double> noise_of(const sanitizer_config& config, const charge& charged, const step_terms& terms) {
+    // As published, s_i = σ·C_i: what `proportional` gives for the multiplier that really results, z_g = σ/√n.
+    const auto how = config.as_published ? allocation::proportional : config.how;
+    return noise_standard_deviations(
+        how, gradient_multiplier(multiplier_of(config, charged), terms.measurement_multiplier),
+        sensitivities(terms.rule, terms.radii, config.rounding_margin), sizes_of_groups(config.segments), terms.shares);
+}
+
+sanitizer::sanitizer(sanitizer_config config, run_key key)
+    : config_(std::move(config)), key_(std::move(key)), group_sizes_(sizes_of_groups(config_.segments)) {}
+
+void sanitizer::begin(const step_order& order) {
+    const auto& [charged, terms] = order;
+    if (charged->seq <= last_seq_) throw error(errc::failed, "sanitizer: a ledger seq must be new at every step");
+    if (terms.shape && group_sizes_.size() != 1) refuse("sanitizer: a geometry clips the whole gradient as one group");
+    if (static_cast<bool>(terms.measured) != std::isfinite(terms.measurement_multiplier))
+        refuse("sanitizer: a measurement and its multiplier come together");
+    deviations_ = noise_of(config_, charged, terms);
+    check_charge(order);
+    measurement_.assign(terms.measured ? terms.measured->entries() : 0, 0.0);
+    if (terms.measured)  // of nobody: refuses a frame that does not fit before anything is drawn
+        terms.measured->add(torch::zeros({0, std::ssize(group_sizes_)}, torch::kFloat64),
+                            torch::zeros({0}, torch::kFloat64), measurement_);
+    order_ = order;
+    last_seq_ = charged->seq;
+    sum_.emplace(config_.segments, terms);
+    raw_norms_.clear();
+    raw_losses_.clear();
+}
+
+void sanitizer::check_charge(const step_order& order) const {
+    const double expected = multiplier_of(config_, order.charged);
+    const auto bounds = sensitivities(order.terms.rule, order.terms.radii, config_.rounding_margin);
+    // Worked out again from the deviations that the noise will have, not from the rule that made them.
+    const double joint =
+        std::hypot(1 / effective_multiplier(bounds, deviations_), 1 / order.terms.measurement_multiplier);
+    if (!(std::abs(joint * expected - 1) < 1e-9))
+        throw error(errc::failed, fmt::format("sanitizer: step {}: the noise amounts to multiplier {}, {} was charged",
+                                              order.charged->step, 1 / joint, expected));
+}
+
+void sanitizer::add(const unit_gradients& batch) {
+    if (!sum_) throw error(errc::failed, "sanitizer: no step was begun");
+    const auto seen = sum_->add(batch);
+    if (order_->terms.measured) order_->terms.measured->add(seen.norms, seen.losses, measurement_);
+    if (config_.as_published) {
+        raw_norms_.push_back(seen.norms);
+        raw_losses_.push_back(seen.losses);
+    }
+}
+
+at::Tensor sanitizer::noised(const at::Tensor& sum) {
+    auto out = torch::empty_like(sum, torch::kFloat32);
+    const auto& segments = config_.segments;
+    std::vector<std::int64_t> offsets{0};
+    for (const auto& part : segments) offsets.push_back(offsets.back() + part.size);
+    // A stream per segment: the numbers don't depend on the number of threads.
+    at::parallel_for(0, std::ssize(segments), 1, [&](std::int64_t first, std::int64_t last) {
+        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+            random_stream stream(key_, purpose::noise, order_->charged->seq, i);
+            noise_and_round(sum.data_ptr<double>() + offsets[i], out.data_ptr<float>() + offsets[i], segments[i].size,
+                            deviations_[segments[i].group], stream);
+        }
+    });
+    return out;
+}
+
+at::Tensor sanitizer::noised_in_shape(const at::Tensor& sum) {
+    auto white = torch::empty_like(sum);
+    random_stream stream(key_, purpose::noise, order_->charged->seq, 0);
+    stream.normals({white.data_ptr<double>(), static_cast<std::size_t>(white.numel())});
+    const auto noise = order_->terms.shape->colour(white) * deviations_.front();
+    const auto grid = order_->terms.shape->deviations() * (deviations_.front() * grid_of);
+    return (((sum + noise) / grid).round_() * grid).to(torch::kFloat32);
+}
+
+release sanitizer::finish() {
+    const torch::NoGradGuard no_grad;
+    if (!sum_) throw error(errc::failed, "sanitizer: no step was begun");
+    const auto sum = std::exchange(sum_, std::nullopt)->take();
+    const auto& terms = order_->terms;
+    release out{order_->charged, terms.shape ? noised_in_shape(sum) : noised(sum), {}, {}};
+    if (terms.measured) {
+        random_stream stream(key_, purpose::noise, order_->charged->seq, config_.segments.size());
+        out.statistics.resize(measurement_.size());
+        const double sensitivity = terms.measured->sensitivity() * (1 + config_.rounding_margin);
+        noise_and_round(measurement_.data(), out.statistics.data(), std::ssize(measurement_),
+                        terms.measurement_multiplier * sensitivity, stream);
+    }
+    if (config_.as_published) {
+        const auto none = torch::zeros({0, std::ssize(group_sizes_)}, torch::kFloat64);
+        raw_ = raw_norms_.empty() ? raw_statistics_of(none, none)
+                                  : raw_statistics_of(at::cat(raw_norms_), at::cat(raw_losses_));
+    }
+    return out;
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,69 @@
+#pragma once
+// Clip, sum, noise: from per-unit gradients to a release (docs/privacy.md §2). Holds trusted values; returns one
+// release.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "privacy/keys/random.hpp"
+#include "privacy/mechanism/clipping.hpp"
+#include "privacy/mechanism/noise.hpp"
+#include "privacy/mechanism/step_order.hpp"
+#include "privacy/release.hpp"
+
+namespace rldp::privacy {
+
+struct sanitizer_config {
+    std::vector<segment> segments;  ///< cover all D coordinates in order; every group has one
+    allocation how = allocation::proportional;
+    bool as_published = false;  ///< s_i = σ·C_i whatever n, and raw statistics for declassify_unsound
+    /// η: a unit's presence moves the other units' clipped gradients, by rounding, by η·C at most (docs/privacy.md §6).
+    double rounding_margin = 0;
+};
+
+/// The multiplier that a step's noise amounts to: what was charged, but for as_published, which is off by √n.
+double multiplier_of(const sanitizer_config& config, const charge& charged);
+/// s_i, standard deviation of the noise of each group in that step. Errors: bad_input for radii, shares or a multiplier
+/// out of range.
+std::vector<double> noise_of(const sanitizer_config& config, const charge& charged, const step_terms& terms);
+
+/// One step at a time: begin, add for every micro-batch, finish.
+class sanitizer {
+  public:
+    sanitizer(sanitizer_config config, run_key key);
+
+    /// Errors: bad_input for radii, shares or a multiplier out of range; failed for a seq that is not new.
+    void begin(const step_order& order);
+    /// Clips every unit as the order says and adds to the float64 sums. A unit with any non-finite gradient counts as
+    /// zero.
+    void add(const unit_gradients& batch);
+    /// Noise (float64), rounding to the grid s_i·2⁻²⁰ (s of each coordinate, where the order has a geometry), float32.
+    /// An empty draw gives pure noise.
+    release finish();
+    /// As_published only: of the step finished last. Trusted.
+    const raw_statistics& raw() const { return raw_; }
+
+  private:
+    /// Errors: failed unless radii, deviations and measurement amount to the multiplier that was charged.
+    void check_charge(const step_order& order) const;
+    at::Tensor noised(const at::Tensor& sum);  ///< float32 [D]
+    at::Tensor noised_in_shape(const at::Tensor& sum);
+
+    sanitizer_config config_;
+    run_key key_;
+    std::vector<std::int64_t> group_sizes_;  ///< d_i
+    std::uint64_t last_seq_ = 0;             ///< no noise stream is ever made twice
+    std::optional<step_order> order_;
+    std::vector<double> deviations_;                  ///< s_i
+    std::optional<clipped_sum> sum_;                  ///< between begin and finish
+    std::vector<double> measurement_;                 ///< sum over units
+    std::vector<at::Tensor> raw_norms_, raw_losses_;  ///< kept under as_published only
+    raw_statistics raw_;
+};
+
+/// Of whole units' norms [units, n] and losses [units].
+raw_statistics raw_statistics_of(const at::Tensor& norms, const at::Tensor& losses);
+
+}  // namespace rldp::privacy

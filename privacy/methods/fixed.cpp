@@ -1,0 +1,47 @@
+// Methods whose rule stays as it is: vanilla DP-SGD (Abadi et al. 2016), DP-LoRA (Liu et al. 2023) by unit and by the
+// letter, automatic clipping (Bu et al. 2022), per-sample adaptive clipping (Xia et al. 2022).
+#include <utility>
+
+#include "privacy/methods/method_state.hpp"
+#include "privacy/methods/methods.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+class fixed_method final : public method {
+  public:
+    fixed_method(const method_config& config, clip_rule rule)
+        : name_(config.name),
+          rule_(rule),
+          stabiliser_(config.stabiliser),
+          // What is released is a sum, to be divided by the public B; or a mean already.
+          divisor_(rule == clip_rule::batch_mean ? 1 : config.expected_batch),
+          radii_(config.groups, config.initial_radius) {}
+
+    step_terms prepare(double) const override {
+        step_terms out;
+        out.rule = rule_;
+        out.stabiliser = stabiliser_;
+        out.radii = radii_;
+        return out;
+    }
+    at::Tensor absorb(const release& value) override { return value.gradient / divisor_; }
+    std::vector<double> radii() const override { return radii_; }
+    method_state save() const override { return {nlohmann::json{{"method", name_}}.dump(), {}}; }
+    void load(const method_state& from) override { numbers_of(from, name_); }
+
+  private:
+    std::string name_;
+    clip_rule rule_;
+    double stabiliser_, divisor_;
+    std::vector<double> radii_;
+};
+
+}  // namespace
+
+std::unique_ptr<method> make_fixed(const method_config& config, clip_rule rule) {
+    return std::make_unique<fixed_method>(config, rule);
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,21 @@
+#include "privacy/methods/geometry_diagonal.hpp"
+
+#include <torch/torch.h>
+
+#include <utility>
+
+#include "config/base/error.hpp"
+
+namespace rldp::privacy {
+
+diagonal_geometry::diagonal_geometry(at::Tensor centre, at::Tensor scales)
+    : centre_(std::move(centre)), scales_(std::move(scales)) {
+    if (!centre_.isfinite().all().item<bool>() || !(scales_.isfinite() & (scales_ > 0)).all().item<bool>())
+        throw error(errc::failed, "clipping geometry: centre and scales must be finite, and the scales positive");
+}
+
+at::Tensor diagonal_geometry::norms(const at::Tensor& centred) const {
+    return at::linalg_vector_norm(centred / scales_.to(centred.device()), 2, at::IntArrayRef{1});
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,58 @@
+#pragma once
+// A differentially private optimiser: how it clips the next step, what it asks of the batch besides the gradient, and
+// what it makes of the release. Public side: everything in here is post-processing of releases, so it costs nothing.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "privacy/mechanism/step_order.hpp"
+#include "privacy/release.hpp"
+
+namespace rldp::privacy {
+
+/// Everything that a method's later steps depend on, for a checkpoint.
+struct method_state {
+    std::string numbers;  ///< JSON
+    std::vector<std::pair<std::string, at::Tensor>> tensors;
+};
+
+class method {
+  public:
+    virtual ~method() = default;
+    /// The terms of the next step at that joint noise multiplier.
+    virtual step_terms prepare(double noise_multiplier) const = 0;
+    /// The estimate of the mean gradient that a release gives, float32 [D] on the CPU; then what the release says is
+    /// taken into account for the next step. Sums are divided by the public B = q·N, never by the realised batch size
+    /// (docs/privacy.md §1).
+    virtual at::Tensor absorb(const release& value) = 0;
+    /// What the metrics show: C_i per group, or the radius that means the same where the clip is in another metric.
+    virtual std::vector<double> radii() const = 0;
+
+    virtual method_state save() const = 0;
+    /// Errors: bad_input for a state of another method or size.
+    virtual void load(const method_state& from) = 0;
+};
+
+/// What methods are made from; each takes what concerns it.
+struct method_config {
+    std::string name;                      ///< all but rldp, which is rl::steered
+    std::vector<std::int64_t> pair_sizes;  ///< coordinates of each adapter, sum D
+    std::size_t groups = 1;                ///< n: what is clipped as one
+    double expected_batch = 0;             ///< B
+    double initial_radius = 1, clip_min = 1e-3, clip_max = 1;
+    double quantile = 0.5;       ///< p of autoclip_quantile and dcsgd_p
+    double query_noise = 1;      ///< standard deviation of a bit sum (autoclip_quantile) or of a bin (dcsgd_*)
+    double stabiliser = 0.01;    ///< γ of auto_s, r of psac
+    std::int64_t rank = 8;       ///< k of geoclip; 0: a scalar per adapter
+    double rounding_margin = 0;  ///< η, which the noise covers too (sanitizer_config)
+};
+
+/// static, dp_lora, dp_lora_literal, auto_s, psac, autoclip_quantile, dcsgd_p, dcsgd_e, adaclip, geoclip. Errors:
+/// bad_input for another name, or a number out of range.
+std::unique_ptr<method> make_method(const method_config& config);
+
+}  // namespace rldp::privacy

@@ -1,0 +1,16 @@
+#pragma once
+// The JSON half of a method's state: read and checked in one place.
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "privacy/methods/method.hpp"
+
+namespace rldp::privacy {
+
+/// The numbers of a state that save() of the method `name` wrote. Errors: bad_input for another method's.
+nlohmann::json numbers_of(const method_state& from, const std::string& name);
+
+/// A positive number of that JSON. Errors: bad_input where it is missing or not finite and positive.
+double positive_number(const nlohmann::json& numbers, const std::string& key);
+
+}  // namespace rldp::privacy

@@ -1,0 +1,42 @@
+#pragma once
+// Policy, ledger and accountant as one: a step is charged here, durably, before its draw is opened.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "privacy/accounting/accountant.hpp"
+#include "privacy/spending/ledger.hpp"
+#include "privacy/spending/policy.hpp"
+
+namespace rldp::privacy {
+
+class account {
+  public:
+    /// Replays the ledger's charges into the policy. Errors: bad_input if they are not what this policy grants.
+    account(std::unique_ptr<spending_policy> policy, ledger book);
+
+    /// Charges `step` at what the policy grants for `requested` and returns once the ledger holds it; nothing once
+    /// exhausted.
+    std::optional<charge> grant(std::int64_t step, double requested);
+
+    /// ε of everything charged so far, priced by the realised multipliers: for orientation, no guarantee.
+    double progress_epsilon() const;
+    /// The same for the first `charges` of them; a torn one, which only the whole ledger has, is left out.
+    double progress_epsilon(std::size_t charges) const;
+    /// How many charges there are for steps up to and with `step`.
+    std::size_t charges_through(std::int64_t step) const;
+
+    const spending_policy& policy() const { return *policy_; }
+    const ledger_content& book() const { return book_.content(); }
+
+  private:
+    double progress_epsilon(const std::vector<run>& runs) const;
+
+    std::unique_ptr<spending_policy> policy_;
+    ledger book_;
+    std::unique_ptr<accountant> accountant_;
+};
+
+}  // namespace rldp::privacy

@@ -1,0 +1,254 @@
+#include "privacy/spending/certificate.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "config/base/error.hpp"
+#include "privacy/keys/digest.hpp"
+#include "privacy/spending/ledger_format.hpp"
+
+namespace rldp::privacy {
+namespace {
+
+using nlohmann::json;
+
+void require(bool condition, const std::string& otherwise) {
+    if (!condition) throw std::runtime_error(otherwise);
+}
+
+template <class T>
+json written(const std::optional<T>& value) {
+    return value ? json(*value) : json(nullptr);
+}
+
+std::optional<double> real_or_none(const json& value) {
+    return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+}
+
+/// get() alone would turn 1e300 into whatever the processor makes of it.
+std::int64_t whole(const json& value) {
+    require(value.is_number_integer(), value.dump() + " is no whole number");
+    return value.get<std::int64_t>();
+}
+
+json to_object(const contract& c) {
+    json deck = json::array();
+    for (const auto& card : c.deck)
+        deck.push_back({{"noise_multiplier", card.noise_multiplier}, {"steps", card.steps}});
+    return {{"guarantee",
+             c.holds() ? "(epsilon, delta)-differential privacy of everything under public/ together" : "NO GUARANTEE"},
+            {"no_guarantee_because", c.voids},
+            {"exceptions", c.holds() ? exceptions_of(c) : std::vector<std::string>{}},
+            {"adjacency", "add or remove one unit"},
+            {"epsilon", written(c.epsilon)},
+            {"epsilon_budget", written(c.epsilon_budget)},
+            {"delta", c.delta},
+            {"padding_delta", c.padding_delta},
+            {"rounding_margin", c.rounding_margin},
+            {"sample_rate", c.sample_rate},
+            {"population", c.population},
+            {"expected_batch_size", c.expected_batch_size},
+            {"steps", c.steps},
+            {"unit", c.unit},
+            {"max_records_per_unit", written(c.max_records_per_unit)},
+            {"pad_batches", c.pad_batches},
+            {"policy", c.policy},
+            {"accountant", c.accountant},
+            {"split", c.split},
+            {"deck", std::move(deck)}};
+}
+
+contract contract_from(const json& in) {
+    contract c;
+    c.voids = in.at("no_guarantee_because").get<std::vector<std::string>>();
+    c.epsilon = real_or_none(in.at("epsilon"));
+    c.epsilon_budget = real_or_none(in.at("epsilon_budget"));
+    in.at("delta").get_to(c.delta);
+    in.at("padding_delta").get_to(c.padding_delta);
+    in.at("rounding_margin").get_to(c.rounding_margin);
+    in.at("sample_rate").get_to(c.sample_rate);
+    c.population = whole(in.at("population"));
+    c.expected_batch_size = whole(in.at("expected_batch_size"));
+    c.steps = whole(in.at("steps"));
+    in.at("unit").get_to(c.unit);
+    if (const auto& most = in.at("max_records_per_unit"); !most.is_null()) c.max_records_per_unit = whole(most);
+    in.at("pad_batches").get_to(c.pad_batches);
+    in.at("policy").get_to(c.policy);
+    in.at("accountant").get_to(c.accountant);
+    in.at("split").get_to(c.split);
+    for (const auto& card : in.at("deck"))
+        c.deck.push_back({card.at("noise_multiplier").get<double>(), whole(card.at("steps"))});
+    return c;
+}
+
+/// The header that a contract with a guarantee came from, as far as pricing needs it.
+ledger_header header_of(const contract& c) {
+    ledger_header out;
+    out.delta = c.delta;
+    out.padding_delta = c.padding_delta;
+    out.rounding_margin = c.rounding_margin;
+    out.sample_rate = c.sample_rate;
+    out.population = c.population;
+    out.steps = c.steps;
+    out.policy = c.policy;
+    out.accountant = c.accountant;
+    out.unit = c.unit;
+    out.split = c.split;
+    out.deck = c.deck;
+    out.epsilon = c.epsilon_budget.value();
+    out.guaranteed_epsilon = c.epsilon.value();
+    return out;
+}
+
+void validate(const contract& c) {
+    require(c.holds() == c.voids.empty() && c.holds() == c.epsilon_budget.has_value(),
+            "an ε stands beside reasons why nothing is guaranteed, or is missing without one");
+    require(c.expected_batch_size >= 1 && c.population >= 1 &&
+                c.sample_rate == static_cast<double>(c.expected_batch_size) / static_cast<double>(c.population),
+            fmt::format("expected_batch_size/population is {}/{}, which is not sample_rate {}", c.expected_batch_size,
+                        c.population, c.sample_rate));
+    require(c.pad_batches || c.padding_delta == 0, "padding_delta is charged without pad_batches");
+    require(c.max_records_per_unit.value_or(1) >= 1, "max_records_per_unit must be at least 1");
+    if (c.holds()) detail::validate(header_of(c));
+}
+
+json body(const certificate& given) {
+    return {{"version", certificate::current_version},
+            {"program", given.program},
+            {"contract", to_object(given.promised)},
+            {"ledger_head", given.ledger_head},
+            {"files", given.files},
+            {"authenticity", authenticity(given)},
+            {"public_key", given.signer ? json(given.signer->hex()) : json(nullptr)}};
+}
+
+json hashed(const certificate& given) {
+    auto out = body(given);
+    out["hash"] = sha256(out.dump());
+    return out;
+}
+
+/// What is signed: all of it, and no signature.
+std::string message(const certificate& given) {
+    auto out = hashed(given);
+    out["signature"] = nullptr;
+    return out.dump();
+}
+
+certificate read_certificate(std::string_view text) {
+    const auto in = json::parse(text, nullptr, false);
+    require(in.is_object() && in.contains("contract"), "not a certificate");
+    const auto version = whole(in.at("version"));
+    require(version == certificate::current_version,
+            fmt::format("certificate version {} is unknown, this program knows {}; use the program that wrote it",
+                        version, certificate::current_version));
+    certificate out;
+    out.promised = contract_from(in.at("contract"));
+    in.at("program").get_to(out.program);
+    in.at("ledger_head").get_to(out.ledger_head);
+    in.at("files").get_to(out.files);
+    if (const auto& key = in.at("public_key"); !key.is_null())
+        out.signer = verifying_key::from_hex(key.get<std::string>());
+    if (const auto& signature = in.at("signature"); !signature.is_null()) out.signature = signature.get<std::string>();
+
+    validate(out.promised);
+    // To the byte what is written for the values that were read, and so its own hash, too.
+    require(text == to_json(out), "its text is not what its numbers and hash give: it was edited or damaged");
+    require(out.signer.has_value() == !out.signature.empty(),
+            "public_key and signature are given together, or neither");
+    if (out.signer)
+        require(out.signer->accepts(message(out), out.signature),
+                fmt::format("its signature is not that of key {}: it was edited after signing, or damaged",
+                            out.signer->fingerprint()));
+    return out;
+}
+
+}  // namespace
+
+contract contract_of(const ledger_header& header) {
+    contract out;
+    out.voids = header.guarantee().voids();
+    if (out.voids.empty()) {
+        out.epsilon = header.guaranteed_epsilon;
+        out.epsilon_budget = header.epsilon;
+    }
+    out.delta = header.delta;
+    out.padding_delta = header.padding_delta;
+    out.rounding_margin = header.rounding_margin;
+    out.sample_rate = header.sample_rate;
+    out.population = header.population;
+    out.steps = header.steps;
+    out.unit = header.unit;
+    out.policy = header.policy;
+    out.accountant = header.accountant;
+    out.split = header.split;
+    out.deck = header.deck;
+    return out;
+}
+
+std::vector<std::string> exceptions_of(const contract& promised) {
+    std::vector<std::string> out = {
+        "Held-out perplexity (in metrics, summary and report) tells about the evaluation records, which were not "
+        "trained on."};
+    if (!promised.pad_batches)
+        out.emplace_back(
+            "Running time: whoever can time the steps, or ends the run by a clock, learns about the sizes of batches.");
+    out.insert(out.end(),
+               {"Other runs on the same data: each has a budget of its own, and at best they add up.",
+                "Audits and planted canaries read training records by design; their results are for the owner alone.",
+                "Running out of memory: a run that ends so tells that a batch was large.",
+                "Whatever is under trusted/, and whoever can read the memory of the machine while it trains."});
+    if (promised.split == "exact")
+        out.emplace_back(
+            "The split into training and evaluation: an exact one depends on all records, and the contract holds for "
+            "the split as it is.");
+    return out;
+}
+
+std::string authenticity(const certificate& given) {
+    return given.signer ? "signed by key " + given.signer->fingerprint()
+                        : std::string("unsigned: detects accidents, not forgery");
+}
+
+std::string to_json(const certificate& given) {
+    auto out = hashed(given);
+    out["signature"] = given.signature.empty() ? json(nullptr) : json(given.signature);
+    return out.dump() + "\n";
+}
+
+std::string first_difference(const certificate& here, const certificate& there) {
+    const auto ours = body(here).flatten(), theirs = body(there).flatten();
+    const auto shown = [](const json& all, const std::string& key) {
+        return all.contains(key) ? all.at(key).dump() : std::string("nothing");
+    };
+    for (const auto* all : {&ours, &theirs})
+        for (const auto& [key, value] : all->items())
+            if (const auto a = shown(ours, key), b = shown(theirs, key); a != b)
+                return fmt::format("{}: {} here, {} there", key.substr(1), a, b);
+    return {};
+}
+
+void sign(certificate& made, const signing_key& by) {
+    made.signer = by.public_half();
+    made.signature = by.sign(message(made));
+}
+
+certificate parse_certificate(std::string_view text, const std::string& origin) try {
+    return read_certificate(text);
+} catch (const nlohmann::json::exception& e) {
+    refuse(fmt::format("{}: not a certificate ({})", origin, e.what()));
+} catch (const std::exception& e) {
+    refuse(fmt::format("{}: {}", origin, e.what()));
+}
+
+ledger_verdict verify(const contract& promised) {
+    ledger_content content;
+    content.header = header_of(promised);
+    content.dealt.resize(promised.deck.size());
+    return verify(content);
+}
+
+}  // namespace rldp::privacy

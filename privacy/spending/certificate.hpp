@@ -1,0 +1,72 @@
+#pragma once
+// What a data owner hands on together with an adapter (docs/privacy.md §10): the contract, the SHA-256 of every public
+// file, and a signature. No torch, no files: eval/report/run_certificate.hpp makes and checks it against a run.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "privacy/keys/signing_key.hpp"
+#include "privacy/spending/ledger.hpp"
+#include "privacy/spending/verify.hpp"
+
+namespace rldp::privacy {
+
+/// What is promised, in public numbers: enough to price it again.
+struct contract {
+    std::optional<double> epsilon;         ///< guaranteed; absent: NO GUARANTEE
+    std::optional<double> epsilon_budget;  ///< asked for; absent like `epsilon`, so that no ε can be mistaken for one
+    std::vector<std::string> voids;        ///< why nothing is guaranteed; empty where something is
+    double delta = 0, padding_delta = 0, rounding_margin = 0;
+    double sample_rate = 0;
+    std::int64_t population = 0, expected_batch_size = 0, steps = 0;
+    std::string unit;                                  ///< "record", or the column that groups share
+    std::optional<std::int64_t> max_records_per_unit;  ///< group units only
+    bool pad_batches = false;
+    std::string policy, accountant, split;
+    std::vector<card> deck;
+
+    bool holds() const { return epsilon.has_value(); }
+};
+
+/// The ledger's part of the contract; expected_batch_size, max_records_per_unit and pad_batches are the
+/// configuration's.
+contract contract_of(const ledger_header& header);
+
+/// What the contract does not cover, in plain sentences. Meaningless where it guarantees nothing.
+std::vector<std::string> exceptions_of(const contract& promised);
+
+struct certificate {
+    static constexpr int current_version = 1;
+    contract promised;
+    std::string program;                       ///< version of RLDP that made the run
+    std::string ledger_head;                   ///< hash of the ledger's last line
+    std::map<std::string, std::string> files;  ///< path under public/ -> SHA-256
+    std::optional<verifying_key> signer;       ///< absent: unsigned
+    std::string signature;                     ///< hex; over to_json() with "signature" null; empty where unsigned
+};
+
+/// Who vouches for it, in words: "signed by 0123 4567 …" or "unsigned: detects accidents, not forgery".
+std::string authenticity(const certificate& given);
+
+/// One line of canonical JSON (sorted keys, no spaces) and a newline, with the SHA-256 of itself without `hash` and
+/// `signature`.
+std::string to_json(const certificate& given);
+
+/// Where the text of two certificates first differs, as "contract/epsilon: 8.0 here, 2.0 there"; empty where it
+/// doesn't.
+std::string first_difference(const certificate& here, const certificate& there);
+
+void sign(certificate& made, const signing_key& by);
+
+/// Reads exactly what to_json() writes. Errors: bad_input, one line that begins with `origin`, for anything else: an
+/// edit, a damaged signature, numbers out of range.
+certificate parse_certificate(std::string_view text, const std::string& origin);
+
+/// Prices the contract again. Errors: bad_input where it promises less or clearly more ε than its numbers compose to.
+/// Needs promised.holds().
+ledger_verdict verify(const contract& promised);
+
+}  // namespace rldp::privacy

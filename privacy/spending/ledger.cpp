@@ -1,0 +1,141 @@
+#include "privacy/spending/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "config/base/error.hpp"
+#include "privacy/spending/ledger_format.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+/// One more step, joined to the last run where they are equal.
+void add_step(std::vector<run>& to, double noise_multiplier, double sample_rate) {
+    if (!to.empty() && to.back().noise_multiplier == noise_multiplier && to.back().sample_rate == sample_rate)
+        ++to.back().steps;
+    else
+        to.push_back({noise_multiplier, sample_rate, 1});
+}
+
+}  // namespace
+
+std::vector<run> ledger_content::runs(std::size_t count) const {
+    std::vector<run> out;
+    for (std::size_t i = 0; i < count; ++i) add_step(out, charges[i]->noise_multiplier, charges[i]->sample_rate);
+    return out;
+}
+
+std::vector<run> ledger_content::runs() const {
+    auto out = runs(charges.size());
+    if (!torn) return out;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& made : charges) least = std::min(least, made->noise_multiplier);
+    for (const auto& planned : header.deck) least = std::min(least, planned.noise_multiplier);
+    if (least < std::numeric_limits<double>::infinity()) add_step(out, least, header.sample_rate);
+    return out;
+}
+
+ledger_mark ledger_content::end() const {
+    return charges.empty() ? ledger_mark{0, header_hash} : ledger_mark{charges.back()->seq, charges.back()->hash};
+}
+
+bool ledger_content::holds(const ledger_mark& mark) const {
+    if (mark.seq == 0) return mark.hash == header_hash;
+    return mark.seq <= charges.size() && charges[mark.seq - 1]->hash == mark.hash;
+}
+
+ledger_content read_ledger(const std::filesystem::path& path) {
+    const std::string text = read_file(path);
+    ledger_content content;
+    std::size_t at = 0;
+    for (std::size_t number = 1;; ++number) {
+        const auto end = text.find('\n', at);
+        if (end == std::string::npos) break;
+        const auto line = std::string_view(text).substr(at, end - at);
+        try {
+            if (number == 1) {
+                auto first = detail::parse_header(line);
+                detail::validate(first.header);
+                content.header = std::move(first.header);
+                content.header_hash = std::move(first.hash);
+                content.dealt.resize(content.header.deck.size());
+            } else {
+                auto next = detail::parse_line(line);
+                detail::validate(next, content);
+                ledger::accept(content, std::move(next));
+            }
+        } catch (const std::exception& e) {
+            refuse(fmt::format("{}: line {}: {}", path.string(), number, e.what()));
+        }
+        at = end + 1;
+    }
+    if (at == 0) refuse(path.string() + ": line 1: no whole header, so nothing was ever charged; start the run anew");
+    content.torn = at < text.size();
+    content.whole_bytes = at;
+    return content;
+}
+
+ledger::ledger(append_file file, ledger_content content) : file_(std::move(file)), content_(std::move(content)) {}
+
+void ledger::accept(ledger_content& content, ledger_line line) {
+    if (line.card) ++content.dealt[*line.card];
+    content.charges.push_back(charge(std::move(line)));
+}
+
+ledger ledger::create(const std::filesystem::path& path, const ledger_header& header) {
+    ledger_content content;
+    content.header = header;
+    content.dealt.resize(header.deck.size());
+    std::string line;
+    try {
+        detail::validate(header);
+        line = detail::format(header, content.header_hash) + "\n";
+    } catch (const std::exception& e) {
+        refuse(fmt::format("{}: can't begin a ledger: {}", path.string(), e.what()));
+    }
+    append_file file(path);
+    if (file.size() > 0) refuse(path.string() + ": exists already; resume that run or choose another directory");
+    file.append(line);
+    content.whole_bytes = file.size();
+    return ledger(std::move(file), std::move(content));
+}
+
+ledger ledger::open(const std::filesystem::path& path) {
+    if (!std::filesystem::exists(path)) refuse(path.string() + ": no such ledger");
+    append_file file(path);  // the lock first: nobody writes between reading and going on
+    file.sync();             // a kill may have come between a line and its fsync; what is built on it must be durable
+    return ledger(std::move(file), read_ledger(path));
+}
+
+const charge& ledger::append(std::int64_t step, double noise_multiplier, double sample_rate,
+                             std::optional<std::size_t> card) {
+    const auto& charges = content_.charges;
+    ledger_line next{charges.size() + 1,
+                     step,
+                     noise_multiplier,
+                     sample_rate,
+                     card,
+                     charges.empty() ? content_.header_hash : charges.back()->hash,
+                     {}};
+    std::string line;
+    try {
+        detail::validate(next, content_);
+        line = detail::format(next) + "\n";
+    } catch (const std::exception& e) {
+        refuse(fmt::format("step {} can't be charged: {}", step, e.what()));
+    }
+    // A torn line stays in the file, and counted, until the charge that replaces it is written.
+    if (file_.size() > content_.whole_bytes) file_.truncate(content_.whole_bytes);
+    file_.append(line);
+    content_.whole_bytes = file_.size();
+    content_.torn = false;
+    accept(content_, std::move(next));
+    return content_.charges.back();
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,109 @@
+#pragma once
+// The public, append-only, hash-chained record of what was charged (docs/privacy.md §5).
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/base/append_file.hpp"
+#include "config/base/guarantee.hpp"
+#include "privacy/accounting/accountant.hpp"
+#include "privacy/spending/policy.hpp"
+
+namespace rldp::privacy {
+
+struct ledger_header {
+    static constexpr int current_version = 2;
+    int version = current_version;
+    double delta = 0;            ///< of the contract: what the mechanism composes to and `padding_delta` together
+    double padding_delta = 0;    ///< part of δ that pays for draws beyond the room of privacy.pad_batches; 0 without
+    double rounding_margin = 0;  ///< η: sensitivities are charged as C·(1 + η)
+    double sample_rate = 0;
+    std::int64_t population = 0, steps = 0;
+    std::string policy, accountant, unit, split;
+    rldp::semantics semantics = rldp::semantics::sound;
+    std::vector<card> deck;
+    double epsilon = 0;             ///< the budget asked for
+    double guaranteed_epsilon = 0;  ///< what the policy commits to; "inf" in JSON where infinite
+    std::string data_hmac;          ///< of the training data under the run key
+    bool insecure_reproducible = false;
+
+    /// δ that is left for the mechanism: what the policy must be priced at.
+    double mechanism_delta() const { return delta - padding_delta; }
+    rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, guaranteed_epsilon}; }
+};
+
+/// What a line says.
+struct ledger_line {
+    std::uint64_t seq;  ///< 1, 2, …
+    std::int64_t step;
+    double noise_multiplier, sample_rate;
+    std::optional<std::size_t> card;
+    std::string prev, hash;  ///< hex SHA-256; hash is over the line's canonical JSON without `hash`
+};
+
+/// Proof that a step was charged: a line that stands in a ledger on disk. Only a ledger makes one, and without one
+/// there is no step order and no release.
+class charge {
+  public:
+    const ledger_line* operator->() const { return line_.get(); }
+
+  private:
+    friend class ledger;
+    explicit charge(ledger_line line) : line_(std::make_shared<const ledger_line>(std::move(line))) {}
+    std::shared_ptr<const ledger_line> line_;
+};
+
+/// A place in a ledger, remembered outside of it: a ledger that lacks it was cut or is another one.
+struct ledger_mark {
+    std::uint64_t seq = 0;  ///< of the last charge, 0 before the first
+    std::string hash;       ///< of that line; of the header before the first
+};
+
+struct ledger_content {
+    ledger_header header;
+    std::string header_hash;
+    std::vector<charge> charges;
+    std::vector<std::int64_t> dealt;  ///< steps charged so far to each card of the deck
+    /// A last line without its end: its text is not trusted, its charge counts. Its fsync never returned, so no draw
+    /// was opened for it and nothing was released.
+    bool torn = false;
+    std::uintmax_t whole_bytes = 0;  ///< length of the file up to the last whole line
+    /// Consecutive equal steps joined. A torn charge is one more step at the least noise among deck and charges.
+    std::vector<run> runs() const;
+    /// Of the first `count` charges alone.
+    std::vector<run> runs(std::size_t count) const;
+    ledger_mark end() const;
+    bool holds(const ledger_mark& mark) const;
+};
+
+/// Reads and verifies: canonical hashes, chain, seq, finite numbers in range, version. Errors: bad_input with the line
+/// number.
+ledger_content read_ledger(const std::filesystem::path& path);
+
+/// The one writer.
+class ledger {
+  public:
+    static ledger create(const std::filesystem::path& path, const ledger_header& header);
+    /// Verifies and goes on after the last charge. While content().torn, the next append stands for the torn charge:
+    /// its line takes that one's place, and its step counts as lost and must not be computed.
+    static ledger open(const std::filesystem::path& path);
+
+    /// Validates, appends a line and fsyncs before it returns: charge before release.
+    const charge& append(std::int64_t step, double noise_multiplier, double sample_rate,
+                         std::optional<std::size_t> card);
+    const ledger_content& content() const { return content_; }
+
+  private:
+    friend ledger_content read_ledger(const std::filesystem::path& path);
+    ledger(append_file file, ledger_content content);
+    /// Takes a valid line that is in the file.
+    static void accept(ledger_content& content, ledger_line line);
+    append_file file_;
+    ledger_content content_;
+};
+
+}  // namespace rldp::privacy

@@ -1,0 +1,192 @@
+#include "privacy/spending/ledger_format.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "privacy/keys/digest.hpp"
+
+namespace rldp::privacy::detail {
+
+namespace {
+
+using nlohmann::json;
+
+void require(bool condition, const std::string& otherwise) {
+    if (!condition) throw std::runtime_error(otherwise);
+}
+
+bool positive(double value) {
+    return std::isfinite(value) && value > 0;
+}
+
+json from_real(double value) {
+    return std::isinf(value) && value > 0 ? json("inf") : json(value);
+}
+
+double real(const json& value) {
+    return value == "inf" ? std::numeric_limits<double>::infinity() : value.get<double>();
+}
+
+/// nlohmann's default object is a std::map: its dump has sorted keys and no spaces.
+std::string seal(json line, std::string& hash) {
+    hash = sha256(line.dump());
+    line["hash"] = hash;
+    return line.dump();
+}
+
+/// The line must be, to the byte, what is written for the value that was read from it.
+void require_canonical(std::string_view text, const json& line, const std::string& canonical, const std::string& hash) {
+    require(line.at("hash") == hash, "its hash is not that of its text: the line was edited");
+    require(text == canonical, "not in canonical form: the line was edited");
+}
+
+json parse_object(std::string_view text) {
+    json line = json::parse(text, nullptr, false);
+    require(line.is_object(), "not a JSON object");
+    return line;
+}
+
+}  // namespace
+
+std::string format(const ledger_header& header, std::string& hash) {
+    json deck = json::array();
+    for (const auto& card : header.deck) {
+        deck.push_back({{"noise_multiplier", card.noise_multiplier}, {"steps", card.steps}});
+    }
+    return seal({{"version", header.version},
+                 {"delta", header.delta},
+                 {"padding_delta", header.padding_delta},
+                 {"rounding_margin", header.rounding_margin},
+                 {"sample_rate", header.sample_rate},
+                 {"population", header.population},
+                 {"steps", header.steps},
+                 {"policy", header.policy},
+                 {"accountant", header.accountant},
+                 {"semantics", name_of(header.semantics)},
+                 {"unit", header.unit},
+                 {"split", header.split},
+                 {"deck", std::move(deck)},
+                 {"epsilon", from_real(header.epsilon)},
+                 {"guaranteed_epsilon", from_real(header.guaranteed_epsilon)},
+                 {"data_hmac", header.data_hmac},
+                 {"insecure_reproducible", header.insecure_reproducible}},
+                hash);
+}
+
+std::string format(ledger_line& line) {
+    return seal({{"seq", line.seq},
+                 {"step", line.step},
+                 {"noise_multiplier", line.noise_multiplier},
+                 {"sample_rate", line.sample_rate},
+                 {"card", line.card ? json(*line.card) : json(nullptr)},
+                 {"prev", line.prev}},
+                line.hash);
+}
+
+header_line parse_header(std::string_view text) try {
+    const json line = parse_object(text);
+    header_line out;
+    auto& header = out.header;
+    line.at("version").get_to(header.version);
+    require(header.version <= ledger_header::current_version,
+            fmt::format(
+                "ledger version {} is newer than {}, the newest that this program knows; use the program that wrote it",
+                header.version, ledger_header::current_version));
+    require(header.version >= ledger_header::current_version,
+            fmt::format("ledger version {} is older than {}; use the program that wrote it", header.version,
+                        ledger_header::current_version));
+    line.at("delta").get_to(header.delta);
+    line.at("padding_delta").get_to(header.padding_delta);
+    line.at("rounding_margin").get_to(header.rounding_margin);
+    line.at("sample_rate").get_to(header.sample_rate);
+    line.at("population").get_to(header.population);
+    line.at("steps").get_to(header.steps);
+    line.at("policy").get_to(header.policy);
+    line.at("accountant").get_to(header.accountant);
+    header.semantics = semantics_from(line.at("semantics").get<std::string>());
+    line.at("unit").get_to(header.unit);
+    line.at("split").get_to(header.split);
+    for (const auto& card : line.at("deck")) {
+        header.deck.push_back({card.at("noise_multiplier").get<double>(), card.at("steps").get<std::int64_t>()});
+    }
+    header.epsilon = real(line.at("epsilon"));
+    header.guaranteed_epsilon = real(line.at("guaranteed_epsilon"));
+    line.at("data_hmac").get_to(header.data_hmac);
+    line.at("insecure_reproducible").get_to(header.insecure_reproducible);
+    const auto canonical = format(header, out.hash);
+    require_canonical(text, line, canonical, out.hash);
+    return out;
+} catch (const nlohmann::json::exception& e) {
+    throw std::runtime_error(fmt::format("not a ledger's header ({})", e.what()));
+}
+
+ledger_line parse_line(std::string_view text) try {
+    const json line = parse_object(text);
+    ledger_line out{};
+    line.at("seq").get_to(out.seq);
+    line.at("step").get_to(out.step);
+    line.at("noise_multiplier").get_to(out.noise_multiplier);
+    line.at("sample_rate").get_to(out.sample_rate);
+    if (const auto& card = line.at("card"); !card.is_null()) out.card = card.get<std::size_t>();
+    line.at("prev").get_to(out.prev);
+    const auto canonical = format(out);
+    require_canonical(text, line, canonical, out.hash);
+    return out;
+} catch (const nlohmann::json::exception& e) {
+    throw std::runtime_error(fmt::format("not a charge ({})", e.what()));
+}
+
+void validate(const ledger_header& header) {
+    require(header.version == ledger_header::current_version, fmt::format("version {} is unknown", header.version));
+    require(header.delta > 0 && header.delta < 1, fmt::format("delta must be in (0, 1), not {}", header.delta));
+    require(header.padding_delta >= 0 && header.padding_delta < header.delta,
+            fmt::format("padding_delta must be in [0, delta), not {}", header.padding_delta));
+    require(header.rounding_margin >= 0 && header.rounding_margin < 1,
+            fmt::format("rounding_margin must be in [0, 1), not {}", header.rounding_margin));
+    require(header.sample_rate > 0 && header.sample_rate <= 1,
+            fmt::format("sample_rate must be in (0, 1], not {}", header.sample_rate));
+    require(header.population >= 1, fmt::format("population must be at least 1, not {}", header.population));
+    require(header.steps >= 1, fmt::format("steps must be at least 1, not {}", header.steps));
+    // Not finite only under as_published or without a budget, and then it says so.
+    require(header.epsilon > 0, fmt::format("epsilon must be positive, not {}", header.epsilon));
+    require(header.guaranteed_epsilon >= 0,
+            fmt::format("guaranteed_epsilon must not be negative, not {}", header.guaranteed_epsilon));
+    for (const auto& card : header.deck) {
+        require(positive(card.noise_multiplier) && card.steps >= 1,
+                fmt::format("a card needs a positive noise multiplier and steps, not {} and {}", card.noise_multiplier,
+                            card.steps));
+    }
+}
+
+void validate(const ledger_line& next, const ledger_content& before) {
+    const auto& header = before.header;
+    const auto& charges = before.charges;
+    const auto& prev = charges.empty() ? before.header_hash : charges.back()->hash;
+    require(next.seq == charges.size() + 1, fmt::format("seq {} was expected, not {}", charges.size() + 1, next.seq));
+    require(next.prev == prev, "prev is not the hash of the line before: a line was removed, added or edited");
+    const std::int64_t last = charges.empty() ? 0 : charges.back()->step;
+    require(next.step > last, fmt::format("step {} comes after step {}", next.step, last));
+    require(next.step <= header.steps, fmt::format("step {} is beyond the {} planned", next.step, header.steps));
+    require(positive(next.noise_multiplier),
+            fmt::format("noise_multiplier must be finite and positive, not {}", next.noise_multiplier));
+    require(next.sample_rate == header.sample_rate,
+            fmt::format("sample_rate is {}, the plan's is {}", next.sample_rate, header.sample_rate));
+    // The guarantee is the deck as a multiset: every step must be one of a card, and no card more often than planned.
+    require(next.card.has_value() == !header.deck.empty(), "a charge names a card exactly where the header has a deck");
+    if (!next.card) return;
+    require(*next.card < header.deck.size(),
+            fmt::format("card {} of {} does not exist", *next.card, header.deck.size()));
+    const auto& card = header.deck[*next.card];
+    require(next.noise_multiplier == card.noise_multiplier,
+            fmt::format("noise_multiplier is {}, card {} says {}", next.noise_multiplier, *next.card,
+                        card.noise_multiplier));
+    require(before.dealt[*next.card] < card.steps,
+            fmt::format("card {} was used up after {} steps", *next.card, card.steps));
+}
+
+}  // namespace rldp::privacy::detail

@@ -1,0 +1,66 @@
+#pragma once
+// Spending policies: who may choose the noise multiplier of a step, and why the total stays valid although the choice
+// depends on earlier releases (docs/privacy.md §4).
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "privacy/accounting/accountant.hpp"
+
+namespace rldp::privacy {
+
+/// One block's noise level.
+struct card {
+    double noise_multiplier;
+    std::int64_t steps;  ///< of a full block; the last block of a run may be shorter, whichever card it gets
+};
+
+struct plan {
+    double epsilon, delta;
+    double sample_rate;
+    std::int64_t steps;
+    std::int64_t interval;   ///< T_RL: block k is steps (k-1)·interval+1 … k·interval
+    std::string accountant;  ///< pld | rdp; gdp_clt for the unsound policy only
+    std::int64_t deck_levels = 8;
+    double deck_ratio = 4;
+    /// A ledger's deck, for a run that is resumed: another processor calibrates with other last bits.
+    std::vector<card> ledger_deck = {};
+};
+
+struct grant {
+    double noise_multiplier;          ///< z, the accounted joint multiplier of the step
+    std::optional<std::size_t> card;  ///< index into deck()
+};
+
+class spending_policy {
+  public:
+    virtual ~spending_policy() = default;
+    virtual std::string_view name() const = 0;
+    /// z_0: the multiplier that the plan would use throughout, and where the controller's σ starts.
+    virtual double initial_noise_multiplier() const = 0;
+    /// ε that holds from the first release on, however the run ends; +inf or a published figure under as_published.
+    virtual double guaranteed_epsilon() const = 0;
+    /// The deck, empty for other policies.
+    virtual const std::vector<card>& deck() const = 0;
+    /// The grant of `step` (1-based, in order, none twice; one left out releases nothing) if the controller asks for
+    /// `requested`; nothing once exhausted. Errors: bad_input where the policy heeds the request and it is not positive
+    /// and finite; nothing is granted or spent then.
+    virtual std::optional<grant> next(std::int64_t step, double requested) = 0;
+    /// Takes back into account a grant that the ledger holds, in its order. Errors: bad_input if this policy would not
+    /// have granted it.
+    virtual void replay(std::int64_t step, const grant& granted) = 0;
+};
+
+/// What a deck commits to: its cards, the one with the most noise shortened so that the steps are the plan's. That
+/// multiset dominates every order in which the deck can be dealt (policy_deck.cpp).
+std::vector<run> priced_runs(const std::vector<card>& deck, double sample_rate, std::int64_t steps);
+
+/// "fixed", "deck", "filter"; "published" is as_published's free σ in [0.5 z_0, 2 z_0] under a gdp_clt budget: no
+/// guarantee. Errors: bad_input for another name, a number out of range, an accountant that is no upper bound
+/// (published alone always uses gdp_clt), a budget that no noise meets.
+std::unique_ptr<spending_policy> make_policy(std::string_view name, const plan& plan);
+
+}  // namespace rldp::privacy

@@ -1,0 +1,64 @@
+#include "privacy/spending/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "config/base/error.hpp"
+
+namespace rldp::privacy {
+namespace {
+
+constexpr double rounding = 1e-6;  // relative: another processor's transforms round differently
+// Relative: how much less than the header says its numbers may compose to. fixed is calibrated anew, and calibration
+// ends within 1e-3 of ε; a deck is priced as it stands, where another version's mesh may be finer, and pld's bound lies
+// at most 1.5e-4 above the exact ε. A filter's guarantee is its budget, to the bit. Whoever is told more than this too
+// much is told another mechanism's ε.
+constexpr double clearly = 1e-3;
+
+/// The policy as the header describes it. A deck needs none: its cards are in the header, and read_ledger has dealt
+/// them.
+std::unique_ptr<spending_policy> replayed(const ledger_content& content) {
+    const auto& header = content.header;
+    auto policy = make_policy(header.policy, {.epsilon = header.epsilon,
+                                              .delta = header.mechanism_delta(),
+                                              .sample_rate = header.sample_rate,
+                                              .steps = header.steps,
+                                              .interval = 1,
+                                              .accountant = header.accountant});
+    for (const auto& line : content.charges) policy->replay(line->step, {line->noise_multiplier, line->card});
+    return policy;
+}
+
+double promised(const ledger_content& content) {
+    const auto& header = content.header;
+    if (header.policy != "deck") return replayed(content)->guaranteed_epsilon();
+    const auto price = make_accountant(header.accountant);
+    if (!price->is_upper_bound())
+        refuse(fmt::format("ledger: accountant {} can under-report and guarantees nothing", price->name()));
+    return price->epsilon(priced_runs(header.deck, header.sample_rate, header.steps), header.mechanism_delta());
+}
+
+}  // namespace
+
+ledger_verdict verify(const ledger_content& content) {
+    const auto& header = content.header;
+    const double recomputed = promised(content);
+    if (header.guaranteed_epsilon < recomputed * (1 - rounding))
+        refuse(
+            fmt::format("ledger: the header promises ε {} at δ {}, its own {} policy composes to {}; do not rely on it",
+                        header.guaranteed_epsilon, header.delta, header.policy, recomputed));
+    if (header.guaranteed_epsilon > recomputed * (1 + clearly))
+        refuse(
+            fmt::format("ledger: the header promises ε {} at δ {}, its own {} policy composes to {}, clearly less: the "
+                        "header is not "
+                        "of this plan",
+                        header.guaranteed_epsilon, header.delta, header.policy, recomputed));
+    if (std::isfinite(header.guaranteed_epsilon) && header.guaranteed_epsilon > header.epsilon * (1 + rounding))
+        refuse(fmt::format("ledger: guaranteed ε {} exceeds the budget {} of the same header; do not rely on it",
+                           header.guaranteed_epsilon, header.epsilon));
+    const auto runs = content.runs();
+    return {recomputed, runs.empty() ? 0 : make_accountant(header.accountant)->epsilon(runs, header.mechanism_delta())};
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,115 @@
+// Files that are whole or absent, and files that only grow.
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+
+#include "config/base/files.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+#include "config/base/append_file.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// While it lives, files end at `bytes`, as they do on a full disk.
+class size_limit {
+  public:
+    explicit size_limit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &former_);
+        const rlimit limit{bytes, former_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~size_limit() {
+        ::setrlimit(RLIMIT_FSIZE, &former_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    size_limit(const size_limit&) = delete;
+    size_limit& operator=(const size_limit&) = delete;
+
+  private:
+    void (*handler_)(int);
+    rlimit former_{};
+};
+
+}  // namespace
+
+TEST_CASE("what was written is read, zero bytes included") {
+    const scratch_directory dir;
+    const std::string bytes("a\0\r\n\xff", 5);
+    write_file(dir.path() / "f", bytes);
+    CHECK(read_file(dir.path() / "f") == bytes);
+    write_file(dir.path() / "f", "shorter");
+    CHECK(read_file(dir.path() / "f") == "shorter");
+    CHECK(std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("what can't be read is refused by name") {
+    const scratch_directory dir;
+    CHECK(refusal([&] { read_file(dir.path() / "none"); }).find("none: no such file") != std::string::npos);
+    CHECK(refusal([&] { read_file(dir.path()); }).find("is a directory") != std::string::npos);
+}
+
+TEST_CASE("what can't be written fails and leaves nothing behind") {
+    const scratch_directory dir;
+    CHECK_THROWS_AS(write_file(dir.path() / "none/f", "x"), rldp::error);
+    CHECK(fs::is_empty(dir.path()));
+    fs::create_directory(dir.path() / "taken");
+    CHECK_THROWS_AS(write_file(dir.path() / "taken", "x"), rldp::error);
+    CHECK_FALSE(fs::exists(dir.path() / "taken.tmp"));
+}
+
+TEST_CASE("a full disk leaves the old content") {
+    const scratch_directory dir;
+    write_file(dir.path() / "whole", "old");
+    append_file log(dir.path() / "log");
+    log.append("12345");
+    {
+        const size_limit full(8);
+        CHECK_THROWS_AS(write_file(dir.path() / "whole", "0123456789"), rldp::error);
+        CHECK_THROWS_AS(log.append("67890"), rldp::error);  // three of the five bytes would fit
+    }
+    CHECK(read_file(dir.path() / "whole") == "old");
+    CHECK_FALSE(fs::exists(dir.path() / "whole.tmp"));
+    CHECK(read_file(dir.path() / "log") == "12345");
+    log.append("6");
+    CHECK(read_file(dir.path() / "log") == "123456");
+}
+
+TEST_CASE("a private directory is for its owner only") {
+    const scratch_directory dir;
+    create_private_directory(dir.path() / "a/trusted");
+    struct stat status {};
+    REQUIRE(::stat((dir.path() / "a/trusted").c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0700);
+    ::chmod((dir.path() / "a/trusted").c_str(), 0755);
+    create_private_directory(dir.path() / "a/trusted");
+    REQUIRE(::stat((dir.path() / "a/trusted").c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0700);
+}
+
+TEST_CASE("a growing file appends, reopens at its end, is cut, and has one writer") {
+    const scratch_directory dir;
+    const auto path = dir.path() / "log";
+    {
+        append_file log(path);
+        log.append("one\n");
+        log.append("two\n");
+        CHECK(log.size() == 8);
+        CHECK(refusal([&] { append_file second(path); }).find("another process") != std::string::npos);
+        auto moved = std::move(log);
+        moved.append("three\n");
+    }
+    append_file again(path);
+    CHECK(again.size() == 14);
+    again.truncate(4);
+    again.append("2\n");
+    CHECK(read_file(path) == "one\n2\n");
+}

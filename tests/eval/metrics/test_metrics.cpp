@@ -1,0 +1,102 @@
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "config/base/error.hpp"
+#include "eval/metrics/metrics.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp::eval;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::filesystem::path written(const std::string& name, const std::string& text) {
+    const auto path = std::filesystem::temp_directory_path() / ("rldp_test_" + name);
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+}
+
+std::string message_of(const std::filesystem::path& path) {
+    try {
+        read_metrics(path);
+    } catch (const rldp::error& reason) {
+        return reason.what();
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("a metrics line has the documented keys") {
+    metrics_line line;
+    line.step = 7;
+    line.noise_multiplier = 0.5;
+    line.radii = {0.1, 0.25};
+    line.progress_epsilon = 1.5;
+    CHECK(to_json(line) == R"({"step":7,"noise_multiplier":0.5,"radii":[0.1,0.25],"progress_epsilon":1.5})");
+    line.loss_released = 2.25;
+    line.eval_perplexity = 12;
+    CHECK(to_json(line) == R"({"step":7,"loss_released":2.25,"noise_multiplier":0.5,"radii":[0.1,0.25],)"
+                           R"("progress_epsilon":1.5,"eval_perplexity":12.0})");
+}
+
+TEST_CASE("numbers come back bit for bit, infinite and NaN ones as strings") {
+    metrics_line line;
+    line.step = 1;
+    line.noise_multiplier = 0.1 + 0.2;
+    line.radii = {1.0 / 3, infinity, -infinity};
+    line.progress_epsilon = infinity;
+    line.loss_released = std::nan("");
+    line.eval_perplexity = infinity;
+    const auto text = to_json(line);
+    CHECK(text.find("\"inf\"") != std::string::npos);
+    CHECK(text.find("\"-inf\"") != std::string::npos);
+    CHECK(text.find("\"nan\"") != std::string::npos);
+    const auto back = parse_metrics_line(text);
+    CHECK(back.noise_multiplier == line.noise_multiplier);
+    CHECK(back.radii == line.radii);
+    CHECK(back.progress_epsilon == infinity);
+    CHECK(std::isnan(back.loss_released.value()));
+    CHECK(back.eval_perplexity.value() == infinity);
+}
+
+TEST_CASE("an evaluation that arrives later joins its step") {
+    metrics_line step;
+    step.step = 2;
+    step.noise_multiplier = 0.7;
+    step.radii = {0.3};
+    step.progress_epsilon = 0.4;
+    step.loss_released = 1.5;
+    auto next = step;
+    next.step = 3;
+    metrics_line evaluation;
+    evaluation.step = 2;
+    evaluation.eval_perplexity = 9.5;
+    CHECK(to_json(evaluation) == R"({"step":2,"eval_perplexity":9.5})");
+    const auto torn = to_json(next).substr(0, 20);
+    const auto path =
+        written("metrics.jsonl", to_json(step) + "\n" + to_json(next) + "\n" + to_json(evaluation) + "\n" + torn);
+    const auto lines = read_metrics(path);
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].step == 2);
+    CHECK(lines[0].noise_multiplier == 0.7);
+    CHECK(lines[0].radii == step.radii);
+    CHECK(lines[0].progress_epsilon == 0.4);
+    CHECK(lines[0].loss_released == 1.5);
+    CHECK(lines[0].eval_perplexity == 9.5);
+    CHECK_FALSE(lines[1].eval_perplexity);
+    std::filesystem::remove(path);
+}
+
+TEST_CASE("a damaged metrics line is refused with its number") {
+    const auto path = written("bad.jsonl", "{\"step\":1}\n{\"step\":\n");
+    CHECK(message_of(path).find(path.string() + ":2: ") == 0);
+    CHECK_THROWS_AS(parse_metrics_line("{}"), rldp::error);
+    CHECK_THROWS_AS(parse_metrics_line(R"({"step":-1})"), rldp::error);
+    CHECK_THROWS_AS(parse_metrics_line(R"({"step":1,"noise_multiplier":"much"})"), rldp::error);
+    CHECK_THROWS_AS(read_metrics("/nowhere/metrics.jsonl"), rldp::error);
+    std::filesystem::remove(path);
+}

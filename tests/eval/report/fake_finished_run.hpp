@@ -1,0 +1,114 @@
+#pragma once
+// The public side of a run that has ended, without a model: what certificates are made from.
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/base/files.hpp"
+#include "config/config.hpp"
+#include "config/method_choices.hpp"
+#include "eval/report/report.hpp"
+#include "eval/report/run_directory.hpp"
+#include "privacy/accounting/accountant.hpp"
+#include "privacy/spending/ledger.hpp"
+#include "privacy/spending/policy.hpp"
+
+namespace rldp::testing {
+
+inline config::run_config small_config(const std::vector<std::string>& set = {}) {
+    return config::parse(R"({"privacy": {"epsilon": 2, "delta": 1e-5, "population": 6400},
+                             "train": {"steps": 40, "expected_batch_size": 64},
+                             "data": {"path": "synthetic:6400"}, "model": {"path": "model"}, "rl": {"interval": 10}})",
+                         "small", "/", set);
+}
+
+inline privacy::ledger_header header_of(const config::run_config& config, const privacy::spending_policy& policy) {
+    privacy::ledger_header out;
+    out.delta = config.privacy.delta;
+    out.population = config.privacy.population.value_or(6400);
+    out.sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(out.population);
+    out.steps = config::planned_steps(config, out.population);
+    out.policy = policy.name();
+    out.accountant = config.privacy.accountant;
+    out.semantics = config.privacy.semantics;
+    out.unit = config.privacy.unit;
+    out.split = config.data.split;
+    out.deck = policy.deck();
+    out.epsilon = config.privacy.epsilon;
+    out.guaranteed_epsilon = policy.guaranteed_epsilon();
+    out.data_hmac = std::string(64, 'a');
+    out.insecure_reproducible = config.noise.insecure_reproducible;
+    return out;
+}
+
+inline std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config) {
+    const auto population = config.privacy.population.value_or(6400);
+    const bool published = config.privacy.semantics == semantics::as_published;
+    return privacy::make_policy(
+        published ? "published" : config::choices_of(config).policy,
+        {.epsilon = config.privacy.epsilon,
+         .delta = config.privacy.delta,
+         .sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(population),
+         .steps = config::planned_steps(config, population),
+         .interval = config.rl.interval,
+         .accountant = config.privacy.accountant,
+         .deck_levels = config.noise.deck.levels,
+         .deck_ratio = config.noise.deck.ratio});
+}
+
+/// The ledger of that configuration, every step charged but the last `missing`. Anyone can write one: no secret goes
+/// in.
+inline void write_ledger(const std::filesystem::path& path, const config::run_config& config,
+                         const std::function<void(privacy::ledger_header&)>& edit = {}, std::int64_t missing = 0) {
+    const auto policy = policy_of(config);
+    auto header = header_of(config, *policy);
+    if (edit) edit(header);
+    std::filesystem::remove(path);
+    auto book = privacy::ledger::create(path, header);
+    for (std::int64_t step = 1; step <= header.steps - missing; ++step) {
+        const auto granted = policy->next(step, policy->initial_noise_multiplier());
+        book.append(step, granted->noise_multiplier, header.sample_rate, granted->card);
+    }
+}
+
+/// The summary that finish_run would write for that ledger.
+inline eval::run_summary summary_of(const privacy::ledger_content& book) {
+    const auto& header = book.header;
+    eval::run_summary out;
+    out.version = "1.2.3";
+    out.status = "done";
+    out.steps_planned = out.steps_done = header.steps;
+    out.units = header.population;
+    out.perplexity_before = 12;
+    out.epsilon_budget = header.epsilon;
+    out.delta = header.delta;
+    out.guaranteed_epsilon = header.guaranteed_epsilon;
+    for (const char* name : {"pld", "rdp", "gdp_clt"})
+        out.epsilon[name] = privacy::make_accountant(name)->epsilon(book.runs(), header.mechanism_delta());
+    out.sample_rate = header.sample_rate;
+    out.policy = header.policy;
+    for (const auto& level : privacy::priced_runs(header.deck, header.sample_rate, header.steps))
+        out.deck.emplace_back(level.noise_multiplier, level.steps);
+    out.semantics = header.semantics;
+    out.unit = header.unit;
+    out.split = header.split;
+    out.insecure_reproducible = header.insecure_reproducible;
+    return out;
+}
+
+/// Everything under public/ but the certificate.
+inline eval::run_directory write_run(const std::filesystem::path& root, const config::run_config& config) {
+    const eval::run_directory run{root};
+    std::filesystem::create_directories(run.adapter());
+    write_file(run.config(), config::to_json(config));
+    write_ledger(run.ledger(), config);
+    write_file(run.summary(), eval::to_json(summary_of(privacy::read_ledger(run.ledger()))) + "\n");
+    write_file(run.metrics(), "{\"step\": 1}\n");
+    write_file(run.report(), "<p>a report</p>\n");
+    write_file(run.adapter() / "adapter_config.json", "{}\n");
+    write_file(run.adapter() / "adapter_model.safetensors", std::string(64, '\x7f'));
+    return run;
+}
+
+}  // namespace rldp::testing

@@ -1,0 +1,139 @@
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "tests/catch.hpp"
+#include "tests/eval/sample.hpp"
+
+using namespace rldp::eval;
+
+namespace {
+
+bool has(const std::string& page, const std::string& text) {
+    return page.find(text) != std::string::npos;
+}
+
+std::string page_of(const run_summary& summary) {
+    return report_html(summary, sample_metrics(), "{\"seed\": 42}");
+}
+
+}  // namespace
+
+TEST_CASE("the page is whole, self-contained and shows every figure") {
+    const auto page = page_of(sample_summary());
+    CHECK(page.rfind("<!doctype html>", 0) == 0);
+    CHECK(has(page, "</html>"));
+    for (const char* id : {"perplexity", "loss", "radii", "noise", "epsilon", "deck"})
+        CHECK((has(page, std::string("<figure id=\"figure_") + id + "\"") || has(page, "gnuplot could not be run")));
+    CHECK_FALSE(has(page, "<script"));
+    CHECK_FALSE(has(page, "<link"));
+    CHECK_FALSE(has(page, "<img"));
+    CHECK_FALSE(has(page, "@import"));
+    // the only addresses are the names of SVG's namespaces
+    for (auto at = page.find("http"); at != std::string::npos; at = page.find("http", at + 1)) {
+        const auto rest = page.substr(at, 22);
+        CHECK((rest.rfind("http://www.w3.org/", 0) == 0 || rest.rfind("http-equiv", 0) == 0));
+    }
+    for (const char* number : {"12.5 → 5", "73\u202f271", "7.875", "0.125", "4.75", "7.5", "6.25", "(−60.0\u00a0%)"})
+        CHECK(has(page, number));
+    CHECK(has(page, "no, can under-report"));
+    CHECK(has(page, "layer.0.v"));
+}
+
+TEST_CASE("every id of the page is unique") {
+    const auto page = page_of(sample_summary());
+    std::map<std::string, int> ids;
+    for (const std::string start : {" id=\"", " id='"})
+        for (auto at = page.find(start); at != std::string::npos; at = page.find(start, at + 1)) {
+            const auto begin = at + start.size();
+            ++ids[page.substr(begin, page.find_first_of("\"'", begin) - begin)];
+        }
+    for (const auto& [id, count] : ids) {
+        INFO(id);
+        CHECK(count == 1);
+    }
+}
+
+TEST_CASE("what comes from files is escaped") {
+    auto summary = sample_summary();
+    const std::string attack = "<script>alert('x')</script>";
+    summary.version = summary.status = summary.method = summary.policy = summary.allocation = summary.unit =
+        summary.split = attack;
+    summary.warnings = {attack};
+    summary.groups = {attack, attack};
+    summary.epsilon[attack] = 1;
+    auto page = report_html(summary, sample_metrics(), "{\"path\": \"" + attack + "\"}");
+    CHECK_FALSE(has(page, "<script"));
+    CHECK(has(page, "&lt;script&gt;"));
+}
+
+TEST_CASE("the page claims what holds and nothing else") {
+    auto summary = sample_summary();
+    const std::string claim = "differentially private with ε = 7.875", none = "<b>No guarantee.</b>";
+    SECTION("sound") {
+        const auto page = page_of(summary);
+        CHECK(has(page, claim));
+        CHECK_FALSE(has(page, none));
+        CHECK(has(page, "one record"));
+        CHECK(has(page, "multiset of noise levels was fixed"));
+        CHECK(has(page, "<b>Progress ε</b>"));
+        CHECK(has(page, "outside the contract"));
+        CHECK_FALSE(has(page, "Conditional on the split"));
+    }
+    SECTION("groups") {
+        summary.unit = "patient_nbr";
+        CHECK(has(page_of(summary), "share one value of <code>patient_nbr</code>"));
+    }
+    SECTION("filter") {
+        summary.policy = "filter";
+        CHECK(has(page_of(summary), "Rényi filter"));
+    }
+    SECTION("exact split") {
+        summary.split = "exact";
+        const auto page = page_of(summary);
+        CHECK(has(page, claim));
+        CHECK(has(page, "Conditional on the split"));
+    }
+    SECTION("insecure") {
+        summary.insecure_reproducible = true;
+        const auto page = page_of(summary);
+        CHECK(has(page, none));
+        CHECK_FALSE(has(page, claim));
+        CHECK(has(page, "insecure_reproducible"));
+        CHECK_FALSE(has(page, ">yes<"));
+    }
+    SECTION("as published") {
+        summary.semantics = rldp::semantics::as_published;
+        summary.tight_epsilon_as_released = 243.5;
+        const auto page = page_of(summary);
+        CHECK(has(page, none));
+        CHECK_FALSE(has(page, claim));
+        CHECK(has(page, "243.5"));
+        CHECK(has(page, "void even that"));
+        CHECK_FALSE(has(page, ">yes<"));
+    }
+    SECTION("an infinite commitment") {
+        summary.guaranteed_epsilon = INFINITY;
+        CHECK(has(page_of(summary), none));
+    }
+}
+
+TEST_CASE("a run without numbers still has a page") {
+    auto summary = sample_summary();
+    summary.perplexity_after.reset();
+    summary.groups.clear();
+    const auto page = report_html(summary, {}, "{}");
+    CHECK(has(page, "No values were recorded."));
+    CHECK(has(page, "</html>"));
+}
+
+TEST_CASE("without gnuplot the page says so") {
+    const std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
+    setenv("PATH", "/nowhere", 1);
+    const auto page = page_of(sample_summary());
+    setenv("PATH", path.c_str(), 1);
+    CHECK(has(page, "gnuplot could not be run"));
+    CHECK(has(page, "metrics.jsonl"));
+    CHECK_FALSE(has(page, "<svg"));
+    CHECK(has(page, "</html>"));
+}

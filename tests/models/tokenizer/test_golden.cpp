@@ -1,0 +1,99 @@
+// Ids of Hugging Face's tokenizers and of sentencepiece, where the shared data lies beside the project.
+#include <cstdlib>
+
+#include "tests/models/tokenizer/fixtures.hpp"
+
+//
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::test;
+using models::tokenizer;
+
+namespace {
+
+std::filesystem::path golden_models() {
+    const char* root = std::getenv("RLDP_GOLDEN");
+    return root == nullptr ? "../shared/golden/models" : root;
+}
+
+bool missing(const std::filesystem::path& path) {
+    if (std::filesystem::exists(path)) return false;
+    WARN("skipped: no shared data (" << path << ")");
+    return true;
+}
+
+const std::filesystem::path stories = "../shared/data/stories260K";
+
+json stories_cases() {
+    return json::parse(read_file(stories / "tokenizer_cases.json"))["cases"];
+}
+
+}  // namespace
+
+TEST_CASE("golden: GPT-2 vocabulary and merges give transformers' ids") {
+    const std::filesystem::path vocabulary = "../shared/data/tokenizers/gpt2";
+    const auto file = golden_models() / "gpt2_tokenizer_cases.json";
+    if (missing(vocabulary) || missing(file)) return;
+    const auto golden = json::parse(read_file(file));
+    const auto gpt2 = tokenizer::load(vocabulary);
+    CHECK(gpt2->size() == 50257);
+    for (const auto& one : golden["cases"]) {
+        INFO(one["text"]);
+        CHECK(gpt2->encode(one["text"].get<std::string>()) == one["ids"].get<ids>());
+        CHECK(gpt2->decode(one["ids"].get<ids>()) == one["decoded"].get<std::string>());
+    }
+    const auto& special = golden["special"];
+    CHECK(gpt2->encode(special["text"].get<std::string>()) == special["ids_hf"].get<ids>());
+    CHECK(gpt2->decode(special["ids_plain_text"].get<ids>()) == special["text"].get<std::string>());
+    CHECK(gpt2->decode(special["ids_hf"].get<ids>()) == "beforeafter ");
+}
+
+TEST_CASE("golden: stories260K's tokenizer.json gives the ids of Hugging Face's tokenizers") {
+    if (missing(stories)) return;
+    auto description = json::parse(read_file(stories / "tokenizer.json"));
+    for (auto& merge : description["model"]["merges"])  // as older files have them
+        merge = merge[0].get<std::string>() + " " + merge[1].get<std::string>();
+    const auto with_pairs = tokenizer::load(stories);
+    const auto with_strings = load(description);
+    for (const auto& one : stories_cases()) {
+        INFO(one["text"]);
+        const auto text = one["text"].get<std::string>();
+        CHECK(with_pairs->encode(text) == one["ids"].get<ids>());
+        CHECK(with_strings->encode(text) == one["ids"].get<ids>());
+        CHECK(with_pairs->decode(one["ids"].get<ids>()) == one["decoded"].get<std::string>());
+    }
+}
+
+TEST_CASE("golden: the transformers 5 form adds no BOS and no second mark before a leading space") {
+    if (missing(stories)) return;
+    const auto metaspace = tokenizer::load_json(stories / "tokenizer_transformers5.json");
+    int different = 0;
+    for (const auto& one : stories_cases()) {
+        auto found = metaspace->encode(one["text"].get<std::string>());
+        CHECK(metaspace->decode(found) == (one["text"].get<std::string>().starts_with(' ')
+                                               ? one["decoded"].get<std::string>().substr(1)
+                                               : one["decoded"].get<std::string>()));
+        found.insert(found.begin(), 1);
+        if (found != one["ids"].get<ids>()) {
+            ++different;
+            CHECK(one["text"].get<std::string>().starts_with(' '));
+        }
+    }
+    CHECK(different == 2);
+}
+
+TEST_CASE("golden: sentencepiece's ids from tokenizer.model and from the whitespace-collapsing tokenizer.json") {
+    if (missing(stories)) return;
+    const scratch_directory scratch;
+    scratch.write("tokenizer.model", read_file(stories / "tokenizer.model"));
+    const auto model = tokenizer::load(scratch.path());
+    const auto collapsing = tokenizer::load_json(stories / "tokenizer_spm_whitespace.json");
+    for (const auto& one : stories_cases()) {
+        INFO(one["text"]);
+        const auto text = one["text"].get<std::string>();
+        const auto expected = one["sentencepiece_ids"].get<ids>();
+        CHECK(model->encode(text) == expected);
+        CHECK(collapsing->encode(text) == expected);
+    }
+}

@@ -1,0 +1,188 @@
+// What stands around the model: UTF-8, patterns, added tokens, templates, decoders.
+#include <random>
+#include <thread>
+
+#include "config/base/error.hpp"
+#include "models/tokenizer/gpt2_words.hpp"
+#include "models/tokenizer/text.hpp"
+#include "tests/models/tokenizer/fixtures.hpp"
+
+//
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::test;
+
+namespace {
+
+/// Every byte as GPT-2 spells it, then `more`.
+std::vector<std::string> byte_tokens(const std::vector<std::string>& more) {
+    std::vector<std::string> out;
+    for (const auto byte : models::byte_order()) out.push_back(models::byte_alphabet()[byte]);
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+}
+
+const std::string llama3_pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+json added(std::int32_t id, const std::string& content, bool special) {
+    return {{"id", id}, {"content", content}, {"special", special}, {"normalized", false}};
+}
+
+/// A tokenizer.json laid out like Llama 3's.
+json llama3_like(const std::vector<std::string>& words) {
+    auto model = bpe_model(byte_tokens(words), {});
+    model["ignore_merges"] = true;
+    const auto bos = static_cast<std::int32_t>(256 + words.size());
+    const json split = {
+        {"type", "Split"}, {"pattern", {{"Regex", llama3_pattern}}}, {"behavior", "Isolated"}, {"invert", false}};
+    const json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+    const json bos_first = {
+        {"type", "TemplateProcessing"},
+        {"single", json::array({{{"SpecialToken", {{"id", "<|bos|>"}}}}, {{"Sequence", {{"id", "A"}}}}})},
+        {"special_tokens", {{"<|bos|>", {{"ids", {bos}}}}}}};
+    return {{"added_tokens", json::array({added(bos, "<|bos|>", true), added(bos + 1, "<|bos|>!", false)})},
+            {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", json::array({split, bytes})}}},
+            {"post_processor", {{"type", "Sequence"}, {"processors", json::array({bytes, bos_first})}}},
+            {"decoder", byte_level},
+            {"model", model}};
+}
+
+}  // namespace
+
+TEST_CASE("ASCII is cut into GPT-2's words as its pattern cuts it") {
+    const models::regex words(models::gpt2_pattern, "the pattern");
+    std::mt19937_64 random(3);
+    const std::string frequent = "  \t\n\r'''stmdrevlSTab09.,-\x1c";
+    for (int round = 0; round < 20'000; ++round) {
+        std::string text;
+        for (auto left = random() % 24; left > 0; --left)
+            text += random() % 4 > 0 ? frequent[random() % frequent.size()] : static_cast<char>(random() % 128);
+        std::vector<std::size_t> ends, expected;
+        for (std::size_t at = 0; at < text.size(); ends.push_back(at)) at = models::gpt2_word_end(text, at);
+        for (const auto& match : words.matches(text)) expected.push_back(match.end);
+        INFO(nlohmann::json(text).dump());
+        REQUIRE(ends == expected);
+    }
+    CHECK(models::is_ascii("\x7f"));
+    CHECK_FALSE(models::is_ascii("a\x80"));
+}
+
+TEST_CASE("several threads get the same ids from one tokenizer, for words known and new") {
+    std::mt19937_64 random(4);
+    std::vector<std::string> texts(200);
+    for (auto& text : texts)
+        for (int i = 0; i < 50; ++i) text += " " + std::to_string(random() % 3000);
+    const json description = {{"pre_tokenizer", byte_level},
+                              {"model", bpe_model(byte_tokens({"12", "123"}), {{"1", "2"}, {"12", "3"}})}};
+    const auto alone = load(description), shared = load(description);
+    std::vector<ids> expected, found(4 * texts.size());
+    for (const auto& text : texts) expected.push_back(alone->encode(text));
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t t = 0; t < 4; ++t)
+            threads.emplace_back([&, t] {
+                for (std::size_t i = 0; i < texts.size(); ++i) found[t * texts.size() + i] = shared->encode(texts[i]);
+            });
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) REQUIRE(found[i] == expected[i % texts.size()]);
+}
+
+TEST_CASE("invalid UTF-8 becomes one U+FFFD per maximal invalid part") {
+    const std::string bad = "\xEF\xBF\xBD";
+    CHECK(models::to_utf8("plain text, long enough for words of eight \xC3\xA9") ==
+          "plain text, long enough for words of eight é");
+    CHECK(models::to_utf8("a\xFFz") == "a" + bad + "z");
+    CHECK(models::to_utf8("\xE2\x96") == bad);
+    CHECK(models::to_utf8("\xED\xA0\x80") == bad + bad + bad);
+    CHECK(models::to_utf8("\xC0\xAF") == bad + bad);
+    CHECK(models::to_utf8("\xE0\x80\xAF") == bad + bad + bad);
+    CHECK(models::to_utf8("\xF0\x80\x80\xAF") == bad + bad + bad + bad);
+    CHECK(models::to_utf8("\xF0\x9F\x98 x") == bad + " x");
+    CHECK(models::to_utf8("\xF4\x90\x80\x80") == bad + bad + bad + bad);
+}
+
+TEST_CASE("white space is Unicode's") {
+    const models::regex spaces("\\s+", "test");
+    for (const std::string space : {" ", "\t", "\n", "\r", "\xC2\x85", "\xC2\xA0", "\xE3\x80\x80", "\xE2\x80\xA8"})
+        CHECK(spaces.matches(space).size() == 1);
+    CHECK(spaces.matches("\xE1\xA0\x8E").empty());  // U+180E left the class in Unicode 6.3
+    CHECK(models::regex("[^\\s]+", "test").matches("a\xE1\xA0\x8E b").size() == 2);
+}
+
+TEST_CASE("Llama 3's split cuts where tiktoken's does") {
+    // Every piece is a word of the vocabulary, so that ids show the cuts.
+    const std::vector<std::string> words = {"He",  "'S",  "Ġ",   "123",  "4",   "Ġtall",
+                                            "!ĊĊ", "Yes", "Ġok", "#tag", "ĠĠĊ", "ĠĠ"};
+    const auto llama = load(llama3_like(words));
+    const auto names = [&](const std::string& text) {
+        std::vector<std::string> out;
+        const auto found = llama->encode(text);
+        for (std::size_t i = 1; i < found.size(); ++i) out.push_back(llama->decode({found[i]}));
+        return out;
+    };
+    using list = std::vector<std::string>;
+    CHECK(names("He'S 1234 tall!\n\nYes  ok") ==
+          list{"He", "'S", " ", "123", "4", " tall", "!\n\n", "Yes", " ", " ok"});
+    CHECK(names("#tag  \nYes   ok") == list{"#tag", "  \n", "Yes", "  ", " ok"});
+    CHECK(llama->encode("He").front() == 256 + static_cast<std::int32_t>(words.size()));
+}
+
+TEST_CASE("added tokens are found in the text, the longest first, special ones vanish in decoding") {
+    const auto llama = load(llama3_like({"He"}));
+    CHECK(llama->size() == 259);
+    CHECK(llama->encode("<|bos|>He<|bos|>!He") == ids{257, 257, 256, 258, 256});
+    CHECK(llama->decode({257, 256, 258, 256}) == "He<|bos|>!He");
+    CHECK(llama->encode("") == ids{257});
+    CHECK_THROWS_AS(llama->decode({259}), error);
+    CHECK_THROWS_AS(llama->decode({-1}), error);
+}
+
+TEST_CASE("any bytes go through and come back as their valid form") {
+    auto description = llama3_like({});
+    description["post_processor"] = nullptr;
+    const auto tokenizer = load(description);
+    std::mt19937 random(11);
+    for (int i = 0; i < 500; ++i) {
+        std::string bytes;
+        for (auto n = random() % 60; n > 0; --n)
+            bytes += static_cast<char>(random() % 4 == 0 ? random() % 256 : random() % 128);
+        REQUIRE(tokenizer->decode(tokenizer->encode(bytes)) == models::to_utf8(bytes));
+    }
+}
+
+TEST_CASE("prefix spaces, marks and the decoders that undo them") {
+    SECTION("ByteLevel with a prefix space") {
+        auto bytes = byte_level;
+        bytes["add_prefix_space"] = true;
+        const auto roberta = load({{"pre_tokenizer", bytes},
+                                   {"decoder", byte_level},
+                                   {"model", bpe_model(byte_tokens({"Ġa"}), {{"Ġ", "a"}})}});
+        CHECK(roberta->encode("a") == ids{256});
+        CHECK(roberta->encode(" a") == ids{256});
+    }
+    SECTION("Metaspace, split at each mark, prepended always, first or never") {
+        const auto with = [](const char* scheme) {
+            const json metaspace = {
+                {"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", scheme}, {"split", true}};
+            return load({{"added_tokens", json::array({added(4, "<x>", false)})},
+                         {"pre_tokenizer", metaspace},
+                         {"decoder", metaspace},
+                         {"model", bpe_model({"▁", "a", "▁a", "a▁"}, {{"a", "▁"}, {"▁", "a"}})}});
+        };
+        CHECK(with("always")->encode("a a<x>a") == ids{2, 2, 4, 2});
+        CHECK(with("first")->encode("a a<x>a") == ids{2, 2, 4, 1});
+        CHECK(with("never")->encode("a a<x>a") == ids{1, 2, 4, 1});
+        CHECK(with("always")->decode({2, 2, 4}) == "a a<x>");
+        CHECK(with("never")->decode({2, 2}) == " a a");
+    }
+    SECTION("bytes that are no UTF-8 decode to U+FFFD each") {
+        const auto llama =
+            load({{"decoder",
+                   {{"type", "Sequence"}, {"decoders", json::array({{{"type", "ByteFallback"}}, {{"type", "Fuse"}}})}}},
+                  {"model", bpe_model({"<0xC3>", "<0xA9>", "x"}, {})}});
+        CHECK(llama->decode({0, 1, 2}) == "éx");
+        CHECK(llama->decode({1, 0, 2, 0}) == "\xEF\xBF\xBD\xEF\xBF\xBDx\xEF\xBF\xBD");
+    }
+}

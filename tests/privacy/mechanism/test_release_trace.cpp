@@ -1,0 +1,85 @@
+#include "privacy/mechanism/release_trace.hpp"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <memory>
+
+#include "config/base/error.hpp"
+#include "privacy/methods/geometry_diagonal.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/charges.hpp"
+
+using namespace rldp::privacy;
+
+namespace {
+
+constexpr std::int64_t coordinates = 6000;
+
+step_order order(std::uint64_t seq, double z) {
+    step_order out{rldp::testing::charged_at(seq, z), {}};
+    out.terms.radii = {0.01 * static_cast<double>(seq), 2};
+    return out;
+}
+
+/// Standard deviations between the mean square of standard normals and 1.
+double surprise(const at::Tensor& values) {
+    const auto n = static_cast<double>(values.numel());
+    return std::abs(values.square().mean().item<double>() - 1) / std::sqrt(2 / n);
+}
+
+}  // namespace
+
+TEST_CASE("under noise alone the trace of T steps has variance T everywhere, whatever radii and multipliers") {
+    const sanitizer_config how{segments_of({2000, 4000}), allocation::min_variance};
+    sanitizer by(how, run_key::insecure_from_seed(3));
+    release_trace trace(how);
+    constexpr int steps = 5;
+    for (int t = 1; t <= steps; ++t) {
+        const auto now = order(static_cast<std::uint64_t>(t), 0.5 * t);
+        by.begin(now);
+        trace.add(now.terms, by.finish());
+    }
+    const auto unit = trace.sum() / std::sqrt(static_cast<double>(steps));
+    CHECK(surprise(unit.slice(0, 0, 2000)) < 5);
+    CHECK(surprise(unit.slice(0, 2000)) < 5);
+    CHECK(surprise(trace.sum()) > 5);
+}
+
+TEST_CASE("in a geometry every coordinate is measured by its own noise") {
+    const sanitizer_config how{segments_of({coordinates})};
+    auto now = order(1, 0.7);
+    now.terms.radii = {1};
+    const auto widths = torch::logspace(-3, 2, coordinates, 10, torch::kFloat64);
+    now.terms.shape = std::make_shared<diagonal_geometry>(torch::zeros({coordinates}, torch::kFloat64), widths);
+    sanitizer by(how, run_key::insecure_from_seed(4));
+    release_trace trace(how);
+    by.begin(now);
+    trace.add(now.terms, by.finish());
+    CHECK(surprise(trace.sum()) < 5);
+    CHECK(surprise(trace.sum().slice(0, 0, 1000)) < 5);
+}
+
+TEST_CASE("what a unit adds to the trace is its clipped gradient over the noise's deviation") {
+    const sanitizer_config how{segments_of({2, 2})};
+    const auto now = order(10, 3);
+    release_trace trace(how);
+    release value{now.charged, torch::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}};
+    trace.add(now.terms, value);
+    // Equal shares of two groups: s_i = z·√2·C_i.
+    const double each = 1 / (3 * std::sqrt(2.0));
+    CHECK(torch::allclose(trace.sum(), torch::tensor({each, 0., each, 0.}, torch::kFloat64), 1e-6));
+}
+
+TEST_CASE("a trace is brought back whole, and what does not fit is refused") {
+    const sanitizer_config how{segments_of({2, 2})};
+    release_trace trace(how);
+    trace.add(order(10, 3).terms, {rldp::testing::charged_at(10, 3), torch::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}});
+    release_trace other(how);
+    other.restore(trace.sum());
+    CHECK(torch::equal(other.sum(), trace.sum()));
+    CHECK_THROWS_AS(other.restore(torch::zeros({3}, torch::kFloat64)), rldp::error);
+    CHECK_THROWS_AS(other.restore(at::Tensor()), rldp::error);
+    CHECK_THROWS_AS(other.add(order(11, 3).terms, {rldp::testing::charged_at(11, 3), torch::zeros({3}), {}, {}}),
+                    rldp::error);
+}

@@ -1,0 +1,32 @@
+#pragma once
+// Spiked covariances as dense matrices.
+#include <torch/torch.h>
+
+#include <vector>
+
+#include "privacy/methods/geometry_spiked.hpp"
+
+inline at::Tensor orthonormal(std::int64_t size, std::int64_t rank) {
+    if (rank == 0) return torch::zeros({size, 0}, torch::kFloat64);
+    return std::get<0>(at::linalg_qr(torch::randn({size, rank}, torch::kFloat64)));
+}
+
+inline at::Tensor dense(const rldp::privacy::spiked_block& of) {
+    const auto projector = of.directions.matmul(of.directions.t());
+    return of.directions.matmul(torch::diag(of.variances)).matmul(of.directions.t()) +
+           of.tail * (torch::eye(projector.size(0), torch::kFloat64) - projector);
+}
+
+inline at::Tensor dense(const std::vector<rldp::privacy::spiked_block>& blocks) {
+    std::vector<at::Tensor> parts;
+    for (const auto& each : blocks) parts.push_back(dense(each));
+    return at::block_diag(parts);
+}
+
+inline double trace_of(const at::Tensor& matrix) {
+    return matrix.trace().item<double>();
+}
+
+inline bool near(const at::Tensor& a, const at::Tensor& b, double relative) {
+    return ((a - b).abs().max() <= relative * b.abs().max()).item<bool>();
+}

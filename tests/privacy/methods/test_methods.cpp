@@ -1,0 +1,319 @@
+#include <torch/torch.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "config/base/error.hpp"
+#include "privacy/mechanism/clipping.hpp"
+#include "privacy/mechanism/sanitizer.hpp"
+#include "privacy/methods/method.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/charges.hpp"
+#include "tests/support/goodness.hpp"
+
+using namespace rldp::privacy;
+
+namespace {
+
+const std::vector<std::int64_t> pairs = {3000, 5000, 2000};
+constexpr std::int64_t coordinates = 10000;
+
+const std::vector<std::string> names = {"static",  "dp_lora", "dp_lora_literal",   "auto_s",  "psac",
+                                        "dcsgd_p", "dcsgd_e", "autoclip_quantile", "adaclip", "geoclip"};
+
+method_config config_of(const std::string& name) {
+    method_config out;
+    out.name = name;
+    out.pair_sizes = pairs;
+    out.expected_batch = 64;
+    out.initial_radius = 0.5;
+    if (name.starts_with("dp_lora")) out.groups = 2;
+    if (name == "autoclip_quantile") out.query_noise = 3.2;
+    if (name.starts_with("dcsgd")) out.query_noise = 6;
+    return out;
+}
+
+/// One group for the whole, or A and B of each pair in turn.
+std::vector<segment> segments_for(const method_config& config) {
+    if (config.groups == 1) return {{coordinates, 0}};
+    std::vector<segment> out;
+    for (const auto size : pairs) {
+        out.push_back({size / 4, 0});
+        out.push_back({size - size / 4, 1});
+    }
+    return out;
+}
+
+release released(const method_config& config, const method& how, std::uint64_t seq, double z,
+                 const at::Tensor& gradients) {
+    sanitizer by({segments_for(config), allocation::proportional, false}, run_key::insecure_from_seed(3));
+    by.begin({rldp::testing::charged_at(seq, z), how.prepare(z)});
+    if (gradients.size(0) > 0) by.add({gradients, torch::ones({gradients.size(0)}, torch::kFloat64)});
+    return by.finish();
+}
+
+at::Tensor nobody() {
+    return torch::zeros({0, coordinates});
+}
+
+/// ‖x_i‖ of each group, in the metric of the clip.
+std::vector<double> lengths(const step_terms& terms, const std::vector<segment>& segments, const at::Tensor& x) {
+    if (terms.shape) return {terms.shape->norms(x.to(torch::kFloat64).unsqueeze(0)).item<double>()};
+    const auto norms = group_norms(x.unsqueeze(0), segments).norms.contiguous();
+    return {norms.data_ptr<double>(), norms.data_ptr<double>() + norms.numel()};
+}
+
+std::vector<double> group_sizes(const std::vector<segment>& segments, std::size_t groups) {
+    std::vector<double> out(groups, 0);
+    for (const auto& part : segments) out[part.group] += static_cast<double>(part.size);
+    return out;
+}
+
+/// By how many noise standard deviations, as measured from pure noise, `with` differs from `without`: the reciprocal of
+/// the multiplier, where one unit makes the difference.
+double moved(const method_config& config, const method& how, double z, const at::Tensor& without,
+             const at::Tensor& with) {
+    const auto terms = how.prepare(z);
+    const auto segments = segments_for(config);
+    const auto noise = released(config, how, 2, z, nobody());
+    const auto a = released(config, how, 1, z, without), b = released(config, how, 1, z, with);
+    const auto deviations = lengths(terms, segments, noise.gradient);
+    const auto differences = lengths(terms, segments, b.gradient - a.gradient);
+    const auto sizes = group_sizes(segments, config.groups);
+    double sum = 0;
+    for (std::size_t i = 0; i < config.groups; ++i)
+        sum += differences[i] * differences[i] / (deviations[i] * deviations[i] / sizes[i]);
+    if (terms.measured) {
+        const double s = terms.measurement_multiplier * terms.measured->sensitivity();
+        for (std::size_t j = 0; j < a.statistics.size(); ++j)
+            sum += std::pow((b.statistics[j] - a.statistics[j]) / s, 2);
+    }
+    return std::sqrt(sum);
+}
+
+at::Tensor unit_of_norm(double norm, std::int64_t seed) {
+    torch::manual_seed(seed);
+    const auto x = torch::randn({1, coordinates});
+    return x * (norm / x.norm().item<double>());
+}
+
+}  // namespace
+
+TEST_CASE("every method's noise amounts to the multiplier that is charged, from outside") {
+    for (const auto& name : names) {
+        for (const double z : {0.4, 0.9, 2.5}) {
+            CAPTURE(name, z);
+            const auto config = config_of(name);
+            const auto how = make_method(config);
+            auto without = torch::cat({unit_of_norm(0.1, 1), unit_of_norm(2, 2)});
+            auto one = unit_of_norm(1e4, 3);
+            if (name == "dp_lora_literal") {  // whose mean one unit can turn round
+                without = one;
+                one = -3 * one;
+            }
+            const double found = moved(config, *how, z, without, torch::cat({without, one})) * z;
+            CHECK(found < 1.03);  // noise from one release: 10,000 numbers, a percent or two
+            CHECK(found > 0.97);
+        }
+    }
+}
+
+TEST_CASE("what a method asks of the batch takes its part of the multiplier") {
+    const auto z_g = [](const std::string& name, double z, double batch, double query_noise) {
+        auto config = config_of(name);
+        config.expected_batch = batch;
+        config.query_noise = query_noise;
+        const auto terms = make_method(config)->prepare(z);
+        return gradient_multiplier(z, terms.measurement_multiplier);
+    };
+    // The specified case: z = 1, L = 256, σ_b = L/20.
+    CHECK(z_g("autoclip_quantile", 1, 256, 256.0 / 20) == Approx(1.0008).margin(5e-5));
+    // z = 1, σ_H = 6.
+    CHECK(z_g("dcsgd_p", 1, 64, 6) == Approx(1.0142).margin(5e-5));
+    CHECK(z_g("dcsgd_e", 1, 64, 6) == Approx(1.0142).margin(5e-5));
+    CHECK_THROWS_AS(z_g("dcsgd_e", 6, 64, 6), rldp::error);
+    CHECK_THROWS_AS(z_g("autoclip_quantile", 2, 16, 0.8), rldp::error);
+}
+
+TEST_CASE("automatic clipping and psac weigh units as published") {
+    const auto norms = torch::tensor({0.0, 0.01, 0.09, 1.0, 1e3, 1e30}, torch::kFloat64).unsqueeze(1);
+    const auto by = [&](clip_rule rule, double stabiliser) {
+        return clip_factors(rule, norms, {2.0}, stabiliser).squeeze(1).contiguous();
+    };
+    const auto automatic = by(clip_rule::normalise, 0.01);
+    CHECK(automatic[1].item<double>() == Approx(2 / 0.02));
+    CHECK(automatic[3].item<double>() == Approx(2 / 1.01));
+    // With r = 0.01 the weight is largest at ν = √r − r = 0.09, where it is 1/(2√r − r) = 5.263.
+    const auto psac = by(clip_rule::psac, 0.01);
+    CHECK(psac[2].item<double>() == Approx(2 / 0.19));
+    CHECK(psac.max().item<double>() == psac[2].item<double>());
+    CHECK(psac[0].item<double>() == Approx(2));
+    for (const auto& factors : {automatic, psac}) CHECK((factors * norms.squeeze(1) < 2).all().item<bool>());
+    for (const char* name : {"auto_s", "psac"}) {
+        auto config = config_of(name);
+        config.stabiliser = 0.03;
+        const auto terms = make_method(config)->prepare(1);
+        CHECK(terms.stabiliser == 0.03);
+        CHECK(terms.rule == (config.name == "psac" ? clip_rule::psac : clip_rule::normalise));
+    }
+}
+
+TEST_CASE("dp_lora by unit and by the letter") {
+    // Two groups with std σC on a clipped mean have z = σ/(2√2); σ = 2 gives 0.707.
+    CHECK(effective_multiplier(sensitivities(clip_rule::batch_mean, {1, 1}, 0), {2, 2}) == Approx(2 / std::sqrt(8.0)));
+    const double z = 0.8;
+    for (const bool literal : {false, true}) {
+        const auto config = config_of(literal ? "dp_lora_literal" : "dp_lora");
+        const auto how = make_method(config);
+        const auto out = released(config, *how, 1, z, nobody());
+        const auto segments = segments_for(config);
+        const double s = (literal ? 2 : 1) * std::sqrt(2.0) * z * 0.5;
+        std::int64_t offset = 0;
+        for (const auto& part : segments) {
+            const auto x = out.gradient.narrow(0, offset, part.size).to(torch::kFloat64).contiguous();
+            CHECK(fits({x.data_ptr<double>(), x.data_ptr<double>() + part.size}, s));
+            offset += part.size;
+        }
+        const auto mean = how->absorb(out);
+        CHECK(torch::allclose(mean, out.gradient / (literal ? 1 : 64)));
+    }
+    // The mean of the units drawn, each group clipped to C.
+    const auto config = config_of("dp_lora_literal");
+    const auto units = torch::cat({unit_of_norm(0.2, 4), unit_of_norm(0.4, 5), unit_of_norm(3, 6)});
+    const auto out = released(config, *make_method(config), 1, 1e-7, units);
+    const auto expected = units.to(torch::kFloat64).mean(0);
+    const auto norms = group_norms(expected.to(torch::kFloat32).unsqueeze(0), segments_for(config)).norms;
+    std::int64_t offset = 0;
+    for (const auto& part : segments_for(config)) {
+        const double norm = norms[0][static_cast<std::int64_t>(part.group)].item<double>();
+        expected.narrow(0, offset, part.size) *= std::min(1.0, 0.5 / norm);
+        offset += part.size;
+    }
+    CHECK(norms.max().item<double>() > 0.5);
+    CHECK(torch::allclose(out.gradient.to(torch::kFloat64), expected, 1e-5, 1e-5));
+}
+
+TEST_CASE("autoclip's radius follows the released fraction") {
+    auto config = config_of("autoclip_quantile");
+    config.quantile = 0.5;
+    const auto how = make_method(config);
+    const auto bits = how->prepare(0.9).measured;
+    std::vector<double> sum(1, 0.0);
+    bits->add(torch::tensor({0.1, 0.47, 0.53, 7.0}, torch::kFloat64).unsqueeze(1), {}, sum);
+    CHECK(sum[0] == 0);  // two within, two without
+    bits->add(torch::tensor({0.5}, torch::kFloat64).unsqueeze(1), {}, sum);
+    CHECK(sum[0] == Approx(0).margin(1e-12));  // half within
+    bits->add(torch::tensor({0.2}, torch::kFloat64).unsqueeze(1), {}, sum);
+    CHECK(sum[0] == Approx(0.5));
+    auto value = rldp::testing::blank_release();
+    value.gradient = torch::ones({coordinates});
+    value.statistics = {16};  // ½ + 16/64 = ¾ of the units within
+    how->absorb(value);
+    CHECK(how->radii()[0] == Approx(0.5 * std::exp(-0.2 * 0.25)));
+    value.statistics = {-1e9};  // a fraction is held in [0, 1]
+    how->absorb(value);
+    CHECK(how->radii()[0] == Approx(0.5 * std::exp(-0.2 * 0.25 + 0.2 * 0.5)));
+    for (int i = 0; i < 100; ++i) how->absorb(value);
+    CHECK(how->radii()[0] == 1);  // clip_max
+}
+
+TEST_CASE("dcsgd's histogram has a bin for every norm") {
+    const auto histogram = measure_histogram(0.05, 20);
+    std::vector<double> sum(20, 0.0);
+    histogram->add(torch::tensor({0.0, 0.047, 0.053, 0.97, 1.0, 1e30}, torch::kFloat64).unsqueeze(1), {}, sum);
+    CHECK(sum[0] == 2);
+    CHECK(sum[1] == 1);
+    CHECK(sum[19] == 3);
+    histogram->add(torch::tensor({0.0505}, torch::kFloat64).unsqueeze(1), {}, sum);  // 1 % above where two bins meet
+    CHECK(sum[0] == Approx(2.4));
+    CHECK(sum[1] == Approx(1.6));
+    CHECK(histogram->sensitivity() == 1);
+}
+
+TEST_CASE("dcsgd_p takes the percentile's bin") {
+    auto config = config_of("dcsgd_p");
+    config.quantile = 0.3;
+    const auto how = make_method(config);
+    auto value = rldp::testing::blank_release();
+    value.gradient = torch::ones({coordinates});
+    value.statistics.assign(20, 0.0);
+    value.statistics[3] = 20;
+    value.statistics[7] = 30;
+    value.statistics[19] = 50;  // cumulative 20, 50, 100 of 100: 30 % lies in bin 7
+    how->absorb(value);
+    CHECK(how->radii()[0] == Approx(2 * 0.5 / 20 * 7.5));
+    value.statistics.assign(20, 0.0);
+    value.statistics[19] = 10;
+    how->absorb(value);
+    CHECK(how->radii()[0] == Approx(2 * 0.375 / 20 * 19.5));
+    const double kept = how->radii()[0];
+    value.statistics.assign(20, -1.0);  // noise only
+    how->absorb(value);
+    CHECK(how->radii()[0] == kept);
+}
+
+TEST_CASE("dcsgd_e takes the least error") {
+    auto config = config_of("dcsgd_e");
+    config.pair_sizes = {100};
+    config.expected_batch = 100;
+    config.initial_radius = 1;
+    config.clip_max = 10;
+    const auto how = make_method(config);
+    auto value = rldp::testing::blank_release(1, 1 / std::sqrt(1 / (2.0 * 2.0) + 1 / 36.0));  // z_g = 2 beside σ_H = 6
+    value.gradient = torch::ones({100});
+    // Bins of width 1: all mass at 1.5. Error of c: (2c)²·100/100² + (1.5 − c)², least at c = 1.5/1.04 = 1.44:
+    // candidate 1.4.
+    value.statistics.assign(20, 0.0);
+    value.statistics[1] = 80;
+    how->absorb(value);
+    CHECK(how->radii()[0] == Approx(1.4));
+    CHECK(nlohmann::json::parse(how->save().numbers).at("width") == 0.5);  // nothing in the upper half
+    // Bins of ½ now: all in the last, whose middle is 9.75. From 1.4 the search goes 2.8, 5.6, and ends inside.
+    value.statistics.assign(20, 0.0);
+    value.statistics[19] = 80;
+    how->absorb(value);
+    CHECK(how->radii()[0] == Approx(9.52));  // 5.6·1.7: least near 9.75/1.04 = 9.375, candidates 8.96 and 9.52
+    CHECK(nlohmann::json::parse(how->save().numbers).at("width") == 1);
+}
+
+TEST_CASE("a method goes on from its state as if nothing had been") {
+    for (const auto& name : names) {
+        CAPTURE(name);
+        const auto config = config_of(name);
+        const auto one = make_method(config), other = make_method(config);
+        const auto units = torch::cat({unit_of_norm(0.3, 7), unit_of_norm(0.9, 8)});
+        const auto first = released(config, *one, 1, 0.9, units);
+        one->absorb(first);
+        other->load(one->save());
+        const auto a = released(config, *one, 2, 0.9, units), b = released(config, *other, 2, 0.9, units);
+        CHECK(torch::equal(a.gradient, b.gradient));
+        CHECK(a.statistics == b.statistics);
+        CHECK(torch::equal(one->absorb(a), other->absorb(b)));
+        CHECK(one->radii() == other->radii());
+        method_state foreign = one->save();
+        foreign.numbers = R"({"method": "another", "radius": 1})";
+        CHECK_THROWS_AS(other->load(foreign), rldp::error);
+        foreign.numbers = "no JSON";
+        CHECK_THROWS_AS(other->load(foreign), rldp::error);
+    }
+}
+
+TEST_CASE("methods that can't be are refused") {
+    auto config = config_of("static");
+    config.name = "dpsgd";
+    CHECK_THROWS_AS(make_method(config), rldp::error);
+    config = config_of("adaclip");
+    config.groups = 3;
+    CHECK_THROWS_AS(make_method(config), rldp::error);
+    for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+        for (auto member : {&method_config::expected_batch, &method_config::initial_radius, &method_config::query_noise,
+                            &method_config::stabiliser, &method_config::clip_min}) {
+            config = config_of("static");
+            config.*member = bad;
+            CHECK_THROWS_AS(make_method(config), rldp::error);
+        }
+    }
+    config = config_of("dcsgd_p");
+    config.quantile = 1;
+    CHECK_THROWS_AS(make_method(config), rldp::error);
+}

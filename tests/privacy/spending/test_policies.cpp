@@ -1,0 +1,100 @@
+// fixed and published, and what every policy refuses.
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "config/base/error.hpp"
+#include "privacy/spending/policy.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp::privacy;
+
+namespace {
+plan usual() {
+    return {2, 1e-5, 1e-3, 1000, 100, "pld"};
+}
+}  // namespace
+
+TEST_CASE("fixed grants z_0 for every planned step and nothing after") {
+    const plan p = usual();
+    const auto policy = make_policy("fixed", p);
+    const double z = policy->initial_noise_multiplier();
+    const run all{z, p.sample_rate, p.steps};
+    CHECK(policy->guaranteed_epsilon() <= p.epsilon);
+    CHECK(make_accountant("pld")->epsilon({&all, 1}, p.delta) == Approx(policy->guaranteed_epsilon()).epsilon(1e-6));
+    for (std::int64_t step = 1; step <= p.steps; ++step) {
+        const auto granted = policy->next(step, std::nan(""));  // heeds no request
+        REQUIRE(granted);
+        CHECK(granted->noise_multiplier == z);
+        CHECK_FALSE(granted->card);
+    }
+    CHECK_FALSE(policy->next(p.steps + 1, 1));
+    CHECK_THROWS_AS(policy->next(p.steps, 1), rldp::error);
+    CHECK_THROWS_AS(make_policy("fixed", p)->next(0, 1), rldp::error);
+    CHECK_THROWS_AS(make_policy("fixed", p)->next(-5, 1), rldp::error);
+    const auto resumed = make_policy("fixed", p);
+    resumed->replay(1, {z, std::nullopt});
+    CHECK_THROWS_AS(resumed->replay(2, {z * 1.001, std::nullopt}), rldp::error);
+    CHECK_THROWS_AS(resumed->replay(2, {z, 0}), rldp::error);
+    CHECK(resumed->next(2, 1));
+}
+
+TEST_CASE("published: free within half and twice σ_0 under gdp_clt, and no guarantee") {
+    const plan p = usual();
+    const auto policy = make_policy("published", p);
+    const double z = policy->initial_noise_multiplier();
+    CHECK(std::isinf(policy->guaranteed_epsilon()));
+    const run all{z, p.sample_rate, p.steps};
+    CHECK(make_accountant("gdp_clt")->epsilon({&all, 1}, p.delta) == Approx(p.epsilon).epsilon(1e-4));
+    std::vector<run> runs;
+    for (std::int64_t step = 1; step <= p.steps; ++step) {
+        const auto granted = policy->next(step, step % 3 ? 9 * z : z);
+        REQUIRE(granted);
+        runs.push_back({granted->noise_multiplier, p.sample_rate, 1});
+        CHECK(granted->noise_multiplier == Approx(step % 3 ? 2 * z : z));
+    }
+    CHECK(make_accountant("gdp_clt")->epsilon(runs, p.delta) <= p.epsilon);
+    const auto loud = make_policy("published", p);
+    std::int64_t granted = 0;
+    while (loud->next(granted + 1, z / 1.2)) ++granted;
+    CHECK(granted < p.steps);
+    CHECK(granted > 0);
+    CHECK_THROWS_AS(make_policy("published", p)->next(1, 0), rldp::error);
+    CHECK_THROWS_AS(make_policy("published", p)->replay(1, {z / 3, std::nullopt}), rldp::error);
+    CHECK_THROWS_AS(make_policy("published", p)->replay(1, {z, 1}), rldp::error);
+}
+
+TEST_CASE("every policy refuses plans that can't be") {
+    const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+    const std::vector<std::function<void(plan&)>> spoilers{
+        [&](plan& p) { p.epsilon = 0; },       [&](plan& p) { p.epsilon = nan; },
+        [&](plan& p) { p.epsilon = inf; },     [&](plan& p) { p.epsilon = -2; },
+        [&](plan& p) { p.delta = 0; },         [&](plan& p) { p.delta = 1; },
+        [&](plan& p) { p.delta = nan; },       [&](plan& p) { p.sample_rate = 0; },
+        [&](plan& p) { p.sample_rate = 1.1; }, [&](plan& p) { p.sample_rate = nan; },
+        [&](plan& p) { p.steps = 0; },         [&](plan& p) { p.steps = -1; },
+        [&](plan& p) { p.interval = 0; },      [&](plan& p) { p.interval = -3; },
+        [&](plan& p) { p.deck_levels = 0; },   [&](plan& p) { p.deck_ratio = 0.5; },
+        [&](plan& p) { p.deck_ratio = nan; },  [&](plan& p) { p.deck_ratio = inf; },
+    };
+    for (const std::string name : {"fixed", "deck", "filter", "published"}) {
+        for (std::size_t i = 0; i < spoilers.size(); ++i) {
+            plan p = usual();
+            spoilers[i](p);
+            CAPTURE(name, i);
+            CHECK_THROWS_AS(make_policy(name, p), rldp::error);
+        }
+    }
+    CHECK_THROWS_AS(make_policy("free", usual()), rldp::error);
+}
+
+TEST_CASE("an accountant that can under-report enforces no sound budget") {
+    plan p = usual();
+    p.accountant = "gdp_clt";
+    for (const std::string name : {"fixed", "deck", "filter"}) CHECK_THROWS_AS(make_policy(name, p), rldp::error);
+    CHECK_NOTHROW(make_policy("published", p));
+    p.accountant = "moments";
+    for (const std::string name : {"fixed", "deck", "filter"}) CHECK_THROWS_AS(make_policy(name, p), rldp::error);
+}

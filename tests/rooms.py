@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""A room sees only what it names: every header that a source includes belongs to its own target or to one that the
+target's link line reaches. Also: every source of a folder stands in its CMakeLists.txt, and every .cpp of a library has a
+header that declares what it defines, by its own name or named here.
+
+    tests/rooms.py SOURCES
+"""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+rooms = ["config", "data", "models", "privacy", "rl", "eval", "messages", "monitor", "actors", "app", "bench", "tests"]
+complaints = []
+
+
+class target:
+    def __init__(self, name, folder, arguments):
+        words = arguments.split()
+        self.name, self.folder = name, folder
+        self.sources, self.depends = [], []
+        into = None
+        for word in words:
+            if word in ("SOURCES", "DEPENDS", "PRIVATE"):
+                into = self.sources if word == "SOURCES" else self.depends
+            elif word != "TORCH" and into is not None:
+                into.append(word)
+
+
+def targets_of(listing):
+    text = re.sub(r"#.*", "", listing.read_text())
+    for call in re.finditer(r"rldp_(library|test|bench|fuzz_target)\((\w+)([^()]*(?:\$<[^()]*>[^()]*)*)\)", text):
+        kind, name, arguments = call.groups()
+        if kind == "fuzz_target":
+            arguments = f"SOURCES {name}.cpp " + arguments
+        yield target(name, listing.parent, arguments)
+    for call in re.finditer(r"add_library\((\w+) INTERFACE\)", text):
+        yield target(call[1], listing.parent, "")
+    for call in re.finditer(r"add_executable\((\w+) ([^()$]*)\)", text):
+        yield target(call[1], listing.parent, "SOURCES " + call[2])
+    for call in re.finditer(r"add_library\((\w+) (?:SHARED|OBJECT|STATIC) ([^()$]*)\)", text):
+        yield target(call[1], listing.parent, "SOURCES " + call[2])
+
+
+listings = [root / "CMakeLists.txt"] + [path for room in rooms for path in sorted((root / room).rglob("CMakeLists.txt"))]
+targets = {}
+for listing in listings:
+    for found in targets_of(listing):
+        targets[found.name] = found
+for listing in listings:
+    for call in re.finditer(r"target_link_libraries\((\w+) (?:PRIVATE|PUBLIC|INTERFACE) ([^()]*)\)", listing.read_text()):
+        if call[1] in targets:
+            targets[call[1]].depends += call[2].split()
+
+
+def reached(name):
+    seen, open_ = set(), [name]
+    while open_:
+        one = open_.pop()
+        if one in targets and one not in seen:
+            seen.add(one)
+            open_ += targets[one].depends
+    return seen
+
+
+libraries = {t.folder: t.name for t in targets.values() if t.folder.relative_to(root).parts[:1] not in (("tests",), ("bench",), ())}
+
+
+def owner(path):
+    """The target of the nearest folder above that is one."""
+    for folder in path.parents:
+        if folder in libraries:
+            return libraries[folder]
+        if folder == root:
+            return None
+
+
+listed = set()
+for one in targets.values():
+    may = reached(one.name)
+    for source in one.sources:
+        path = (one.folder / source.replace("${PROJECT_SOURCE_DIR}/", str(root) + "/")).resolve()
+        if not path.suffix == ".cpp" or not path.exists():
+            continue
+        listed.add(path)
+        todo, seen = [path], set()
+        while todo:  # its own headers, wherever they lie in its folder, speak for it
+            file = todo.pop()
+            if file in seen:
+                continue
+            seen.add(file)
+            for name in re.findall(r'#include "([^"]+)"', file.read_text()):
+                header = root / name
+                if not header.exists():
+                    continue
+                holder = owner(header)
+                if holder is None or holder == one.name:
+                    todo.append(header)
+                elif holder not in may:
+                    complaints.append(f"{file.relative_to(root)} includes {name} of {holder}, which {one.name} does not link")
+
+for room in rooms:
+    for path in sorted((root / room).rglob("*.cpp")):
+        if path.resolve() not in listed and not re.search(r"/(leaks)/|test_hooks", str(path)):
+            complaints.append(f"{path.relative_to(root)} is in no target")
+
+print("\n".join(sorted(set(complaints))) or f"{len(targets)} targets see only what they name")
+sys.exit(bool(complaints))
