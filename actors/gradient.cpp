@@ -1,6 +1,6 @@
 #include "actors/gradient.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <c10/util/Exception.h>
 #include <spdlog/logger.h>
@@ -25,7 +25,7 @@ models::dropout_factory dropout_of(const privacy::run_key& key, std::uint64_t se
     return [&key, seq, pairs = layout.pairs.size(), p, device](std::size_t pass) -> models::dropout_source {
         return [&key, seq, pairs, p, device, pass](std::size_t pair, at::IntArrayRef shape) {
             privacy::random_stream random(key, privacy::purpose::dropout, seq, pass * pairs + pair);
-            auto mask = torch::empty(shape, torch::kFloat32);
+            auto mask = at::empty(shape, at::kFloat);
             random.dropout({mask.data_ptr<float>(), static_cast<std::size_t>(mask.numel())}, p);
             return mask.to(device);
         };
@@ -98,8 +98,8 @@ class chunk_worker {
     /// as the step has, so none is used twice.
     models::record_gradients one_by_one(const std::vector<std::size_t>& units) const {
         const auto rows = std::ssize(units);
-        models::record_gradients out{torch::zeros({rows, by_.model.layout.dimension}, adapter_.options()),
-                                     torch::full({rows}, std::nan(""), torch::kFloat64)};
+        models::record_gradients out{at::zeros({rows, by_.model.layout.dimension}, adapter_.options()),
+                                     at::full({rows}, std::nan(""), at::kDouble)};
         for (std::int64_t row = 0; row < rows; ++row) {
             const auto unit = units[static_cast<std::size_t>(row)];
             try {
@@ -145,7 +145,7 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     };
     if (!canaries.empty())
         hand_over(
-            {torch::stack(canaries).to(task.adapter.device()), torch::zeros({std::ssize(canaries)}, torch::kFloat64)},
+            {at::stack(canaries).to(task.adapter.device()), at::zeros({std::ssize(canaries)}, at::kDouble)},
             0);
     const auto& chunks = work.chunks;
     const auto at_once = static_cast<std::size_t>(abreast);

@@ -1,6 +1,6 @@
 // rldp generate: text from a model, with an adapter or without.
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -53,7 +53,7 @@ void check(const options& given) {
 
 int generate(const options& given) {
     check(given);
-    const auto model = models::causal_lm::load(given.model, torch::kFloat32, torch::kCPU);
+    const auto model = models::causal_lm::load(given.model, at::kFloat, at::kCPU);
     models::choose_threads(model->config());
     const auto words = models::tokenizer::load(given.model);
     std::optional<models::loaded_adapter> adapter;

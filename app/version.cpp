@@ -2,7 +2,8 @@
 #include "config/base/output.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <torch/utils.h>
 #include <torch/version.h>
 
 #include <caf/config.hpp>
@@ -42,7 +43,7 @@ nlohmann::json versions() {
             {"blas", blas()},
             {"threads", models::default_threads()},
             {"device",
-             torch::cuda::is_available() ? fmt::format("cpu, cuda ({} devices)", torch::cuda::device_count()) : "cpu"}};
+             at::hasCUDA() ? fmt::format("cpu, cuda ({} devices)", at::getNumGPUs()) : "cpu"}};
 }
 
 }  // namespace

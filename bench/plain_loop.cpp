@@ -1,6 +1,6 @@
 #include "bench/plain_loop.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <fstream>
 

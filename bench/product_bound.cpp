@@ -1,6 +1,6 @@
 #include "bench/product_bound.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <map>
@@ -31,9 +31,9 @@ class products {
         // Of a very tall product a part is timed.
         const std::int64_t rows =
             std::min(m, std::max<std::int64_t>(256, (std::int64_t{1} << 27) / (batch * std::max(k, n))));
-        const auto left = torch::randn({batch, rows, k}, options_), right = torch::randn({batch, k, n}, options_);
+        const auto left = at::randn({batch, rows, k}, options_), right = at::randn({batch, k, n}, options_);
         const auto first = left[0], second = right[0];
-        auto out = torch::empty({batch, rows, n}, options_), out_first = out[0];
+        auto out = at::empty({batch, rows, n}, options_), out_first = out[0];
         const auto span = median_milliseconds(5, options_.device(), [&] {
             if (batch == 1)
                 at::mm_out(out_first, first, second);
@@ -56,7 +56,7 @@ bool fed_by_embedding(const models::linear_module& module) {
 
 product_bound measure_product_bound(const models::model_config& model, std::int64_t batch, std::int64_t length,
                                     const at::TensorOptions& options) {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     const std::int64_t tokens = batch * length, labelled = batch * (length - 1);
     const auto layers = static_cast<double>(model.layers);
     products all(options);

@@ -1,7 +1,7 @@
 #pragma once
 // By how much one more unit in a draw moves the other units' clipped sum and statistics: other company in a
 // micro-batch, other shapes, other last bits. In exact arithmetic by nothing (docs/privacy.md §6).
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +54,7 @@ class rounding_probe {
         std::vector<std::int64_t> others;
         for (std::size_t i = 0; i < with.size(); ++i)
             if (i != place) others.push_back(static_cast<std::int64_t>(i));
-        const auto rows = torch::tensor(others);
+        const auto rows = at::tensor(others);
         return effect(alone.gradients, alone.losses, beside.gradients.index_select(0, rows.to(adapter_.device())),
                       beside.losses.index_select(0, rows.to(beside.losses.device())));
     }
@@ -72,8 +72,8 @@ class rounding_probe {
     }
 
     models::record_gradients computed(const std::vector<models::unit_sequences>& units) const {
-        models::record_gradients out{torch::zeros({std::ssize(units), layout_.dimension}, adapter_.options()),
-                                     torch::zeros({std::ssize(units)}, torch::kFloat64)};
+        models::record_gradients out{at::zeros({std::ssize(units), layout_.dimension}, adapter_.options()),
+                                     at::zeros({std::ssize(units)}, at::kDouble)};
         for (const auto& chunk : models::plan_chunks(units, apart_ ? 1 : micro_batch_)) {
             const auto made = models::unit_gradients(*model_, layout_, adapter_, units, chunk, micro_batch_, {}, 0);
             for (std::size_t row = 0; row < chunk.size(); ++row) {

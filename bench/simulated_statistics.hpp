@@ -1,6 +1,6 @@
 #pragma once
 // Private statistics of a population whose true quantiles are known: how close trackers and state come to the truth.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -42,8 +42,8 @@ inline simulation simulate(const population& from, double batch, double multipli
     double worst_sum = 0, mean_sum = 0;
     for (int step = 1; step <= steps; ++step) {
         const auto b = size(random);
-        auto norms = torch::empty({b, static_cast<std::int64_t>(n)}, torch::kFloat64);
-        auto losses = torch::empty({b}, torch::kFloat64);
+        auto norms = at::empty({b, static_cast<std::int64_t>(n)}, at::kDouble);
+        auto losses = at::empty({b}, at::kDouble);
         for (std::int64_t unit = 0; unit < b; ++unit) {
             losses.data_ptr<double>()[unit] = 2 + 0.2 * normal(random);
             for (std::size_t i = 0; i < n; ++i) {

@@ -3,7 +3,7 @@
 //
 //   build/bench/bench_step --model gpt2-small --batch 4 --length 128 --threads 2
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <CLI/CLI.hpp>
 #include <functional>

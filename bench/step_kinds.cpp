@@ -1,7 +1,7 @@
 #include "bench/step_kinds.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "actors/gradient.hpp"
 #include "bench/timing.hpp"
@@ -16,17 +16,17 @@ namespace {
 
 std::shared_ptr<const models::causal_lm> random_model(const models::model_config& config,
                                                       const at::TensorOptions& options) {
-    torch::manual_seed(1);
+    at::manual_seed(1);
     std::map<std::string, at::Tensor> weights;
     for (const auto& [name, shape] : models::base_tensors(config)) {
         const bool is_gain = shape.size() == 1 && name.ends_with(".weight");
-        weights[name] = is_gain ? torch::ones(shape, options) : torch::empty(shape, options).normal_(0, 0.02);
+        weights[name] = is_gain ? at::ones(shape, options) : at::empty(shape, options).normal_(0, 0.02);
     }
     return models::causal_lm::from_weights(config, std::move(weights));
 }
 
 models::token_batch random_batch(const step_shape& shape, std::int64_t vocabulary) {
-    const auto ids = torch::randint(vocabulary, {shape.batch, shape.length}, torch::kLong);
+    const auto ids = at::randint(vocabulary, {shape.batch, shape.length}, at::kLong);
     return {ids, ids, {}};
 }
 
@@ -84,7 +84,7 @@ models::dropout_source step_kinds::keyed_dropout() {
 models::dropout_source step_kinds::ordinary_dropout() const {
     if (shape_.dropout == 0) return {};
     return [this](std::size_t, at::IntArrayRef sizes) {
-        return torch::empty(sizes, options_).bernoulli_(1 - shape_.dropout).div_(1 - shape_.dropout);
+        return at::empty(sizes, options_).bernoulli_(1 - shape_.dropout).div_(1 - shape_.dropout);
     };
 }
 
@@ -99,11 +99,11 @@ void step_kinds::ordinary() {
 }
 
 void step_kinds::autograd() {
-    const torch::AutoGradMode recording(true);
+    const at::AutoGradMode recording(true);
     const auto adapter = optimizer_.parameters().detach().clone().requires_grad_();
     const auto logits = model_->logits(batch_.ids, &layout_, &adapter).narrow(1, 0, shape_.length - 1);
     const auto targets = batch_.labels.narrow(1, 1, shape_.length - 1).to(logits.device()).reshape({-1});
-    at::cross_entropy_loss(logits.reshape({targets.size(0), -1}).to(torch::kFloat32), targets).backward();
+    at::cross_entropy_loss(logits.reshape({targets.size(0), -1}).to(at::kFloat), targets).backward();
     optimizer_.step(adapter.grad(), learning_rate);
 }
 

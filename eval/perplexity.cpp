@@ -1,6 +1,6 @@
 #include "eval/perplexity.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>

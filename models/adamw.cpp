@@ -1,6 +1,6 @@
 #include "models/adamw.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 
@@ -11,12 +11,12 @@ namespace rldp::models {
 adamw::adamw(at::Tensor parameters, adamw_config config)
     : config_(config),
       parameters_(std::move(parameters)),
-      first_(torch::zeros_like(parameters_)),
-      second_(torch::zeros_like(parameters_)) {}
+      first_(at::zeros_like(parameters_)),
+      second_(at::zeros_like(parameters_)) {}
 
 void adamw::step(const at::Tensor& gradient, double lr) {
     if (gradient.sizes() != parameters_.sizes()) throw error(errc::failed, "adamw: gradient of another shape");
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     const auto here = gradient.to(parameters_.device());  // a release is made on the host
     const auto& [beta1, beta2, epsilon, decay] = config_;
     ++steps_;

@@ -101,7 +101,7 @@ struct attention_function : torch::autograd::Function<attention_function> {
 }  // namespace
 
 at::Tensor causal_mask(std::int64_t length, std::optional<std::int64_t> window, const at::TensorOptions& options) {
-    const auto i = at::arange(length, options.dtype(torch::kLong)).unsqueeze(1), j = i.t();
+    const auto i = at::arange(length, options.dtype(at::kLong)).unsqueeze(1), j = i.t();
     auto hidden = j > i;
     if (window) hidden = hidden.logical_or(j <= i - *window);
     return at::zeros({length, length}, options).masked_fill_(hidden, -std::numeric_limits<double>::infinity());

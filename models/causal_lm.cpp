@@ -1,7 +1,8 @@
 #include "models/causal_lm.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 
@@ -146,7 +147,7 @@ at::Tensor causal_lm::logits(const at::Tensor& ids, const lora_layout* layout, c
 
 at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, const lora_layout* layout,
                              const at::Tensor* adapter) const {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     const bool prompts = !memory.has_prompts();
     const auto tokens = on_device(ids);
     if (ids.size(0) != (prompts ? memory.prompts() : memory.rows()) || (!prompts && ids.size(1) != 1))
@@ -162,7 +163,7 @@ at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, co
 
 std::vector<at::Tensor> causal_lm::hidden_states(const at::Tensor& ids, const lora_layout* layout,
                                                  const at::Tensor* adapter) const {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     std::vector<at::Tensor> states;
     const auto tokens = on_device(ids);
     const auto x = final_norm(hidden(tokens, adapted(layout, adapter, options()), &states));
@@ -171,7 +172,7 @@ std::vector<at::Tensor> causal_lm::hidden_states(const at::Tensor& ids, const lo
 }
 
 sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* layout, const at::Tensor* adapter) const {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     check_batch(batch);
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels.to(ids.device()));
@@ -183,7 +184,7 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
 record_gradients causal_lm::backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
                                      const dropout_source& dropout, bool per_record) const {
     check_batch(batch);
-    const torch::AutoGradMode recording(true);
+    const at::AutoGradMode recording(true);
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels.to(ids.device()));
     const auto flat = adapter.detach().to(options());

@@ -1,6 +1,7 @@
 #include "models/functions.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +16,7 @@ using torch::autograd::variable_list;
 
 struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& gain, double epsilon) {
-        const auto wide = x.to(torch::kFloat32);  // as the reference does for a base in bfloat16
+        const auto wide = x.to(at::kFloat);  // as the reference does for a base in bfloat16
         const auto inverse = wide.square().mean({-1}, true).add_(epsilon).rsqrt_();
         ctx->save_for_backward({x, gain, inverse});
         return (wide * inverse).to(x.scalar_type()).mul_(gain);
@@ -25,8 +26,8 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
         const auto saved = ctx->get_saved_variables();
         const auto& gain = saved[1];
         const auto& inverse = saved[2];
-        const auto normed = saved[0].to(torch::kFloat32) * inverse;
-        const auto g = gradients[0].to(torch::kFloat32);
+        const auto normed = saved[0].to(at::kFloat) * inverse;
+        const auto g = gradients[0].to(at::kFloat);
         at::Tensor d_gain;
         if (gain.requires_grad()) d_gain = (g * normed).sum(0).to(gain.scalar_type());
         auto d_x = g * gain;
@@ -68,7 +69,7 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gain, double epsilon)
 
 at::Tensor inverse_frequencies(const model_config& config) {
     const auto& rope = config.rope;
-    auto result = at::empty({config.head_dim / 2}, torch::kFloat32);
+    auto result = at::empty({config.head_dim / 2}, at::kFloat);
     for (std::int64_t i = 0; i < config.head_dim / 2; ++i) {
         double f = std::pow(rope.theta, -2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim));
         if (rope.type == "linear") f /= rope.factor;
@@ -85,7 +86,7 @@ at::Tensor inverse_frequencies(const model_config& config) {
 }
 
 rotation rotations(const at::Tensor& frequencies, const at::Tensor& positions, const at::TensorOptions& options) {
-    const auto angles = positions.to(torch::kFloat32).unsqueeze(-1) * frequencies;
+    const auto angles = positions.to(at::kFloat).unsqueeze(-1) * frequencies;
     return {angles.cos().to(options), angles.sin().to(options)};
 }
 

@@ -1,7 +1,7 @@
 #include "models/generate.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <span>

@@ -1,6 +1,6 @@
 #include "models/head.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 
@@ -31,15 +31,15 @@ predicted_positions predicted(const at::Tensor& labels) {
 
 token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets,
                          const at::Tensor& weights) {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     const std::int64_t count = hidden.size(0), step = rows_at_once(count, head.size(0), head.is_cuda());
-    token_losses result{at::empty({count}, hidden.options().dtype(torch::kFloat32)), {}};
+    token_losses result{at::empty({count}, hidden.options().dtype(at::kFloat)), {}};
     if (weights.defined()) result.d_hidden = at::empty_like(hidden);
     for (std::int64_t begin = 0; begin < count; begin += step) {
         const std::int64_t rows = std::min(step, count - begin);
         const auto part = [&](const at::Tensor& t) { return t.narrow(0, begin, rows); };
         const auto target = part(targets).unsqueeze(1);
-        auto log_p = at::mm(part(hidden), head.t()).to(torch::kFloat32);
+        auto log_p = at::mm(part(hidden), head.t()).to(at::kFloat);
         at::_log_softmax_out(log_p, log_p, 1, false);
         part(result.nll).copy_(log_p.gather(1, target).squeeze(1).neg_());
         if (!weights.defined()) continue;

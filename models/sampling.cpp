@@ -1,7 +1,7 @@
 #include "models/sampling.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ std::uint64_t mixed(std::uint64_t x) {
 }
 
 std::vector<std::int32_t> tokens_of(const at::Tensor& ids) {
-    const auto narrow = ids.flatten().to(torch::kInt32).contiguous();
+    const auto narrow = ids.flatten().to(at::kInt).contiguous();
     const auto* data = narrow.data_ptr<std::int32_t>();
     return {data, data + narrow.numel()};
 }
@@ -45,8 +45,8 @@ void validate(const sampling& how) {
 }
 
 std::vector<std::int32_t> sample(const at::Tensor& logits, const sampling& how, const std::vector<double>& uniform) {
-    const torch::NoGradGuard no_grad;
-    const auto scores = logits.cpu().to(torch::kFloat64);
+    const at::NoGradGuard no_grad;
+    const auto scores = logits.cpu().to(at::kDouble);
     if (how.temperature == 0) return tokens_of(scores.argmax(1));
     const std::int64_t vocabulary = scores.size(1);
     const std::int64_t kept = how.top_k > 0 ? std::min(how.top_k, vocabulary) : vocabulary;
@@ -57,7 +57,7 @@ std::vector<std::int32_t> sample(const at::Tensor& logits, const sampling& how, 
     const auto highest = std::get<0>(values.max(1, true));
     const auto sums = running_sums(((values - highest) / how.temperature).exp(), how);
     const auto total = sums.narrow(1, kept - 1, 1);
-    const auto wanted = at::tensor(uniform, torch::kFloat64).unsqueeze(1) * total;
+    const auto wanted = at::tensor(uniform, at::kDouble).unsqueeze(1) * total;
     // The first token whose running sum is above the wanted one; rounding never leads past the last that has any.
     const auto chosen = (sums <= wanted).logical_and(sums < total).sum(1, true);
     return tokens_of(ordered ? ids.gather(1, chosen) : chosen);

@@ -1,6 +1,6 @@
 #pragma once
 // What differs between the LibTorch releases that are supported, 1.13 to 2.14.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 #include <torch/version.h>
 
 // Fused attention came with 2.0.

@@ -1,6 +1,6 @@
 #include "models/unit_gradients.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <numeric>
@@ -92,8 +92,8 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
         return pass(0, records.size());
 
     const auto rows = static_cast<std::int64_t>(chunk.size());
-    record_gradients units_out{torch::zeros({rows, layout.dimension}, adapter.options()),
-                               torch::zeros({rows}, torch::kFloat64)};
+    record_gradients units_out{at::zeros({rows, layout.dimension}, adapter.options()),
+                               at::zeros({rows}, at::kDouble)};
     for (std::size_t begin = 0; begin < records.size(); begin += static_cast<std::size_t>(micro_batch)) {
         const auto end = std::min(records.size(), begin + static_cast<std::size_t>(micro_batch));
         const auto part = pass(begin, end);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "config/base/error.hpp"
 #include "config/base/json_reader.hpp"

@@ -1,5 +1,5 @@
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <array>
 #include <cmath>
@@ -98,7 +98,7 @@ std::optional<stored_release> parse(std::string_view payload) {
     value.step = in.get<std::int64_t>();
     value.noise_multiplier = in.get<double>();
     const auto coordinates = in.count<float>();
-    value.gradient = torch::empty({static_cast<std::int64_t>(coordinates)}, torch::kFloat32);
+    value.gradient = at::empty({static_cast<std::int64_t>(coordinates)}, at::kFloat);
     in.get(value.gradient.data_ptr<float>(), coordinates);
     value.statistics.resize(in.count<double>());
     in.get(value.statistics.data(), value.statistics.size());

@@ -1,6 +1,6 @@
 #include "rl/networks.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <numbers>

@@ -1,6 +1,6 @@
 #include "rl/steered.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "rl/training.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "actors/run/checkpoint.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <charconv>
@@ -46,7 +46,7 @@ void require_sealed(const models::safetensors_file& file, const std::filesystem:
 
 void write_checkpoint(const std::filesystem::path& path, const checkpoint& value, const privacy::file_seal& seal) {
     const auto& [optimizer, method, trace, rest] = value.training;
-    auto controller = torch::empty({static_cast<std::int64_t>(value.controller.size())}, torch::kUInt8);
+    auto controller = at::empty({static_cast<std::int64_t>(value.controller.size())}, at::kByte);
     std::copy(value.controller.begin(), value.controller.end(), controller.data_ptr<std::uint8_t>());
     tensors_by_name tensors = {{"adapter", optimizer.parameters},
                                {"first_moment", optimizer.first},

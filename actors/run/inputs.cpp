@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include <sodium.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <array>
@@ -134,7 +134,7 @@ models::lora_layout layout_of(const config::run_config& config, const models::mo
 }
 
 at::Device device_of(const config::run_config& config) {
-    if (config.device == "cuda" && !torch::cuda::is_available())
+    if (config.device == "cuda" && !at::hasCUDA())
         refuse(
             "device: cuda is asked for, but this LibTorch sees no CUDA device; use \"cpu\" or a CUDA LibTorch "
             "(CMAKE_PREFIX_PATH)");

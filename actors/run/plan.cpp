@@ -1,7 +1,7 @@
 #include "actors/run/plan.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 #include <unistd.h>
 
 #include <algorithm>

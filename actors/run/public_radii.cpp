@@ -1,7 +1,7 @@
 #include "actors/run/public_radii.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 
@@ -46,7 +46,7 @@ std::vector<double> public_radii(const config::run_config& config, const run_mod
     for (std::int64_t step = 0; step < std::max<std::int64_t>(1, config.rl.warmup); ++step) {
         std::vector<models::unit_sequences> drawn;
         for (std::size_t i = 0; i < batch; ++i) drawn.push_back(units[next++ % units.size()]);
-        auto sum = torch::zeros_like(model.initial_adapter);
+        auto sum = at::zeros_like(model.initial_adapter);
         for (const auto& chunk : models::plan_chunks(drawn, config.train.micro_batch)) {
             const auto made = models::unit_gradients(*model.base, model.layout, optimizer.parameters(), drawn, chunk,
                                                      config.train.micro_batch, {}, 0);

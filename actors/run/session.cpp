@@ -1,7 +1,7 @@
 #include "actors/run/session.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <map>

@@ -1,6 +1,6 @@
 #include "eval/audit/gradient_canary.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <random>

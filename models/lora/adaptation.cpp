@@ -1,7 +1,8 @@
 #include "models/lora/adaptation.hpp"
 
 #include <torch/custom_class.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 namespace rldp::models {
 

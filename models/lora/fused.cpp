@@ -1,6 +1,6 @@
 #include "models/lora/fused.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <charconv>
@@ -83,7 +83,7 @@ loaded_adapter fused(const lora_layout& layout, const at::Tensor& flat, const mo
     config.rank *= times;
     config.alpha *= static_cast<double>(times);  // the scaling stays
     auto whole = make_layout(model, config);
-    auto numbers = torch::zeros({whole.dimension}, torch::kFloat32);
+    auto numbers = at::zeros({whole.dimension}, at::kFloat);
     for (const auto& place : where) {
         const auto to = block_of(whole, numbers, place, layout);
         to.a.copy_(layout.a(flat, place.pair));
@@ -112,7 +112,7 @@ loaded_adapter unfused(loaded_adapter whole, const std::map<std::string, std::st
     config.targets.assign(std::istream_iterator<std::string>(names), {});
     const auto parts = make_layout(model, config);
     if (parts.dimension > whole.layout.dimension) return whole;  // before anything of that size is allocated
-    auto flat = torch::zeros({parts.dimension}, torch::kFloat32);
+    auto flat = at::zeros({parts.dimension}, at::kFloat);
     if (!same_shape(fused(parts, flat, model).layout, whole.layout)) return whole;
     for (const auto& place : places(parts, model)) {
         const auto from = block_of(whole.layout, whole.flat, place, parts);
@@ -120,7 +120,7 @@ loaded_adapter unfused(loaded_adapter whole, const std::map<std::string, std::st
         parts.b(flat, place.pair).copy_(from.b);
     }
     // The tensors are the adapter, the description only a reading of them: outside the blocks must be nothing.
-    if (!torch::equal(fused(parts, flat, model).flat, whole.flat)) return whole;
+    if (!at::equal(fused(parts, flat, model).flat, whole.flat)) return whole;
     return {parts, flat};
 }
 

@@ -1,7 +1,7 @@
 #include "models/lora/layout.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -109,9 +109,9 @@ lora_layout make_layout(const model_config& model, const lora_config& config) {
 }
 
 at::Tensor initial_adapter(const lora_layout& layout, std::int64_t seed) {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     auto generator = at::make_generator<at::CPUGeneratorImpl>(static_cast<std::uint64_t>(seed));
-    at::Tensor flat = torch::zeros({layout.dimension}, torch::kFloat32);
+    at::Tensor flat = at::zeros({layout.dimension}, at::kFloat);
     for (std::size_t i = 0; i < layout.pairs.size(); ++i) {
         // Kaiming-uniform with a = √5 is uniform on ±1/√d_in.
         const double bound = 1 / std::sqrt(static_cast<double>(layout.pairs[i].d_in));

@@ -1,6 +1,6 @@
 // PEFT's directory format (huggingface/peft, `save_pretrained` of a LoraConfig).
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <map>
@@ -127,7 +127,7 @@ at::Tensor read_matrix(const safetensors_file& file, const std::filesystem::path
     if (!matrix.is_floating_point()) refuse(fmt::format("{}: tensor '{}' is not of floats", path.string(), key));
     if (matrix.sizes() != at::IntArrayRef({rows, columns}))
         refuse(fmt::format("{}: tensor '{}' is not {} x {}", path.string(), key, rows, columns));
-    if (!all_finite(matrix.to(torch::kFloat32)))
+    if (!all_finite(matrix.to(at::kFloat)))
         refuse(fmt::format("{}: tensor '{}' holds numbers that are not finite in float32", path.string(), key));
     return matrix;
 }
@@ -185,8 +185,8 @@ loaded_adapter load_adapter(const std::filesystem::path& directory, const model_
     }
     for (const auto& name : file.names())
         if (!known.count(name)) refuse(fmt::format("{}: tensor '{}' belongs to no target module", path.string(), name));
-    for (auto& part : parts) part = part.flatten().to(torch::kFloat32);
-    return described({std::move(layout), torch::cat(parts)}, file, path, model);
+    for (auto& part : parts) part = part.flatten().to(at::kFloat);
+    return described({std::move(layout), at::cat(parts)}, file, path, model);
 }
 
 }  // namespace rldp::models

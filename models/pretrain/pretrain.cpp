@@ -1,7 +1,9 @@
 #include "models/pretrain/pretrain.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <torch/optim/adamw.h>
+#include <torch/nn/utils/clip_grad.h>
 
 #include <cmath>
 #include <map>
@@ -117,16 +119,16 @@ class initial_weights {
 
   private:
     void normal(const std::string& name, at::IntArrayRef shape, double deviation) {
-        weights[name] = torch::empty(shape).normal_(0, deviation, generator_);
+        weights[name] = at::empty(shape).normal_(0, deviation, generator_);
     }
     /// Conv1D's layout: [in, out].
     void linear(const std::string& name, std::int64_t in, std::int64_t out, double deviation) {
         normal(name + ".weight", {in, out}, deviation);
-        weights[name + ".bias"] = torch::zeros({out});
+        weights[name + ".bias"] = at::zeros({out});
     }
     void norm(const std::string& name, std::int64_t width) {
-        weights[name + ".weight"] = torch::ones({width});
-        weights[name + ".bias"] = torch::zeros({width});
+        weights[name + ".weight"] = at::ones({width});
+        weights[name + ".bias"] = at::zeros({width});
     }
     at::Generator generator_;
 };

@@ -1,7 +1,7 @@
 #include "privacy/mechanism/clipping.hpp"
 
 #include <ATen/Parallel.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <utility>
@@ -81,11 +81,11 @@ void device_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t 
 }  // namespace
 
 group_norms_result group_norms(const at::Tensor& gradients, const std::vector<segment>& segments) {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     if (gradients.dim() != 2 || gradients.size(1) != coordinates_of(segments)) {
         throw error(errc::failed, "sanitizer: gradients must be [units, coordinates]");
     }
-    auto squares = torch::zeros({gradients.size(0), groups_of(segments)}, gradients.options().dtype(at::kDouble));
+    auto squares = at::zeros({gradients.size(0), groups_of(segments)}, gradients.options().dtype(at::kDouble));
     const auto add_squares = gradients.is_cpu() ? host_squares : device_squares;
     add_squares(gradients, segments, squares);
     // Squares of finite floats can't overflow a double: a norm is finite exactly where the row is.
@@ -95,7 +95,7 @@ group_norms_result group_norms(const at::Tensor& gradients, const std::vector<se
 }
 
 at::Tensor clip_factors(clip_rule rule, const at::Tensor& norms, const std::vector<double>& radii, double stabiliser) {
-    const auto limits = torch::tensor(radii, torch::kFloat64).to(norms.device());
+    const auto limits = at::tensor(radii, at::kDouble).to(norms.device());
     constexpr double rounding = 1 - 1e-9;
     switch (rule) {
         case clip_rule::normalise:
@@ -147,27 +147,27 @@ clipped_sum::clipped_sum(std::vector<segment> segments, step_terms terms)
     : segments_(std::move(segments)), terms_(std::move(terms)) {}
 
 clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     auto gradients = batch.gradients;
     auto [norms, finite] = group_norms(gradients, segments_);
     if (batch.losses.numel() != gradients.size(0)) throw error(errc::failed, "sanitizer: losses must be [units]");
-    auto losses = batch.losses.to(torch::kCPU, torch::kFloat64).reshape({-1});
+    auto losses = batch.losses.to(at::kCPU, at::kDouble).reshape({-1});
     if (!finite.all().item<bool>()) {
         const auto whole = finite.nonzero().squeeze(1);
         gradients = gradients.index_select(0, whole);
         norms = norms.index_select(0, whole);
-        losses = losses.index_select(0, whole.to(torch::kCPU));
+        losses = losses.index_select(0, whole.to(at::kCPU));
     }
     const auto units = gradients.size(0) - batch.dummies;
     if (gradients.size(0) > 0) {
         units_ += units;
-        if (!sum_.defined()) sum_ = torch::zeros({gradients.size(1)}, gradients.options().dtype(at::kDouble));
+        if (!sum_.defined()) sum_ = at::zeros({gradients.size(1)}, gradients.options().dtype(at::kDouble));
         if (terms_.shape)
             add_shaped(gradients, units);
         else
             add_rows(gradients, norms, units);
     }
-    return {norms.narrow(0, 0, units).to(torch::kCPU), losses.narrow(0, 0, units)};
+    return {norms.narrow(0, 0, units).to(at::kCPU), losses.narrow(0, 0, units)};
 }
 
 void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms, std::int64_t units) {
@@ -201,14 +201,14 @@ void clipped_sum::add_shaped(const at::Tensor& gradients, std::int64_t units) {
 }
 
 at::Tensor clipped_sum::take() {
-    if (!sum_.defined()) return torch::zeros({coordinates_of(segments_)}, torch::kFloat64);
-    auto sum = std::exchange(sum_, at::Tensor()).to(torch::kCPU);
+    if (!sum_.defined()) return at::zeros({coordinates_of(segments_)}, at::kDouble);
+    auto sum = std::exchange(sum_, at::Tensor()).to(at::kCPU);
     return terms_.rule == clip_rule::batch_mean ? clipped_mean(std::move(sum)) : sum;
 }
 
 at::Tensor clipped_sum::clipped_mean(at::Tensor sum) const {
     sum /= static_cast<double>(units_);
-    auto squares = torch::zeros({1, groups_of(segments_)}, torch::kFloat64);
+    auto squares = at::zeros({1, groups_of(segments_)}, at::kDouble);
     std::vector<at::Tensor> parts;
     std::int64_t offset = 0;
     for (const auto& part : segments_) {

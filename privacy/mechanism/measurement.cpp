@@ -1,6 +1,6 @@
 #include "privacy/mechanism/measurement.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "privacy/mechanism/sanitizer.hpp"
 
@@ -10,7 +10,7 @@ raw_statistics raw_statistics_of(const at::Tensor& norms, const at::Tensor& loss
     out.units = norms.size(0);
     out.quartiles.resize(static_cast<std::size_t>(groups));
     if (out.units == 0) return out;
-    const auto levels = torch::tensor({0.25, 0.5, 0.75}, torch::kFloat64);
+    const auto levels = at::tensor({0.25, 0.5, 0.75}, at::kDouble);
     const auto quartiles = at::quantile(norms, levels, 0).contiguous();  // [3, n]
     for (std::int64_t i = 0; i < groups; ++i) {
         for (std::int64_t k = 0; k < 3; ++k) {

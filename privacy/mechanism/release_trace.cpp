@@ -1,7 +1,7 @@
 #include "privacy/mechanism/release_trace.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <utility>
 
@@ -17,28 +17,28 @@ at::Tensor deviations(const sanitizer_config& how, const charge& charged, const 
     if (terms.shape) return terms.shape->deviations() * of_groups.front();
     std::vector<at::Tensor> parts;
     for (const auto& part : how.segments)
-        parts.push_back(torch::full({part.size}, of_groups[part.group], torch::kFloat64));
+        parts.push_back(at::full({part.size}, of_groups[part.group], at::kDouble));
     return at::cat(parts);
 }
 
 }  // namespace
 
 release_trace::release_trace(sanitizer_config how)
-    : how_(std::move(how)), sum_(torch::zeros({coordinates_of(how_.segments)}, torch::kFloat64)) {}
+    : how_(std::move(how)), sum_(at::zeros({coordinates_of(how_.segments)}, at::kDouble)) {}
 
 void release_trace::add(const step_terms& terms, const release& value) {
     if (value.gradient.numel() != sum_.numel())
         throw error(errc::failed, fmt::format("step {}: the release has {} numbers, the trace {}", value.charged->step,
                                               value.gradient.numel(), sum_.numel()));
     sum_ = sum_ +
-           value.gradient.to(torch::kFloat64) / deviations(how_, value.charged, terms);  // snapshots hold the old one
+           value.gradient.to(at::kDouble) / deviations(how_, value.charged, terms);  // snapshots hold the old one
 }
 
 void release_trace::restore(const at::Tensor& sum) {
     if (!sum.defined() || sum.numel() != sum_.numel())
         refuse(
             fmt::format("checkpoint: it lacks the audit's sum of {} numbers; bring back the run's own", sum_.numel()));
-    sum_ = sum.to(torch::kFloat64);
+    sum_ = sum.to(at::kDouble);
 }
 
 }  // namespace rldp::privacy

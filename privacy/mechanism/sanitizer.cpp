@@ -2,7 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <array>
@@ -63,8 +63,8 @@ void sanitizer::begin(const step_order& order) {
     check_charge(order);
     measurement_.assign(terms.measured ? terms.measured->entries() : 0, 0.0);
     if (terms.measured)  // of nobody: refuses a frame that does not fit before anything is drawn
-        terms.measured->add(torch::zeros({0, std::ssize(group_sizes_)}, torch::kFloat64),
-                            torch::zeros({0}, torch::kFloat64), measurement_);
+        terms.measured->add(at::zeros({0, std::ssize(group_sizes_)}, at::kDouble),
+                            at::zeros({0}, at::kDouble), measurement_);
     order_ = order;
     last_seq_ = charged->seq;
     sum_.emplace(config_.segments, terms);
@@ -94,7 +94,7 @@ void sanitizer::add(const unit_gradients& batch) {
 }
 
 at::Tensor sanitizer::noised(const at::Tensor& sum) {
-    auto out = torch::empty_like(sum, torch::kFloat32);
+    auto out = at::empty_like(sum, at::kFloat);
     const auto& segments = config_.segments;
     std::vector<std::int64_t> offsets{0};
     for (const auto& part : segments) offsets.push_back(offsets.back() + part.size);
@@ -110,16 +110,16 @@ at::Tensor sanitizer::noised(const at::Tensor& sum) {
 }
 
 at::Tensor sanitizer::noised_in_shape(const at::Tensor& sum) {
-    auto white = torch::empty_like(sum);
+    auto white = at::empty_like(sum);
     random_stream stream(key_, purpose::noise, order_->charged->seq, 0);
     stream.normals({white.data_ptr<double>(), static_cast<std::size_t>(white.numel())});
     const auto noise = order_->terms.shape->colour(white) * deviations_.front();
     const auto grid = order_->terms.shape->deviations() * (deviations_.front() * grid_of);
-    return (((sum + noise) / grid).round_() * grid).to(torch::kFloat32);
+    return (((sum + noise) / grid).round_() * grid).to(at::kFloat);
 }
 
 release sanitizer::finish() {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     if (!sum_) throw error(errc::failed, "sanitizer: no step was begun");
     const auto sum = std::exchange(sum_, std::nullopt)->take();
     const auto& terms = order_->terms;
@@ -132,7 +132,7 @@ release sanitizer::finish() {
                         terms.measurement_multiplier * sensitivity, stream);
     }
     if (config_.as_published) {
-        const auto none = torch::zeros({0, std::ssize(group_sizes_)}, torch::kFloat64);
+        const auto none = at::zeros({0, std::ssize(group_sizes_)}, at::kDouble);
         raw_ = raw_norms_.empty() ? raw_statistics_of(none, none)
                                   : raw_statistics_of(at::cat(raw_norms_), at::cat(raw_losses_));
     }

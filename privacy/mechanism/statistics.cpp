@@ -1,6 +1,6 @@
 #include "privacy/mechanism/statistics.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -32,8 +32,8 @@ bounded_sum statistics_sum(const at::Tensor& norms, const at::Tensor& losses, co
     for (double range : {frame.loss_range, frame.norm_range}) {
         if (!(std::isfinite(range) && range > 0)) refuse("statistics: ranges must be finite and positive");
     }
-    const auto host_norms = norms.to(torch::kCPU, torch::kFloat64).contiguous();
-    const auto host_losses = losses.to(torch::kCPU, torch::kFloat64).contiguous();
+    const auto host_norms = norms.to(at::kCPU, at::kDouble).contiguous();
+    const auto host_losses = losses.to(at::kCPU, at::kDouble).contiguous();
     std::vector<double> sum(3 * groups + 5, 0.0);
     double* const loss_part = sum.data() + 3 * groups;
     for (std::int64_t unit = 0; unit < norms.size(0); ++unit) {

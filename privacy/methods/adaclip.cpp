@@ -1,6 +1,6 @@
 // AdaCliP (Pichapati, Suresh, Yu, Reddi, Kumar 2019, arXiv 1908.07643): clip and noise every coordinate in proportion
 // to what it varies by, as earlier releases show. docs/methods.md.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -34,8 +34,8 @@ class adaclip final : public method {
     explicit adaclip(const method_config& config) : config_(config), coordinates_(coordinates_of(config)) {
         // s_j = C0/√D makes b_j = C0: the first step is DP-SGD's at radius C0.
         const double first = config.initial_radius * config.initial_radius / static_cast<double>(coordinates_);
-        const auto zeros = torch::zeros({coordinates_}, torch::kFloat64);
-        reshape(zeros, torch::full_like(zeros, first), zeros);
+        const auto zeros = at::zeros({coordinates_}, at::kDouble);
+        reshape(zeros, at::full_like(zeros, first), zeros);
     }
 
     step_terms prepare(double) const override { return clip_in(shape_); }
@@ -91,7 +91,7 @@ void adaclip::reshape(at::Tensor centre, at::Tensor variances, at::Tensor errors
 }
 
 at::Tensor adaclip::absorb(const release& value) {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     const double batch = config_.expected_batch, fresh = 1 - variance_memory;
     const auto deviation = released_mean(value, coordinates_, batch);
     // A mean over B units varies 1/B as much as they do; so does its noise z²b²/B² count B-fold, with variance

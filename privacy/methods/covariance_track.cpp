@@ -1,6 +1,6 @@
 #include "privacy/methods/covariance_track.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,8 +30,8 @@ double noise_edge(double ratio) {
 }
 
 covariance_track fresh_track(std::int64_t coordinates, std::int64_t rank, double variance) {
-    return {torch::eye(coordinates, rank, torch::kFloat64), torch::full({rank + 1}, variance, torch::kFloat64),
-            torch::zeros({rank + 1}, torch::kFloat64)};
+    return {at::eye(coordinates, rank, at::kDouble), at::full({rank + 1}, variance, at::kDouble),
+            at::zeros({rank + 1}, at::kDouble)};
 }
 
 covariance_track updated(const covariance_track& track, const at::Tensor& deviation, const at::Tensor& noise,

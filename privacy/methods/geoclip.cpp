@@ -1,6 +1,6 @@
 // GeoClip (Gilani, Dahan, Zamani, Nandi 2025, arXiv 2506.06549): clip in the metric in which noise costs least, by the
 // covariance that earlier releases show. docs/methods.md; how Σ is estimated, covariance_track.hpp.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ class geoclip final : public method {
         first_variance_ = config.initial_radius * config.initial_radius / static_cast<double>(coordinates_);
         for (auto size : config.pair_sizes)
             tracks_.push_back(fresh_track(size, std::min(config.rank, size - 1), first_variance_));
-        reshape(torch::zeros({coordinates_}, torch::kFloat64), std::move(tracks_));
+        reshape(at::zeros({coordinates_}, at::kDouble), std::move(tracks_));
     }
 
     step_terms prepare(double) const override { return clip_in(shape_); }
@@ -64,7 +64,7 @@ void geoclip::reshape(at::Tensor centre, std::vector<covariance_track> tracks) {
 }
 
 at::Tensor geoclip::absorb(const release& value) {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     const auto deviation = released_mean(value, coordinates_, config_.expected_batch);
     const double scale = value.charged->noise_multiplier * (1 + config_.rounding_margin) / config_.expected_batch;
     std::vector<covariance_track> tracks;
@@ -73,7 +73,7 @@ at::Tensor geoclip::absorb(const release& value) {
         const auto& block = shape_->blocks()[p];
         const auto size = config_.pair_sizes[p];
         // z²/B²·(MᵀM)⁻¹ = z²/B²·S·Σ^½, exactly what was added.
-        const auto roots = at::cat({block.variances, torch::full({1}, block.tail, torch::kFloat64)}).sqrt();
+        const auto roots = at::cat({block.variances, at::full({1}, block.tail, at::kDouble)}).sqrt();
         tracks.push_back(updated(tracks_[p], deviation.narrow(0, offset, size),
                                  roots * (scale * scale * shape_->root_trace()), config_.expected_batch));
         offset += size;

@@ -1,6 +1,6 @@
 #include "privacy/methods/geometry_diagonal.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <utility>
 

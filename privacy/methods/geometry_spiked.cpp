@@ -1,6 +1,6 @@
 #include "privacy/methods/geometry_spiked.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <utility>
@@ -18,7 +18,7 @@ bool well_formed(const spiked_block& block) {
     if (!(std::isfinite(block.tail) && block.tail > 0)) return false;
     const auto within = (block.variances >= block.tail) & (block.variances <= block.tail * most_spread);
     // Where U is not orthonormal the norm is another M's than the noise's.
-    const auto gram = u.t().matmul(u) - torch::eye(rank, u.options());
+    const auto gram = u.t().matmul(u) - at::eye(rank, u.options());
     return within.all().item<bool>() && (gram.abs() < 1e-10).all().item<bool>();
 }
 
@@ -46,7 +46,7 @@ spiked_geometry::spiked_geometry(at::Tensor centre, std::vector<spiked_block> bl
 
 at::Tensor spiked_geometry::norms(const at::Tensor& centred) const {
     // ‖Mc‖² = (1/S) Σ_p [λ⊥^(−½)·‖c_p‖² + Σ_i (λ_i^(−½) − λ⊥^(−½))·(u_i·c_p)²]
-    auto squares = torch::zeros({centred.size(0)}, centred.options());
+    auto squares = at::zeros({centred.size(0)}, centred.options());
     std::int64_t offset = 0;
     for (const auto& block : blocks_) {
         const auto size = block.directions.size(0);

@@ -1,7 +1,7 @@
 #include "privacy/methods/method_tensors.hpp"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <utility>

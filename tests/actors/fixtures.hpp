@@ -2,7 +2,7 @@
 // A tiny model and tiny training units for tests that drive actors.
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <filesystem>
 #include <memory>

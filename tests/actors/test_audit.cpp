@@ -1,5 +1,5 @@
 // Audits of small runs, and where the auditor stands.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -298,7 +298,7 @@ TEST_CASE("a trace of another size is refused") {
     scratch_directory scratch;
     finish(small({"audit.gradient_canaries=20"}), scratch / "run");
     const auto trace = eval::run_directory{scratch / "run"}.trace();
-    write_trace(trace, torch::zeros({7}, torch::kFloat64));
+    write_trace(trace, at::zeros({7}, at::kDouble));
     CHECK(refusal([&] { audited(scratch / "run"); }).find(trace.string()) != std::string::npos);
 }
 

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 #include <unistd.h>
 #include <algorithm>
 #include <caf/all.hpp>

@@ -1,5 +1,5 @@
 // Learning that overlaps with training gives the bits of learning in line, however late it comes.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <caf/all.hpp>
 
@@ -100,12 +100,12 @@ TEST_CASE("late learning changes no bit: delays of 0, 1 and T_RL − 1 steps equ
     scratch_directory scratch;
     auto opened = create_run(reproducible_config(), scratch / "plain");
     const auto expected = bench::run_plain(opened.open, opened.closed);
-    CHECK_FALSE(torch::equal(expected, opened.open.model.initial_adapter));
+    CHECK_FALSE(at::equal(expected, opened.open.model.initial_adapter));
     for (const std::int64_t delay : {std::int64_t{0}, std::int64_t{1}, interval - 1}) {
         std::size_t overlapped = 0;
         const auto adapter = run_with_late_learning(delay, overlapped);
         INFO("delay " << delay);
-        CHECK(torch::equal(adapter, expected));
+        CHECK(at::equal(adapter, expected));
         CHECK((overlapped > 0) == (delay > 0));
     }
 }

@@ -1,5 +1,5 @@
 // The whole pipeline, on real threads and files.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <caf/all.hpp>
@@ -51,7 +51,7 @@ at::Tensor saved_adapter(const std::filesystem::path& run) {
     const models::safetensors_file file(run / "public/adapter/adapter_model.safetensors");
     std::vector<at::Tensor> parts;
     for (const auto& name : file.names()) parts.push_back(file.tensor(name).clone().flatten());
-    return torch::cat(parts);
+    return at::cat(parts);
 }
 
 /// Slope of released losses over steps, and its standard error.
@@ -125,7 +125,7 @@ TEST_CASE("the pipeline on threads gives the bits of the plain loop") {
                                              "adapter_model.safetensors");
         const models::safetensors_file actors_(scratch / (std::string("run-") + policy) /
                                                "public/adapter/adapter_model.safetensors");
-        for (const auto& name : plain.names()) CHECK(torch::equal(plain.tensor(name), actors_.tensor(name)));
+        for (const auto& name : plain.names()) CHECK(at::equal(plain.tensor(name), actors_.tensor(name)));
     }
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("without insecure_reproducible two runs of one configuration differ: t
     scratch_directory scratch;
     run_quietly(small(), scratch / "a");
     run_quietly(small(), scratch / "b");
-    CHECK_FALSE(torch::equal(saved_adapter(scratch / "a"), saved_adapter(scratch / "b")));
+    CHECK_FALSE(at::equal(saved_adapter(scratch / "a"), saved_adapter(scratch / "b")));
 }
 
 TEST_CASE("a run that stopped between steps goes on to the bits of one that did not") {
@@ -148,7 +148,7 @@ TEST_CASE("a run that stopped between steps goes on to the bits of one that did 
     const auto summary = resume_quietly(scratch / "cut");
     CHECK(summary.steps_lost == 0);
     CHECK(summary.steps_done == 12);
-    CHECK(torch::equal(saved_adapter(scratch / "cut"), saved_adapter(scratch / "whole")));
+    CHECK(at::equal(saved_adapter(scratch / "cut"), saved_adapter(scratch / "whole")));
     const auto book = privacy::read_ledger(scratch / "cut/public/ledger.jsonl");
     CHECK(book.charges.size() == 12);
     CHECK(eval::read_metrics(scratch / "cut/public/metrics.jsonl").size() >= 12);
@@ -351,7 +351,7 @@ TEST_CASE("every method runs, spends the budget, and resumes to the bits of an u
                              whole.open.model.base->config());
         const models::safetensors_file a(scratch / "adapter/adapter_model.safetensors");
         const models::safetensors_file b(scratch / "cut/public/adapter/adapter_model.safetensors");
-        for (const auto& tensor : a.names()) CHECK(torch::equal(a.tensor(tensor), b.tensor(tensor)));
+        for (const auto& tensor : a.names()) CHECK(at::equal(a.tensor(tensor), b.tensor(tensor)));
         // Only RLDP's statistics speak of a loss.
         for (const auto& line : eval::read_metrics(scratch / "cut/public/metrics.jsonl"))
             CHECK((line.step == 0 || line.loss_released.has_value() == (name == "rldp")));
@@ -464,7 +464,7 @@ TEST_CASE("two processes that go on from one state share neither noise nor draws
         CHECK(a[i].charged->seq == b[i].charged->seq);
         if (a[i].charged->seq <= 6) continue;  // made before the fork
         // Independent noise of one size differs by √2 of it; shared noise by next to nothing.
-        const auto x = a[i].gradient.to(torch::kFloat64), y = b[i].gradient.to(torch::kFloat64);
+        const auto x = a[i].gradient.to(at::kDouble), y = b[i].gradient.to(at::kDouble);
         const double apart = (x - y).norm().item<double>() / x.norm().item<double>();
         CHECK(apart > 1.2);
         CHECK(apart < 1.7);

@@ -1,5 +1,5 @@
 // Accountant, controller, evaluator and trainer, one message at a time.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <caf/all.hpp>
 
@@ -167,7 +167,7 @@ TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file i
     config.initial_noise_multiplier = 1;
     rl::training training(config, small_method(model), model.initial_adapter);
     auto value = blank_release();
-    value.gradient = torch::randn({model.layout.dimension});
+    value.gradient = at::randn({model.layout.dimension});
     value.statistics.assign(3 * model.layout.pairs.size() + 5, 0.25);
     training.apply(value);
     const std::string controller("\0\x01\xff bytes", 9);
@@ -188,13 +188,13 @@ TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file i
     rl::training other(config, small_method(model), model.initial_adapter);
     other.restore(back.training);
     CHECK(other.step() == 1);
-    CHECK(torch::equal(other.adapter(), training.adapter()));
+    CHECK(at::equal(other.adapter(), training.adapter()));
     training.apply(value);
     other.apply(value);
-    CHECK(torch::equal(other.adapter(), training.adapter()));
+    CHECK(at::equal(other.adapter(), training.adapter()));
     CHECK(other.radii() == training.radii());
 
-    models::save_safetensors(scratch / "foreign.safetensors", {{"adapter", torch::zeros({3})}});
+    models::save_safetensors(scratch / "foreign.safetensors", {{"adapter", at::zeros({3})}});
     CHECK_THROWS_AS(read_checkpoint(scratch / "foreign.safetensors", seal), rldp::error);
     const privacy::file_seal another(privacy::run_key::insecure_from_seed(2));
     CHECK_THROWS_AS(read_checkpoint(scratch / "c.safetensors", another), rldp::error);
@@ -206,9 +206,9 @@ TEST_CASE("no flipped bit of a checkpoint is taken over") {
     const privacy::file_seal seal(privacy::run_key::insecure_from_seed(1));
     checkpoint written;
     written.training.optimizer = {
-        .parameters = torch::ones({3}), .first = torch::zeros({3}), .second = torch::ones({3})};
+        .parameters = at::ones({3}), .first = at::zeros({3}), .second = at::ones({3})};
     written.training.rest = "{\"step\": 1}";
-    written.training.method = {.numbers = "{}", .tensors = {{"mean", torch::ones({2}, torch::kFloat64)}}};
+    written.training.method = {.numbers = "{}", .tensors = {{"mean", at::ones({2}, at::kDouble)}}};
     written.controller = "controller";
     written.belongs_to = "run";
     write_checkpoint(path, written, seal);
@@ -222,7 +222,7 @@ TEST_CASE("no flipped bit of a checkpoint is taken over") {
         try {
             const auto back = read_checkpoint(path, seal);
             // A change of spaces or of the order of the header's keys alone means the same.
-            CHECK(torch::equal(back.training.optimizer.parameters, written.training.optimizer.parameters));
+            CHECK(at::equal(back.training.optimizer.parameters, written.training.optimizer.parameters));
             CHECK(back.training.rest == written.training.rest);
             CHECK(flipped[at] != whole[at]);
         } catch (const error& e) {
@@ -242,8 +242,8 @@ TEST_CASE("a sent adapter stays as it was while training goes on") {
     const auto sent = training.adapter();
     const auto copy = sent.clone();
     auto value = blank_release();
-    value.gradient = torch::ones({model.layout.dimension});
+    value.gradient = at::ones({model.layout.dimension});
     training.apply(value);
-    CHECK(torch::equal(sent, copy));
-    CHECK_FALSE(torch::equal(sent, training.adapter()));
+    CHECK(at::equal(sent, copy));
+    CHECK_FALSE(at::equal(sent, training.adapter()));
 }

@@ -1,6 +1,6 @@
 // Rounding: who else was drawn moves a unit's gradient in its last bits. The margin that is charged covers it five
 // times over, in every arithmetic at hand (docs/privacy.md §6).
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "actors/run/plan.hpp"
 #include "bench/rounding.hpp"
@@ -22,8 +22,8 @@ config::run_config config_of(const std::string& type, std::size_t batch) {
 /// Over hundreds of draws and their neighbours. `apart`: as such a run computes, or in micro-batches all the same.
 bench::rounding_effect worst_of(const config::run_config& config, int draws, bool apart) {
     const auto loaded = actors::load_model(config);
-    torch::manual_seed(3);
-    const auto adapter = loaded.initial_adapter + 0.02 * torch::randn_like(loaded.initial_adapter);
+    at::manual_seed(3);
+    const auto adapter = loaded.initial_adapter + 0.02 * at::randn_like(loaded.initial_adapter);
     bench::rounding_probe probe(loaded.base, loaded.layout, adapter, 16, 24, 5);
     if (apart) probe.compute_apart();
     bench::rounding_effect worst;

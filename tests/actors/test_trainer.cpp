@@ -1,5 +1,5 @@
 // The trainer alone, between stand-ins that record what it asks of them.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <caf/all.hpp>
@@ -44,7 +44,7 @@ struct trainer_between_stubs : deterministic {
         wiring.gradient = spawn([this](gradient_actor::pointer) -> gradient_actor::behavior_type {
             return {[this](compute_atom, const step_task& task) {
                 seen.calls.push_back("compute " + std::to_string(task.order.charged->step));
-                privacy::release out{task.order.charged, torch::ones_like(task.adapter), {}, {}};
+                privacy::release out{task.order.charged, at::ones_like(task.adapter), {}, {}};
                 out.statistics.assign(3 * task.order.terms.radii.size() + 5, 0.1);
                 return out;
             }};
@@ -124,7 +124,7 @@ TEST_CASE("the trainer asks for a grant before it asks for each step, decides at
                                                       "compute 9", "forget"});
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5, 9});
     CHECK(side.training->radii() == std::vector<double>(side.model.layout.pairs.size(), 0.7));
-    CHECK_FALSE(torch::equal(ended->adapter, side.model.initial_adapter));
+    CHECK_FALSE(at::equal(ended->adapter, side.model.initial_adapter));
 }
 
 TEST_CASE("no grant, no step: an exhausted budget ends training cleanly with a checkpoint") {

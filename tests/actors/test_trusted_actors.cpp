@@ -1,5 +1,5 @@
 // Loader, gradient and sanitizer, one message at a time.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <caf/all.hpp>
 #include <set>
@@ -69,21 +69,21 @@ std::vector<privacy::release> logged_by(const trusted_side& side, double z = 1) 
 }
 
 /// The clipped sum of a step by itself: same draw and dropout, clipped in plain float64 arithmetic, no noise.
-torch::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double radius) {
+at::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double radius) {
     loader_state sampler;
     sampler.closed = trusted<closed_ptr>(side.closed);
     sampler.sample_rate = side.sample_rate;
     const auto drawn = sampler.make(seq);
     std::vector<models::unit_sequences> units;
     for (const auto& unit : privacy::opened(drawn).units) units.push_back(unit.records);
-    auto sum = torch::zeros({side.model.layout.dimension}, torch::kFloat64);
+    auto sum = at::zeros({side.model.layout.dimension}, at::kDouble);
     std::size_t pass = 0;
-    const auto dropout = dropout_of(side.closed->key, seq, side.model.layout, torch::kCPU);
+    const auto dropout = dropout_of(side.closed->key, seq, side.model.layout, at::kCPU);
     for (const auto& chunk : models::plan_chunks(units, 4)) {
         const auto made = models::unit_gradients(*side.model.base, side.model.layout, side.model.initial_adapter, units,
                                                  chunk, 4, dropout, pass);
         pass += models::passes_of(units, chunk, 4);
-        const auto gradients = made.gradients.to(torch::kFloat64);
+        const auto gradients = made.gradients.to(at::kDouble);
         for (const auto& pair : side.model.layout.pairs) {
             const auto part = gradients.narrow(1, pair.offset, pair.size);
             const auto factor = (radius / (part.norm(2, 1) + 1e-6)).clamp_max(1.0).unsqueeze(1);
@@ -126,7 +126,7 @@ TEST_CASE("the gradient actor opens no draw before it is asked, and its answer i
     CHECK(answer->statistics.size() == 3 * side.model.layout.pairs.size() + 5);
     const auto logged = logged_by(side, 0.5);
     REQUIRE(logged.size() == 1);
-    CHECK(torch::equal(logged[0].gradient, answer->gradient));
+    CHECK(at::equal(logged[0].gradient, answer->gradient));
 }
 
 TEST_CASE("a release is the clipped sum over the logical batch plus noise of the allocated scale") {
@@ -140,7 +140,7 @@ TEST_CASE("a release is the clipped sum over the logical batch plus noise of the
                                    step_task{order_for(side.model, 1, 1e-6, radius, 0), side.model.initial_adapter});
     REQUIRE(answer);
     const auto expected = clipped_sum(side, 1, radius);
-    CHECK((answer->gradient.to(torch::kFloat64) - expected).abs().max().item<double>() < 1e-5);
+    CHECK((answer->gradient.to(at::kDouble) - expected).abs().max().item<double>() < 1e-5);
     CHECK(expected.abs().max().item<double>() > 1e-2);
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("an empty draw is a step like any other: pure noise") {
     const auto n = static_cast<double>(side.model.layout.pairs.size());
     const double deviation = z / std::sqrt(1 - 0.02) * std::sqrt(n) * radius;
     const auto count = static_cast<double>(answer->gradient.numel());
-    const double chi2 = (answer->gradient.to(torch::kFloat64) / deviation).square().sum().item<double>();
+    const double chi2 = (answer->gradient.to(at::kDouble) / deviation).square().sum().item<double>();
     CHECK(std::abs(chi2 - count) < 5 * std::sqrt(2 * count));
 }
 

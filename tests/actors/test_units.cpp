@@ -1,6 +1,6 @@
 // Groups as units: what one patient adds is bounded, however many encounters the patient had (docs/privacy.md §1, §2).
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <caf/all.hpp>
@@ -111,7 +111,7 @@ difference added_by_the_heavy(bool grouped, double radius) {
     model.layout.config.dropout = 0;
     const auto with = release_of(tokens_of(corpus_of(scratch, true, grouped)), model, radius);
     const auto without = release_of(tokens_of(corpus_of(scratch, false, grouped)), model, radius);
-    const auto gap = with.gradient.to(torch::kFloat64) - without.gradient.to(torch::kFloat64);
+    const auto gap = with.gradient.to(at::kDouble) - without.gradient.to(at::kDouble);
     difference out;
     for (const auto& pair : model.layout.pairs)
         out.largest_group =

@@ -1,4 +1,4 @@
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 
@@ -18,8 +18,8 @@ double direct(const models::causal_lm& model, const std::vector<std::vector<std:
     std::int64_t tokens = 0;
     for (const auto& sequence : sequences) {
         const auto n = static_cast<std::int64_t>(sequence.size());
-        const auto ids = torch::tensor(sequence, torch::kInt32).to(torch::kLong).unsqueeze(0);
-        const auto log_p = torch::log_softmax(model.logits(ids, nullptr, nullptr)[0].to(torch::kDouble), -1);
+        const auto ids = at::tensor(sequence, at::kInt).to(at::kLong).unsqueeze(0);
+        const auto log_p = at::log_softmax(model.logits(ids, nullptr, nullptr)[0].to(at::kDouble), -1);
         for (std::int64_t t = 1; t < n; ++t, ++tokens)
             nll -= log_p[t - 1][ids[0][t].item<std::int64_t>()].item<double>();
     }

@@ -1,5 +1,5 @@
 // An adapter's two files. The first two bytes of the input, little-endian, say how long adapter_config.json is.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 

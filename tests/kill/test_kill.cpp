@@ -1,6 +1,6 @@
 // `rldp run`, killed with SIGKILL again and again and resumed each time.
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <chrono>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include "tests/kill/witness.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -9,7 +9,7 @@ namespace rldp::models::test {
 
 class random_source {
   public:
-    explicit random_source(unsigned seed) : engine_(seed) { torch::manual_seed(seed); }
+    explicit random_source(unsigned seed) : engine_(seed) { at::manual_seed(seed); }
     std::int64_t between(std::int64_t low, std::int64_t high) {
         return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
     }
@@ -45,7 +45,7 @@ inline std::map<std::string, at::Tensor> random_weights(const model_config& conf
     std::map<std::string, at::Tensor> weights;
     for (const auto& [name, shape] : base_tensors(config)) {
         const bool is_gain = shape.size() == 1 && name.ends_with(".weight");
-        weights[name] = is_gain ? 1 + 0.3 * torch::randn(shape) : 0.4 * torch::randn(shape);
+        weights[name] = is_gain ? 1 + 0.3 * at::randn(shape) : 0.4 * at::randn(shape);
     }
     return weights;
 }
@@ -62,7 +62,7 @@ inline std::shared_ptr<const causal_lm> tiny_gpt2(unsigned seed, std::int64_t la
     c.inner = 32;
     c.window = 16;
     c.activation = "gelu_new";
-    torch::manual_seed(seed);
+    at::manual_seed(seed);
     return causal_lm::from_weights(c, random_weights(c));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Golden cases, temporary directories and comparisons for the tests of models/.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -39,7 +39,7 @@ inline nlohmann::json read_json(const fs::path& path) {
 }
 
 inline double largest_difference(const at::Tensor& x, const at::Tensor& y) {
-    return (x.to(torch::kFloat64) - y.to(torch::kFloat64)).abs().max().item<double>();
+    return (x.to(at::kDouble) - y.to(at::kDouble)).abs().max().item<double>();
 }
 
 }  // namespace rldp::models::test

@@ -71,7 +71,7 @@ TEST_CASE("pairs fill the flat vector without gaps", "[lora]") {
     }
     CHECK(layout.dimension == expected);
     CHECK(layout.scaling() == 2);
-    const auto flat = torch::arange(layout.dimension, torch::kFloat32);
+    const auto flat = at::arange(layout.dimension, at::kFloat);
     CHECK(layout.a(flat, 1)[0][0].item<double>() == static_cast<double>(layout.pairs[1].offset));
     CHECK(layout.b(flat, 1)[0][0].item<double>() == static_cast<double>(layout.pairs[1].offset + 3 * 8));
 }
@@ -81,8 +81,8 @@ TEST_CASE("a fresh adapter changes nothing and follows PEFT's initialisation", "
     config.width = 64;
     const auto layout = make_layout(config, {8, 16, 0, {"q", "v"}});
     const auto flat = initial_adapter(layout, 7);
-    CHECK(torch::equal(flat, initial_adapter(layout, 7)));
-    CHECK(!torch::equal(flat, initial_adapter(layout, 8)));
+    CHECK(at::equal(flat, initial_adapter(layout, 7)));
+    CHECK(!at::equal(flat, initial_adapter(layout, 8)));
     for (std::size_t i = 0; i < layout.pairs.size(); ++i) {
         CHECK(layout.b(flat, i).abs().max().item<double>() == 0);
         const auto a = layout.a(flat, i);
@@ -99,11 +99,11 @@ TEST_CASE("an adapter comes back bit by bit from PEFT's format", "[lora]") {
         auto lora = random_lora(random, config);
         lora.dropout = 0.25;
         const auto layout = make_layout(config, lora);
-        const auto flat = torch::randn({layout.dimension});
+        const auto flat = at::randn({layout.dimension});
         const scratch_directory scratch;
         save_adapter(scratch.path() / "adapter", layout, flat, "base", config);
         const auto back = load_adapter(scratch.path() / "adapter", config);
-        CHECK(torch::equal(back.flat, flat));
+        CHECK(at::equal(back.flat, flat));
         CHECK(modules(back.layout) == modules(layout));
         CHECK(back.layout.config.rank == lora.rank);
         CHECK(back.layout.config.alpha == lora.alpha);
@@ -116,7 +116,7 @@ TEST_CASE("adapter_config.json says what PEFT needs", "[lora]") {
     const auto config = small("gpt2");
     const auto written = [&](std::vector<std::string> targets) {
         const auto layout = make_layout(config, {2, 4, 0.5, std::move(targets)});
-        save_adapter(scratch.path(), layout, torch::zeros({layout.dimension}), "gpt2", config);
+        save_adapter(scratch.path(), layout, at::zeros({layout.dimension}), "gpt2", config);
         return read_json(scratch.path() / "adapter_config.json");
     };
     const auto fused = written({"c_attn"});
@@ -144,14 +144,14 @@ TEST_CASE("adapter_config.json says what PEFT needs", "[lora]") {
 TEST_CASE("GPT-2's q, k and v apart are blocks of one adapter of c_attn", "[lora]") {
     const auto config = small("gpt2");
     const auto model = causal_lm::from_weights(config, random_weights(config));
-    const auto ids = torch::randint(config.vocab, {3, 8}, torch::kLong);
+    const auto ids = at::randint(config.vocab, {3, 8}, at::kLong);
     const std::vector<std::vector<std::string>> choices{
         {"q", "v"}, {"k"}, {"q", "k", "v", "fc"}, {"o", "v"}, {"transformer.h.1.attn.q_proj", "v"}};
     for (const auto& targets : choices) {
         INFO(targets.front());
         const scratch_directory scratch;
         const auto layout = make_layout(config, {3, 4, 0, targets});
-        const auto flat = torch::randn({layout.dimension});
+        const auto flat = at::randn({layout.dimension});
         save_adapter(scratch.path(), layout, flat, "base", config);
         const auto path = scratch.path() / "adapter_model.safetensors";
         std::map<std::string, at::Tensor> tensors;
@@ -162,7 +162,7 @@ TEST_CASE("GPT-2's q, k and v apart are blocks of one adapter of c_attn", "[lora
         CHECK(modules(back.layout) == modules(layout));
         CHECK(back.layout.config.rank == 3);
         CHECK(back.layout.config.alpha == 4);
-        CHECK(torch::equal(back.flat, flat));
+        CHECK(at::equal(back.flat, flat));
 
         // As PEFT reads it, without our metadata, the logits are the same.
         save_safetensors(path, tensors, {{"format", "pt"}});
@@ -173,7 +173,7 @@ TEST_CASE("GPT-2's q, k and v apart are blocks of one adapter of c_attn", "[lora
 
         // Tensors changed by someone else count as they are, and metadata that names no module is refused.
         const auto description = file.metadata();
-        for (auto& [name, tensor] : tensors) tensor = torch::randn(tensor.sizes());
+        for (auto& [name, tensor] : tensors) tensor = at::randn(tensor.sizes());
         save_safetensors(path, tensors, description);
         const auto changed = load_adapter(scratch.path(), config);
         CHECK(modules(changed.layout) == modules(plain.layout));
@@ -188,7 +188,7 @@ TEST_CASE("adapters that mean something else are refused with file and key", "[l
     const scratch_directory scratch;
     const auto config = small("llama");
     const auto layout = make_layout(config, {2, 4, 0, {"q"}});
-    save_adapter(scratch.path(), layout, torch::zeros({layout.dimension}), "base", config);
+    save_adapter(scratch.path(), layout, at::zeros({layout.dimension}), "base", config);
     const auto good = read_json(scratch.path() / "adapter_config.json");
     const auto refused = [&](const std::string& key, const nlohmann::json& value) {
         INFO(key);
@@ -230,10 +230,10 @@ TEST_CASE("adapters that mean something else are refused with file and key", "[l
     const auto path = scratch.path() / "adapter_model.safetensors";
     std::map<std::string, at::Tensor> tensors;
     for (const auto& name : safetensors_file(path).names())
-        tensors[name] = torch::full_like(safetensors_file(path).tensor(name), 1e300, torch::kFloat64);
+        tensors[name] = at::full_like(safetensors_file(path).tensor(name), 1e300, at::kDouble);
     save_safetensors(path, tensors);
     tensor_refused(nlohmann::json::object(), "not finite");
-    save_adapter(scratch.path(), layout, torch::zeros({layout.dimension}), "base", config);
+    save_adapter(scratch.path(), layout, at::zeros({layout.dimension}), "base", config);
     // A pattern is what its tensors say.
     auto pattern = good;
     pattern["target_modules"] = ".*q_proj";

@@ -41,14 +41,14 @@ TEST_CASE("tensors come back from a file, whatever their type", "[safetensors]")
     const scratch_directory scratch;
     const auto path = scratch.path() / "t.safetensors";
     const std::map<std::string, at::Tensor> tensors{
-        {"a", torch::randn({3, 5})},
-        {"b.bf16", torch::randn({7}).to(torch::kBFloat16)},
-        {"b.half", torch::randn({2, 2}).to(torch::kHalf)},
-        {"c", torch::randint(-9, 9, {4}, torch::kLong)},
-        {"d", torch::randn({4, 6}).t()},
-        {"empty", torch::zeros({0, 3})},
-        {"flag", torch::ones({3}, torch::kBool)},
-        {"one", torch::scalar_tensor(2.5, torch::kDouble)},
+        {"a", at::randn({3, 5})},
+        {"b.bf16", at::randn({7}).to(at::kBFloat16)},
+        {"b.half", at::randn({2, 2}).to(at::kHalf)},
+        {"c", at::randint(-9, 9, {4}, at::kLong)},
+        {"d", at::randn({4, 6}).t()},
+        {"empty", at::zeros({0, 3})},
+        {"flag", at::ones({3}, at::kBool)},
+        {"one", at::scalar_tensor(2.5, at::kDouble)},
     };
     save_safetensors(path, tensors, {{"format", "pt"}});
     at::Tensor outlives;
@@ -60,13 +60,13 @@ TEST_CASE("tensors come back from a file, whatever their type", "[safetensors]")
             INFO(name);
             REQUIRE(file.contains(name));
             CHECK(file.tensor(name).scalar_type() == tensor.scalar_type());
-            CHECK(torch::equal(file.tensor(name), tensor));
+            CHECK(at::equal(file.tensor(name), tensor));
         }
         outlives = file.tensor("a");
         CHECK(file.tensor("a").data_ptr() == outlives.data_ptr());  // a view, not a copy
         CHECK(has(refusal([&] { file.tensor("absent"); }), "t.safetensors: tensor 'absent' is missing"));
     }
-    CHECK(torch::equal(outlives, tensors.at("a")));
+    CHECK(at::equal(outlives, tensors.at("a")));
 }
 
 TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]") {
@@ -157,7 +157,7 @@ TEST_CASE("weights that are not finite, or not in the type asked for, are refuse
     write(scratch.path() / "config.json", gpt2_config().dump());
     const auto model = read_model_config(scratch.path());
     std::map<std::string, at::Tensor> good;
-    for (const auto& [name, shape] : base_tensors(model)) good[name] = torch::ones(shape);
+    for (const auto& [name, shape] : base_tensors(model)) good[name] = at::ones(shape);
     const std::string name = "transformer.h.0.mlp.c_proj.weight";
     const auto refused = [&](double number, at::ScalarType stored, std::optional<at::ScalarType> wanted) {
         auto weights = good;
@@ -166,16 +166,16 @@ TEST_CASE("weights that are not finite, or not in the type asked for, are refuse
         save_safetensors(scratch.path() / "model.safetensors", weights);
         return refusal([&] { load_weights(scratch.path(), model, wanted, at::kCPU); });
     };
-    for (const auto type : {torch::kFloat64, torch::kFloat32, torch::kBFloat16, torch::kFloat16})
+    for (const auto type : {at::kDouble, at::kFloat, at::kBFloat16, at::kHalf})
         for (const double bad : {double{NAN}, -double{NAN}, double{INFINITY}, -double{INFINITY}}) {
             const auto line = refused(bad, type, std::nullopt);
             INFO(line);
             CHECK(has(line, "model.safetensors: tensor '" + name + "' holds numbers that are not finite in "));
         }
-    CHECK(refused(3.4e38, torch::kFloat32, std::nullopt).empty());
-    CHECK(refused(65504, torch::kFloat16, torch::kFloat32).empty());
-    CHECK(has(refused(3.4e38, torch::kFloat32, torch::kBFloat16), "not finite in BF16"));
-    CHECK(has(refused(1e300, torch::kFloat64, torch::kFloat32), "not finite in F32"));
+    CHECK(refused(3.4e38, at::kFloat, std::nullopt).empty());
+    CHECK(refused(65504, at::kHalf, at::kFloat).empty());
+    CHECK(has(refused(3.4e38, at::kFloat, at::kBFloat16), "not finite in BF16"));
+    CHECK(has(refused(1e300, at::kDouble, at::kFloat), "not finite in F32"));
 }
 
 TEST_CASE("unaligned data is read all the same", "[safetensors]") {
@@ -247,7 +247,7 @@ TEST_CASE("a checkpoint that does not fit its config is refused with file and te
     std::ofstream(scratch.path() / "config.json") << gpt2_config();
     auto weights = random_weights(read_model_config(scratch.path()));
     const auto file = scratch.path() / "model.safetensors";
-    const auto load = [&] { return causal_lm::load(scratch.path(), torch::kFloat32, torch::kCPU); };
+    const auto load = [&] { return causal_lm::load(scratch.path(), at::kFloat, at::kCPU); };
     CHECK(has(refusal([&] { load(); }), "model.safetensors"));
     save_safetensors(file, weights);
     CHECK(load()->parameters() == 8 * 11 + 8 * 16 + 8 * 24 + 24 + 8 * 8 + 8 + 8 * 32 + 32 + 32 * 8 + 8 + 6 * 8);
@@ -263,10 +263,10 @@ TEST_CASE("a checkpoint that does not fit its config is refused with file and te
     changed.erase("transformer.h.0.mlp.c_fc.bias");
     refused(changed, "transformer.h.0.mlp.c_fc.bias");
     changed = weights;
-    changed["transformer.h.0.mlp.c_fc.weight"] = torch::zeros({32, 8});
+    changed["transformer.h.0.mlp.c_fc.weight"] = at::zeros({32, 8});
     refused(changed, "transformer.h.0.mlp.c_fc.weight");
     changed = weights;
-    changed["transformer.ln_f.bias"] = torch::zeros({8}, torch::kLong);
+    changed["transformer.ln_f.bias"] = at::zeros({8}, at::kLong);
     save_safetensors(file, changed);
     CHECK(has(refusal([&] { load(); }), "transformer.ln_f.bias"));
 }
@@ -280,7 +280,7 @@ TEST_CASE("shards are found by their index, and only beside it", "[checkpoint]")
     for (const auto& [name, unused] : weights) map[name] = "x.safetensors";
     const auto load = [&](const nlohmann::json& index) {
         std::ofstream(scratch.path() / "model.safetensors.index.json") << index;
-        return causal_lm::load(scratch.path(), torch::kBFloat16, torch::kCPU);
+        return causal_lm::load(scratch.path(), at::kBFloat16, at::kCPU);
     };
     CHECK(load({{"weight_map", map}})->parameters() > 0);
     CHECK(has(refusal([&] { load({{"weights", map}}); }), "weight_map"));

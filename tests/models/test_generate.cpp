@@ -21,17 +21,17 @@ struct subject {
         const auto config = random_config(random);
         model = causal_lm::from_weights(config, random_weights(config));
         layout = make_layout(config, random_lora(random, config));
-        flat = 0.3 * torch::randn({layout.dimension});
+        flat = 0.3 * at::randn({layout.dimension});
     }
     subject(const fs::path& directory, const fs::path& adapter)
-        : model(causal_lm::load(directory, torch::kFloat32, torch::kCPU)) {
+        : model(causal_lm::load(directory, at::kFloat, at::kCPU)) {
         auto loaded = load_adapter(adapter, model->config());
         layout = loaded.layout;
         flat = loaded.flat;
     }
     // Logits after the last of `ids`, from a full forward pass.
     at::Tensor uncached(const token_list& ids, bool adapted) const {
-        const torch::NoGradGuard no_grad;
+        const at::NoGradGuard no_grad;
         const auto batch = make_batch({ids});
         return model->logits(batch.ids, adapted ? &layout : nullptr, adapted ? &flat : nullptr)[0][-1];
     }
@@ -53,7 +53,7 @@ void check_cache(const subject& s, const std::vector<token_list>& prompts, std::
     for (std::int64_t step = 0; step <= steps; ++step) {
         const auto logits = s.model->extend(memory, next, adapted ? &s.layout : nullptr, adapted ? &s.flat : nullptr);
         REQUIRE(logits.size(0) == static_cast<std::int64_t>(rows.size()));
-        next = torch::randint(s.model->config().vocab, {logits.size(0), 1}, torch::kLong);
+        next = at::randint(s.model->config().vocab, {logits.size(0), 1}, at::kLong);
         for (std::size_t row = 0; row < rows.size(); ++row) {
             const auto at = static_cast<std::int64_t>(row);
             CHECK(largest_difference(logits[at], s.uncached(rows[row], adapted)) <= tolerance);
@@ -133,7 +133,7 @@ TEST_CASE("golden: stories260K tells the story of llama2.c", "[golden]") {
     }
     const auto story = read_json(directory / "story.json");
     const auto ids = story.at("prompt_ids").get<token_list>(), expected = story.at("output_ids").get<token_list>();
-    const auto model = causal_lm::load(directory, torch::kFloat32, torch::kCPU);
+    const auto model = causal_lm::load(directory, at::kFloat, at::kCPU);
     generation_config config;
     config.max_new_tokens = static_cast<std::int64_t>(expected.size() - ids.size());
     auto all = ids;
@@ -208,7 +208,7 @@ TEST_CASE("alternatives are log-probabilities before temperature and cuts", "[ge
     token_list ids{1, 2};
     REQUIRE(text.alternatives.size() == 3);
     for (std::size_t step = 0; step < 3; ++step) {
-        const auto expected = torch::log_softmax(s.uncached(ids, true).to(torch::kFloat64), 0);
+        const auto expected = at::log_softmax(s.uncached(ids, true).to(at::kDouble), 0);
         REQUIRE(static_cast<std::int64_t>(text.alternatives[step].size()) == vocab);
         double above = INFINITY;
         for (const auto& [id, log_probability] : text.alternatives[step]) {

@@ -41,8 +41,8 @@ std::vector<golden_case> cases() {
     return found;
 }
 
-std::shared_ptr<const causal_lm> load(const fs::path& directory, at::ScalarType dtype = torch::kFloat32) {
-    return causal_lm::load(directory, dtype, torch::kCPU);
+std::shared_ptr<const causal_lm> load(const fs::path& directory, at::ScalarType dtype = at::kFloat) {
+    return causal_lm::load(directory, dtype, at::kCPU);
 }
 
 loaded_adapter adapter_of(const golden_case& c, const causal_lm& model) {
@@ -55,15 +55,15 @@ constexpr double vanishing = RLDP_FUSED_ATTENTION ? 2e-5 : 1e-6;
 // Norm of the error over the norm; absolute where the gradient vanishes.
 void check_gradient(const at::Tensor& ours, const at::Tensor& expected) {
     for (std::int64_t i = 0; i < expected.size(0); ++i) {
-        const auto error = (ours[i] - expected[i]).to(torch::kFloat64).norm().item<double>();
-        const auto norm = expected[i].to(torch::kFloat64).norm().item<double>();
+        const auto error = (ours[i] - expected[i]).to(at::kDouble).norm().item<double>();
+        const auto norm = expected[i].to(at::kDouble).norm().item<double>();
         CHECK(error <= (norm > 1e-6 ? 3e-5 * norm : vanishing));
     }
     CHECK(largest_difference(ours, expected) <= 5e-5);
 }
 
 at::Tensor norms(const at::Tensor& rows) {
-    return rows.to(torch::kFloat64).norm(2, 1);
+    return rows.to(at::kDouble).norm(2, 1);
 }
 
 }  // namespace
@@ -124,9 +124,9 @@ TEST_CASE("golden: per-record gradients, norms and clipped sums", "[golden]") {
             for (const std::string set : {"mixed", "extreme"}) {
                 const auto coefficient = (c["radii." + set][index] / (nu + 1e-6)).clamp_max(1);
                 CHECK(largest_difference(coefficient, c["clip_coef." + set][index]) <= 2e-5);
-                const auto sum = (rows.to(torch::kFloat64) * coefficient.unsqueeze(1)).sum(0);
+                const auto sum = (rows.to(at::kDouble) * coefficient.unsqueeze(1)).sum(0);
                 const auto prefix = "clipped_sum." + set + "." + name;
-                const auto expected = torch::cat({c[prefix + ".lora_A"].flatten(), c[prefix + ".lora_B"].flatten()});
+                const auto expected = at::cat({c[prefix + ".lora_A"].flatten(), c[prefix + ".lora_B"].flatten()});
                 CHECK(largest_difference(sum, expected) <= 5e-5);
             }
         }
@@ -139,9 +139,9 @@ TEST_CASE("golden: rotary buffers", "[golden]") {
         INFO(c.directory);
         const auto ours = inverse_frequencies(read_model_config(c.directory));
         CHECK(((ours - c["inv_freq"]).abs() <= 1e-6 * c["inv_freq"].abs()).all().item<bool>());
-        const auto tables = rotations(ours, torch::arange(c["rope_cos"].size(0)), torch::kFloat32);
-        CHECK(largest_difference(torch::cat({tables.cos, tables.cos}, 1), c["rope_cos"]) <= 5e-6);
-        CHECK(largest_difference(torch::cat({tables.sin, tables.sin}, 1), c["rope_sin"]) <= 5e-6);
+        const auto tables = rotations(ours, at::arange(c["rope_cos"].size(0)), at::kFloat);
+        CHECK(largest_difference(at::cat({tables.cos, tables.cos}, 1), c["rope_cos"]) <= 5e-6);
+        CHECK(largest_difference(at::cat({tables.sin, tables.sin}, 1), c["rope_sin"]) <= 5e-6);
     }
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("golden: sharded, hub and version 4 layouts hold the same model", "[go
         const auto expected = load(c.directory)->logits(c["input_ids"], nullptr, nullptr);
         const auto same = [&](const fs::path& directory) {
             INFO(directory);
-            CHECK(torch::equal(load(directory)->logits(c["input_ids"], nullptr, nullptr), expected));
+            CHECK(at::equal(load(directory)->logits(c["input_ids"], nullptr, nullptr), expected));
         };
         for (const auto* layout : {"sharded", "hub_layout"})
             if (fs::exists(c.directory / layout)) same(c.directory / layout);
@@ -174,13 +174,13 @@ TEST_CASE("golden: a base in bfloat16", "[golden]") {
         CHECK(c.difference(wide->logits(c["input_ids"], &layout, &flat), "logits_lora_f32compute") <= 5e-5);
 
         // Arithmetic in bfloat16 is as far from float32 as HF's own, and gradients point the same way.
-        const auto narrow = load(directory, torch::kBFloat16);
+        const auto narrow = load(directory, at::kBFloat16);
         const auto logits = narrow->logits(c["input_ids"], nullptr, nullptr);
-        CHECK(logits.scalar_type() == torch::kBFloat16);
-        CHECK(c.difference(logits.to(torch::kFloat32), "logits_base_f32compute") <= 0.42);
+        CHECK(logits.scalar_type() == at::kBFloat16);
+        CHECK(c.difference(logits.to(at::kFloat), "logits_base_f32compute") <= 0.42);
         const auto expected = wide->gradients(c.batch(), layout, flat).gradients;
         const auto gradients = narrow->gradients(c.batch(), layout, flat).gradients;
-        CHECK(gradients.scalar_type() == torch::kFloat32);
+        CHECK(gradients.scalar_type() == at::kFloat);
         const auto cosine = (gradients * expected).sum(1) / (gradients.norm(2, 1) * expected.norm(2, 1));
         CHECK(cosine.min().item<double>() > 0.99);
     }

@@ -21,7 +21,7 @@ struct setting {
         config = random_config(random);
         model = causal_lm::from_weights(config, random_weights(config));
         layout = make_layout(config, random_lora(random, config));
-        flat = 0.3 * torch::randn({layout.dimension});
+        flat = 0.3 * at::randn({layout.dimension});
         sequences = random_sequences(random, config.vocab, longest);
     }
 };
@@ -38,7 +38,7 @@ reference by_autograd(const setting& s, const std::vector<std::int32_t>& sequenc
     const auto logits = s.model->logits(batch.ids, &s.layout, &flat)[0];
     const auto count = logits.size(0) - 1;
     const auto loss =
-        torch::nn::functional::cross_entropy(logits.narrow(0, 0, count), batch.ids[0].narrow(0, 1, count));
+        at::cross_entropy_loss(logits.narrow(0, 0, count), batch.ids[0].narrow(0, 1, count));
     loss.backward();
     return {flat.grad(), loss.item<double>()};
 }
@@ -95,7 +95,7 @@ TEST_CASE("dropout acts on the adapter's input alone", "[gradients]") {
         std::vector<at::Tensor> columns;
         auto scaled = s.flat.clone();
         for (std::size_t i = 0; i < s.layout.pairs.size(); ++i) {
-            columns.push_back(torch::bernoulli(torch::full({s.layout.pairs[i].d_in}, 0.6)) / 0.6);
+            columns.push_back(at::bernoulli(at::full({s.layout.pairs[i].d_in}, 0.6)) / 0.6);
             s.layout.a(scaled, i).mul_(columns.back());
         }
         const dropout_source dropout = [&](std::size_t pair, at::IntArrayRef shape) {
@@ -157,7 +157,7 @@ TEST_CASE("a base is trained through training_loss", "[gradients]") {
             // The directional derivative along the gradient, by central differences.
             const auto direction = weight.grad() / (weight.grad().norm() + 1e-12);
             const double step = 1e-2, expected = weight.grad().norm().item<double>();
-            const torch::NoGradGuard no_grad;
+            const at::NoGradGuard no_grad;
             weight.add_(direction, step);
             const double above = model->training_loss(batch).item<double>();
             weight.sub_(direction, 2 * step);

@@ -10,8 +10,8 @@ namespace rldp::models::test {
 namespace {
 
 at::Tensor logits_of(const fs::path& directory, const at::Tensor& ids, const loaded_adapter* adapter = nullptr) {
-    const torch::NoGradGuard no_grad;
-    const auto model = causal_lm::load(directory, torch::kFloat32, torch::kCPU);
+    const at::NoGradGuard no_grad;
+    const auto model = causal_lm::load(directory, at::kFloat, at::kCPU);
     return model->logits(ids, adapter ? &adapter->layout : nullptr, adapter ? &adapter->flat : nullptr);
 }
 
@@ -32,11 +32,11 @@ TEST_CASE("merged weights give the adapted model's logits", "[merge]") {
         const auto config = random_config(random);
         const auto weights = random_weights(config);
         loaded_adapter adapter{make_layout(config, random_lora(random, config)), {}};
-        adapter.flat = 0.3 * torch::randn({adapter.layout.dimension});
+        adapter.flat = 0.3 * at::randn({adapter.layout.dimension});
         INFO("seed " << seed << ", " << config.model_type);
         const auto base = causal_lm::from_weights(config, weights);
         const auto merged = causal_lm::from_weights(config, merged_weights(config, weights, adapter));
-        const auto ids = torch::randint(config.vocab, {3, 8}, torch::kLong);
+        const auto ids = at::randint(config.vocab, {3, 8}, at::kLong);
         const auto expected = base->logits(ids, &adapter.layout, &adapter.flat);
         const double size = expected.abs().max().item<double>();
         CHECK(largest_difference(merged->logits(ids, nullptr, nullptr), expected) <= 2e-5 * (1 + size));
@@ -48,18 +48,18 @@ TEST_CASE("a base of 16-bit floats stays one", "[merge]") {
     random_source random(8);
     const auto config = random_config(random);
     auto weights = random_weights(config);
-    for (auto& [name, weight] : weights) weight = weight.to(torch::kBFloat16);
+    for (auto& [name, weight] : weights) weight = weight.to(at::kBFloat16);
     loaded_adapter adapter{make_layout(config, random_lora(random, config)), {}};
-    adapter.flat = 0.3 * torch::randn({adapter.layout.dimension});
+    adapter.flat = 0.3 * at::randn({adapter.layout.dimension});
     for (const auto& [name, weight] : merged_weights(config, weights, adapter))
-        CHECK(weight.scalar_type() == torch::kBFloat16);
+        CHECK(weight.scalar_type() == at::kBFloat16);
 }
 
 TEST_CASE("a sum that is not finite is refused by the weight's name", "[merge]") {
     random_source random(8);
     const auto config = random_config(random);
     loaded_adapter adapter{make_layout(config, random_lora(random, config)), {}};
-    adapter.flat = torch::full({adapter.layout.dimension}, 1e30);  // finite, but B·A is not
+    adapter.flat = at::full({adapter.layout.dimension}, 1e30);  // finite, but B·A is not
     const auto line = refusal([&] { merged_weights(config, random_weights(config), adapter); });
     CHECK(has(line, "with the adapter its weight is not finite"));
 }
@@ -104,7 +104,7 @@ TEST_CASE("golden: shards, hub layout and bfloat16 merge too", "[golden]") {
             CHECK(largest_difference(logits_of(scratch.path() / "merged", ids), expected) <= tolerance);
             const safetensors_file file(scratch.path() / "merged/model.safetensors");
             for (const auto& name : file.names())
-                CHECK(file.tensor(name).scalar_type() == (layout == "bf16" ? torch::kBFloat16 : torch::kFloat32));
+                CHECK(file.tensor(name).scalar_type() == (layout == "bf16" ? at::kBFloat16 : at::kFloat));
         }
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("merging refuses what is there and leaves nothing behind when it fails
     const auto config = random_config(random);
     const scratch_directory scratch;
     const auto layout = make_layout(config, {2, 4, 0, {"q"}});
-    save_adapter(scratch.path() / "adapter", layout, torch::zeros({layout.dimension}), "base", config);
+    save_adapter(scratch.path() / "adapter", layout, at::zeros({layout.dimension}), "base", config);
     const auto attempt = [&](const fs::path& base, const fs::path& adapter, const fs::path& out) {
         return refusal([&] { merge(base, adapter, out); });
     };

@@ -29,7 +29,7 @@ std::vector<std::int64_t> counts(const std::vector<double>& p, const sampling& h
     std::vector<double> uniform;
     for (std::uint64_t i = 0; i < draws; ++i) uniform.push_back(uniform_number(seed, i, i % 7));
     // Logits are known up to a constant.
-    const auto logits = (torch::tensor(p, torch::kFloat64).log() + 3).to(torch::kFloat32).expand({draws, -1});
+    const auto logits = (at::tensor(p, at::kDouble).log() + 3).to(at::kFloat).expand({draws, -1});
     std::vector<std::int64_t> result(p.size());
     for (const auto id : sample(logits, how, uniform)) ++result.at(static_cast<std::size_t>(id));
     return result;
@@ -74,17 +74,17 @@ TEST_CASE("draws follow temperature, top-k and top-p", "[sampling]") {
 }
 
 TEST_CASE("the likeliest token is taken at temperature 0 and approached near it", "[sampling]") {
-    const auto logits = torch::tensor({{1.0, 3.0, 2.0}, {9.0, -never, 9.5}});
+    const auto logits = at::tensor({1.0F, 3.0F, 2.0F, 9.0F, -never, 9.5F}).view({2, 3});
     for (const double temperature : {0.0, 1e-300, 1e-3})
         CHECK(sample(logits, {temperature}, {0.999, 0.999}) == std::vector<std::int32_t>{1, 2});
     CHECK(sample(logits, {1, 1, 1}, {0.999, 0.999}) == std::vector<std::int32_t>{1, 2});
     CHECK(sample(logits, {1, 0, 1e-9}, {0.999, 0.999}) == std::vector<std::int32_t>{1, 2});
     // Equal logits: the first.
-    CHECK(sample(torch::zeros({1, 4}), {0}, {0.9}) == std::vector<std::int32_t>{0});
+    CHECK(sample(at::zeros({1, 4}), {0}, {0.9}) == std::vector<std::int32_t>{0});
 }
 
 TEST_CASE("tokens without probability are never drawn", "[sampling]") {
-    const auto logits = torch::tensor({{-never, 0.0, -never, 0.0, -never}});
+    const auto logits = at::tensor({-never, 0.0F, -never, 0.0F, -never}).unsqueeze(0);
     for (const double top_p : {1.0, 0.99})
         for (const double u : {0.0, 0.25, 0.5, 0.75, 1 - 0x1p-53}) {
             const auto id = sample(logits, {1, 0, top_p}, {u})[0];

@@ -45,7 +45,7 @@ TEST_CASE("the nets are those of torch::nn with the same numbers") {
     torch::nn::Sequential second(torch::nn::Linear(hidden + action, hidden), torch::nn::ReLU(),
                                  torch::nn::Linear(hidden, 1));
     {
-        const torch::NoGradGuard no_gradient;
+        const at::NoGradGuard no_gradient;
         std::int64_t offset = 0;
         for (const auto& net : {encoder, first, second})
             for (auto& parameter : net->parameters()) {

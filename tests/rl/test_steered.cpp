@@ -1,6 +1,6 @@
 #include "rl/steered.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 
@@ -28,7 +28,7 @@ rl::steered_config small() {
 /// Without statistics, or with those of a batch in which every norm lies below every tracker.
 privacy::release release_of(std::int64_t step, bool statistics) {
     auto out = testing::blank_release(static_cast<std::uint64_t>(step));
-    out.gradient = torch::tensor({4.0F, 8.0F, 12.0F, 16.0F, 20.0F});
+    out.gradient = at::tensor({4.0F, 8.0F, 12.0F, 16.0F, 20.0F});
     if (!statistics) return out;
     const auto weights = privacy::weights_for(2);
     out.statistics.assign(11, 0.0);
@@ -37,7 +37,7 @@ privacy::release release_of(std::int64_t step, bool statistics) {
 }
 
 bool equal(const at::Tensor& a, const std::vector<float>& b) {
-    return torch::allclose(a, torch::tensor(b), 1e-6);
+    return at::allclose(a, at::tensor(b), 1e-6);
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ TEST_CASE("radii and shares are what the controller set, also after a checkpoint
     other.load(method.save());
     CHECK(other.radii() == method.radii());
     CHECK(other.prepare(0.7).shares == terms.shares);
-    CHECK(torch::equal(other.absorb(release_of(14, true)), method.absorb(release_of(14, true))));
+    CHECK(at::equal(other.absorb(release_of(14, true)), method.absorb(release_of(14, true))));
     CHECK(other.last_loss() == method.last_loss());
     CHECK_THROWS_AS(other.load({R"({"method": "static"})", {}}), rldp::error);
     CHECK_THROWS_AS(other.load({R"({"method": "rldp"})", {}}), rldp::error);

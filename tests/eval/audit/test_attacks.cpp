@@ -1,5 +1,5 @@
 // Attacks on a model: likelihoods, extraction, gradient canaries.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <set>
@@ -29,8 +29,8 @@ token_ids encode(const std::string& text) {
 }
 
 token_ids random_tokens(std::int64_t count, std::int64_t seed) {
-    torch::manual_seed(seed);
-    const auto drawn = torch::randint(17, {count}, torch::kLong);
+    at::manual_seed(seed);
+    const auto drawn = at::randint(17, {count}, at::kLong);
     const auto at = drawn.accessor<std::int64_t, 1>();
     token_ids out;
     for (std::int64_t i = 0; i < count; ++i) out.push_back(static_cast<std::int32_t>(at[i]));
@@ -50,7 +50,7 @@ double direct(const attacked_model& model, const split_text& text) {
 struct tiny {
     std::shared_ptr<const models::causal_lm> base = models::test::tiny_gpt2(3);
     models::lora_layout layout = models::make_layout(base->config(), {.rank = 2});
-    at::Tensor adapter = torch::randn({layout.dimension}) * 0.5;
+    at::Tensor adapter = at::randn({layout.dimension}) * 0.5;
     attacked_model tuned() const { return {*base, &layout, &adapter, 3}; }
 };
 
@@ -151,22 +151,22 @@ TEST_CASE("a prompt that is too long loses its beginning") {
 TEST_CASE("a gradient canary has the same norm on every group, and two are almost orthogonal") {
     const gradient_canaries how{.seed = 5, .segments = {{300, 0}, {500, 1}, {100, 0}}, .norm = 7};
     const auto one = canary_gradient(how, 0), other = canary_gradient(how, 1);
-    const auto group = torch::cat({one.slice(0, 0, 300), one.slice(0, 800)});
+    const auto group = at::cat({one.slice(0, 0, 300), one.slice(0, 800)});
     CHECK(group.norm().item<double>() == Approx(7).epsilon(1e-4));
     CHECK(one.slice(0, 300, 800).norm().item<double>() == Approx(7).epsilon(1e-4));
     // ⟨·,·⟩ has deviation 49·√(1/400 + 1/500).
     CHECK(std::abs(one.dot(other).item<double>()) < 5 * 49 * std::sqrt(1 / 400. + 1 / 500.));
-    CHECK(torch::equal(canary_gradient(how, 1), other));
+    CHECK(at::equal(canary_gradient(how, 1), other));
     auto elsewhere = how;
     elsewhere.seed = 6;
-    CHECK(!torch::equal(canary_gradient(elsewhere, 1), other));
+    CHECK(!at::equal(canary_gradient(elsewhere, 1), other));
 }
 
 TEST_CASE("a canary that is in a trace scores above those that are not") {
     const gradient_canaries how{.seed = 5, .segments = {{3000, 0}}, .norm = 1};
-    torch::manual_seed(1);
-    auto trace = torch::randn({3000}, torch::kFloat64);
-    for (std::int64_t i = 0; i < 10; ++i) trace += 8 * canary_gradient(how, i).to(torch::kFloat64);
+    at::manual_seed(1);
+    auto trace = at::randn({3000}, at::kDouble);
+    for (std::int64_t i = 0; i < 10; ++i) trace += 8 * canary_gradient(how, i).to(at::kDouble);
     const auto scores = trace_scores(how, trace, 40);
     for (std::size_t i = 0; i < 40; ++i) CHECK((scores[i] > 4) == (i < 10));
 }

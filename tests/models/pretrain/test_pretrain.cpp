@@ -1,4 +1,4 @@
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <numeric>
@@ -45,7 +45,7 @@ TEST_CASE("twenty steps of pretraining lower the loss and leave a model that loa
 
     const auto words = models::tokenizer::load(scratch.path() / "a");
     CHECK(words->size() == 300);
-    const auto model = models::causal_lm::load(scratch.path() / "a", torch::kFloat32, torch::kCPU);
+    const auto model = models::causal_lm::load(scratch.path() / "a", at::kFloat, at::kCPU);
     CHECK(model->config().window == 32);
     CHECK(model->parameters() ==
           300 * 16 + 32 * 16 + (4 * 16 + 16 * 48 + 48 + 16 * 16 + 16 + 2 * 16 * 64 + 64 + 16) + 2 * 16);

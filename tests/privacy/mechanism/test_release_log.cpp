@@ -1,4 +1,4 @@
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <fstream>
 
@@ -15,7 +15,7 @@ namespace {
 
 release sample(std::uint64_t seq, bool unsound = false) {
     auto out = rldp::testing::blank_release(seq);
-    out.gradient = torch::arange(5, torch::kFloat32) / static_cast<double>(seq + 2);
+    out.gradient = at::arange(5, at::kFloat) / static_cast<double>(seq + 2);
     out.statistics = {0.1, -1e300, 5e-324};
     if (unsound) {
         out.unsound.emplace();
@@ -67,7 +67,7 @@ TEST_CASE("releases read back to the bit") {
     for (std::uint64_t k = 0; k < 3; ++k) {
         const auto expected = sample(k + 1, k == 1);
         CHECK(all[k].charged->hash == expected.charged->hash);
-        CHECK(torch::equal(all[k].gradient, expected.gradient));
+        CHECK(at::equal(all[k].gradient, expected.gradient));
         CHECK(all[k].statistics == expected.statistics);
         CHECK(all[k].unsound.has_value() == (k == 1));
     }
@@ -130,15 +130,15 @@ TEST_CASE("a log has one writer, is emptied on demand and takes whole gradients 
     log.append(sample(9));
     CHECK(read(path).at(0).charged->seq == 9);
     auto wrong = sample(1);
-    wrong.gradient = wrong.gradient.to(torch::kFloat64);
+    wrong.gradient = wrong.gradient.to(at::kDouble);
     CHECK_THROWS_AS(log.append(wrong), rldp::error);
     wrong.gradient = at::Tensor();
     CHECK_THROWS_AS(log.append(wrong), rldp::error);
     CHECK(read(path).size() == 1);
     auto strided = sample(10);
-    strided.gradient = torch::arange(10, torch::kFloat32).slice(0, 0, 10, 2);
+    strided.gradient = at::arange(10, at::kFloat).slice(0, 0, 10, 2);
     log.append(strided);
-    CHECK(torch::equal(read(path).at(1).gradient, strided.gradient));
+    CHECK(at::equal(read(path).at(1).gradient, strided.gradient));
 }
 
 TEST_CASE("a release is read as one of a charge, or not at all") {

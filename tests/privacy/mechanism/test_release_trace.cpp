@@ -1,6 +1,6 @@
 #include "privacy/mechanism/release_trace.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <memory>
@@ -50,8 +50,8 @@ TEST_CASE("in a geometry every coordinate is measured by its own noise") {
     const sanitizer_config how{segments_of({coordinates})};
     auto now = order(1, 0.7);
     now.terms.radii = {1};
-    const auto widths = torch::logspace(-3, 2, coordinates, 10, torch::kFloat64);
-    now.terms.shape = std::make_shared<diagonal_geometry>(torch::zeros({coordinates}, torch::kFloat64), widths);
+    const auto widths = at::logspace(-3, 2, coordinates, 10, at::kDouble);
+    now.terms.shape = std::make_shared<diagonal_geometry>(at::zeros({coordinates}, at::kDouble), widths);
     sanitizer by(how, run_key::insecure_from_seed(4));
     release_trace trace(how);
     by.begin(now);
@@ -64,22 +64,22 @@ TEST_CASE("what a unit adds to the trace is its clipped gradient over the noise'
     const sanitizer_config how{segments_of({2, 2})};
     const auto now = order(10, 3);
     release_trace trace(how);
-    release value{now.charged, torch::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}};
+    release value{now.charged, at::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}};
     trace.add(now.terms, value);
     // Equal shares of two groups: s_i = z·√2·C_i.
     const double each = 1 / (3 * std::sqrt(2.0));
-    CHECK(torch::allclose(trace.sum(), torch::tensor({each, 0., each, 0.}, torch::kFloat64), 1e-6));
+    CHECK(at::allclose(trace.sum(), at::tensor({each, 0., each, 0.}, at::kDouble), 1e-6));
 }
 
 TEST_CASE("a trace is brought back whole, and what does not fit is refused") {
     const sanitizer_config how{segments_of({2, 2})};
     release_trace trace(how);
-    trace.add(order(10, 3).terms, {rldp::testing::charged_at(10, 3), torch::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}});
+    trace.add(order(10, 3).terms, {rldp::testing::charged_at(10, 3), at::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}});
     release_trace other(how);
     other.restore(trace.sum());
-    CHECK(torch::equal(other.sum(), trace.sum()));
-    CHECK_THROWS_AS(other.restore(torch::zeros({3}, torch::kFloat64)), rldp::error);
+    CHECK(at::equal(other.sum(), trace.sum()));
+    CHECK_THROWS_AS(other.restore(at::zeros({3}, at::kDouble)), rldp::error);
     CHECK_THROWS_AS(other.restore(at::Tensor()), rldp::error);
-    CHECK_THROWS_AS(other.add(order(11, 3).terms, {rldp::testing::charged_at(11, 3), torch::zeros({3}), {}, {}}),
+    CHECK_THROWS_AS(other.add(order(11, 3).terms, {rldp::testing::charged_at(11, 3), at::zeros({3}), {}, {}}),
                     rldp::error);
 }

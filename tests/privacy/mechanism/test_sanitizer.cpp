@@ -1,6 +1,6 @@
 #include "privacy/mechanism/sanitizer.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <limits>
@@ -54,15 +54,15 @@ release one_step(sanitizer by, const std::vector<unit_gradients>& batches, const
 
 /// Gradients of norms from far below to far above the radii.
 unit_gradients random_batch(std::int64_t units, std::uint64_t seed, double scale = 1) {
-    torch::manual_seed(static_cast<std::int64_t>(seed));
-    const auto spread = torch::randn({units, 1}).exp() * (0.02 * scale);
-    return {torch::randn({units, coordinates}) * spread, torch::rand({units}, torch::kFloat64) * 3};
+    at::manual_seed(static_cast<std::int64_t>(seed));
+    const auto spread = at::randn({units, 1}).exp() * (0.02 * scale);
+    return {at::randn({units, coordinates}) * spread, at::rand({units}, at::kDouble) * 3};
 }
 
 std::vector<double> group(const at::Tensor& flat, std::size_t i) {
     std::int64_t offset = 0;
     for (std::size_t j = 0; j < i; ++j) offset += sizes[j];
-    const auto part = flat.narrow(0, offset, sizes[i]).to(torch::kFloat64).contiguous();
+    const auto part = flat.narrow(0, offset, sizes[i]).to(at::kDouble).contiguous();
     return {part.data_ptr<double>(), part.data_ptr<double>() + sizes[i]};
 }
 
@@ -75,8 +75,8 @@ TEST_CASE("norms per group are those of float64") {
     std::int64_t offset = 0;
     for (std::int64_t i = 0; i < 3; ++i) {
         const auto d = sizes[static_cast<std::size_t>(i)];
-        const auto expected = batch.gradients.narrow(1, offset, d).to(torch::kFloat64).square().sum(1).sqrt();
-        CHECK(torch::allclose(result.norms.select(1, i), expected, 1e-13, 0));
+        const auto expected = batch.gradients.narrow(1, offset, d).to(at::kDouble).square().sum(1).sqrt();
+        CHECK(at::allclose(result.norms.select(1, i), expected, 1e-13, 0));
         offset += d;
     }
     CHECK(result.finite.all().item<bool>());
@@ -96,32 +96,32 @@ TEST_CASE("no clipped group is longer than its radius, in float64") {
             const auto gradients = random_batch(40, 3, scale).gradients;
             const auto norms = group_norms(gradients, {{coordinates, 0}}).norms;
             const auto factors = clip_factors(clip_rule::clip, norms, {radius}, 0);
-            const auto clipped = (gradients.to(torch::kFloat64) * factors).square().sum(1).sqrt();
+            const auto clipped = (gradients.to(at::kDouble) * factors).square().sum(1).sqrt();
             CHECK((clipped <= radius).all().item<bool>());
             const auto lambda = (radius / (norms + 1e-6)).clamp_max(1);
-            CHECK(torch::allclose(factors, lambda, 2e-9, 0));
+            CHECK(at::allclose(factors, lambda, 2e-9, 0));
         }
     }
 }
 
 TEST_CASE("a release is the clipped sum plus noise, whatever the micro-batches") {
     const auto batch = random_batch(9, 4);
-    auto expected = torch::zeros({coordinates}, torch::kFloat64);
+    auto expected = at::zeros({coordinates}, at::kDouble);
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < 3; ++i) {
-        const auto g = batch.gradients.narrow(1, offset, sizes[i]).to(torch::kFloat64);
+        const auto g = batch.gradients.narrow(1, offset, sizes[i]).to(at::kDouble);
         const auto lambda = (radii[i] / (g.norm(2, 1) + 1e-6)).clamp_max(1);
         expected.narrow(0, offset, sizes[i]) += (g * lambda.unsqueeze(1)).sum(0);
         offset += sizes[i];
     }
     const double z = 1e-7;  // noise of 1e-7, to see the sum
     const auto whole = one_step(make(), {batch}, order(1, z));
-    CHECK(torch::allclose(whole.gradient.to(torch::kFloat64), expected, 1e-6, 3e-6));
-    CHECK(whole.gradient.scalar_type() == torch::kFloat32);
+    CHECK(at::allclose(whole.gradient.to(at::kDouble), expected, 1e-6, 3e-6));
+    CHECK(whole.gradient.scalar_type() == at::kFloat);
     const unit_gradients first{batch.gradients.narrow(0, 0, 4), batch.losses.narrow(0, 0, 4)};
     const unit_gradients second{batch.gradients.narrow(0, 4, 5), batch.losses.narrow(0, 4, 5)};
     const auto parts = one_step(make(), {first, second}, order(1, z));
-    CHECK(torch::allclose(parts.gradient, whole.gradient, 1e-6, 1e-12));
+    CHECK(at::allclose(parts.gradient, whole.gradient, 1e-6, 1e-12));
     CHECK(parts.statistics.size() == 3 * 3 + 5);
     CHECK(whole.charged->seq == 1);
     CHECK(whole.charged->noise_multiplier == z);
@@ -131,8 +131,8 @@ TEST_CASE("one unit more or less moves the scaled release by at most 1/z, and no
     const auto without = random_batch(6, 5);
     for (auto how : {allocation::shares, allocation::proportional, allocation::uniform, allocation::min_variance}) {
         const auto one = random_batch(1, 6, 1e4);
-        const unit_gradients with{torch::cat({without.gradients, one.gradients}),
-                                  torch::cat({without.losses, one.losses})};
+        const unit_gradients with{at::cat({without.gradients, one.gradients}),
+                                  at::cat({without.losses, one.losses})};
         // The same noise in both, so the difference is the unit's part alone.
         const double z = 0.7, share = 0.02;
         const auto a = one_step(make(how), {without}, order(1, z, share));
@@ -196,15 +196,15 @@ TEST_CASE("rows that stand for no unit add nothing, whatever they hold") {
     const auto batch = random_batch(5, 7);
     for (const auto share : {0.0, 0.02}) {
         auto padded = batch;
-        padded.gradients = torch::cat({batch.gradients, torch::zeros({3, coordinates})});
-        padded.losses = torch::cat({batch.losses, torch::zeros({3}, torch::kFloat64)});
+        padded.gradients = at::cat({batch.gradients, at::zeros({3, coordinates})});
+        padded.losses = at::cat({batch.losses, at::zeros({3}, at::kDouble)});
         padded.dummies = 3;
         const auto a = one_step(make(), {batch}, order(1, 1, share)),
                    b = one_step(make(), {padded}, order(1, 1, share));
-        CHECK(torch::equal(a.gradient, b.gradient));
+        CHECK(at::equal(a.gradient, b.gradient));
         CHECK(a.statistics == b.statistics);
         padded.gradients.slice(0, 5).fill_(7);
-        CHECK(torch::equal(a.gradient, one_step(make(), {padded}, order(1, 1, share)).gradient));
+        CHECK(at::equal(a.gradient, one_step(make(), {padded}, order(1, 1, share)).gradient));
     }
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("noise of other groups and steps is uncorrelated, the same step gives 
     const auto a = group(first.gradient, 0), b = group(first.gradient, 1), c = group(second.gradient, 0);
     CHECK(std::abs(correlation_score(a, std::span(b).first(a.size()))) < 4);
     CHECK(std::abs(correlation_score(a, c)) < 4);
-    CHECK(torch::equal(first.gradient, one_step(make(), {}, order(1)).gradient));
+    CHECK(at::equal(first.gradient, one_step(make(), {}, order(1)).gradient));
 }
 
 TEST_CASE("a unit with a non-finite gradient counts as no unit") {
@@ -236,21 +236,21 @@ TEST_CASE("a unit with a non-finite gradient counts as no unit") {
     for (float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
         auto broken = random_batch(1, 8).gradients;
         broken[0][coordinates - 1] = bad;
-        const unit_gradients with{torch::cat({broken, batch.gradients}),
-                                  torch::cat({torch::ones({1}, torch::kFloat64), batch.losses})};
+        const unit_gradients with{at::cat({broken, batch.gradients}),
+                                  at::cat({at::ones({1}, at::kDouble), batch.losses})};
         const auto a = one_step(make(), {batch}, order(1));
         const auto b = one_step(make(), {with}, order(1));
-        CHECK(torch::equal(a.gradient, b.gradient));
+        CHECK(at::equal(a.gradient, b.gradient));
         CHECK(a.statistics == b.statistics);
-        const auto only = one_step(make(), {{broken, torch::ones({1}, torch::kFloat64)}}, order(1));
-        CHECK(torch::equal(only.gradient, one_step(make(), {}, order(1)).gradient));
+        const auto only = one_step(make(), {{broken, at::ones({1}, at::kDouble)}}, order(1));
+        CHECK(at::equal(only.gradient, one_step(make(), {}, order(1)).gradient));
     }
     // A loss alone that is not finite leaves its unit's gradient in.
     auto lost = batch;
     lost.losses = batch.losses.clone();
     lost.losses[0] = std::nan("");
     const auto out = one_step(make(), {lost}, order(1));
-    CHECK(torch::equal(out.gradient, one_step(make(), {batch}, order(1)).gradient));
+    CHECK(at::equal(out.gradient, one_step(make(), {batch}, order(1)).gradient));
     for (double value : out.statistics) CHECK(std::isfinite(value));
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("releases lie on the public grid") {
     by.begin(how);
     by.add(random_batch(5, 9));
     const auto out = by.finish();
-    const auto steps = out.gradient.to(torch::kFloat64) * 0x1p21;
+    const auto steps = out.gradient.to(at::kDouble) * 0x1p21;
     CHECK((steps - steps.round()).abs().max().item<double>() < 1e-4);
     CHECK(steps.abs().max().item<double>() > 1e5);
     const double grid = how.terms.measurement_multiplier * weights_for(1).sensitivity(1) * 0x1p-20;
@@ -275,8 +275,8 @@ TEST_CASE("orders out of order or out of range are refused") {
     CHECK_THROWS_AS(by.finish(), rldp::error);
     CHECK_THROWS_AS(by.add(random_batch(1, 1)), rldp::error);
     by.begin(order(5));
-    CHECK_THROWS_AS(by.add({torch::zeros({2, 10}), torch::zeros({2}, torch::kFloat64)}), rldp::error);
-    CHECK_THROWS_AS(by.add({torch::zeros({2, coordinates}), torch::zeros({3}, torch::kFloat64)}), rldp::error);
+    CHECK_THROWS_AS(by.add({at::zeros({2, 10}), at::zeros({2}, at::kDouble)}), rldp::error);
+    CHECK_THROWS_AS(by.add({at::zeros({2, coordinates}), at::zeros({3}, at::kDouble)}), rldp::error);
     by.finish();
     CHECK_THROWS_AS(by.finish(), rldp::error);
     CHECK_THROWS_AS(by.begin(order(5)), rldp::error);  // the same noise twice

@@ -1,6 +1,6 @@
 #include "privacy/mechanism/statistics.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <limits>
@@ -52,8 +52,8 @@ TEST_CASE("no unit's statistics are longer than the sensitivity, whatever it hol
         std::vector<double> row(n);
         for (double& v : row) v = random() % 4 == 0 ? extremes[random() % extremes.size()] : norms(random);
         const double loss = random() % 2 ? extremes[random() % extremes.size()] : norms(random);
-        const auto [phi, sensitivity] = statistics_sum(torch::tensor(row, torch::kFloat64).unsqueeze(0),
-                                                       torch::tensor({loss}, torch::kFloat64), frame_of(n));
+        const auto [phi, sensitivity] = statistics_sum(at::tensor(row, at::kDouble).unsqueeze(0),
+                                                       at::tensor({loss}, at::kDouble), frame_of(n));
         REQUIRE(phi.size() == 3 * n + 5);
         const double ratio = norm(phi) / sensitivity;
         REQUIRE(ratio <= 1 + 1e-14);
@@ -68,8 +68,8 @@ TEST_CASE("statistics of two units, worked out by hand") {
     frame.loss_centre = 1;
     frame.loss_range = 2;
     frame.norm_range = 4;
-    const auto norms = torch::tensor({{1.0, 2.5}, {8.0, 0.5}}, torch::kFloat64);
-    const auto losses = torch::tensor({2.0, 9.0}, torch::kFloat64);
+    const auto norms = at::tensor({1.0, 2.5, 8.0, 0.5}, at::kDouble).view({2, 2});
+    const auto losses = at::tensor({2.0, 9.0}, at::kDouble);
     const auto w = weights_for(2);
     CHECK(w.sensitivity(2) == Approx(1));
     CHECK(0.75 * 2 * w.quantile * w.quantile + w.loss * w.loss + w.moment * w.moment == Approx(1));
@@ -83,7 +83,7 @@ TEST_CASE("statistics of two units, worked out by hand") {
         for (const auto& unit : ratios) moments += (std::pow(unit[0], k) + std::pow(unit[1], k)) / 2 - 0.5;
         CHECK(sum[static_cast<std::size_t>(6 + k)] == Approx(w.moment * moments));
     }
-    const auto none = statistics_sum(torch::zeros({0, 2}, torch::kFloat64), torch::zeros({0}, torch::kFloat64), frame);
+    const auto none = statistics_sum(at::zeros({0, 2}, at::kDouble), at::zeros({0}, at::kDouble), frame);
     CHECK(norm(none.sum) == 0);
     CHECK(none.sensitivity == Approx(1));
     frame.loss_range = 0;

@@ -1,20 +1,20 @@
 #pragma once
 // Spiked covariances as dense matrices.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <vector>
 
 #include "privacy/methods/geometry_spiked.hpp"
 
 inline at::Tensor orthonormal(std::int64_t size, std::int64_t rank) {
-    if (rank == 0) return torch::zeros({size, 0}, torch::kFloat64);
-    return std::get<0>(at::linalg_qr(torch::randn({size, rank}, torch::kFloat64)));
+    if (rank == 0) return at::zeros({size, 0}, at::kDouble);
+    return std::get<0>(at::linalg_qr(at::randn({size, rank}, at::kDouble)));
 }
 
 inline at::Tensor dense(const rldp::privacy::spiked_block& of) {
     const auto projector = of.directions.matmul(of.directions.t());
-    return of.directions.matmul(torch::diag(of.variances)).matmul(of.directions.t()) +
-           of.tail * (torch::eye(projector.size(0), torch::kFloat64) - projector);
+    return of.directions.matmul(at::diag(of.variances)).matmul(of.directions.t()) +
+           of.tail * (at::eye(projector.size(0), at::kDouble) - projector);
 }
 
 inline at::Tensor dense(const std::vector<rldp::privacy::spiked_block>& blocks) {

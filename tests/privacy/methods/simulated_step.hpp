@@ -1,6 +1,6 @@
 #pragma once
 // Steps of a method with a geometry, as the sanitizer would make them, with noise from torch's generator.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <vector>
 
@@ -11,21 +11,21 @@
 /// The clipped sum of `units`, float32 [b, D], that the terms ask for: float64 [D].
 inline at::Tensor clipped(const rldp::privacy::step_terms& terms, const at::Tensor& units) {
     rldp::privacy::clipped_sum sum({{units.size(1), 0}}, terms);
-    sum.add({units, torch::zeros({units.size(0)}, torch::kFloat64)});
+    sum.add({units, at::zeros({units.size(0)}, at::kDouble)});
     return sum.take();
 }
 
 /// A release of that sum with noise of multiplier z.
 inline rldp::privacy::release released(const rldp::privacy::step_terms& terms, double z, const at::Tensor& sum) {
-    const auto noise = terms.shape->colour(torch::randn(sum.sizes(), torch::kFloat64)) * z;
-    return {rldp::testing::charged_at(1, z), (sum + noise).to(torch::kFloat32), {}, {}};
+    const auto noise = terms.shape->colour(at::randn(sum.sizes(), at::kDouble)) * z;
+    return {rldp::testing::charged_at(1, z), (sum + noise).to(at::kFloat), {}, {}};
 }
 
 /// Runs `steps` steps in which nobody has a gradient; calls `after` behind each.
 template <class After>
 void noise_only(rldp::privacy::method& by, std::int64_t coordinates, double z, int steps, After after) {
     for (int t = 0; t < steps; ++t) {
-        by.absorb(released(by.prepare(z), z, torch::zeros({coordinates}, torch::kFloat64)));
+        by.absorb(released(by.prepare(z), z, at::zeros({coordinates}, at::kDouble)));
         after();
     }
 }
@@ -55,10 +55,10 @@ inline rldp::privacy::method_state with(rldp::privacy::method_state state, const
 inline bool same_future(rldp::privacy::method& one, rldp::privacy::method& other, std::int64_t coordinates) {
     for (int t = 0; t < 3; ++t) {
         const auto a = one.prepare(0.8), b = other.prepare(0.8);
-        if (!torch::equal(a.shape->centre(), b.shape->centre())) return false;
-        if (!torch::equal(a.shape->deviations(), b.shape->deviations())) return false;
-        const auto value = released(a, 0.8, torch::randn({coordinates}, torch::kFloat64));
-        if (!torch::equal(one.absorb(value), other.absorb(value))) return false;
+        if (!at::equal(a.shape->centre(), b.shape->centre())) return false;
+        if (!at::equal(a.shape->deviations(), b.shape->deviations())) return false;
+        const auto value = released(a, 0.8, at::randn({coordinates}, at::kDouble));
+        if (!at::equal(one.absorb(value), other.absorb(value))) return false;
     }
     return true;
 }

@@ -1,4 +1,4 @@
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 
@@ -12,7 +12,7 @@
 
 using namespace rldp::privacy;
 
-static const auto real = torch::kFloat64;
+static const auto real = at::kDouble;
 
 TEST_CASE("adaclip's first step is DP-SGD's") {
     const auto by = make_adaclip(method_of("adaclip", {12, 8}, 4, 0.25));
@@ -20,34 +20,34 @@ TEST_CASE("adaclip's first step is DP-SGD's") {
     CHECK(terms.rule == clip_rule::clip);
     CHECK(terms.radii == std::vector<double>{1});
     CHECK(by->radii().front() == Approx(0.25).epsilon(1e-12));
-    CHECK(torch::allclose(terms.shape->deviations(), torch::full({20}, 0.25, real), 1e-12, 0));
-    torch::manual_seed(1);
+    CHECK(at::allclose(terms.shape->deviations(), at::full({20}, 0.25, real), 1e-12, 0));
+    at::manual_seed(1);
     for (double scale : {1e-3, 1.0, 1e4}) {
-        const auto units = torch::randn({6, 20}) * scale;
+        const auto units = at::randn({6, 20}) * scale;
         step_terms plain;
         plain.radii = {0.25};
         // The rule adds 1e-6 to the norm; in units of C0 that is a little more.
-        CHECK(torch::allclose(clipped(terms, units), clipped(plain, units), 1e-5, 1e-9 * scale));
+        CHECK(at::allclose(clipped(terms, units), clipped(plain, units), 1e-5, 1e-9 * scale));
     }
 }
 
 TEST_CASE("adaclip's update is the one worked by hand") {
     const auto by = make_adaclip(method_of("adaclip", {2}, 4, 0.5));
     auto first = rldp::testing::blank_release();
-    first.gradient = torch::tensor({2.0F, 1.0F});
-    CHECK(torch::allclose(by->absorb(first), torch::tensor({0.5F, 0.25F})));
+    first.gradient = at::tensor({2.0F, 1.0F});
+    CHECK(at::allclose(by->absorb(first), at::tensor({0.5F, 0.25F})));
     // s² = ⅛, b = ½. v = .9/8 + .1·(4y² − z²b²/4) = .20625 and .13125, their errors 2·(.1·.0625)² each: of the scatter
     // .0028125 about the mean .16875, 1/18 is noise.
     const double s0 = std::sqrt(0.16875 + 0.0375 * 17 / 18), s1 = std::sqrt(0.16875 - 0.0375 * 17 / 18);
-    const auto expected = torch::tensor({s0 * (s0 + s1), s1 * (s0 + s1)}, real).sqrt();
+    const auto expected = at::tensor({s0 * (s0 + s1), s1 * (s0 + s1)}, real).sqrt();
     const auto shape = by->prepare(1).shape;
-    CHECK(torch::allclose(shape->deviations(), expected, 1e-12, 0));
-    CHECK(torch::allclose(shape->centre(), torch::tensor({0.005, 0.0025}, real), 1e-12, 0));
+    CHECK(at::allclose(shape->deviations(), expected, 1e-12, 0));
+    CHECK(at::allclose(shape->centre(), at::tensor({0.005, 0.0025}, real), 1e-12, 0));
     CHECK(by->radii().front() == Approx((s0 + s1) / std::sqrt(2)).epsilon(1e-12));
 
     // Off the centre again: nothing released is the centre, and all variances fall, with debiasing.
-    first.gradient = torch::zeros({2});
-    CHECK(torch::allclose(by->absorb(first), torch::tensor({0.005F, 0.0025F})));
+    first.gradient = at::zeros({2});
+    CHECK(at::allclose(by->absorb(first), at::tensor({0.005F, 0.0025F})));
     const double n0 = s0 * (s0 + s1) / 4, n1 = s1 * (s0 + s1) / 4;  // z²b²/B
     const double v0 = 0.9 * 0.20625 - 0.1 * n0, v1 = 0.9 * 0.13125 - 0.1 * n1;
     const double errors = 2 * 0.81 * 2 * 0.1 * 0.1 * 0.0625 * 0.0625 + 2 * 0.01 * (n0 * n0 + n1 * n1);
@@ -61,10 +61,10 @@ TEST_CASE("adaclip's update is the one worked by hand") {
 TEST_CASE(
     "adaclip learns what varies: by coordinate where releases show it, by adapter where they show that, else not at "
     "all") {
-    torch::manual_seed(2);
+    at::manual_seed(2);
     // Half of each adapter varies three times as much, and the second adapter twice as much as the first.
-    const auto spread = at::cat({torch::full({100}, 0.3, real), torch::full({100}, 0.1, real),
-                                 torch::full({100}, 0.6, real), torch::full({100}, 0.2, real)}) *
+    const auto spread = at::cat({at::full({100}, 0.3, real), at::full({100}, 0.1, real),
+                                 at::full({100}, 0.6, real), at::full({100}, 0.2, real)}) *
                         0.05;
     const auto ratios = [&](double z) {
         auto config = method_of("adaclip", {200, 200}, 64, 0.1);
@@ -73,7 +73,7 @@ TEST_CASE(
         for (int t = 0; t < 60; ++t) {
             const auto terms = by->prepare(z);
             by->absorb(
-                released(terms, z, clipped(terms, (torch::randn({64, 400}, real) * spread).to(torch::kFloat32))));
+                released(terms, z, clipped(terms, (at::randn({64, 400}, real) * spread).to(at::kFloat))));
         }
         const auto b = by->prepare(z).shape->deviations();
         const auto mean = [&](int from) { return b.narrow(0, from, 100).mean().item<double>(); };
@@ -91,13 +91,13 @@ TEST_CASE(
 }
 
 TEST_CASE("adaclip: no unit moves the release by more than 1 where the noise is white") {
-    torch::manual_seed(3);
+    at::manual_seed(3);
     const auto by = make_adaclip(method_of("adaclip", {40, 25}, 16, 0.3));
-    const auto spread = torch::randn({65}).exp();
+    const auto spread = at::randn({65}).exp();
     for (int t = 0; t < 30; ++t) {
         const auto terms = by->prepare(0.5);
         const double scale = std::pow(10.0, t % 7 - 3);
-        const auto units = torch::randn({8, 65}) * spread * scale;
+        const auto units = at::randn({8, 65}) * spread * scale;
         for (std::int64_t b = 0; b < 8; ++b) {
             const auto part = clipped(terms, units.narrow(0, b, 1));
             const double norm = terms.shape->norms(part.unsqueeze(0)).item<double>();
@@ -109,7 +109,7 @@ TEST_CASE("adaclip: no unit moves the release by more than 1 where the noise is 
 }
 
 TEST_CASE("adaclip does not feed on its own noise, and stays within its radii") {
-    torch::manual_seed(4);
+    at::manual_seed(4);
     const std::int64_t size = 2000;
     const double batch = 256, radius = 0.1;
     // Undebiased, a step would count z²·d/B = 7.8 times the variance that ordered its noise.
@@ -127,7 +127,7 @@ TEST_CASE("adaclip does not feed on its own noise, and stays within its radii") 
     CHECK(spread < 21.2);  // (D/0.01)^¼: no s² is more than D times their mean or less than a hundredth
     // Releases beyond all measure: the radius stops at clip_max.
     auto huge = rldp::testing::blank_release();
-    huge.gradient = torch::full({size}, 1e30F);
+    huge.gradient = at::full({size}, 1e30F);
     by->absorb(huge);
     CHECK(by->radii().front() == Approx(1).epsilon(1e-9));
     huge.gradient[5] = std::nanf("");
@@ -135,10 +135,10 @@ TEST_CASE("adaclip does not feed on its own noise, and stays within its radii") 
 }
 
 TEST_CASE("adaclip's state goes through a checkpoint to the bit, and another's is refused") {
-    torch::manual_seed(5);
+    at::manual_seed(5);
     const auto config = method_of("adaclip", {30, 3}, 8, 0.2);
     const auto one = make_adaclip(config), other = make_adaclip(config);
-    for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, torch::randn({33}, real)));
+    for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, at::randn({33}, real)));
     const auto state = one->save();
     other->load(state);
     CHECK(same_future(*one, *other, 33));
@@ -149,9 +149,9 @@ TEST_CASE("adaclip's state goes through a checkpoint to the bit, and another's i
         has(refusal([&] { fresh->load(make_adaclip(method_of("adaclip", {33}, 8, 0.2))->save()); }), "other adapters"));
     for (const char* name : {"centre", "variances", "errors"}) {
         CHECK(has(refusal([&] { fresh->load(with(state, name, {})); }), name));
-        CHECK(has(refusal([&] { fresh->load(with(state, name, torch::zeros({33}))); }), name));
-        CHECK(has(refusal([&] { fresh->load(with(state, name, torch::zeros({32}, real))); }), name));
-        CHECK(has(refusal([&] { fresh->load(with(state, name, torch::full({33}, std::nan(""), real))); }), name));
+        CHECK(has(refusal([&] { fresh->load(with(state, name, at::zeros({33}))); }), name));
+        CHECK(has(refusal([&] { fresh->load(with(state, name, at::zeros({32}, real))); }), name));
+        CHECK(has(refusal([&] { fresh->load(with(state, name, at::full({33}, std::nan(""), real))); }), name));
     }
     CHECK(has(refusal([&] { fresh->load({"nonsense", state.tensors}); }), "can't be read"));
     CHECK(same_future(*fresh, *untouched, 33));

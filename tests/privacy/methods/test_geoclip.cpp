@@ -1,4 +1,4 @@
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 
@@ -15,7 +15,7 @@ using namespace rldp::privacy;
 
 namespace {
 
-const auto real = torch::kFloat64;
+const auto real = at::kDouble;
 
 const spiked_geometry& geometry_of(const step_terms& terms) {
     return dynamic_cast<const spiked_geometry&>(*terms.shape);
@@ -31,14 +31,14 @@ double spike_share(const spiked_geometry& shape) {
 }  // namespace
 
 TEST_CASE("geoclip: no unit moves the release by more than 1 where the noise is white") {
-    torch::manual_seed(5);
+    at::manual_seed(5);
     const auto by = make_geoclip(method_of("geoclip", {40, 25}, 16, 0.3, 3));
-    const auto spread = (2 * torch::randn({65})).exp();
+    const auto spread = (2 * at::randn({65})).exp();
     for (int t = 0; t < 30; ++t) {
         const auto terms = by->prepare(0.5);
         CHECK(terms.radii == std::vector<double>{1});
         const double scale = std::pow(10.0, t % 7 - 3);
-        const auto units = torch::randn({8, 65}) * spread * scale;
+        const auto units = at::randn({8, 65}) * spread * scale;
         for (std::int64_t b = 0; b < 8; ++b) {
             const auto part = clipped(terms, units.narrow(0, b, 1));
             const double norm = terms.shape->norms(part.unsqueeze(0)).item<double>();
@@ -54,21 +54,21 @@ TEST_CASE("geoclip: no unit moves the release by more than 1 where the noise is 
 TEST_CASE("geoclip's first step is DP-SGD's, and its estimate is the mean about the centre") {
     const auto by = make_geoclip(method_of("geoclip", {7, 1, 12}, 4, 0.25, 5));
     const auto terms = by->prepare(1);
-    CHECK(torch::allclose(terms.shape->deviations(), torch::full({20}, 0.25, real), 1e-12, 0));
-    torch::manual_seed(6);
-    const auto c = torch::randn({9, 20}, real);
-    CHECK(torch::allclose(terms.shape->norms(c), c.norm(2, 1) / 0.25, 1e-12, 0));
+    CHECK(at::allclose(terms.shape->deviations(), at::full({20}, 0.25, real), 1e-12, 0));
+    at::manual_seed(6);
+    const auto c = at::randn({9, 20}, real);
+    CHECK(at::allclose(terms.shape->norms(c), c.norm(2, 1) / 0.25, 1e-12, 0));
     CHECK(by->radii().front() == Approx(0.25).epsilon(1e-12));
-    const auto first = released(terms, 1, torch::ones({20}, real));
-    CHECK(torch::allclose(by->absorb(first), first.gradient / 4, 1e-6, 0));
+    const auto first = released(terms, 1, at::ones({20}, real));
+    CHECK(at::allclose(by->absorb(first), first.gradient / 4, 1e-6, 0));
     const auto centre = by->prepare(1).shape->centre();
-    CHECK(torch::allclose(centre, first.gradient.to(real) / 400, 1e-12, 0));
+    CHECK(at::allclose(centre, first.gradient.to(real) / 400, 1e-12, 0));
     auto second = first;
-    second.gradient = torch::full({20}, 8.0F);
-    CHECK(torch::allclose(by->absorb(second), (centre + 2).to(torch::kFloat32), 1e-6, 0));
-    second.gradient = torch::full({20}, std::nanf(""));
+    second.gradient = at::full({20}, 8.0F);
+    CHECK(at::allclose(by->absorb(second), (centre + 2).to(at::kFloat), 1e-6, 0));
+    second.gradient = at::full({20}, std::nanf(""));
     CHECK_THROWS_AS(by->absorb(second), rldp::error);
-    second.gradient = torch::zeros({19});
+    second.gradient = at::zeros({19});
     CHECK_THROWS_AS(by->absorb(second), rldp::error);
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("geoclip stays close to DP-SGD where releases say nothing") {
     };
     // The second is a LoRA's: every release is far more noise than covariance.
     for (const auto& [sizes, batch, z] : {regime{{2000}, 256, 1}, regime{std::vector<std::int64_t>(24, 375), 64, 1}}) {
-        torch::manual_seed(10);
+        at::manual_seed(10);
         const auto by = make_geoclip(method_of("geoclip", sizes, batch, 0.1));
         const auto coordinates = static_cast<std::int64_t>(sizes.size()) * sizes.front();
         double least = 1, greatest = 0, spikes = 0, off = 0;
@@ -100,14 +100,14 @@ TEST_CASE("geoclip stays close to DP-SGD where releases say nothing") {
 }
 
 TEST_CASE("geoclip finds a direction under noise, and then clips less at the same noise") {
-    torch::manual_seed(11);
+    at::manual_seed(11);
     const std::int64_t size = 2000, drawn = 256;
     const double radius = 0.1;
     const auto planted = orthonormal(size, 1).squeeze(1);
     const auto batch = [&] {
-        const auto along = torch::randn({drawn, 1}, real) * 0.3;
-        return (along * planted + torch::randn({drawn, size}, real) * (0.05 / std::sqrt(double(size))))
-            .to(torch::kFloat32);
+        const auto along = at::randn({drawn, 1}, real) * 0.3;
+        return (along * planted + at::randn({drawn, size}, real) * (0.05 / std::sqrt(double(size))))
+            .to(at::kFloat);
     };
     const auto factor = [&](const geometry& shape) {
         return shape.norms(batch().to(real)).reciprocal().clamp_max(1).mean().item<double>();
@@ -131,10 +131,10 @@ TEST_CASE("geoclip finds a direction under noise, and then clips less at the sam
 
 TEST_CASE("geoclip's state goes through a checkpoint to the bit, and another's is refused") {
     for (std::int64_t rank : {0, 3}) {
-        torch::manual_seed(12);
+        at::manual_seed(12);
         const auto config = method_of("geoclip", {30, 2, 1}, 8, 0.2, rank);
         const auto one = make_geoclip(config), other = make_geoclip(config);
-        for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, torch::randn({33}, real)));
+        for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, at::randn({33}, real)));
         const auto state = one->save();
         other->load(state);
         CHECK(same_future(*one, *other, 33));
@@ -155,13 +155,13 @@ TEST_CASE("geoclip's state goes through a checkpoint to the bit, and another's i
         CHECK(has(refusal([&] { fresh->load(with(state, "centre", {})); }), "centre"));
         CHECK(has(refusal([&] {
                       fresh->load(with(state, "noise.1",
-                                       torch::full({std::min<std::int64_t>(rank, 1) + 1}, std::nan(""), real)));
+                                       at::full({std::min<std::int64_t>(rank, 1) + 1}, std::nan(""), real)));
                   }),
                   "noise.1"));
-        CHECK(has(refusal([&] { fresh->load(with(state, "centre", torch::zeros({33}))); }), "centre"));
+        CHECK(has(refusal([&] { fresh->load(with(state, "centre", at::zeros({33}))); }), "centre"));
         if (rank > 0)
             CHECK(has(refusal([&] {
-                          fresh->load(with(state, "directions.0", torch::ones({30, rank}, real)));
+                          fresh->load(with(state, "directions.0", at::ones({30, rank}, real)));
                       }),
                       "damaged"));
         const auto untouched = make_geoclip(config);

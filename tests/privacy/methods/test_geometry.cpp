@@ -1,4 +1,4 @@
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 
@@ -13,54 +13,54 @@ using namespace rldp::privacy;
 
 namespace {
 
-const auto real = torch::kFloat64;
+const auto real = at::kDouble;
 
 spiked_block block(std::int64_t size, std::int64_t rank, double tail, double spread) {
-    return {orthonormal(size, rank), tail * (1 + torch::rand({rank}, real) * spread), tail};
+    return {orthonormal(size, rank), tail * (1 + at::rand({rank}, real) * spread), tail};
 }
 
 std::vector<spiked_block> some_blocks() {
-    torch::manual_seed(3);
+    at::manual_seed(3);
     return {block(5, 2, 0.3, 1e3), block(4, 3, 2e-3, 10), block(1, 0, 0.7, 0), block(6, 1, 5, 1e5)};
 }
 
 }  // namespace
 
 TEST_CASE("a diagonal geometry measures and noises each coordinate in its own unit") {
-    const auto scales = torch::tensor({0.5, 4.0}, real);
-    const diagonal_geometry shape(torch::zeros({2}, real), scales);
-    CHECK(shape.norms(torch::tensor({{1.5, 16.0}, {0.0, 0.0}}, real)).equal(torch::tensor({5.0, 0.0}, real)));
-    CHECK(shape.colour(torch::tensor({2.0, -1.0}, real)).equal(torch::tensor({1.0, -4.0}, real)));
+    const auto scales = at::tensor({0.5, 4.0}, real);
+    const diagonal_geometry shape(at::zeros({2}, real), scales);
+    CHECK(shape.norms(at::tensor({1.5, 16.0, 0.0, 0.0}, real).view({2, 2})).equal(at::tensor({5.0, 0.0}, real)));
+    CHECK(shape.colour(at::tensor({2.0, -1.0}, real)).equal(at::tensor({1.0, -4.0}, real)));
     CHECK(shape.deviations().equal(scales));
     for (double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()})
-        CHECK_THROWS_AS(diagonal_geometry(torch::zeros({2}, real), torch::tensor({1.0, bad}, real)), rldp::error);
-    CHECK_THROWS_AS(diagonal_geometry(torch::full({2}, std::nan(""), real), scales), rldp::error);
+        CHECK_THROWS_AS(diagonal_geometry(at::zeros({2}, real), at::tensor({1.0, bad}, real)), rldp::error);
+    CHECK_THROWS_AS(diagonal_geometry(at::full({2}, std::nan(""), real), scales), rldp::error);
 }
 
 TEST_CASE("spiked norms and noise are those of GeoClip's dense M") {
     const auto blocks = some_blocks();
     const auto sigma = dense(blocks);
     const auto count = sigma.size(0);
-    const spiked_geometry shape(torch::zeros({count}, real), blocks);
+    const spiked_geometry shape(at::zeros({count}, real), blocks);
     // Theorem 2 of the paper, γ = 1, from the dense covariance.
     const auto [values, vectors] = at::linalg_eigh(sigma);
     const double s = values.sqrt().sum().item<double>();
-    const auto m = torch::diag(values.pow(-0.25)).matmul(vectors.t()) / std::sqrt(s);
+    const auto m = at::diag(values.pow(-0.25)).matmul(vectors.t()) / std::sqrt(s);
     CHECK(shape.root_trace() == Approx(s).epsilon(1e-12));
 
-    const auto c = torch::randn({20, count}, real);
+    const auto c = at::randn({20, count}, real);
     const auto expected = c.matmul(m.t()).norm(2, 1);
-    CHECK(torch::allclose(shape.norms(c), expected, 1e-12, 0));
+    CHECK(at::allclose(shape.norms(c), expected, 1e-12, 0));
     CHECK(shape.norms(c.narrow(0, 0, 0)).numel() == 0);
 
     std::vector<at::Tensor> columns;
-    for (std::int64_t j = 0; j < count; ++j) columns.push_back(shape.colour(torch::eye(count, real)[j]));
+    for (std::int64_t j = 0; j < count; ++j) columns.push_back(shape.colour(at::eye(count, real)[j]));
     const auto colour = at::stack(columns, 1);
     const auto covariance = at::linalg_inv(m.t().matmul(m));
     CHECK(near(colour.matmul(colour.t()), covariance, 1e-12));
     const auto whitened = m.matmul(colour);
-    CHECK(near(whitened.t().matmul(whitened), torch::eye(count, real), 1e-12));
-    CHECK(torch::allclose(shape.deviations(), covariance.diag().sqrt(), 1e-12, 0));
+    CHECK(near(whitened.t().matmul(whitened), at::eye(count, real), 1e-12));
+    CHECK(at::allclose(shape.deviations(), covariance.diag().sqrt(), 1e-12, 0));
 
     // The constraint is met with equality, and the noise is the theorem's optimum (Σ√λ)².
     const auto metric = at::linalg_inv(colour.matmul(colour.t()));
@@ -69,8 +69,8 @@ TEST_CASE("spiked norms and noise are those of GeoClip's dense M") {
 }
 
 TEST_CASE("a block that is no spiked covariance is refused") {
-    const auto build = [](spiked_block b) { spiked_geometry(torch::zeros({b.directions.size(0)}, real), {b}); };
-    torch::manual_seed(4);
+    const auto build = [](spiked_block b) { spiked_geometry(at::zeros({b.directions.size(0)}, real), {b}); };
+    at::manual_seed(4);
     const auto good = block(6, 2, 1, 3);
     build(good);
     CHECK_THROWS_AS(build({good.directions * 1.001, good.variances, 1}), rldp::error);
@@ -79,7 +79,7 @@ TEST_CASE("a block that is no spiked covariance is refused") {
     CHECK_THROWS_AS(build({good.directions, good.variances, 0}), rldp::error);
     CHECK_THROWS_AS(build({good.directions, good.variances * std::nan(""), 1}), rldp::error);
     CHECK_THROWS_AS(build({good.directions, good.variances.narrow(0, 0, 1), 1}), rldp::error);
-    CHECK_THROWS_AS(spiked_geometry(torch::zeros({5}, real), {good}), rldp::error);
+    CHECK_THROWS_AS(spiked_geometry(at::zeros({5}, real), {good}), rldp::error);
 }
 
 TEST_CASE("a scalar per adapter gives the minimum-variance allocation's noise") {
@@ -89,12 +89,12 @@ TEST_CASE("a scalar per adapter gives the minimum-variance allocation's noise") 
     std::vector<spiked_block> blocks;
     std::vector<double> radii;
     for (std::size_t p = 0; p < 3; ++p) {
-        blocks.push_back({torch::zeros({sizes[p], 0}, real), torch::zeros({0}, real), variances[p]});
+        blocks.push_back({at::zeros({sizes[p], 0}, real), at::zeros({0}, real), variances[p]});
         radii.push_back(std::sqrt(static_cast<double>(sizes[p]) * variances[p]));
     }
     const double z = 1.3;
     const auto s = noise_standard_deviations(allocation::min_variance, z, radii, sizes, {});
-    const auto deviations = z * spiked_geometry(torch::zeros({735}, real), blocks).deviations();
+    const auto deviations = z * spiked_geometry(at::zeros({735}, real), blocks).deviations();
     for (std::size_t p = 0; p < 3; ++p)
         CHECK(deviations[p == 0 ? 0 : p == 1 ? 30 : 730].item<double>() == Approx(s[p]).epsilon(1e-12));
 }

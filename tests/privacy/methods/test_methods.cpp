@@ -1,4 +1,4 @@
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -48,17 +48,17 @@ release released(const method_config& config, const method& how, std::uint64_t s
                  const at::Tensor& gradients) {
     sanitizer by({segments_for(config), allocation::proportional, false}, run_key::insecure_from_seed(3));
     by.begin({rldp::testing::charged_at(seq, z), how.prepare(z)});
-    if (gradients.size(0) > 0) by.add({gradients, torch::ones({gradients.size(0)}, torch::kFloat64)});
+    if (gradients.size(0) > 0) by.add({gradients, at::ones({gradients.size(0)}, at::kDouble)});
     return by.finish();
 }
 
 at::Tensor nobody() {
-    return torch::zeros({0, coordinates});
+    return at::zeros({0, coordinates});
 }
 
 /// ‖x_i‖ of each group, in the metric of the clip.
 std::vector<double> lengths(const step_terms& terms, const std::vector<segment>& segments, const at::Tensor& x) {
-    if (terms.shape) return {terms.shape->norms(x.to(torch::kFloat64).unsqueeze(0)).item<double>()};
+    if (terms.shape) return {terms.shape->norms(x.to(at::kDouble).unsqueeze(0)).item<double>()};
     const auto norms = group_norms(x.unsqueeze(0), segments).norms.contiguous();
     return {norms.data_ptr<double>(), norms.data_ptr<double>() + norms.numel()};
 }
@@ -92,8 +92,8 @@ double moved(const method_config& config, const method& how, double z, const at:
 }
 
 at::Tensor unit_of_norm(double norm, std::int64_t seed) {
-    torch::manual_seed(seed);
-    const auto x = torch::randn({1, coordinates});
+    at::manual_seed(seed);
+    const auto x = at::randn({1, coordinates});
     return x * (norm / x.norm().item<double>());
 }
 
@@ -105,13 +105,13 @@ TEST_CASE("every method's noise amounts to the multiplier that is charged, from 
             CAPTURE(name, z);
             const auto config = config_of(name);
             const auto how = make_method(config);
-            auto without = torch::cat({unit_of_norm(0.1, 1), unit_of_norm(2, 2)});
+            auto without = at::cat({unit_of_norm(0.1, 1), unit_of_norm(2, 2)});
             auto one = unit_of_norm(1e4, 3);
             if (name == "dp_lora_literal") {  // whose mean one unit can turn round
                 without = one;
                 one = -3 * one;
             }
-            const double found = moved(config, *how, z, without, torch::cat({without, one})) * z;
+            const double found = moved(config, *how, z, without, at::cat({without, one})) * z;
             CHECK(found < 1.03);  // noise from one release: 10,000 numbers, a percent or two
             CHECK(found > 0.97);
         }
@@ -136,7 +136,7 @@ TEST_CASE("what a method asks of the batch takes its part of the multiplier") {
 }
 
 TEST_CASE("automatic clipping and psac weigh units as published") {
-    const auto norms = torch::tensor({0.0, 0.01, 0.09, 1.0, 1e3, 1e30}, torch::kFloat64).unsqueeze(1);
+    const auto norms = at::tensor({0.0, 0.01, 0.09, 1.0, 1e3, 1e30}, at::kDouble).unsqueeze(1);
     const auto by = [&](clip_rule rule, double stabiliser) {
         return clip_factors(rule, norms, {2.0}, stabiliser).squeeze(1).contiguous();
     };
@@ -170,19 +170,19 @@ TEST_CASE("dp_lora by unit and by the letter") {
         const double s = (literal ? 2 : 1) * std::sqrt(2.0) * z * 0.5;
         std::int64_t offset = 0;
         for (const auto& part : segments) {
-            const auto x = out.gradient.narrow(0, offset, part.size).to(torch::kFloat64).contiguous();
+            const auto x = out.gradient.narrow(0, offset, part.size).to(at::kDouble).contiguous();
             CHECK(fits({x.data_ptr<double>(), x.data_ptr<double>() + part.size}, s));
             offset += part.size;
         }
         const auto mean = how->absorb(out);
-        CHECK(torch::allclose(mean, out.gradient / (literal ? 1 : 64)));
+        CHECK(at::allclose(mean, out.gradient / (literal ? 1 : 64)));
     }
     // The mean of the units drawn, each group clipped to C.
     const auto config = config_of("dp_lora_literal");
-    const auto units = torch::cat({unit_of_norm(0.2, 4), unit_of_norm(0.4, 5), unit_of_norm(3, 6)});
+    const auto units = at::cat({unit_of_norm(0.2, 4), unit_of_norm(0.4, 5), unit_of_norm(3, 6)});
     const auto out = released(config, *make_method(config), 1, 1e-7, units);
-    const auto expected = units.to(torch::kFloat64).mean(0);
-    const auto norms = group_norms(expected.to(torch::kFloat32).unsqueeze(0), segments_for(config)).norms;
+    const auto expected = units.to(at::kDouble).mean(0);
+    const auto norms = group_norms(expected.to(at::kFloat).unsqueeze(0), segments_for(config)).norms;
     std::int64_t offset = 0;
     for (const auto& part : segments_for(config)) {
         const double norm = norms[0][static_cast<std::int64_t>(part.group)].item<double>();
@@ -190,7 +190,7 @@ TEST_CASE("dp_lora by unit and by the letter") {
         offset += part.size;
     }
     CHECK(norms.max().item<double>() > 0.5);
-    CHECK(torch::allclose(out.gradient.to(torch::kFloat64), expected, 1e-5, 1e-5));
+    CHECK(at::allclose(out.gradient.to(at::kDouble), expected, 1e-5, 1e-5));
 }
 
 TEST_CASE("autoclip's radius follows the released fraction") {
@@ -199,14 +199,14 @@ TEST_CASE("autoclip's radius follows the released fraction") {
     const auto how = make_method(config);
     const auto bits = how->prepare(0.9).measured;
     std::vector<double> sum(1, 0.0);
-    bits->add(torch::tensor({0.1, 0.47, 0.53, 7.0}, torch::kFloat64).unsqueeze(1), {}, sum);
+    bits->add(at::tensor({0.1, 0.47, 0.53, 7.0}, at::kDouble).unsqueeze(1), {}, sum);
     CHECK(sum[0] == 0);  // two within, two without
-    bits->add(torch::tensor({0.5}, torch::kFloat64).unsqueeze(1), {}, sum);
+    bits->add(at::tensor({0.5}, at::kDouble).unsqueeze(1), {}, sum);
     CHECK(sum[0] == Approx(0).margin(1e-12));  // half within
-    bits->add(torch::tensor({0.2}, torch::kFloat64).unsqueeze(1), {}, sum);
+    bits->add(at::tensor({0.2}, at::kDouble).unsqueeze(1), {}, sum);
     CHECK(sum[0] == Approx(0.5));
     auto value = rldp::testing::blank_release();
-    value.gradient = torch::ones({coordinates});
+    value.gradient = at::ones({coordinates});
     value.statistics = {16};  // ½ + 16/64 = ¾ of the units within
     how->absorb(value);
     CHECK(how->radii()[0] == Approx(0.5 * std::exp(-0.2 * 0.25)));
@@ -220,11 +220,11 @@ TEST_CASE("autoclip's radius follows the released fraction") {
 TEST_CASE("dcsgd's histogram has a bin for every norm") {
     const auto histogram = measure_histogram(0.05, 20);
     std::vector<double> sum(20, 0.0);
-    histogram->add(torch::tensor({0.0, 0.047, 0.053, 0.97, 1.0, 1e30}, torch::kFloat64).unsqueeze(1), {}, sum);
+    histogram->add(at::tensor({0.0, 0.047, 0.053, 0.97, 1.0, 1e30}, at::kDouble).unsqueeze(1), {}, sum);
     CHECK(sum[0] == 2);
     CHECK(sum[1] == 1);
     CHECK(sum[19] == 3);
-    histogram->add(torch::tensor({0.0505}, torch::kFloat64).unsqueeze(1), {}, sum);  // 1 % above where two bins meet
+    histogram->add(at::tensor({0.0505}, at::kDouble).unsqueeze(1), {}, sum);  // 1 % above where two bins meet
     CHECK(sum[0] == Approx(2.4));
     CHECK(sum[1] == Approx(1.6));
     CHECK(histogram->sensitivity() == 1);
@@ -235,7 +235,7 @@ TEST_CASE("dcsgd_p takes the percentile's bin") {
     config.quantile = 0.3;
     const auto how = make_method(config);
     auto value = rldp::testing::blank_release();
-    value.gradient = torch::ones({coordinates});
+    value.gradient = at::ones({coordinates});
     value.statistics.assign(20, 0.0);
     value.statistics[3] = 20;
     value.statistics[7] = 30;
@@ -260,7 +260,7 @@ TEST_CASE("dcsgd_e takes the least error") {
     config.clip_max = 10;
     const auto how = make_method(config);
     auto value = rldp::testing::blank_release(1, 1 / std::sqrt(1 / (2.0 * 2.0) + 1 / 36.0));  // z_g = 2 beside σ_H = 6
-    value.gradient = torch::ones({100});
+    value.gradient = at::ones({100});
     // Bins of width 1: all mass at 1.5. Error of c: (2c)²·100/100² + (1.5 − c)², least at c = 1.5/1.04 = 1.44:
     // candidate 1.4.
     value.statistics.assign(20, 0.0);
@@ -281,14 +281,14 @@ TEST_CASE("a method goes on from its state as if nothing had been") {
         CAPTURE(name);
         const auto config = config_of(name);
         const auto one = make_method(config), other = make_method(config);
-        const auto units = torch::cat({unit_of_norm(0.3, 7), unit_of_norm(0.9, 8)});
+        const auto units = at::cat({unit_of_norm(0.3, 7), unit_of_norm(0.9, 8)});
         const auto first = released(config, *one, 1, 0.9, units);
         one->absorb(first);
         other->load(one->save());
         const auto a = released(config, *one, 2, 0.9, units), b = released(config, *other, 2, 0.9, units);
-        CHECK(torch::equal(a.gradient, b.gradient));
+        CHECK(at::equal(a.gradient, b.gradient));
         CHECK(a.statistics == b.statistics);
-        CHECK(torch::equal(one->absorb(a), other->absorb(b)));
+        CHECK(at::equal(one->absorb(a), other->absorb(b)));
         CHECK(one->radii() == other->radii());
         method_state foreign = one->save();
         foreign.numbers = R"({"method": "another", "radius": 1})";
