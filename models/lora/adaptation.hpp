@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/architecture/modules.hpp"
+#include "models/lora/layout.hpp"
 
 namespace rldp::models {
 

@@ -9,7 +9,7 @@ namespace rldp::models::test {
 namespace {
 
 constexpr std::int64_t draws = 20000;
-constexpr double never = std::numeric_limits<double>::infinity();  // as a negative logit
+constexpr float never = std::numeric_limits<float>::infinity();  // as a negative logit
 
 // Chi-square statistic of draws against probabilities p, and infinite where an impossible token was drawn.
 double chi_square(const std::vector<std::int64_t>& counts, const std::vector<double>& p) {

@@ -1,0 +1,1 @@
+// The translation unit that each precompiled header needs.

@@ -1,1 +1,0 @@
-// The translation unit that owns the precompiled torch header.
