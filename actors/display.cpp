@@ -4,21 +4,21 @@
 
 namespace rldp::actors {
 
-using self_pointer = display_actor::stateful_pointer<display_state>;
+using display_pointer = display_actor::stateful_pointer<display_state>;
 
-display_actor::behavior_type local_display(self_pointer self, hub_actor source, show how) {
+display_actor::behavior_type local_display(display_pointer self, hub_actor source, show shown) {
     fail_publicly(self);
     const auto show_and_ack = [=](const telemetry& seen) {
-        how(seen);
+        shown(seen);
         self->send(source, ack_atom::value);
     };
     self->request(source, caf::infinite, subscribe_atom::value, display_actor{self}).then(show_and_ack);
     return {show_and_ack};
 }
 
-display_actor::behavior_type fed_display(self_pointer self, show how) {
+display_actor::behavior_type fed_display(display_pointer self, show shown) {
     fail_publicly(self);
-    return {[=](const telemetry& seen) { how(seen); }};
+    return {[=](const telemetry& seen) { shown(seen); }};
 }
 
 }  // namespace rldp::actors

@@ -11,7 +11,7 @@ namespace rldp::actors {
 
 namespace {
 
-using self_pointer = hub_actor::stateful_pointer<hub_state>;
+using hub_pointer = hub_actor::stateful_pointer<hub_state>;
 
 #ifdef RLDP_TEST_HOOKS
 /// Without what depends on when a tick falls: the mean loss and the last evaluation, which the run log has one by one.
@@ -24,13 +24,13 @@ void note(telemetry latest) {
 void note(const telemetry&) {}
 #endif
 
-void send_latest(self_pointer self, hub_state::watcher& to) {
+void send_latest(hub_pointer self, hub_state::watcher& to) {
     self->send(to.handle, self->state.shown);
     to.owes_ack = true;
     to.stale = false;
 }
 
-void tell_all(self_pointer self) {
+void tell_all(hub_pointer self) {
     for (auto& [address, watcher] : self->state.watchers) {
         if (watcher.owes_ack)
             watcher.stale = true;
@@ -40,12 +40,12 @@ void tell_all(self_pointer self) {
 }
 
 /// How a run ended is told without waiting for acknowledgements: nothing comes after it, and the process may end.
-void tell_the_last(self_pointer self) {
+void tell_the_last(hub_pointer self) {
     for (auto& [address, watcher] : self->state.watchers)
         if (watcher.stale) send_latest(self, watcher);
 }
 
-void tick(self_pointer self) {
+void tick(hub_pointer self) {
     auto& state = self->state;
     if (!state.changed) return;
     if (state.losses > 0) state.latest.loss = state.loss_sum / static_cast<double>(state.losses);
@@ -95,7 +95,7 @@ void hub_state::evaluated(std::int64_t step, double perplexity) {
     changed = true;
 }
 
-hub_actor::behavior_type hub(self_pointer self, std::string run) {
+hub_actor::behavior_type hub(hub_pointer self, std::string run) {
     fail_publicly(self);
     auto& latest = self->state.latest;
     latest.run = std::move(run);

@@ -31,13 +31,13 @@ void stream_feed::run(const std::stop_token& over) {
 void stream_feed::follow_one() {
     const caf::scoped_actor self(system_);
     bool attached = false;
-    const auto show = [&](const telemetry& seen) {
+    const auto pass_on = [&](const telemetry& seen) {
         if (!std::exchange(attached, true)) say_("attached to run " + seen.run);
         self->request(display_, caf::infinite, seen).receive([] {}, [](const caf::error&) {});
     };
     std::string why;
     try {
-        why = reader_.follow(show);
+        why = reader_.follow(pass_on);
     } catch (const std::exception& failed) {
         why = failed.what();
     }

@@ -20,7 +20,7 @@ namespace rldp::actors {
 
 namespace {
 
-using self_pointer = supervisor_actor::stateful_pointer<supervisor_state>;
+using supervisor_pointer = supervisor_actor::stateful_pointer<supervisor_state>;
 
 std::string word_of(ending how) {
     switch (how) {
@@ -35,7 +35,7 @@ std::string word_of(ending how) {
 }
 
 /// Ends every actor, last wired first.
-void stop_all(self_pointer self) {
+void stop_all(supervisor_pointer self) {
     auto& watched = self->state.watched;
     for (auto actor = watched.rbegin(); actor != watched.rend(); ++actor)
         self->send_exit(*actor, caf::exit_reason::user_shutdown);
@@ -44,7 +44,7 @@ void stop_all(self_pointer self) {
     self->state.evaluator = nullptr;
 }
 
-void fail(self_pointer self, const caf::error& reason) {
+void fail(supervisor_pointer self, const caf::error& reason) {
     if (std::exchange(self->state.over, true)) return;
     self->send(self->state.hub, finish_atom::value, std::string("failed"));
     self->state.promise.deliver(failure(to_exception(reason).code(), to_exception(reason).what()));
@@ -52,7 +52,7 @@ void fail(self_pointer self, const caf::error& reason) {
 }
 
 /// The trainer is done; what remains is to wait for the evaluations under way, and for the run log.
-void conclude(self_pointer self, outcome ended) {
+void conclude(supervisor_pointer self, outcome ended) {
     const auto deliver = [self](const outcome& whole) {
         if (std::exchange(self->state.over, true)) return;
         self->state.promise.deliver(whole);
@@ -85,7 +85,7 @@ evaluations evaluations_in(const std::vector<eval::metrics_line>& lines) {
 }
 
 template <class Handle>
-Handle watch(self_pointer self, Handle actor) {
+Handle watch(supervisor_pointer self, Handle actor) {
     self->monitor(actor);
     self->state.watched.push_back(caf::actor_cast<caf::actor>(actor));
     return actor;
@@ -99,7 +99,7 @@ trainer_schedule schedule_of(const session& run) {
             .charged = run.account.book().end()};
 }
 
-void wire(self_pointer self, session& run, const trusted<std::shared_ptr<const secrets>>& closed) {
+void wire(supervisor_pointer self, session& run, const trusted<std::shared_ptr<const secrets>>& closed) {
     const auto trusted_log = std::make_shared<spdlog::logger>(
         "trusted", std::make_shared<spdlog::sinks::basic_file_sink_mt>(run.where.log().string()));
     std::optional<privacy::acknowledgement> unsound;
@@ -137,7 +137,7 @@ void wire(self_pointer self, session& run, const trusted<std::shared_ptr<const s
 
 }  // namespace
 
-supervisor_actor::behavior_type supervisor(self_pointer self, std::shared_ptr<session> run,
+supervisor_actor::behavior_type supervisor(supervisor_pointer self, std::shared_ptr<session> run,
                                            trusted<std::shared_ptr<const secrets>> closed, hub_actor hub) {
     fail_publicly(self);
     self->state.hub = std::move(hub);

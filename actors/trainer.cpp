@@ -8,16 +8,16 @@ namespace rldp::actors {
 
 namespace {
 
-using self_pointer = trainer_actor::stateful_pointer<trainer_state>;
+using trainer_pointer = trainer_actor::stateful_pointer<trainer_state>;
 
-void next_step(self_pointer self);
+void next_step(trainer_pointer self);
 
 /// Any request that fails ends the run; the supervisor, which watches every actor, names the cause.
-auto give_up(self_pointer self) {
+auto give_up(trainer_pointer self) {
     return [self](const caf::error& reason) { self->state.promise.deliver(reason); };
 }
 
-void save(self_pointer self, std::string controller) {
+void save(trainer_pointer self, std::string controller) {
     auto& state = self->state;
     write_checkpoint(
         state.schedule->checkpoint,
@@ -28,7 +28,7 @@ void save(self_pointer self, std::string controller) {
 
 /// Writes a checkpoint, then goes on with `then`.
 template <class Then>
-void save_and(self_pointer self, Then then) {
+void save_and(trainer_pointer self, Then then) {
     if (!self->state.wiring.controller) {
         save(self, {});
         return then();
@@ -44,12 +44,12 @@ void save_and(self_pointer self, Then then) {
 
 /// A resume makes the metrics lines after the checkpoint again, those before it never: they are durable first.
 template <class Then>
-void checkpoint_and(self_pointer self, Then then) {
+void checkpoint_and(trainer_pointer self, Then then) {
     self->request(self->state.wiring.hub, caf::infinite, sync_atom::value)
         .then([self, then] { save_and(self, then); }, give_up(self));
 }
 
-void end(self_pointer self, ending how) {
+void end(trainer_pointer self, ending how) {
     checkpoint_and(self, [self, how] {
         const auto& training = *self->state.training;
         self->state.promise.deliver(
@@ -57,7 +57,7 @@ void end(self_pointer self, ending how) {
     });
 }
 
-void evaluate(self_pointer self) {
+void evaluate(trainer_pointer self) {
     auto& state = self->state;
     state.evaluating = true;
     self->request(state.wiring.evaluator, caf::infinite, evaluate_atom::value,
@@ -70,14 +70,14 @@ void evaluate(self_pointer self) {
             give_up(self));
 }
 
-void go_on(self_pointer self) {
+void go_on(trainer_pointer self) {
     if (self->state.training->step() % self->state.schedule->evaluations.every == 0)
         checkpoint_and(self, [self] { next_step(self); });
     else
         next_step(self);
 }
 
-void after_step(self_pointer self) {
+void after_step(trainer_pointer self) {
     auto& state = self->state;
     if (!state.schedule->evaluations.due(state.training->step()) && !state.training->finished()) return go_on(self);
     const auto evaluate_and_go_on = [self] {
@@ -91,7 +91,7 @@ void after_step(self_pointer self) {
         evaluate_and_go_on();
 }
 
-void decide(self_pointer self) {
+void decide(trainer_pointer self) {
     self->request(self->state.wiring.accountant, caf::infinite, progress_atom::value)
         .then(
             [self](double progress) {
@@ -108,7 +108,7 @@ void decide(self_pointer self) {
             give_up(self));
 }
 
-void apply(self_pointer self, const charged& granted, const privacy::release& released) {
+void apply(trainer_pointer self, const charged& granted, const privacy::release& released) {
     auto& state = self->state;
     const auto radii = state.training->radii();
     state.training->apply(released);
@@ -120,7 +120,7 @@ void apply(self_pointer self, const charged& granted, const privacy::release& re
         after_step(self);
 }
 
-void compute(self_pointer self, const charged& granted) {
+void compute(trainer_pointer self, const charged& granted) {
     auto& state = self->state;
     state.schedule->charged = {granted.charge->seq, granted.charge->hash};
     const step_task task{state.training->order(granted.charge), state.training->adapter()};
@@ -128,7 +128,7 @@ void compute(self_pointer self, const charged& granted) {
         .then([self, granted](const privacy::release& released) { apply(self, granted, released); }, give_up(self));
 }
 
-void next_step(self_pointer self) {
+void next_step(trainer_pointer self) {
     auto& state = self->state;
     if (state.training->finished()) return end(self, ending::done);
     if (state.stopping) return end(self, ending::interrupted);
@@ -145,7 +145,7 @@ void next_step(self_pointer self) {
 
 }  // namespace
 
-trainer_actor::behavior_type trainer(self_pointer self, std::shared_ptr<rl::training> training, trainer_wiring wiring,
+trainer_actor::behavior_type trainer(trainer_pointer self, std::shared_ptr<rl::training> training, trainer_wiring wiring,
                                      trainer_schedule schedule) {
     fail_publicly(self);
     use_threads(1);  // one AdamW step is short

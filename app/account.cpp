@@ -21,7 +21,7 @@ using json = nlohmann::ordered_json;
 
 constexpr std::array accountants{"pld", "rdp", "gdp_clt"};
 
-struct options {
+struct account_arguments {
     std::vector<std::string> runs;
     std::string delta, ledger;
     std::vector<std::string> epsilons;
@@ -70,7 +70,7 @@ json curve(std::span<const privacy::run> runs, const std::vector<std::string>& e
     return points;
 }
 
-int account_runs(const options& given) {
+int account_runs(const account_arguments& given) {
     std::vector<privacy::run> runs;
     for (const auto& text : given.runs) runs.push_back(parse_run(text));
     json out = json::object();
@@ -97,7 +97,7 @@ int account_runs(const options& given) {
     return 0;
 }
 
-int account_ledger(const options& given) {
+int account_ledger(const account_arguments& given) {
     const auto content = privacy::read_ledger(given.ledger);
     const auto& header = content.header;
     const auto runs = content.runs();
@@ -123,7 +123,7 @@ int account_ledger(const options& given) {
     return 0;
 }
 
-void check(const options& given) {
+void check(const account_arguments& given) {
     if (given.ledger.empty() == given.runs.empty())
         refuse("account: give either --run z,q,steps (repeatable) or --ledger FILE");
     if (given.ledger.empty() && given.delta.empty() && given.epsilons.empty())
@@ -137,7 +137,7 @@ void check(const options& given) {
 void add_account(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand(
         "account", "Price a list of subsampled Gaussian runs, or a ledger, under every accountant");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<account_arguments>();
     command
         ->add_option("--run", given->runs, "noise multiplier, sample rate, steps: z,q,steps; repeatable, order is free")
         ->allow_extra_args(false);

@@ -20,7 +20,7 @@ namespace rldp::app {
 
 namespace {
 
-struct options {
+struct audit_arguments {
     std::string directory;
     bool during_run = false, json = false, quiet = false;
     int shadows = 0, jobs = 1;
@@ -39,7 +39,7 @@ std::vector<eval::cell> shadow_cells(const eval::run_directory& where, int count
 }
 
 /// Directories of the shadow runs, which are run where they are not there yet. Errors: failed where one is not done.
-std::vector<std::filesystem::path> run_shadows(const eval::run_directory& where, const options& given) {
+std::vector<std::filesystem::path> run_shadows(const eval::run_directory& where, const audit_arguments& given) {
     if (given.shadows == 0) return {};
     const auto cells = shadow_cells(where, given.shadows);
     create_private_directory(where.shadows());
@@ -58,7 +58,7 @@ std::vector<std::filesystem::path> run_shadows(const eval::run_directory& where,
     return out;
 }
 
-int audit(const options& given) {
+int audit(const audit_arguments& given) {
     if (given.during_run && given.shadows > 0)
         refuse("audit: shadow runs go with a run that is over; leave --shadows or --during-run away");
     const eval::run_directory where{given.directory};
@@ -76,7 +76,7 @@ int audit(const options& given) {
 
 void add_audit(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand("audit", "Attack a run: extraction, membership, a lower bound on ε");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<audit_arguments>();
     command->add_option("directory", given->directory, "run directory, with its trusted side")->required();
     command->add_flag("--during-run", given->during_run,
                       "attack every checkpoint of a run that goes on in another process, until it ends");

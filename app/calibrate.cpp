@@ -11,12 +11,12 @@ namespace rldp::app {
 
 namespace {
 
-struct options {
+struct calibrate_arguments {
     std::string epsilon, delta, rate, steps, accountant = "pld";
     bool json = false;
 };
 
-int calibrate(const options& given) {
+int calibrate(const calibrate_arguments& given) {
     const auto by = privacy::make_accountant(given.accountant);
     if (!by->is_upper_bound())
         refuse(
@@ -38,7 +38,7 @@ int calibrate(const options& given) {
 
 void add_calibrate(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand("calibrate", "Find the smallest noise multiplier that meets (ε, δ)");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<calibrate_arguments>();
     command->add_option("--epsilon", given->epsilon, "ε > 0 to meet")->required();
     command->add_option("--delta", given->delta, "δ in (0, 1)")->required();
     command->add_option("--rate", given->rate, "sample rate q in (0, 1]: expected batch size over population")

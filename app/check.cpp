@@ -12,7 +12,7 @@ namespace rldp::app {
 
 namespace {
 
-struct options {
+struct check_arguments {
     std::string config;
     std::vector<std::string> set;
     bool json = false, private_counts = false;
@@ -63,7 +63,7 @@ void print(const actors::run_plan& plan, bool counts) {
 
 void add_check(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand("check", "Validate a configuration and print the plan; trains nothing");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<check_arguments>();
     command->add_option("config", given->config, "configuration file (JSON)")->required();
     command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);
     command->add_flag("--json", given->json, "print the plan as JSON");

@@ -15,7 +15,7 @@ namespace rldp::app {
 
 namespace {
 
-struct options : grid_options {
+struct compare_arguments : grid_options {
     eval::compare_options grid;
 };
 
@@ -38,7 +38,7 @@ std::vector<eval::compare_cell> at_own_rates(const eval::compare_plan& plan, con
 }
 
 bool run_stage(std::vector<eval::compare_cell> cells, eval::stage when, const eval::selection& chosen,
-               const options& given, const std::filesystem::path& out) {
+               const compare_arguments& given, const std::filesystem::path& out) {
     std::erase_if(cells, [&](const auto& one) { return one.when != when; });
     const auto runs = chosen_runs(cells, chosen);
     auto how = settings_of(given, out);
@@ -46,7 +46,7 @@ bool run_stage(std::vector<eval::compare_cell> cells, eval::stage when, const ev
     return eval::run_cells(runs, how, eval::progress_on_terminal(runs.size(), out, given.quiet));
 }
 
-int run(const options& given) {
+int run(const compare_arguments& given) {
     const auto plan = eval::plan_compare(given.grid, eval::resolver_of(given.config, given.set));
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
     const auto out = directory_of(given, "compare");
@@ -76,7 +76,7 @@ int run(const options& given) {
 void add_compare(CLI::App& program, action& chosen) {
     auto* command =
         program.add_subcommand("compare", "Run methods side by side under one contract, and report which is better");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<compare_arguments>();
     auto& grid = given->grid;
     command->add_option("--methods", grid.methods, "comma list of methods, or all, or controls (default all)");
     command->add_option("--epsilons", grid.epsilons, "comma list of budgets ε (default 0.5,2,4,5,8)");

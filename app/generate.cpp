@@ -18,14 +18,14 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-struct options {
+struct generate_arguments {
     std::string model, adapter, prompt;
     models::generation_config config;
     std::int64_t seed = 0;
     bool json = false;
 };
 
-std::vector<std::int32_t> prompt_ids(const options& given, const models::tokenizer& words,
+std::vector<std::int32_t> prompt_ids(const generate_arguments& given, const models::tokenizer& words,
                                      const models::model_config& model) {
     auto ids = words.encode(given.prompt);
     if (ids.empty() && !model.bos) refuse("--prompt: it is empty, and the model has no token to begin with");
@@ -44,14 +44,14 @@ json alternatives_of(const models::continuation& text) {
     return steps;
 }
 
-void check(const options& given) {
+void check(const generate_arguments& given) {
     if (given.seed < 0) refuse(fmt::format("--seed {}: must be 0 or a positive whole number", given.seed));
     if (given.config.how.temperature == 0 && (given.config.how.top_k != 0 || given.config.how.top_p != 1))
         refuse("--top-k and --top-p choose among tokens drawn at random: give --temperature too, such as 1");
     if (given.config.alternatives != 0 && !given.json) refuse("--logprobs: they are printed with --json only");
 }
 
-int generate(const options& given) {
+int generate(const generate_arguments& given) {
     check(given);
     const auto model = models::causal_lm::load(given.model, at::kFloat, at::kCPU);
     models::choose_threads(model->config());
@@ -83,7 +83,7 @@ int generate(const options& given) {
 
 void add_generate(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand("generate", "Continue a text with a model, with an adapter or without");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<generate_arguments>();
     auto& config = given->config;
     command->add_option("model", given->model, "Hugging Face directory of the model and its tokenizer")->required();
     command->add_option("--adapter", given->adapter, "PEFT directory, such as a run's public/adapter");

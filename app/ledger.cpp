@@ -17,7 +17,7 @@ namespace rldp::app {
 
 namespace {
 
-struct options {
+struct ledger_arguments {
     std::string directory;
     bool json = false;
 };
@@ -42,7 +42,7 @@ eval::verified_books read_books(const std::filesystem::path& path) {
     return out;
 }
 
-int verify(const options& given) {
+int verify(const ledger_arguments& given) {
     namespace fs = std::filesystem;
     const eval::run_directory run{given.directory};
     const bool whole_run = fs::is_directory(run.root);
@@ -89,7 +89,7 @@ void add_ledger(CLI::App& program, action& chosen) {
     ledger->require_subcommand(1);
     auto* command =
         ledger->add_subcommand("verify", "Verify the hash chain, the policy, the guarantee and the releases of a run");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<ledger_arguments>();
     command->add_option("run", given->directory, "run directory, or a ledger.jsonl alone")->required();
     command->add_flag("--json", given->json, "print as JSON");
     command->footer("Example: rldp ledger verify runs/demo");

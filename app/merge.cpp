@@ -10,11 +10,11 @@ namespace rldp::app {
 
 namespace {
 
-struct options {
+struct merge_arguments {
     std::string model, adapter, out;
 };
 
-int merge(const options& given) {
+int merge(const merge_arguments& given) {
     models::merge(given.model, given.adapter, given.out);
     say("{}: {} with {} merged\n", given.out, given.model, given.adapter);
     return 0;
@@ -25,7 +25,7 @@ int merge(const options& given) {
 void add_merge(CLI::App& program, action& chosen) {
     auto* command =
         program.add_subcommand("merge", "Write a model with its adapter added as a plain Hugging Face directory");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<merge_arguments>();
     command->add_option("model", given->model, "Hugging Face directory of the base")->required();
     command->add_option("--adapter", given->adapter, "PEFT directory, such as a run's public/adapter")->required();
     command->add_option("--out", given->out, "directory to make")->required();

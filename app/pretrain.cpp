@@ -13,13 +13,13 @@ namespace rldp::app {
 
 namespace {
 
-struct options {
+struct pretrain_arguments {
     std::string out;
     models::pretrain_config config;
     bool json = false;
 };
 
-int pretrain(const options& given) {
+int pretrain(const pretrain_arguments& given) {
     if (std::filesystem::exists(given.out)) refuse(given.out + ": exists already; choose another directory");
     const auto every = std::max<std::int64_t>(1, given.config.steps / 20);
     const double perplexity = models::pretrain(given.config, given.out, [&](std::int64_t step, double loss) {
@@ -37,7 +37,7 @@ int pretrain(const options& given) {
 void add_pretrain(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand(
         "pretrain", "Make a tiny public GPT-2 base from synthetic prose, as in config/tiny-gpt2");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<pretrain_arguments>();
     auto& config = given->config;
     command->add_option("out", given->out, "model directory to make")->required();
     command->add_option("--vocab", config.vocab, "tokens of the byte-level BPE vocabulary")

@@ -18,7 +18,7 @@ namespace rldp::app {
 
 namespace {
 
-struct options {
+struct run_arguments {
     std::string config, resume, out, monitor, sign;
     std::vector<std::string> set;
     bool json = false, quiet = false, private_counts = false;
@@ -88,7 +88,7 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
     row("certificate", (directory / "public/certificate.html").string());
 }
 
-int run(const options& given) {
+int run(const run_arguments& given) {
     if (given.config.empty() == given.resume.empty())
         refuse("run: give a CONFIG, or --resume DIR (not both); for example rldp run config/demo.json");
     if (!given.resume.empty() && (!given.set.empty() || !given.out.empty()))
@@ -143,7 +143,7 @@ int run(const options& given) {
 void add_run(CLI::App& program, action& chosen) {
     auto* command =
         program.add_subcommand("run", "Fine-tune privately: config in, adapter, ledger, metrics and report out");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<run_arguments>();
     command->add_option("config", given->config, "configuration file (JSON)");
     command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);
     command->add_option("--out", given->out, "run directory to make (default runs/NAME-OF-CONFIG)");

@@ -15,19 +15,19 @@ namespace rldp::app {
 
 namespace {
 
-struct options : grid_options {
+struct sweep_arguments : grid_options {
     std::vector<std::string> grid;
     std::string seeds;
 };
 
-std::vector<std::string> words_of(const options& given) {
+std::vector<std::string> words_of(const sweep_arguments& given) {
     std::vector<std::string> out;
     for (const auto& text : given.grid) out.insert(out.end(), {"--grid", text});
     if (!given.seeds.empty()) out.insert(out.end(), {"--seeds", given.seeds});
     return out;
 }
 
-int run(const options& given) {
+int run(const sweep_arguments& given) {
     const auto plan = eval::plan_sweep(given.grid, given.seeds, eval::resolver_of(given.config, given.set));
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
     const auto out = directory_of(given, "sweep");
@@ -53,7 +53,7 @@ int run(const options& given) {
 
 void add_sweep(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand("sweep", "Run one configuration over a grid of its keys' values");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<sweep_arguments>();
     command->add_option("--grid", given->grid, "a key and its values: dotted.key=v1,v2, repeatable")
         ->required()
         ->allow_extra_args(false);

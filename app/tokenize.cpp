@@ -15,7 +15,7 @@ namespace rldp::app {
 
 namespace {
 
-struct options {
+struct tokenize_arguments {
     std::string directory;
     bool decode = false;
 };
@@ -38,7 +38,7 @@ std::string convert(const std::string& line, const models::tokenizer& words, boo
     return fmt::format("[{}]", fmt::join(words.encode(line), ","));
 }
 
-int tokenize(const options& given) {
+int tokenize(const tokenize_arguments& given) {
     const auto words = models::tokenizer::load(given.directory);
     std::ios::sync_with_stdio(false);
     std::size_t number = 0;
@@ -57,7 +57,7 @@ int tokenize(const options& given) {
 
 void add_tokenize(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand("tokenize", "Turn lines on standard input into JSON arrays of token ids");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<tokenize_arguments>();
     command
         ->add_option("model", given->directory,
                      "directory with tokenizer.json, vocab.json and merges.txt, or tokenizer.model")

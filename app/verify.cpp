@@ -12,7 +12,7 @@ namespace rldp::app {
 
 namespace {
 
-struct options {
+struct verify_arguments {
     std::string what, key;
     bool json = false;
 };
@@ -42,7 +42,7 @@ void print_json(const eval::verification& result) {
     say("{}\n", out.dump());
 }
 
-int verify(const options& given) {
+int verify(const verify_arguments& given) {
     std::optional<privacy::verifying_key> owner;
     if (!given.key.empty()) owner = privacy::verifying_key::load(given.key);
     const std::filesystem::path what(given.what);
@@ -52,7 +52,7 @@ int verify(const options& given) {
     return 0;
 }
 
-int sign(const options& given) {
+int sign(const verify_arguments& given) {
     const auto key = privacy::signing_key::load(given.key);
     const eval::run_directory run{given.what};
     // An older certificate vouches for files that the ledger does not: nothing is signed that it contradicts.
@@ -66,7 +66,7 @@ int sign(const options& given) {
 
 void add_verify(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand("verify", "Check a certificate, and a run against it");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<verify_arguments>();
     command->add_option("what", given->what, "run directory (holds public/), or a certificate.json alone")->required();
     command->add_option("--key", given->key, "public key of the owner who must have signed it");
     command->add_flag("--json", given->json, "print as JSON");
@@ -77,7 +77,7 @@ void add_verify(CLI::App& program, action& chosen) {
 
 void add_sign(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand("sign", "Verify a run that has ended and sign its certificate");
-    auto given = std::make_shared<options>();
+    auto given = std::make_shared<verify_arguments>();
     command->add_option("run", given->what, "run directory")->required();
     command->add_option("--key", given->key, "secret key (rldp key new)")->required();
     command->footer("Example: rldp sign runs/first --key ~/keys/owner");

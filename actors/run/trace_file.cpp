@@ -8,7 +8,7 @@ namespace rldp::actors {
 
 namespace {
 
-const std::string name = "trace", checksum = "checksum";
+const std::string tensor_name = "trace", checksum = "checksum";
 
 /// The key of a run is gone by the time that this is read: a checksum tells damage, not forgery.
 std::string checksum_of(const at::Tensor& trace) {
@@ -19,12 +19,12 @@ std::string checksum_of(const at::Tensor& trace) {
 
 void write_trace(const std::filesystem::path& path, const at::Tensor& trace) {
     const auto stored = trace.detach().cpu().contiguous();
-    models::save_safetensors(path, {{name, stored}}, {{checksum, checksum_of(stored)}});
+    models::save_safetensors(path, {{tensor_name, stored}}, {{checksum, checksum_of(stored)}});
 }
 
 at::Tensor read_trace(const std::filesystem::path& path) {
     const models::safetensors_file file(path);
-    auto trace = file.tensor(name).clone();
+    auto trace = file.tensor(tensor_name).clone();
     const auto found = file.metadata().find(checksum);
     if (found == file.metadata().end() || found->second != checksum_of(trace))
         refuse(path.string() + ": is damaged; bring back the run's own file");

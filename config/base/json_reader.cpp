@@ -12,14 +12,14 @@ namespace rldp {
 
 namespace {
 
-constexpr std::size_t deepest = 32;  // levels; every file read here needs fewer than five
+constexpr std::size_t deepest_nesting = 32;  // levels; every file read here needs fewer than five
 
 }  // namespace
 
 nlohmann::json parse_object(std::string_view text, const std::string& origin) {
-    if (const auto flaw = flaw_of(text, deepest)) switch (flaw->what) {
+    if (const auto flaw = flaw_of(text, deepest_nesting)) switch (flaw->what) {
             case json_flaw::kind::depth:
-                refuse(fmt::format("{}: nested deeper than {} levels", origin, deepest));
+                refuse(fmt::format("{}: nested deeper than {} levels", origin, deepest_nesting));
             case json_flaw::kind::repeated_key:
                 refuse(fmt::format("{}: key '{}' appears twice", origin, flaw->key));
             case json_flaw::kind::number:

@@ -55,12 +55,6 @@ std::string headline(const contract& promised) {
         unit_of(promised), count(std::exp(*promised.epsilon)), count(1 / promised.delta));
 }
 
-std::string list(const std::vector<std::string>& items) {
-    std::string out = "<ul>";
-    for (const auto& item : items) out += "<li>" + item + "</li>\n";
-    return out + "</ul>\n";
-}
-
 std::string protection(const contract& promised) {
     std::string whom =
         "<b>For whom:</b> each record of the training data by itself. Someone with several records has "
@@ -71,7 +65,7 @@ std::string protection(const contract& promised) {
             "together; at most {} of them were used.",
             code(promised.unit), readable(promised.max_records_per_unit.value_or(1)));
     return "<h2>What is protected</h2>" +
-           list({fmt::format("<b>What:</b> whether a {} was used at all, and hence everything that it alone says.",
+           html_list({fmt::format("<b>What:</b> whether a {} was used at all, and hence everything that it alone says.",
                              unit_of(promised)),
                  whom,
                  "<b>In what:</b> all files under <code>public/</code> together (adapter, ledger, metrics, report), "

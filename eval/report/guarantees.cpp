@@ -31,14 +31,14 @@ void add_published(const run_summary& s, guarantees& out) {
     out.headline =
         "<b>No guarantee.</b> This run used <code>privacy.semantics: \"as_published\"</code>, a reproduction aid. "
         "No ε on this page protects anyone.";
-    out.does_not.push_back("Raw statistics of the batches reached the controller. That alone voids every ε here.");
+    out.does_not.emplace_back("Raw statistics of the batches reached the controller. That alone voids every ε here.");
     if (s.tight_epsilon_as_released)
-        out.does_not.push_back(
+        out.does_not.emplace_back(
             fmt::format("The gradient releases taken alone, with the noise that was really added over all {} adapters, "
                         "have a tight "
                         "ε of <b>{}</b> at δ = {}. The raw statistics void even that.",
                         s.groups.size(), readable(*s.tight_epsilon_as_released), readable(s.delta)));
-    out.does_not.push_back(
+    out.does_not.emplace_back(
         "The published noise rule adds σ·C to each adapter and charges σ once, whatever the number of adapters.");
 }
 
@@ -47,7 +47,7 @@ void add_insecure(guarantees& out) {
     out.headline =
         "<b>No guarantee.</b> Draws, dropout and noise came from the configuration's seed "
         "(<code>noise.insecure_reproducible</code>), so anyone can compute and subtract the noise.";
-    out.does_not.push_back("The ε on this page is what the same run with secret randomness would have cost.");
+    out.does_not.emplace_back("The ε on this page is what the same run with secret randomness would have cost.");
 }
 
 void add_sound(const run_summary& s, guarantees& out) {
@@ -72,7 +72,7 @@ void add_sound(const run_summary& s, guarantees& out) {
                     readable(s.sample_rate)),
         "Anything computed from the public files alone, and any use of the adapter, stays within the bound."};
     if (s.split == "exact")
-        out.holds.push_back(
+        out.holds.emplace_back(
             "<b>Conditional on the split.</b> The exact split shuffles the whole table, so one more unit can move "
             "others "
             "between the sides. The bound holds for a given split, not for the choice of it.");
@@ -89,7 +89,7 @@ guarantees guarantees_of(const run_summary& s) {
     else
         add_sound(s, out);
     if (s.semantics != semantics::sound && s.insecure_reproducible)
-        out.does_not.push_back(
+        out.does_not.emplace_back(
             "Draws and noise came from the configuration's seed; anyone can compute and subtract them.");
     out.does_not.insert(out.does_not.end(),
                         {"<b>Progress ε</b>, and the ε per accountant of the steps so far, price noise that was chosen "

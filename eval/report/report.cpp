@@ -8,6 +8,7 @@
 #include "eval/report/figures.hpp"
 #include "eval/report/guarantees.hpp"
 #include "eval/report/html.hpp"
+#include "eval/report/html_table.hpp"
 #include "eval/report/page.hpp"
 
 namespace rldp::eval {
@@ -24,12 +25,6 @@ std::string table(const std::string& caption, const rows& content) {
     for (const auto& [name, value] : content)
         out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, value);
     return out + "</table>\n";
-}
-
-std::string list(const std::vector<std::string>& sentences) {
-    std::string out = "<ul>";
-    for (const auto& sentence : sentences) out += "<li>" + sentence + "</li>\n";
-    return out + "</ul>\n";
 }
 
 std::string card(const std::string& value, const std::string& what) {
@@ -106,8 +101,8 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
 std::string claims_section(const guarantees& claims) {
     std::string out = "<h2>What is guaranteed, and what is not</h2>\n<div class=\"pair\">\n";
     if (!claims.holds.empty())
-        out += "<section class=\"holds\"><h3>Guaranteed</h3>" + list(claims.holds) + "</section>\n";
-    return out + "<section class=\"fails\"><h3>Not guaranteed</h3>" + list(claims.does_not) + "</section>\n</div>\n";
+        out += "<section class=\"holds\"><h3>Guaranteed</h3>" + html_list(claims.holds) + "</section>\n";
+    return out + "<section class=\"fails\"><h3>Not guaranteed</h3>" + html_list(claims.does_not) + "</section>\n</div>\n";
 }
 
 std::string over_the_run(const run_summary& s, const std::vector<metrics_line>& metrics) {

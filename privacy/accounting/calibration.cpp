@@ -11,7 +11,7 @@ namespace rldp::privacy {
 namespace {
 
 constexpr double least_multiplier = 0.05, most_multiplier = 10'000;  // of the shape's smallest and largest noise
-constexpr double tolerance = 5e-7;                                   // of log z_0
+constexpr double level_tolerance = 5e-7;                                   // of log z_0
 
 /// log(ε/target) as a function of log z_0, decreasing; the smallest value tried that meets the target is kept.
 class search {
@@ -57,11 +57,11 @@ bool widen(search& f, bracket& found, double low_end, double high_end) {
     }
 }
 
-/// Regula falsi (Illinois), never closer than half the tolerance to either end, so that both ends close in.
+/// Regula falsi (Illinois), never closer than half the level_tolerance to either end, so that both ends close in.
 void narrow(search& f, bracket& b) {
     int side = 0;
-    while (b.high - b.low > tolerance) {
-        const double width = b.high - b.low, least = std::min(0.45 * tolerance, width / 2);
+    while (b.high - b.low > level_tolerance) {
+        const double width = b.high - b.low, least = std::min(0.45 * level_tolerance, width / 2);
         const double secant = b.low + width * b.low_excess / (b.low_excess - b.high_excess);
         const double x = std::clamp(secant, b.low + least, b.high - least), fx = f.excess(x);
         if (fx <= 0) {

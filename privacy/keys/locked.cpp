@@ -40,7 +40,7 @@ void* locked_allocate(std::size_t bytes) {
             return block;
         }
     }
-    if (sodium_init() < 0) throw error(errc::failed, "libsodium can't start: the system gives no random bytes");
+    start_sodium();
     auto* const block = sodium_malloc(bytes);  // locked as far as the system's limit for locked memory goes
     if (block == nullptr) throw error(errc::failed, "no memory is left for key material");
     return block;
@@ -54,6 +54,12 @@ void locked_release(void* block, std::size_t bytes) noexcept {
 }
 
 }  // namespace detail
+
+void start_sodium() {
+    // Negative only where the operating system gives no randomness.
+    static const int state = sodium_init();
+    if (state < 0) throw error(errc::failed, "libsodium can't start: the system gives no random bytes");
+}
 
 void forbid_core_dumps() {
     const rlimit none{0, 0};

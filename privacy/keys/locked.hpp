@@ -27,6 +27,9 @@ locked_ptr<T> make_locked() {
     return locked_ptr<T>(new (detail::locked_allocate(sizeof(T))) T{});
 }
 
+/// libsodium, which random bytes, keys and seals need. Errors: failed where the system gives no random bytes.
+void start_sodium();
+
 /// For the whole process, at its start: no core dump, and no other process of the same user may look inside.
 void forbid_core_dumps();
 

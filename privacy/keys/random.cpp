@@ -19,12 +19,6 @@ static_assert(crypto_generichash_KEYBYTES == 32 && crypto_stream_chacha20_KEYBYT
 
 namespace {
 
-void start_sodium() {
-    // Negative only where the operating system gives no randomness.
-    static const int state = sodium_init();
-    if (state < 0) throw error(errc::failed, "libsodium can't start: the system gives no random bytes");
-}
-
 /// Appends the bytes of an integer to a fixed-size label.
 template <class T>
 unsigned char* put(unsigned char* at, T value) {

@@ -11,6 +11,7 @@
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
 #include "privacy/keys/digest.hpp"
+#include "privacy/keys/locked.hpp"
 
 namespace rldp::privacy {
 namespace {
@@ -21,11 +22,6 @@ constexpr std::string_view secret_word = "rldp-ed25519-secret ", public_word = "
 constexpr std::size_t hex_length = 64;
 constexpr std::size_t secret_length = secret_word.size() + hex_length + 1;  // with the newline
 static_assert(crypto_sign_SEEDBYTES == 32 && crypto_sign_PUBLICKEYBYTES == 32);
-
-void start_sodium() {
-    static const int state = sodium_init();
-    if (state < 0) throw error(errc::failed, "libsodium can't start: the system gives no random bytes");
-}
 
 /// Bytes between guard pages that are never swapped out.
 template <class T>

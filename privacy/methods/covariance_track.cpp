@@ -22,11 +22,11 @@ at::Tensor turned(const at::Tensor& values, const at::Tensor& from, const at::Te
 
 double noise_edge(double ratio) {
     // In units of the noise the moment is Σ_j w_j x_j x_jᵀ, w_j = (1−β)β^j. Its R-transform is ∫ dw/(1−dwg) over
-    // w in (0, 1−β), over 1−β: −ln(1−x)/x with x = g·ratio. The edge is the least of 1/g plus that, at E = 1/(1−x):
+    // w in (0, 1−β), over 1−β: −ln(1−x)/x with x = g·ratio. The bound is the least of 1/g plus that, at E = 1/(1−x):
     // E − 1 − ln E = ratio. The left side is convex in E, so Newton's steps from the right never overshoot.
-    double edge = 1 + ratio + std::sqrt(2 * ratio);
-    for (int i = 0; i < 50; ++i) edge -= (edge - 1 - std::log(edge) - ratio) / (1 - 1 / edge);
-    return edge;
+    double bound = 1 + ratio + std::sqrt(2 * ratio);
+    for (int i = 0; i < 50; ++i) bound -= (bound - 1 - std::log(bound) - ratio) / (1 - 1 / bound);
+    return bound;
 }
 
 covariance_track fresh_track(std::int64_t coordinates, std::int64_t rank, double variance) {

@@ -16,8 +16,8 @@ namespace rldp::privacy {
 
 namespace {
 
-constexpr double centre_memory = 0.99;    // β1, the paper's
-constexpr double least_variance = 1e-12;  // of the first one: keeps λ⊥ positive where there is next to no noise
+constexpr double mean_memory = 0.99;    // β1, the paper's
+constexpr double least_share = 1e-12;  // of the first one: keeps λ⊥ positive where there is next to no noise
 
 class geoclip final : public method {
   public:
@@ -50,7 +50,7 @@ class geoclip final : public method {
 
 void geoclip::reshape(at::Tensor centre, std::vector<covariance_track> tracks) {
     std::vector<spiked_block> blocks;
-    for (const auto& track : tracks) blocks.push_back(covariance_of(track, first_variance_ * least_variance));
+    for (const auto& track : tracks) blocks.push_back(covariance_of(track, first_variance_ * least_share));
     // Variances are seen on clipped gradients, so that without this both could only shrink:
     // the covariance's form is learned, its size is that of radius C0. The tracks stay in units of the gradients.
     const double ratio = config_.initial_radius * std::sqrt(static_cast<double>(coordinates_)) / root_trace(blocks);
@@ -79,7 +79,7 @@ at::Tensor geoclip::absorb(const release& value) {
         offset += size;
     }
     const auto centre = shape_->centre();
-    reshape(centre + deviation * (1 - centre_memory), std::move(tracks));
+    reshape(centre + deviation * (1 - mean_memory), std::move(tracks));
     return (centre + deviation).to(at::kFloat);
 }
 

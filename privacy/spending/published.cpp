@@ -12,7 +12,7 @@
 namespace rldp::privacy {
 namespace {
 
-constexpr double slack = 1e-9;  // of μ², for the sum over steps
+constexpr double sum_slack = 1e-9;  // of μ², for the sum over steps
 
 class published_policy final : public spending_policy {
   public:
@@ -50,7 +50,7 @@ class published_policy final : public spending_policy {
         const run step{z, rate_, 1};
         return std::pow(central_limit_mu({&step, 1}), 2);
     }
-    bool affordable(double z) const { return spent_ + cost(z) <= budget_ * (1 + slack); }
+    bool affordable(double z) const { return spent_ + cost(z) <= budget_ * (1 + sum_slack); }
     void spend(std::int64_t step, double z) {
         spent_ += cost(z);
         steps_.take(step);

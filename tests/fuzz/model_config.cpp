@@ -1,5 +1,5 @@
 // config.json: the model, and the tokens that end a text.
-#include "models/causal_lm.hpp"
+#include "models/architecture/model_config.hpp"
 #include "tests/fuzz/reading.hpp"
 
 using namespace rldp;

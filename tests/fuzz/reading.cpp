@@ -64,7 +64,14 @@ void check_refusal(const error& refusal) {
 
 const fs::path& directory() {
     static const scratch_directory scratch;
-    return scratch.path();
+    return scratch.path;
+}
+
+two_files split(const std::uint8_t* bytes, std::size_t size) {
+    if (size < 2) return {};
+    const auto both = text_of(bytes + 2, size - 2);
+    const auto first = std::min<std::size_t>(bytes[0] | bytes[1] << 8, both.size());
+    return {both.substr(0, first), both.substr(first)};
 }
 
 void write(const char* name, std::string_view bytes) {

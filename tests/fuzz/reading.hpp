@@ -16,6 +16,12 @@ inline std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
 /// This process's own directory below TMPDIR, which scripts/fuzz.sh puts into memory. Goes at exit.
 const std::filesystem::path& directory();
 
+/// Two files in one input: its first two bytes, little-endian, say how long the first of them is.
+struct two_files {
+    std::string_view first, second;
+};
+two_files split(const std::uint8_t* bytes, std::size_t size);
+
 /// Writes a file there.
 void write(const char* name, std::string_view bytes);
 

@@ -13,7 +13,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json number(const std::optional<double>& value) {
+json number_or_null(const std::optional<double>& value) {
     return value ? json_number(*value) : json(nullptr);
 }
 
@@ -33,8 +33,8 @@ json json_of(const exposure_result& of) {
         out["canaries"].push_back({{"unit", one.unit},
                                    {"log_perplexity", json_number(one.log_perplexity)},
                                    {"rank_exposure", json_number(one.rank)},
-                                   {"extrapolated_exposure", number(one.extrapolated)},
-                                   {"fit_p_value", number(one.fit_p_value)}});
+                                   {"extrapolated_exposure", number_or_null(one.extrapolated)},
+                                   {"fit_p_value", number_or_null(one.fit_p_value)}});
     return out;
 }
 
@@ -44,7 +44,7 @@ json json_of(const std::optional<proportion>& of) {
 }
 
 json json_of(const separation& of) {
-    return {{"auc", number(of.auc)},
+    return {{"auc", number_or_null(of.auc)},
             {"tpr_at_0.001", json_of(of.at_tenth_percent)},
             {"tpr_at_0.01", json_of(of.at_percent)}};
 }
@@ -58,9 +58,9 @@ json json_of(const likelihoods& of) {
 
 json json_of(const audit_point& of) {
     return {{"step", of.step},
-            {"auc", number(of.auc)},
-            {"mean_exposure", number(of.mean_exposure)},
-            {"epsilon", number(of.epsilon)}};
+            {"auc", number_or_null(of.auc)},
+            {"mean_exposure", number_or_null(of.mean_exposure)},
+            {"epsilon", number_or_null(of.epsilon)}};
 }
 
 json json_of(const bound_result& of) {
@@ -82,7 +82,7 @@ std::string audit_json(const audit_report& report) {
                 {"steps", report.steps},
                 {"claimed_epsilon", json_number(report.claimed_epsilon)},
                 {"delta", report.delta},
-                {"audited_epsilon", number(audited_epsilon(report))},
+                {"audited_epsilon", number_or_null(audited_epsilon(report))},
                 {"confidence", report.confidence},
                 {"bounds", json::array()},
                 {"membership", nullptr},

@@ -12,7 +12,7 @@
 namespace rldp::eval {
 namespace {
 
-using value_of = std::function<std::optional<double>(const metrics_line&)>;
+using of_line = std::function<std::optional<double>(const metrics_line&)>;
 using cells_of_grid = std::vector<const measured*>;
 
 // Mid tones, as the run report's: legible on white, on black and, by their order, in grey.
@@ -33,7 +33,7 @@ std::string letter(std::size_t number) {
 
 // One line per method over the steps, at one ε.
 captioned over_steps(const compare_plan& plan, const cells_of_grid& cells, double epsilon, figure drawing,
-                     const value_of& value, bool dial) {
+                     const of_line& value, bool dial) {
     double last = 1;
     for (const auto& method : plan.methods) {
         const auto points = mean_over_seeds(cells_at(cells, method.name, epsilon), value);
@@ -84,7 +84,7 @@ std::string colour_of(const std::string& method) {
     return palette[static_cast<std::size_t>(found - all.begin()) % palette.size()];
 }
 
-curve mean_over_seeds(const cells_of_grid& cells, const value_of& value) {
+curve mean_over_seeds(const cells_of_grid& cells, const of_line& value) {
     std::map<std::int64_t, std::vector<double>> at_step;
     std::size_t done = 0;
     for (const auto* one : cells) {
