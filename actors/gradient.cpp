@@ -144,9 +144,7 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
                              [&](auto unit) { return unit >= work.units.size() - work.dummies; });
     };
     if (!canaries.empty())
-        hand_over(
-            {at::stack(canaries).to(task.adapter.device()), at::zeros({std::ssize(canaries)}, at::kDouble)},
-            0);
+        hand_over({at::stack(canaries).to(task.adapter.device()), at::zeros({std::ssize(canaries)}, at::kDouble)}, 0);
     const auto& chunks = work.chunks;
     const auto at_once = static_cast<std::size_t>(abreast);
     if (at_once == 1) {

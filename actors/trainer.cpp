@@ -145,8 +145,8 @@ void next_step(trainer_pointer self) {
 
 }  // namespace
 
-trainer_actor::behavior_type trainer(trainer_pointer self, std::shared_ptr<rl::training> training, trainer_wiring wiring,
-                                     trainer_schedule schedule) {
+trainer_actor::behavior_type trainer(trainer_pointer self, std::shared_ptr<rl::training> training,
+                                     trainer_wiring wiring, trainer_schedule schedule) {
     fail_publicly(self);
     use_threads(1);  // one AdamW step is short
     self->state.training = std::move(training);

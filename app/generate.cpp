@@ -1,6 +1,6 @@
 // rldp generate: text from a model, with an adapter or without.
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>

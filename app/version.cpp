@@ -1,8 +1,8 @@
 #include "version.hpp"
 #include "config/base/output.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <torch/utils.h>
 #include <torch/version.h>
 
@@ -42,8 +42,7 @@ nlohmann::json versions() {
             {"caf", fmt::format("{}.{}.{}", CAF_MAJOR_VERSION, CAF_MINOR_VERSION, CAF_PATCH_VERSION)},
             {"blas", blas()},
             {"threads", models::default_threads()},
-            {"device",
-             at::hasCUDA() ? fmt::format("cpu, cuda ({} devices)", at::getNumGPUs()) : "cpu"}};
+            {"device", at::hasCUDA() ? fmt::format("cpu, cuda ({} devices)", at::getNumGPUs()) : "cpu"}};
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 // memory. Each kind in a process of its own, kinds alternating. Prints JSON.
 //
 //   build/bench/bench_step --model gpt2-small --batch 4 --length 128 --threads 2
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "bench/step_kinds.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include "actors/gradient.hpp"
 #include "bench/timing.hpp"

@@ -1,7 +1,7 @@
 #include "models/families.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include "config/base/error.hpp"
 

@@ -1,7 +1,7 @@
 #include "models/generate.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <span>

@@ -1,7 +1,7 @@
 #include "models/merge.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "config/base/error.hpp"

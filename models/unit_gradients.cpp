@@ -92,8 +92,7 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
         return pass(0, records.size());
 
     const auto rows = static_cast<std::int64_t>(chunk.size());
-    record_gradients units_out{at::zeros({rows, layout.dimension}, adapter.options()),
-                               at::zeros({rows}, at::kDouble)};
+    record_gradients units_out{at::zeros({rows, layout.dimension}, adapter.options()), at::zeros({rows}, at::kDouble)};
     for (std::size_t begin = 0; begin < records.size(); begin += static_cast<std::size_t>(micro_batch)) {
         const auto end = std::min(records.size(), begin + static_cast<std::size_t>(micro_batch));
         const auto part = pass(begin, end);

@@ -1,8 +1,8 @@
 #include "models/weights.hpp"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <ATen/ATen.h>
 
 #include "config/base/error.hpp"
 #include "config/base/json_reader.hpp"

@@ -1,5 +1,5 @@
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cmath>

@@ -1,8 +1,8 @@
 #include "rl/sac.hpp"
 
+#include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
-#include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "actors/run/inputs.hpp"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <sodium.h>
-#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "actors/run/plan.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>

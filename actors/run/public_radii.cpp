@@ -1,7 +1,7 @@
 #include "actors/run/public_radii.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "actors/run/session.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <map>

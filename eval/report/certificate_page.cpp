@@ -65,12 +65,13 @@ std::string protection(const contract& promised) {
             "together; at most {} of them were used.",
             code(promised.unit), readable(promised.max_records_per_unit.value_or(1)));
     return "<h2>What is protected</h2>" +
-           html_list({fmt::format("<b>What:</b> whether a {} was used at all, and hence everything that it alone says.",
-                             unit_of(promised)),
-                 whom,
-                 "<b>In what:</b> all files under <code>public/</code> together (adapter, ledger, metrics, report), "
-                 "and whatever is made from them later.",
-                 "<b>Against whom:</b> anyone, whatever else they know, however long they compute."});
+           html_list_of_html(
+               {fmt::format("<b>What:</b> whether a {} was used at all, and hence everything that it alone says.",
+                            unit_of(promised)),
+                whom,
+                "<b>In what:</b> all files under <code>public/</code> together (adapter, ledger, metrics, report), "
+                "and whatever is made from them later.",
+                "<b>Against whom:</b> anyone, whatever else they know, however long they compute."});
 }
 
 std::string in_words(double epsilon) {
@@ -99,7 +100,7 @@ std::string strength(const contract& promised) {
 }
 
 std::string reasons(const contract& promised) {
-    return "<h2>Why</h2>" + html_list(promised.voids);
+    return "<h2>Why</h2>" + html_list_of_html(promised.voids);
 }
 
 std::string check(const privacy::certificate& made) {
@@ -139,7 +140,7 @@ std::string certificate_page(const privacy::certificate& made) {
         headline(promised);
     if (promised.holds())
         body += "<div class=\"pair\"><section>" + protection(promised) + "<h2>What is outside</h2>" +
-                html_list(privacy::exceptions_of(promised)) + "</section>\n<section>" + strength(promised) +
+                html_list_of_html(privacy::exceptions_of(promised)) + "</section>\n<section>" + strength(promised) +
                 check(made) + "</section></div>\n" + small_print(promised);
     else
         body += reasons(promised) + check(made);

@@ -17,10 +17,16 @@ std::string html_table(const std::string& caption, const std::vector<std::string
     return out + "</table>\n";
 }
 
-std::string html_list(const std::vector<std::string>& sentences) {
+std::string html_list_of_html(const std::vector<std::string>& items) {
     std::string out = "<ul>";
-    for (const auto& sentence : sentences) out += "<li>" + escaped(sentence) + "</li>\n";
+    for (const auto& item : items) out += "<li>" + item + "</li>\n";
     return out + "</ul>\n";
+}
+
+std::string html_list(const std::vector<std::string>& sentences) {
+    std::vector<std::string> items;
+    for (const auto& sentence : sentences) items.push_back(escaped(sentence));
+    return html_list_of_html(items);
 }
 
 }  // namespace rldp::eval

@@ -101,8 +101,9 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
 std::string claims_section(const guarantees& claims) {
     std::string out = "<h2>What is guaranteed, and what is not</h2>\n<div class=\"pair\">\n";
     if (!claims.holds.empty())
-        out += "<section class=\"holds\"><h3>Guaranteed</h3>" + html_list(claims.holds) + "</section>\n";
-    return out + "<section class=\"fails\"><h3>Not guaranteed</h3>" + html_list(claims.does_not) + "</section>\n</div>\n";
+        out += "<section class=\"holds\"><h3>Guaranteed</h3>" + html_list_of_html(claims.holds) + "</section>\n";
+    return out + "<section class=\"fails\"><h3>Not guaranteed</h3>" + html_list_of_html(claims.does_not) +
+           "</section>\n</div>\n";
 }
 
 std::string over_the_run(const run_summary& s, const std::vector<metrics_line>& metrics) {

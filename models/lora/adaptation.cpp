@@ -1,8 +1,8 @@
 #include "models/lora/adaptation.hpp"
 
-#include <torch/custom_class.h>
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/custom_class.h>
 
 namespace rldp::models {
 

@@ -1,6 +1,6 @@
 // PEFT's directory format (huggingface/peft, `save_pretrained` of a LoraConfig).
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>

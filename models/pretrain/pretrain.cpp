@@ -1,9 +1,9 @@
 #include "models/pretrain/pretrain.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
-#include <torch/optim/adamw.h>
+#include <fmt/format.h>
 #include <torch/nn/utils/clip_grad.h>
+#include <torch/optim/adamw.h>
 
 #include <cmath>
 #include <map>

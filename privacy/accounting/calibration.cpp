@@ -11,7 +11,7 @@ namespace rldp::privacy {
 namespace {
 
 constexpr double least_multiplier = 0.05, most_multiplier = 10'000;  // of the shape's smallest and largest noise
-constexpr double level_tolerance = 5e-7;                                   // of log z_0
+constexpr double level_tolerance = 5e-7;                             // of log z_0
 
 /// log(ε/target) as a function of log z_0, decreasing; the smallest value tried that meets the target is kept.
 class search {

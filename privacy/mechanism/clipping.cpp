@@ -1,7 +1,7 @@
 #include "privacy/mechanism/clipping.hpp"
 
-#include <ATen/Parallel.h>
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #include "privacy/mechanism/release_trace.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -16,8 +16,7 @@ at::Tensor deviations(const sanitizer_config& how, const charge& charged, const 
     const auto of_groups = noise_of(how, charged, terms);
     if (terms.shape) return terms.shape->deviations() * of_groups.front();
     std::vector<at::Tensor> parts;
-    for (const auto& part : how.segments)
-        parts.push_back(at::full({part.size}, of_groups[part.group], at::kDouble));
+    for (const auto& part : how.segments) parts.push_back(at::full({part.size}, of_groups[part.group], at::kDouble));
     return at::cat(parts);
 }
 
@@ -30,8 +29,8 @@ void release_trace::add(const step_terms& terms, const release& value) {
     if (value.gradient.numel() != sum_.numel())
         throw error(errc::failed, fmt::format("step {}: the release has {} numbers, the trace {}", value.charged->step,
                                               value.gradient.numel(), sum_.numel()));
-    sum_ = sum_ +
-           value.gradient.to(at::kDouble) / deviations(how_, value.charged, terms);  // snapshots hold the old one
+    sum_ =
+        sum_ + value.gradient.to(at::kDouble) / deviations(how_, value.charged, terms);  // snapshots hold the old one
 }
 
 void release_trace::restore(const at::Tensor& sum) {

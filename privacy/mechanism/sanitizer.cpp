@@ -1,8 +1,8 @@
 #include "privacy/mechanism/sanitizer.hpp"
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <array>
@@ -63,8 +63,8 @@ void sanitizer::begin(const step_order& order) {
     check_charge(order);
     measurement_.assign(terms.measured ? terms.measured->entries() : 0, 0.0);
     if (terms.measured)  // of nobody: refuses a frame that does not fit before anything is drawn
-        terms.measured->add(at::zeros({0, std::ssize(group_sizes_)}, at::kDouble),
-                            at::zeros({0}, at::kDouble), measurement_);
+        terms.measured->add(at::zeros({0, std::ssize(group_sizes_)}, at::kDouble), at::zeros({0}, at::kDouble),
+                            measurement_);
     order_ = order;
     last_seq_ = charged->seq;
     sum_.emplace(config_.segments, terms);

@@ -16,7 +16,7 @@ namespace rldp::privacy {
 
 namespace {
 
-constexpr double mean_memory = 0.99;    // β1, the paper's
+constexpr double mean_memory = 0.99;   // β1, the paper's
 constexpr double least_share = 1e-12;  // of the first one: keeps λ⊥ positive where there is next to no noise
 
 class geoclip final : public method {

@@ -1,7 +1,7 @@
 #include "privacy/methods/method_tensors.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,8 @@
 #pragma once
 // A tiny model and tiny training units for tests that drive actors.
+#include <ATen/ATen.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
-#include <ATen/ATen.h>
 
 #include <filesystem>
 #include <memory>

@@ -1,8 +1,8 @@
 // What kills, damaged files and failing starts leave behind, and what becomes of it.
+#include <ATen/ATen.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <ATen/ATen.h>
 #include <unistd.h>
 #include <algorithm>
 #include <caf/all.hpp>

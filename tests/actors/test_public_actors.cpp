@@ -205,8 +205,7 @@ TEST_CASE("no flipped bit of a checkpoint is taken over") {
     const auto path = scratch / "c.safetensors";
     const privacy::file_seal seal(privacy::run_key::insecure_from_seed(1));
     checkpoint written;
-    written.training.optimizer = {
-        .parameters = at::ones({3}), .first = at::zeros({3}), .second = at::ones({3})};
+    written.training.optimizer = {.parameters = at::ones({3}), .first = at::zeros({3}), .second = at::ones({3})};
     written.training.rest = "{\"step\": 1}";
     written.training.method = {.numbers = "{}", .tensors = {{"mean", at::ones({2}, at::kDouble)}}};
     written.controller = "controller";

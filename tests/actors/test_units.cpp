@@ -1,6 +1,6 @@
 // Groups as units: what one patient adds is bounded, however many encounters the patient had (docs/privacy.md §1, §2).
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <caf/all.hpp>

@@ -146,7 +146,7 @@ TEST_CASE("account --ledger tells the guarantee from what was spent so far") {
 TEST_CASE("ledger verify recomputes the promise and refuses a ledger that promises too much") {
     const scratch_directory good, liar, boaster, torn;
     const auto path = write_ledger(good, 40).string();
-    const auto verdict = json::parse(rldp_says("ledger verify " + path + " --json", good.path).out);
+    const auto verdict = json::parse(rldp_says("ledger verify " + path + " --json", good.path()).out);
     CHECK(verdict.at("charges") == 40);
     CHECK(verdict.at("recomputed_epsilon").get<double>() == Approx(verdict.at("guaranteed_epsilon").get<double>()));
     CHECK(verdict.at("releases_checked").is_null());
@@ -158,7 +158,7 @@ TEST_CASE("ledger verify recomputes the promise and refuses a ledger that promis
 
     const auto cut = write_ledger(torn, 5);
     std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - 7);
-    const auto after = json::parse(rldp_says("ledger verify " + cut.string() + " --json", torn.path).out);
+    const auto after = json::parse(rldp_says("ledger verify " + cut.string() + " --json", torn.path()).out);
     CHECK(after.at("charges") == 4);
     CHECK(after.at("torn") == true);
 

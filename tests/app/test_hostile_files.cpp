@@ -24,7 +24,7 @@ struct desk {
 
     desk() {
         fs::copy("config/tiny-gpt2", at("model"));
-        fs::copy("tests/fuzz/seeds/adapter_parts", at("adapter"));
+        fs::copy("tests/app/adapter", at("adapter"));
         write_file(at("t.csv"), "a,b\n1,2\n");
         write_file(at("t.jsonl"), "\"one\"\n");
         write_file(at("t.txt"), "one\n");

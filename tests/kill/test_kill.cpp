@@ -1,6 +1,6 @@
 // `rldp run`, killed with SIGKILL again and again and resumed each time.
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cstdlib>

@@ -1,3 +1,5 @@
+#include <torch/optim/adamw.h>
+
 #include "config/base/error.hpp"
 #include "models/adamw.hpp"
 #include "tests/models/support.hpp"

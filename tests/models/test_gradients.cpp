@@ -37,8 +37,7 @@ reference by_autograd(const setting& s, const std::vector<std::int32_t>& sequenc
     auto flat = (s.flat * (1 + off)).requires_grad_();
     const auto logits = s.model->logits(batch.ids, &s.layout, &flat)[0];
     const auto count = logits.size(0) - 1;
-    const auto loss =
-        at::cross_entropy_loss(logits.narrow(0, 0, count), batch.ids[0].narrow(0, 1, count));
+    const auto loss = at::cross_entropy_loss(logits.narrow(0, 0, count), batch.ids[0].narrow(0, 1, count));
     loss.backward();
     return {flat.grad(), loss.item<double>()};
 }

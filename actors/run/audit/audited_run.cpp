@@ -1,7 +1,7 @@
 #include "actors/run/audit/audited_run.hpp"
 
-#include <fmt/format.h>
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 

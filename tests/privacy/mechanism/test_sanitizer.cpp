@@ -131,8 +131,7 @@ TEST_CASE("one unit more or less moves the scaled release by at most 1/z, and no
     const auto without = random_batch(6, 5);
     for (auto how : {allocation::shares, allocation::proportional, allocation::uniform, allocation::min_variance}) {
         const auto one = random_batch(1, 6, 1e4);
-        const unit_gradients with{at::cat({without.gradients, one.gradients}),
-                                  at::cat({without.losses, one.losses})};
+        const unit_gradients with{at::cat({without.gradients, one.gradients}), at::cat({without.losses, one.losses})};
         // The same noise in both, so the difference is the unit's part alone.
         const double z = 0.7, share = 0.02;
         const auto a = one_step(make(how), {without}, order(1, z, share));

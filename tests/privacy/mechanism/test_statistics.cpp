@@ -52,8 +52,8 @@ TEST_CASE("no unit's statistics are longer than the sensitivity, whatever it hol
         std::vector<double> row(n);
         for (double& v : row) v = random() % 4 == 0 ? extremes[random() % extremes.size()] : norms(random);
         const double loss = random() % 2 ? extremes[random() % extremes.size()] : norms(random);
-        const auto [phi, sensitivity] = statistics_sum(at::tensor(row, at::kDouble).unsqueeze(0),
-                                                       at::tensor({loss}, at::kDouble), frame_of(n));
+        const auto [phi, sensitivity] =
+            statistics_sum(at::tensor(row, at::kDouble).unsqueeze(0), at::tensor({loss}, at::kDouble), frame_of(n));
         REQUIRE(phi.size() == 3 * n + 5);
         const double ratio = norm(phi) / sensitivity;
         REQUIRE(ratio <= 1 + 1e-14);

@@ -63,8 +63,8 @@ TEST_CASE(
     "all") {
     at::manual_seed(2);
     // Half of each adapter varies three times as much, and the second adapter twice as much as the first.
-    const auto spread = at::cat({at::full({100}, 0.3, real), at::full({100}, 0.1, real),
-                                 at::full({100}, 0.6, real), at::full({100}, 0.2, real)}) *
+    const auto spread = at::cat({at::full({100}, 0.3, real), at::full({100}, 0.1, real), at::full({100}, 0.6, real),
+                                 at::full({100}, 0.2, real)}) *
                         0.05;
     const auto ratios = [&](double z) {
         auto config = method_of("adaclip", {200, 200}, 64, 0.1);
@@ -72,8 +72,7 @@ TEST_CASE(
         const auto by = make_adaclip(config);
         for (int t = 0; t < 60; ++t) {
             const auto terms = by->prepare(z);
-            by->absorb(
-                released(terms, z, clipped(terms, (at::randn({64, 400}, real) * spread).to(at::kFloat))));
+            by->absorb(released(terms, z, clipped(terms, (at::randn({64, 400}, real) * spread).to(at::kFloat))));
         }
         const auto b = by->prepare(z).shape->deviations();
         const auto mean = [&](int from) { return b.narrow(0, from, 100).mean().item<double>(); };

@@ -106,8 +106,7 @@ TEST_CASE("geoclip finds a direction under noise, and then clips less at the sam
     const auto planted = orthonormal(size, 1).squeeze(1);
     const auto batch = [&] {
         const auto along = at::randn({drawn, 1}, real) * 0.3;
-        return (along * planted + at::randn({drawn, size}, real) * (0.05 / std::sqrt(double(size))))
-            .to(at::kFloat);
+        return (along * planted + at::randn({drawn, size}, real) * (0.05 / std::sqrt(double(size)))).to(at::kFloat);
     };
     const auto factor = [&](const geometry& shape) {
         return shape.norms(batch().to(real)).reciprocal().clamp_max(1).mean().item<double>();
@@ -154,8 +153,8 @@ TEST_CASE("geoclip's state goes through a checkpoint to the bit, and another's i
                   ".0"));
         CHECK(has(refusal([&] { fresh->load(with(state, "centre", {})); }), "centre"));
         CHECK(has(refusal([&] {
-                      fresh->load(with(state, "noise.1",
-                                       at::full({std::min<std::int64_t>(rank, 1) + 1}, std::nan(""), real)));
+                      fresh->load(
+                          with(state, "noise.1", at::full({std::min<std::int64_t>(rank, 1) + 1}, std::nan(""), real)));
                   }),
                   "noise.1"));
         CHECK(has(refusal([&] { fresh->load(with(state, "centre", at::zeros({33}))); }), "centre"));
