@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <torch/nn/utils/clip_grad.h>
+#include <torch/types.h>
+
+#include <torch/nn/utils/clip_grad.h>  // after torch/types.h, which it does not include
 #include <torch/optim/adamw.h>
 
 #include <cmath>
