@@ -20,12 +20,9 @@ clang++ -fsanitize=fuzzer,address,undefined -x c++ -o /dev/null - 2>/dev/null \
     <<< 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' ||
     skip "clang comes without libFuzzer (on Debian: libclang-rt-dev)"
 
-generator=()
-[[ -f $build/CMakeCache.txt ]] || generator=(-G Ninja)
 # clang refuses a precompiled header, and so one from ccache, whose headers have other times by now.
 export CCACHE_DISABLE=1
-cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_CXX_COMPILER=clang++ -DRLDP_FUZZ=ON -DRLDP_TESTS=OFF -DRLDP_BENCH=OFF \
-    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1
+(cd "$root" && cmake --preset fuzz)
 parallel=$(($(nproc) > 1 ? 2 : 1))
 cmake --build "$build" --parallel "$parallel" --target "${targets[@]/#/fuzz_}"
 

@@ -6,15 +6,8 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=${JOBS:-2}
 
-build() {  # DIRECTORY SANITIZERS [TARGETS…]
-    local directory=$1 sanitizers=$2
-    shift 2
-    local generator=()
-    [[ -f $root/$directory/CMakeCache.txt ]] || generator=(-G Ninja)
-    # Sanitized code makes GCC see uninitialised values that are none.
-    cmake -S "$root" -B "$root/$directory" "${generator[@]}" -DRLDP_SANITIZE="$sanitizers" -DRLDP_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug \
-        -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DCMAKE_CXX_FLAGS=-Wno-error=maybe-uninitialized
-    cmake --build "$root/$directory" --parallel "$jobs" ${*:+--target "$@"}
+build() {  # PRESET TARGETS…
+    (cd "$root" && cmake --preset "$1" && cmake --build "build-$1" --parallel "$jobs" --target "${@:2}")
 }
 
 export OMP_NUM_THREADS=1
@@ -23,7 +16,7 @@ export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=suppressions=$root/scripts/ubsan.supp:print_stacktrace=1:halt_on_error=1
 export TSAN_OPTIONS=suppressions=$root/scripts/tsan.supp:halt_on_error=1
 
-build build-asan address,undefined
+build asan all
 ctest --test-dir "$root/build-asan" --output-on-failure -j "$jobs" "$@"
 
 # Messages synchronise inside CAF: unless CAF itself is instrumented, every value that crosses between actors looks like a race.
@@ -36,7 +29,7 @@ caf=$root/build-tsan/caf
     -DCAF_NO_TOOLS=ON -DCAF_NO_OPENSSL=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
     -DCMAKE_CXX_FLAGS="-fsanitize=thread -g1 -include limits"
 cmake --build "$caf" --parallel "$jobs" --target libcaf_core_shared
-build build-tsan thread test_actors test_pipeline test_audit
+build tsan test_actors test_pipeline test_audit
 # GCC 12's thread sanitizer can't start where the kernel randomises addresses by more than 28 bits.
 LD_LIBRARY_PATH=$caf/lib setarch "$(uname -m)" -R \
     ctest --test-dir "$root/build-tsan" --output-on-failure -j "$jobs" -R '^test_(actors|pipeline|audit):' "$@"
