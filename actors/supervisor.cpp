@@ -92,8 +92,7 @@ Handle watch(supervisor_pointer self, Handle actor) {
 }
 
 trainer_schedule schedule_of(const session& run) {
-    return {.evaluations = evaluation_times_of(run),
-            .checkpoint = run.where.checkpoint(),
+    return {.checkpoint = run.where.checkpoint(),
             .belongs_to = run.belongs_to,
             .seal = run.seal,
             .charged = run.account.book().end()};
@@ -132,7 +131,7 @@ void wire(supervisor_pointer self, session& run, const trusted<std::shared_ptr<c
     for (const auto& at : run.passed)
         if (!evaluated(run.known, at.step)) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
     self->state.trainer =
-        spawn(trainer, std::make_shared<rl::training>(std::move(run.training)), wiring, std::move(schedule));
+        spawn(trainer, std::make_shared<step_machine>(std::move(run.steps)), wiring, std::move(schedule));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 using trainer_pointer = trainer_actor::stateful_pointer<trainer_state>;
 
-void next_step(trainer_pointer self);
+void proceed(trainer_pointer self);
 
 /// Any request that fails ends the run; the supervisor, which watches every actor, names the cause.
 auto give_up(trainer_pointer self) {
@@ -19,10 +19,10 @@ auto give_up(trainer_pointer self) {
 
 void save(trainer_pointer self, std::string controller) {
     auto& state = self->state;
-    write_checkpoint(
-        state.schedule->checkpoint,
-        {state.training->snapshot(), std::move(controller), state.schedule->charged, state.schedule->belongs_to},
-        state.schedule->seal);
+    write_checkpoint(state.schedule->checkpoint,
+                     {state.steps->training().snapshot(), std::move(controller), state.schedule->charged,
+                      state.schedule->belongs_to},
+                     state.schedule->seal);
     self->send(state.wiring.sanitizer, forget_atom::value);
 }
 
@@ -51,7 +51,7 @@ void checkpoint_and(trainer_pointer self, Then then) {
 
 void end(trainer_pointer self, ending how) {
     checkpoint_and(self, [self, how] {
-        const auto& training = *self->state.training;
+        const auto& training = self->state.steps->training();
         self->state.promise.deliver(
             outcome{how, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     });
@@ -61,7 +61,7 @@ void evaluate(trainer_pointer self) {
     auto& state = self->state;
     state.evaluating = true;
     self->request(state.wiring.evaluator, caf::infinite, evaluate_atom::value,
-                  snapshot{state.training->step(), state.training->adapter()})
+                  snapshot{state.steps->training().step(), state.steps->training().adapter()})
         .then(
             [self](std::int64_t) {
                 self->state.evaluating = false;
@@ -70,70 +70,41 @@ void evaluate(trainer_pointer self) {
             give_up(self));
 }
 
-void go_on(trainer_pointer self) {
-    if (self->state.training->step() % self->state.schedule->evaluations.every == 0)
-        checkpoint_and(self, [self] { next_step(self); });
-    else
-        next_step(self);
-}
-
-void after_step(trainer_pointer self) {
-    auto& state = self->state;
-    if (!state.schedule->evaluations.due(state.training->step()) && !state.training->finished()) return go_on(self);
-    const auto evaluate_and_go_on = [self] {
-        evaluate(self);
-        go_on(self);
-    };
-    // One snapshot at a time: where evaluation is slower than training, training waits, or adapters would pile up.
-    if (state.evaluating)
-        state.waiting = evaluate_and_go_on;
-    else
-        evaluate_and_go_on();
-}
-
 void decide(trainer_pointer self) {
     self->request(self->state.wiring.accountant, caf::infinite, progress_atom::value)
         .then(
             [self](double progress) {
                 auto& state = self->state;
                 self->request(state.wiring.controller, caf::infinite, decide_atom::value,
-                              state.training->observe(progress), state.training->base_radii())
+                              state.steps->observe(progress), state.steps->base_radii())
                     .then(
                         [self](const rl::dials& chosen) {
-                            self->state.training->set(chosen);
-                            after_step(self);
+                            self->state.steps->decide(chosen);
+                            proceed(self);
                         },
                         give_up(self));
             },
             give_up(self));
 }
 
-void apply(trainer_pointer self, const charged& granted, const privacy::release& released) {
-    auto& state = self->state;
-    const auto radii = state.training->radii();
-    state.training->apply(released);
-    self->send(state.wiring.hub, metrics_atom::value,
-               metrics_of(*state.training, radii, granted.charge->noise_multiplier, granted.progress_epsilon));
-    if (state.training->decision_due())
-        decide(self);
-    else
-        after_step(self);
-}
-
 void compute(trainer_pointer self, const charged& granted) {
     auto& state = self->state;
     state.schedule->charged = {granted.charge->seq, granted.charge->hash};
-    const step_task task{state.training->order(granted.charge), state.training->adapter()};
+    const step_task task{state.steps->order(granted.charge), state.steps->training().adapter()};
     self->request(state.wiring.gradient, caf::infinite, compute_atom::value, task)
-        .then([self, granted](const privacy::release& released) { apply(self, granted, released); }, give_up(self));
+        .then(
+            [self, granted](const privacy::release& released) {
+                self->send(self->state.wiring.hub, metrics_atom::value,
+                           self->state.steps->apply(granted.charge, &released, granted.progress_epsilon));
+                proceed(self);
+            },
+            give_up(self));
 }
 
-void next_step(trainer_pointer self) {
+void step(trainer_pointer self) {
     auto& state = self->state;
-    if (state.training->finished()) return end(self, ending::done);
-    if (state.stopping) return end(self, ending::interrupted);
-    self->request(state.wiring.accountant, caf::infinite, grant_atom::value, state.training->step() + 1,
-                  state.training->requested_noise_multiplier())
+    self->request(state.wiring.accountant, caf::infinite, grant_atom::value, state.steps->next_step(),
+                  state.steps->requested_noise_multiplier())
         .then([self](const charged& granted) { compute(self, granted); },
               [self](const caf::error& reason) {
                   if (to_exception(reason).code() == errc::budget_exhausted)
@@ -143,21 +114,47 @@ void next_step(trainer_pointer self) {
               });
 }
 
+void proceed(trainer_pointer self) {
+    auto& state = self->state;
+    switch (state.steps->next()) {
+        case step_machine::due::decision:
+            return decide(self);
+        case step_machine::due::evaluation:
+            // One snapshot at a time: where evaluation is slower than training, training waits, or adapters would pile
+            // up.
+            if (state.evaluating) {
+                state.waiting = [self] { proceed(self); };
+                return;
+            }
+            evaluate(self);
+            state.steps->evaluated();
+            return proceed(self);
+        case step_machine::due::checkpoint:
+            return checkpoint_and(self, [self] {
+                self->state.steps->saved();
+                proceed(self);
+            });
+        case step_machine::due::step:
+            return state.stopping ? end(self, ending::interrupted) : step(self);
+        case step_machine::due::end:
+            return end(self, ending::done);
+    }
+}
+
 }  // namespace
 
-trainer_actor::behavior_type trainer(trainer_pointer self, std::shared_ptr<rl::training> training,
+trainer_actor::behavior_type trainer(trainer_pointer self, std::shared_ptr<step_machine> steps,
                                      trainer_wiring wiring, trainer_schedule schedule) {
     fail_publicly(self);
     use_threads(1);  // one AdamW step is short
-    self->state.training = std::move(training);
+    self->state.steps = std::move(steps);
     self->state.wiring = std::move(wiring);
     self->state.schedule = std::move(schedule);
     return {
         [self](train_atom) {
             auto& state = self->state;
             state.promise = self->make_response_promise<outcome>();
-            if (state.training->step() == 0) evaluate(self);
-            next_step(self);
+            proceed(self);
             return state.promise;
         },
         [self](stop_atom) { self->state.stopping = true; },

@@ -8,8 +8,9 @@
 #include <string>
 
 #include "actors/actors.hpp"
-#include "actors/run/session.hpp"
-#include "rl/training.hpp"
+#include "actors/run/step_machine.hpp"
+#include "privacy/keys/seal.hpp"
+#include "privacy/spending/ledger.hpp"
 
 namespace rldp::actors {
 
@@ -23,7 +24,6 @@ struct trainer_wiring {
 };
 
 struct trainer_schedule {
-    evaluation_times evaluations;
     std::filesystem::path checkpoint;
     std::string belongs_to;
     privacy::file_seal seal;
@@ -32,7 +32,7 @@ struct trainer_schedule {
 
 struct trainer_state {
     static constexpr const char* name = "trainer";
-    std::shared_ptr<rl::training> training;
+    std::shared_ptr<step_machine> steps;
     trainer_wiring wiring;
     std::optional<trainer_schedule> schedule;  ///< from the start
     bool stopping = false;
@@ -42,7 +42,7 @@ struct trainer_state {
 };
 
 trainer_actor::behavior_type trainer(trainer_actor::stateful_pointer<trainer_state> self,
-                                     std::shared_ptr<rl::training> training, trainer_wiring wiring,
+                                     std::shared_ptr<step_machine> steps, trainer_wiring wiring,
                                      trainer_schedule schedule);
 
 }  // namespace rldp::actors

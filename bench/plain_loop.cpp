@@ -6,7 +6,6 @@
 
 #include "actors/gradient.hpp"
 #include "actors/loader.hpp"
-#include "actors/run/checkpoint.hpp"
 #include "actors/sanitizer.hpp"
 
 namespace rldp::bench {
@@ -43,27 +42,32 @@ at::Tensor run_plain(actors::session& run, const privacy::trusted<std::shared_pt
     trusted_side trusted(run, closed);
     std::ofstream metrics(run.where.metrics(), std::ios::app);
     double progress = 0;
-    while (!run.training.finished() && run.training.step() < until) {
-        const auto step = run.training.step() + 1;
-        const auto granted = run.account.grant(step, run.training.requested_noise_multiplier());
-        if (!granted) break;
-        const auto radii = run.training.radii();
-        const auto released = trusted.step({run.training.order(*granted), run.training.adapter()});
-        run.training.apply(released);
-        metrics << eval::to_json(actors::metrics_of(run.training, radii, (*granted)->noise_multiplier, progress))
-                << '\n'
-                << std::flush;
-        if (step % run.config.rl.interval == 0) progress = run.account.progress_epsilon();
-        if (run.training.decision_due()) actors::decide_in_line(run, progress);
-        if (step % run.config.train.eval_every == 0) {
-            actors::write_checkpoint(run.where.checkpoint(),
-                                     {run.training.snapshot(), run.controller ? run.controller->save() : std::string(),
-                                      run.account.book().end(), run.belongs_to},
-                                     run.seal);
-            trusted.sanitizer.log->clear();
+    auto& steps = run.steps;
+    for (;;) switch (steps.next()) {
+            case actors::step_machine::due::decision:
+                actors::decide_in_line(run, progress);
+                break;
+            case actors::step_machine::due::evaluation:
+                steps.evaluated();  // it steers nothing
+                break;
+            case actors::step_machine::due::checkpoint:
+                actors::write_checkpoint(run.where.checkpoint(), actors::checkpoint_of(run), run.seal);
+                trusted.sanitizer.log->clear();
+                steps.saved();
+                break;
+            case actors::step_machine::due::step: {
+                const auto step = steps.next_step();
+                if (step > until) return steps.training().adapter();
+                const auto granted = run.account.grant(step, steps.requested_noise_multiplier());
+                if (!granted) return steps.training().adapter();
+                const auto released = trusted.step({steps.order(*granted), steps.training().adapter()});
+                metrics << eval::to_json(steps.apply(*granted, &released, progress)) << '\n' << std::flush;
+                if (step % run.config.rl.interval == 0) progress = run.account.progress_epsilon();
+                break;
+            }
+            case actors::step_machine::due::end:
+                return steps.training().adapter();
         }
-    }
-    return run.training.adapter();
 }
 
 }  // namespace rldp::bench

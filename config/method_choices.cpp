@@ -1,30 +1,44 @@
 #include "config/method_choices.hpp"
 
+#include "config/methods.hpp"
+
 namespace rldp::config {
 
-bool is_steered(const run_config& config) {
-    return config.method.name == "rldp";
+namespace {
+
+const char* default_groups(clip_groups may) {
+    switch (may) {
+        case clip_groups::per_adapter:
+            return "adapters";
+        case clip_groups::by_factor:
+            return "factors";
+        case clip_groups::any:
+        case clip_groups::whole:
+            return "flat";
+    }
+    return {};
 }
 
+double resolved(const scaled_default& value, const run_config& config) {
+    return value.constant + value.per_unit_of_batch * static_cast<double>(config.train.expected_batch_size);
+}
+
+}  // namespace
+
 method_choices choices_of(const run_config& config) {
-    const auto& name = config.method.name;
-    const bool steered = is_steered(config);
+    const auto& row = method_of(config);
     const bool sound = config.privacy.semantics == semantics::sound;
-    const bool autoclip = name == "autoclip_quantile";
-    const bool by_factor = name == "dp_lora" || name == "dp_lora_literal";
-    const auto batch = static_cast<double>(config.train.expected_batch_size);
-    return {.policy = config.noise.policy.value_or(steered ? "deck" : "fixed"),
-            .groups = config.clip.groups.value_or(steered     ? "adapters"
-                                                  : by_factor ? "factors"
-                                                              : "flat"),
-            .initial_radius = config.clip.initial.value_or(steered || autoclip ? 0.1 : 1),
-            .statistics_share = config.noise.statistics_share.value_or(steered ? 0.02 : 0),
+    return {.policy = config.noise.policy.value_or(row.steered() ? "deck" : "fixed"),
+            .groups = config.clip.groups.value_or(default_groups(row.groups)),
+            .initial_radius = config.clip.initial.value_or(row.initial_radius),
+            .statistics_share = config.noise.statistics_share.value_or(row.steered() ? 0.02 : 0),
             .radius_scale = config.rl.radius_scale.value_or(sound ? 0.1 : 1),
             .rescale = config.rl.rescale.value_or(sound),
-            .quantile = config.method.quantile.value_or(autoclip ? 0.5 : 0.3),
-            .query_noise = config.method.query_noise.value_or(autoclip ? batch / 20 : 6),
-            .stabiliser = config.method.stabiliser.value_or(0.01),
-            .rank = config.method.rank.value_or(8)};
+            .quantile = config.method.quantile.value_or(row.quantile.value_or(method_choices{}.quantile)),
+            .query_noise = config.method.query_noise.value_or(row.query_noise ? resolved(*row.query_noise, config)
+                                                                              : method_choices{}.query_noise),
+            .stabiliser = config.method.stabiliser.value_or(row.stabiliser.value_or(method_choices{}.stabiliser)),
+            .rank = config.method.rank.value_or(row.rank.value_or(method_choices{}.rank))};
 }
 
 }  // namespace rldp::config

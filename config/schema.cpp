@@ -1,8 +1,12 @@
 #include "config/schema.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
+
+#include "config/methods.hpp"
 
 namespace rldp::config {
 
@@ -52,8 +56,44 @@ bool is_name(const std::string& text) {
 }
 
 std::vector<std::string> method_names() {
-    return {"rldp",    "static",  "adaclip", "autoclip_quantile", "auto_s",         "dcsgd_p",
-            "dcsgd_e", "geoclip", "psac",    "dp_lora",           "dp_lora_literal"};
+    std::vector<std::string> names;
+    for (const auto& row : methods()) names.push_back(row.name);
+    return names;
+}
+
+/// "0.5 for autoclip_quantile, 0.3 for dcsgd_p": rows of one default together.
+template <class Default>
+std::string by_method(Default words_of) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> kinds;
+    for (const auto& row : methods()) {
+        const std::optional<std::string> words = words_of(row);
+        if (!words) continue;
+        const auto found =
+            std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == *words; });
+        if (found == kinds.end())
+            kinds.push_back({*words, {row.name}});
+        else
+            found->second.push_back(row.name);
+    }
+    if (kinds.size() == 1) return kinds.front().first;
+    std::string out;
+    for (const auto& [words, names] : kinds) out += (out.empty() ? "" : ", ") + words + " for " + joined_names(names);
+    return out;
+}
+
+template <class Value>
+std::string by_method(std::optional<Value> method_row::*key) {
+    return by_method([key](const method_row& row) -> std::optional<std::string> {
+        if (!(row.*key)) return std::nullopt;
+        return fmt::format("{}", *(row.*key));
+    });
+}
+
+std::string query_noise_by_method() {
+    return by_method([](const method_row& row) -> std::optional<std::string> {
+        if (!row.query_noise) return std::nullopt;
+        return row.query_noise->words;
+    });
 }
 
 /// The unit of privacy: "record", or {"group": "column"}, which takes two members.
@@ -94,7 +134,7 @@ class section {
 
     template <class Section, class Value>
     section& add(const char* name, Value Section::*member, domain allowed, const char* unit, const char* sentence,
-                 const char* absent = "") {
+                 const std::string& absent = "") {
         keys_.push_back({prefix_ + name, unit, expectation(allowed, Value{}), sentence, absent,
                          [get = get_, member, allowed](const json& value, const auto& base, run_config& into) {
                              return assign(value, allowed, base, get(into).*member);
@@ -178,17 +218,18 @@ void add_train(std::vector<key>& keys) {
              "rldp steers radii and noise by reinforcement learning; the others are published baselines.")
         .add("quantile", &method_section::quantile, open(between(0, 1)), "",
              "autoclip_quantile and dcsgd_p: the fraction of units whose gradient lies within the radius.",
-             "0.5 for autoclip_quantile, 0.3 for dcsgd_p")
+             by_method(&method_row::quantile))
         .add("query_noise", &method_section::query_noise, above(0), "units",
              "Standard deviation of the noise on the count of units within the radius (autoclip_quantile), or on each "
              "of "
              "the histogram's 20 counts (dcsgd_p, dcsgd_e); charged jointly with the gradient.",
-             "expected_batch_size/20 for autoclip_quantile, 6 for dcsgd_p and dcsgd_e")
+             query_noise_by_method())
         .add("stabiliser", &method_section::stabiliser, above(0), "gradient norm",
-             "γ of auto_s, r of psac: what keeps the weight of the smallest gradients finite.", "0.01")
+             "γ of auto_s, r of psac: what keeps the weight of the smallest gradients finite.",
+             by_method(&method_row::stabiliser))
         .add("rank", &method_section::rank, between(0, 64), "",
              "geoclip: directions per adapter whose variance is tracked on its own; 0 tracks one number per adapter.",
-             "8");
+             by_method(&method_row::rank));
     section(
         keys, "train.", [](auto& c) -> auto& { return c.train; })
         .add("epochs", &train_section::epochs, above_to(0, 1e6), "epochs",

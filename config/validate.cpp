@@ -11,6 +11,7 @@
 
 #include "config/base/error.hpp"
 #include "config/method_choices.hpp"
+#include "config/methods.hpp"
 #include "config/schema.hpp"
 
 namespace rldp::config {
@@ -41,7 +42,7 @@ finding contract(const run_config& config) {
     if (!sound && !privacy.acknowledge_no_guarantee)
         return R"(privacy.semantics "as_published" guarantees nothing; set privacy.acknowledge_no_guarantee to true, or )"
                R"(use "sound")";
-    if (!sound && !is_steered(config))
+    if (!sound && !method_of(config).steered())
         return fmt::format(R"(privacy.semantics "as_published" reproduces method rldp; method.name is "{}")",
                            config.method.name);
     if (!sound && (config.noise.policy || config.noise.allocation != noise_section{}.allocation))
@@ -63,17 +64,23 @@ finding precision(const run_config& config) {
 
 /// Keys of a method that is not the one chosen do nothing: they are refused.
 finding method_keys(const run_config& config) {
-    const auto& method = config.method;
-    const std::tuple<bool, const char*, std::vector<std::string>> keys[] = {
-        {method.quantile.has_value(), "quantile", {"autoclip_quantile", "dcsgd_p"}},
-        {method.query_noise.has_value(), "query_noise", {"autoclip_quantile", "dcsgd_p", "dcsgd_e"}},
-        {method.stabiliser.has_value(), "stabiliser", {"auto_s", "psac"}},
-        {method.rank.has_value(), "rank", {"geoclip"}}};
-    for (const auto& [given, key, users] : keys)
-        if (given && std::find(users.begin(), users.end(), method.name) == users.end())
-            return fmt::format("method.{} has no meaning for method {}, only for {}; leave it out", key, method.name,
-                               fmt::join(users, ", "));
-    return {};
+    const auto& given = config.method;
+    const auto& row = method_of(config);
+    const auto meaningless = [&](const char* key, bool is_given, auto has) -> finding {
+        if (!is_given || has(row)) return {};
+        return fmt::format("method.{} has no meaning for method {}, only for {}; leave it out", key, row.name,
+                           names_of_methods(has));
+    };
+    if (auto found =
+            meaningless("quantile", given.quantile.has_value(), [](auto& m) { return m.quantile.has_value(); }))
+        return found;
+    if (auto found = meaningless("query_noise", given.query_noise.has_value(),
+                                 [](auto& m) { return m.query_noise.has_value(); }))
+        return found;
+    if (auto found =
+            meaningless("stabiliser", given.stabiliser.has_value(), [](auto& m) { return m.stabiliser.has_value(); }))
+        return found;
+    return meaningless("rank", given.rank.has_value(), [](auto& m) { return m.rank.has_value(); });
 }
 
 finding unsteered(const run_config& config) {
@@ -93,12 +100,11 @@ finding unsteered(const run_config& config) {
                            name);
     if (config.clip.public_data)
         return fmt::format("clip.public_data sets the radii of method rldp only; method {} has its own", name);
-    const bool by_factor = name == "dp_lora" || name == "dp_lora_literal";
-    if (by_factor && choices.groups != "factors")
+    const auto may = method_of(config).groups;
+    if (may == clip_groups::by_factor && choices.groups != "factors")
         return fmt::format(R"(clip.groups is "{}", but method {} clips A and B apart: give "factors" or leave it out)",
                            choices.groups, name);
-    const bool any_groups = name == "static" || name == "auto_s" || name == "psac";
-    if (!by_factor && !any_groups && choices.groups != "flat")
+    if (may == clip_groups::whole && choices.groups != "flat")
         return fmt::format(
             R"(clip.groups is "{}", but method {} clips the whole gradient as one: give "flat" or leave )"
             R"(it out)",
@@ -121,7 +127,7 @@ finding steered(const run_config& config) {
 }
 
 finding method(const run_config& config) {
-    return is_steered(config) ? steered(config) : unsteered(config);
+    return method_of(config).steered() ? steered(config) : unsteered(config);
 }
 
 finding sizes(const run_config& config) {

@@ -4,6 +4,7 @@
 
 #include "actors/run/public_radii.hpp"
 #include "config/method_choices.hpp"
+#include "config/methods.hpp"
 #include "privacy/mechanism/noise.hpp"
 #include "rl/steered.hpp"
 
@@ -76,7 +77,7 @@ std::vector<privacy::segment> segments_of(const config::run_config& config, cons
 
 std::unique_ptr<privacy::method> method_of(const config::run_config& config, const run_plan& plan,
                                            const run_model& model) {
-    if (!config::is_steered(config))
+    if (!config::method_of(config).steered())
         return privacy::make_method(method_config_of(config, model.layout, plan.groups.size()));
     auto how = steered_config_of(config, model);
     if (config.clip.public_data) how.public_radii = public_radii(config, model);
@@ -84,7 +85,7 @@ std::unique_ptr<privacy::method> method_of(const config::run_config& config, con
 }
 
 void require_noise_left(const config::run_config& config, const models::lora_layout& layout, const run_plan& plan) {
-    if (config::is_steered(config)) return;  // its share is a part of 1/z², whatever z is
+    if (config::method_of(config).steered()) return;  // its share is a part of 1/z², whatever z is
     const auto terms =
         privacy::make_method(method_config_of(config, layout, plan.groups.size()))->prepare(plan.noise_multiplier);
     privacy::gradient_multiplier(plan.noise_multiplier, terms.measurement_multiplier);

@@ -13,6 +13,7 @@
 #include "actors/run/method.hpp"
 #include "config/base/error.hpp"
 #include "config/method_choices.hpp"
+#include "config/methods.hpp"
 #include "eval/metrics/json_number.hpp"
 #include "privacy/accounting/gdp.hpp"
 
@@ -148,7 +149,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     if (config.data.split == "exact")
         out.warnings.emplace_back(
             "data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
-    if (config::is_steered(config) && config.rl.interval >= out.steps)
+    if (config::method_of(config).steered() && config.rl.interval >= out.steps)
         out.warnings.push_back(
             fmt::format("rl.interval: {} is not below the {} steps, so the controller never decides, though its "
                         "statistics are paid for; lower it, or use method.name static",

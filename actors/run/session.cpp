@@ -14,7 +14,7 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
-#include "config/method_choices.hpp"
+#include "config/methods.hpp"
 #include "privacy/spending/ledger.hpp"
 
 namespace rldp::actors {
@@ -33,8 +33,12 @@ rl::training_config training_config_of(const config::run_config& config, const r
     return out;
 }
 
+evaluation_times evaluation_times_of(const config::run_config& config, const run_plan& plan) {
+    return {config.train.eval_every, std::max<std::int64_t>(1, plan.population / config.train.expected_batch_size)};
+}
+
 std::optional<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
-    if (!config::is_steered(config)) return std::nullopt;
+    if (!config::method_of(config).steered()) return std::nullopt;
     rl::controller_config out{.actions = config.rl.actions,
                               .policy = config.rl.policy,
                               .groups = plan.groups.size(),
@@ -116,6 +120,7 @@ opened_run assemble(const eval::run_directory& where, const config::run_config& 
                     std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book,
                     const privacy::run_key& key) {
     const auto training_config = training_config_of(config, ready.plan, ready.model.layout);
+    const auto times = evaluation_times_of(config, ready.plan);
     auto method = method_of(config, ready.plan, ready.model);
     auto adapter = ready.model.initial_adapter;
     auto belongs_to = ownership(key, book.content(), config);
@@ -129,7 +134,7 @@ opened_run assemble(const eval::run_directory& where, const config::run_config& 
                  .plan = std::move(ready.plan),
                  .model = std::move(ready.model),
                  .held_out = std::move(held_out),
-                 .training = rl::training(training_config, std::move(method), std::move(adapter)),
+                 .steps = step_machine(rl::training(training_config, std::move(method), std::move(adapter)), times),
                  .controller = std::move(controller),
                  .account = privacy::account(std::move(policy), std::move(book)),
                  .belongs_to = std::move(belongs_to),
@@ -137,11 +142,6 @@ opened_run assemble(const eval::run_directory& where, const config::run_config& 
                  .known = {},
                  .passed = {}};
     return {std::move(open), std::move(closed)};
-}
-
-checkpoint checkpoint_of(const session& run) {
-    return {run.training.snapshot(), run.controller ? run.controller->save() : std::string(), run.account.book().end(),
-            run.belongs_to};
 }
 
 /// The run log as it stood, to the checkpoint's step: the later lines are made again, these can't be.
@@ -160,9 +160,9 @@ std::vector<eval::metrics_line> known_metrics(const std::filesystem::path& path,
 /// Brings the public state from the checkpoint to the ledger's end.
 class replay {
   public:
-    explicit replay(session& run) : run_(run), times_(evaluation_times_of(run)) {
-        if (run.training.step() > 0) run.passed.push_back({0, run.model.initial_adapter});
-        note_evaluation();
+    explicit replay(session& run) : run_(run) {
+        if (steps_.training().step() > 0) run.passed.push_back({0, run.model.initial_adapter});
+        settle();
     }
 
     /// Logged releases are applied, other charges are lost.
@@ -171,35 +171,40 @@ class replay {
         for (const auto& release : releases) logged[release.charged->seq] = &release;
         const auto charges = run_.account.book().charges;
         for (const auto& charged : charges) {
-            if (charged->step <= run_.training.step()) continue;
+            if (charged->step < steps_.next_step()) continue;
             const auto found = logged.find(charged->seq);
             step(charged, found == logged.end() ? nullptr : found->second);
         }
         if (!run_.account.book().torn) return;
         // A line that was torn by a crash was a charge under way: it is charged anew, and its step is lost.
-        const auto charged = run_.account.grant(run_.training.step() + 1, run_.training.requested_noise_multiplier());
+        const auto charged = run_.account.grant(steps_.next_step(), steps_.requested_noise_multiplier());
         if (charged) step(*charged, nullptr);
     }
 
   private:
     void step(const privacy::charge& charged, const privacy::release* released) {
-        // The trainer evaluates the start itself only where it begins there.
-        if (run_.training.step() == 0) run_.passed.push_back({0, run_.model.initial_adapter});
-        const auto radii = run_.training.radii();
-        if (released)
-            run_.training.apply(*released);
-        else
-            run_.training.skip();
         const auto shown = progress_through((charged->step - 1) / run_.config.rl.interval * run_.config.rl.interval);
-        run_.known.push_back(metrics_of(run_.training, radii, charged->noise_multiplier, shown));
-        if (run_.training.decision_due()) decide_in_line(run_, progress_through(charged->step));
-        note_evaluation();
+        run_.known.push_back(steps_.apply(charged, released, shown));
+        settle();
     }
 
-    void note_evaluation() {
-        const auto step = run_.training.step();
-        if (step > 0 && (times_.due(step) || run_.training.finished()))
-            run_.passed.push_back({step, run_.training.adapter()});
+    /// Whatever is due before the next step. Checkpoints are not: this one's place is where the run goes on from.
+    void settle() {
+        for (;;) switch (steps_.next()) {
+                case step_machine::due::decision:
+                    decide_in_line(run_, progress_through(steps_.training().step()));
+                    break;
+                case step_machine::due::evaluation:
+                    run_.passed.push_back({steps_.training().step(), steps_.training().adapter()});
+                    steps_.evaluated();
+                    break;
+                case step_machine::due::checkpoint:
+                    steps_.saved();
+                    break;
+                case step_machine::due::step:
+                case step_machine::due::end:
+                    return;
+            }
     }
 
     /// Progress ε after `step`, an end of a block: the accountant actor, too, refreshes it there and only there.
@@ -210,17 +215,12 @@ class replay {
     }
 
     session& run_;
-    evaluation_times times_;
+    step_machine& steps_ = run_.steps;
     std::int64_t covered_ = 0;
     double progress_ = 0;
 };
 
 }  // namespace
-
-evaluation_times evaluation_times_of(const session& run) {
-    return {run.config.train.eval_every,
-            std::max<std::int64_t>(1, run.plan.population / run.config.train.expected_batch_size)};
-}
 
 privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout) {
     return {.segments = segments_of(config, layout),
@@ -229,19 +229,14 @@ privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, 
             .rounding_margin = rounding_margin_of(config)};
 }
 
-eval::metrics_line metrics_of(const rl::training& training, const std::vector<double>& radii, double noise_multiplier,
-                              double progress_epsilon) {
-    return {.step = training.step(),
-            .loss_released = training.released_loss(),
-            .noise_multiplier = noise_multiplier,
-            .radii = radii,
-            .progress_epsilon = progress_epsilon,
-            .eval_perplexity = std::nullopt};
+checkpoint checkpoint_of(const session& run) {
+    return {run.steps.training().snapshot(), run.controller ? run.controller->save() : std::string(),
+            run.account.book().end(), run.belongs_to};
 }
 
 void decide_in_line(session& run, double progress_epsilon) {
-    const auto seen = run.training.observe(progress_epsilon);
-    run.training.set(run.controller->decide(seen, run.training.base_radii()));
+    const auto seen = run.steps.observe(progress_epsilon);
+    run.steps.decide(run.controller->decide(seen, run.steps.base_radii()));
     run.controller->learn();
 }
 
@@ -303,9 +298,9 @@ opened_run resume_run(const std::filesystem::path& directory) {
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
     auto opened = assemble(where, config, std::move(ready), std::move(policy), std::move(book), key);
-    opened.open.training.restore(saved.training);
+    opened.open.steps.restore(saved.training);
     if (opened.open.controller) opened.open.controller->load(saved.controller);
-    opened.open.known = known_metrics(where.metrics(), opened.open.training.step());
+    opened.open.known = known_metrics(where.metrics(), opened.open.steps.training().step());
     replay(opened.open).all(releases);
     return opened;
 }

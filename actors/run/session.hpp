@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "actors/run/checkpoint.hpp"
 #include "actors/run/inputs.hpp"
 #include "actors/run/outcome.hpp"
 #include "actors/run/plan.hpp"
+#include "actors/run/step_machine.hpp"
 #include "config/config.hpp"
 #include "eval/audit/gradient_canary.hpp"
 #include "eval/metrics/metrics.hpp"
@@ -18,7 +20,6 @@
 #include "privacy/spending/account.hpp"
 #include "privacy/trusted.hpp"
 #include "rl/controller.hpp"
-#include "rl/training.hpp"
 
 namespace rldp::actors {
 
@@ -35,7 +36,7 @@ struct session {
     run_plan plan;
     run_model model;
     std::vector<models::sequence> held_out;  ///< the fixed subset of Eval
-    rl::training training;
+    step_machine steps;
     std::optional<rl::controller> controller;  ///< absent for methods without one
     privacy::account account;
     std::string belongs_to;                 ///< see checkpoint
@@ -43,14 +44,6 @@ struct session {
     std::vector<eval::metrics_line> known;  ///< of the steps made so far: the run log begins with them
     std::vector<actors::snapshot> passed;   ///< where a resume came past an evaluation, which may have died unfinished
 };
-
-/// When held-out perplexity is measured, besides before the first step and after the last.
-struct evaluation_times {
-    std::int64_t every = 0;  ///< steps; a checkpoint is written then, too
-    std::int64_t epoch = 0;  ///< steps
-    bool due(std::int64_t step) const { return step % every == 0 || step % epoch == 0; }
-};
-evaluation_times evaluation_times_of(const session& run);
 
 struct opened_run {
     session open;
@@ -68,9 +61,8 @@ opened_run resume_run(const std::filesystem::path& directory);
 
 privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout);
 
-/// The metrics line of the step that `training` has just completed.
-eval::metrics_line metrics_of(const rl::training& training, const std::vector<double>& radii, double noise_multiplier,
-                              double progress_epsilon);
+/// What a resume goes on from.
+checkpoint checkpoint_of(const session& run);
 
 /// A decision at a block's end, in line: observe, decide, set, learn. Used by replay and the plain loop.
 void decide_in_line(session& run, double progress_epsilon);

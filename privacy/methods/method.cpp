@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "config/base/error.hpp"
+#include "config/methods.hpp"
 #include "privacy/methods/method_state.hpp"
 #include "privacy/methods/methods.hpp"
 
@@ -40,21 +41,36 @@ std::int64_t coordinates_of(const method_config& config) {
     return std::accumulate(config.pair_sizes.begin(), config.pair_sizes.end(), std::int64_t{0});
 }
 
-std::unique_ptr<method> make_method(const method_config& config) {
-    check(config);
-    const auto fixed = [&](clip_rule rule) { return make_fixed(config, rule); };
-    if (config.name == "static" || config.name == "dp_lora") return fixed(clip_rule::clip);
-    if (config.name == "dp_lora_literal") return fixed(clip_rule::batch_mean);
-    if (config.name == "auto_s") return fixed(clip_rule::normalise);
-    if (config.name == "psac") return fixed(clip_rule::psac);
-    if (config.groups != 1)
-        refuse(fmt::format("method {} needs clip.groups \"flat\": it clips the whole gradient as one", config.name));
-    if (config.name == "autoclip_quantile") return make_quantile(config);
-    if (config.name == "dcsgd_p") return make_histogram_percentile(config);
-    if (config.name == "dcsgd_e") return make_histogram_error(config);
-    if (config.name == "adaclip") return make_adaclip(config);
-    if (config.name == "geoclip") return make_geoclip(config);
-    refuse(fmt::format("method.name: \"{}\" is unknown here", config.name));
+std::unique_ptr<method> make_method(const method_config& how) {
+    check(how);
+    using kind = config::method_kind;
+    const auto& row = config::method_named(how.name);
+    if (row.groups == config::clip_groups::whole && how.groups != 1)
+        refuse(fmt::format("method {} needs clip.groups \"flat\": it clips the whole gradient as one", how.name));
+    switch (row.kind) {
+        case kind::fixed_radius:
+        case kind::dp_lora:
+            return make_fixed(how, clip_rule::clip);
+        case kind::dp_lora_literal:
+            return make_fixed(how, clip_rule::batch_mean);
+        case kind::auto_s:
+            return make_fixed(how, clip_rule::normalise);
+        case kind::psac:
+            return make_fixed(how, clip_rule::psac);
+        case kind::autoclip_quantile:
+            return make_quantile(how);
+        case kind::dcsgd_p:
+            return make_histogram_percentile(how);
+        case kind::dcsgd_e:
+            return make_histogram_error(how);
+        case kind::adaclip:
+            return make_adaclip(how);
+        case kind::geoclip:
+            return make_geoclip(how);
+        case kind::rldp:
+            break;  // rl::steered
+    }
+    refuse(fmt::format("method {} is not made here", how.name));
 }
 
 nlohmann::json numbers_of(const method_state& from, const std::string& name) try {

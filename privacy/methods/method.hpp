@@ -53,6 +53,6 @@ struct method_config {
 
 /// static, dp_lora, dp_lora_literal, auto_s, psac, autoclip_quantile, dcsgd_p, dcsgd_e, adaclip, geoclip. Errors:
 /// bad_input for another name, or a number out of range.
-std::unique_ptr<method> make_method(const method_config& config);
+std::unique_ptr<method> make_method(const method_config& how);
 
 }  // namespace rldp::privacy

@@ -51,7 +51,7 @@ config::run_config small(const std::vector<std::string>& more = {}) {
 void finish(const config::run_config& config, const std::filesystem::path& directory, std::int64_t until = 1000) {
     auto opened = create_run(config, directory);
     bench::run_plain(opened.open, opened.closed, until);
-    const auto& training = opened.open.training;
+    const auto& training = opened.open.steps.training();
     if (!training.finished()) return;
     finish_run(opened.open,
                {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
@@ -118,9 +118,9 @@ TEST_CASE("a resumed run keeps its canaries and its trace") {
     const eval::run_directory parts{scratch / "parts"};
     const auto before = read_file(parts.membership());
     auto opened = resume_run(parts.root);
-    CHECK(opened.open.training.step() == 2);
+    CHECK(opened.open.steps.training().step() == 2);
     bench::run_plain(opened.open, opened.closed, 4);
-    const auto& training = opened.open.training;
+    const auto& training = opened.open.steps.training();
     finish_run(opened.open,
                {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     CHECK(read_file(parts.membership()) == before);
@@ -369,7 +369,7 @@ TEST_CASE("an audit during a run reports until the run is over, and once more of
              if (steps.size() > 1) return;
              auto opened = resume_run(where.root);
              bench::run_plain(opened.open, opened.closed, 4);
-             const auto& training = opened.open.training;
+             const auto& training = opened.open.steps.training();
              finish_run(
                  opened.open,
                  {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
@@ -385,7 +385,7 @@ TEST_CASE("an audit that goes with a run reports each snapshot's figures") {
     write_audit(run.where, audit(run, {}));
     auto opened = resume_run(scratch / "run");
     bench::run_plain(opened.open, opened.closed, 4);
-    const auto& training = opened.open.training;
+    const auto& training = opened.open.steps.training();
     finish_run(opened.open,
                {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     const auto last = audited(scratch / "run");

@@ -56,10 +56,9 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
     wiring.evaluator =
         run.spawn(evaluator, open.model, std::make_shared<const std::vector<models::sequence>>(open.held_out),
                   open.config.train.micro_batch, wiring.hub, evaluations{});
-    const auto training = std::make_shared<rl::training>(std::move(open.training));
+    const auto steps_ = std::make_shared<step_machine>(std::move(open.steps));
     const auto trainer_ =
-        run.spawn(trainer, training, wiring,
-                  trainer_schedule{{10, 1000}, open.where.checkpoint(), open.belongs_to, open.seal, {}});
+        run.spawn(trainer, steps_, wiring, trainer_schedule{open.where.checkpoint(), open.belongs_to, open.seal, {}});
     auto answer = run.self->request(trainer_, caf::infinite, train_atom::value);
 
     std::int64_t decided_at = -1;
@@ -71,13 +70,13 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
                run.step(wiring.sanitizer) || run.step(wiring.evaluator) || run.step(wiring.hub);
     };
     for (;;) {
-        const bool late = decided_at < 0 || training->step() >= decided_at + delay;
+        const bool late = decided_at < 0 || steps_->training().step() >= decided_at + delay;
         if (late && run.step(wiring.controller)) {
             if (library->decisions() > decisions) {
                 decisions = library->decisions();
-                decided_at = training->step();
+                decided_at = steps_->training().step();
                 to_learn = true;
-            } else if (std::exchange(to_learn, false) && training->step() > decided_at) {
+            } else if (std::exchange(to_learn, false) && steps_->training().step() > decided_at) {
                 ++rounds_while_training;
             }
         } else if (!others() && !run.step(wiring.controller)) {

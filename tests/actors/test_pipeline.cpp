@@ -160,7 +160,7 @@ TEST_CASE("a charge without a logged release is lost, stays charged and is never
     {
         auto opened = create_run(config, scratch / "run");
         bench::run_plain(opened.open, opened.closed, 6);
-        REQUIRE(opened.open.account.grant(7, opened.open.training.requested_noise_multiplier()));
+        REQUIRE(opened.open.account.grant(7, opened.open.steps.training().requested_noise_multiplier()));
     }
     const auto summary = resume_quietly(scratch / "run");
     CHECK(summary.steps_lost == 1);
@@ -174,7 +174,7 @@ TEST_CASE("a charge torn at a block's end is lost, and the decision after it is 
     {
         auto opened = create_run(small({"train.eval_every=100"}), scratch / "run");
         bench::run_plain(opened.open, opened.closed, 7);
-        REQUIRE(opened.open.account.grant(8, opened.open.training.requested_noise_multiplier()));
+        REQUIRE(opened.open.account.grant(8, opened.open.steps.training().requested_noise_multiplier()));
     }
     std::filesystem::resize_file(ledger, std::filesystem::file_size(ledger) - 10);
     REQUIRE(privacy::read_ledger(ledger).torn);
@@ -188,18 +188,18 @@ TEST_CASE("a charge torn at a block's end is lost, and the decision after it is 
     double requested = 0;
     {
         const auto mended = resume_run(scratch / "run");  // charges step 8 again
-        CHECK(mended.open.training.step() == 8);
-        CHECK(mended.open.training.lost() == 1);
+        CHECK(mended.open.steps.training().step() == 8);
+        CHECK(mended.open.steps.training().lost() == 1);
         before = shown(mended.open);
-        radii = mended.open.training.radii();
-        requested = mended.open.training.requested_noise_multiplier();
+        radii = mended.open.steps.training().radii();
+        requested = mended.open.steps.training().requested_noise_multiplier();
     }
     CHECK_FALSE(privacy::read_ledger(ledger).torn);
     const auto again = resume_run(scratch / "run");
-    CHECK(again.open.training.lost() == 1);
+    CHECK(again.open.steps.training().lost() == 1);
     CHECK(shown(again.open) == before);
-    CHECK(again.open.training.radii() == radii);
-    CHECK(again.open.training.requested_noise_multiplier() == requested);
+    CHECK(again.open.steps.training().radii() == radii);
+    CHECK(again.open.steps.training().requested_noise_multiplier() == requested);
 }
 
 TEST_CASE("what does not belong together is not resumed, and both sides are named") {
@@ -371,8 +371,8 @@ TEST_CASE("radii from public data are there from the first step, and are the sam
     scratch_directory scratch;
     const auto config = small({"clip.public_data=synthetic:60", "rl.actions=[\"noise\"]"});
     const auto first = create_run(config, scratch / "a"), second = create_run(config, scratch / "b");
-    const auto radii = first.open.training.radii();
-    CHECK(radii == second.open.training.radii());
+    const auto radii = first.open.steps.training().radii();
+    CHECK(radii == second.open.steps.training().radii());
     CHECK(radii.size() == first.open.model.layout.pairs.size());
     for (const double radius : radii) CHECK((radius > 0 && radius != 0.1));
     CHECK(refusal([&] {

@@ -32,7 +32,8 @@ struct trainer_between_stubs : deterministic {
         plan.interval = 4;
         plan.warmup = 2;
         plan.initial_noise_multiplier = 1.5;
-        training = std::make_shared<rl::training>(plan, small_method(model), model.initial_adapter);
+        machine = std::make_shared<step_machine>(rl::training(plan, small_method(model), model.initial_adapter),
+                                                 evaluation_times{5, 100});
         wiring.accountant = spawn([this](accountant_actor::pointer) -> accountant_actor::behavior_type {
             return {[this](grant_atom, std::int64_t step, double) -> caf::result<charged> {
                         seen.calls.push_back("grant " + std::to_string(step));
@@ -91,19 +92,17 @@ struct trainer_between_stubs : deterministic {
                     [](finish_atom, const std::string&) {},
                     [](tick_atom) {}};
         });
-        actor = spawn(trainer, training, wiring,
-                      trainer_schedule{{5, 100},
-                                       scratch / "c.safetensors",
-                                       "run",
-                                       privacy::file_seal(privacy::run_key::insecure_from_seed(1)),
-                                       {}});
+        actor = spawn(
+            trainer, machine, wiring,
+            trainer_schedule{
+                scratch / "c.safetensors", "run", privacy::file_seal(privacy::run_key::insecure_from_seed(1)), {}});
     }
 
     scratch_directory scratch;
     run_model model;
     recorded seen;
     trainer_wiring wiring;
-    std::shared_ptr<rl::training> training;
+    std::shared_ptr<step_machine> machine;
     trainer_actor actor;
     bool slow_evaluator = false;  ///< answers when the test says so
     caf::typed_response_promise<std::int64_t> evaluating;
@@ -123,7 +122,7 @@ TEST_CASE("the trainer asks for a grant before it asks for each step, decides at
                                                       "compute 7", "grant 8",   "compute 8", "decide",    "grant 9",
                                                       "compute 9", "forget"});
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5, 9});
-    CHECK(side.training->radii() == std::vector<double>(side.model.layout.pairs.size(), 0.7));
+    CHECK(side.machine->training().radii() == std::vector<double>(side.model.layout.pairs.size(), 0.7));
     CHECK_FALSE(at::equal(ended->adapter, side.model.initial_adapter));
 }
 

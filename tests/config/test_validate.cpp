@@ -56,7 +56,7 @@ TEST_CASE("the method and what it needs") {
 
 TEST_CASE("a key of another method is refused") {
     CHECK(mentions(refused(R"({"method": {"quantile": 0.5}})"), "method.quantile has no meaning for method rldp"));
-    CHECK(mentions(refused(R"({"method": {"name": "dcsgd_e", "quantile": 0.5}})"), "autoclip_quantile, dcsgd_p"));
+    CHECK(mentions(refused(R"({"method": {"name": "dcsgd_e", "quantile": 0.5}})"), "autoclip_quantile and dcsgd_p"));
     CHECK(mentions(refused(R"({"method": {"name": "static", "query_noise": 3}})"), "method.query_noise"));
     CHECK(mentions(refused(R"({"method": {"name": "adaclip", "rank": 3}})"), "method.rank"));
     CHECK(mentions(refused(R"({"method": {"name": "adaclip", "stabiliser": 3}})"), "method.stabiliser"));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "config/base/error.hpp"
+#include "config/methods.hpp"
 #include "eval/grid/lists.hpp"
 
 namespace rldp::eval {
@@ -29,20 +30,15 @@ variant rldp_with(const std::string& name, role part, const std::string& sentenc
 }
 
 std::vector<variant> baselines() {
-    return {
-        baseline("static", "DP-SGD with one fixed radius and fixed noise"),
-        baseline("adaclip", "AdaCliP: noise shaped by estimated means and deviations of the coordinates"),
-        baseline("autoclip_quantile", "the radius follows a private quantile of the gradient norms"),
-        baseline("auto_s", "automatic clipping: every gradient is normalised"),
-        baseline("dcsgd_p", "the radius is a percentile of a private histogram of norms"),
-        baseline("dcsgd_e", "the radius minimises the expected squared error by a private histogram of norms"),
-        baseline("geoclip", "clipping in a basis learnt from past releases, per pair"),
-        baseline("geoclip_block", "GeoClip with one scale per pair, without directions",
-                 {"method.name=\"geoclip\"", "method.rank=0"}),
-        baseline("psac", "per-sample adaptive clipping: a weight that is not monotone in the norm"),
-        baseline("dp_lora", "DP-LoRA, centralised: A and B of all adapters clipped as two groups"),
-        baseline("dp_lora_literal", "DP-LoRA as written: the mean of the batch is clipped"),
-    };
+    std::vector<variant> out;
+    for (const auto& row : config::methods()) {
+        if (row.steered()) continue;
+        out.push_back(baseline(row.name, row.sentence));
+        if (row.kind == config::method_kind::geoclip)
+            out.push_back(baseline("geoclip_block", "GeoClip with one scale per pair, without directions",
+                                   {"method.name=\"geoclip\"", "method.rank=0"}));
+    }
+    return out;
 }
 
 std::vector<variant> ours_and_controls() {

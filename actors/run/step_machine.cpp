@@ -1,0 +1,54 @@
+#include "actors/run/step_machine.hpp"
+
+#include <utility>
+
+namespace rldp::actors {
+
+step_machine::step_machine(rl::training training, evaluation_times times)
+    : training_(std::move(training)), times_(times) {
+    look_at_schedule();
+    checkpoint_ = false;  // that is where it begins
+}
+
+step_machine::due step_machine::next() const {
+    if (decision_) return due::decision;
+    if (evaluation_) return due::evaluation;
+    if (checkpoint_) return due::checkpoint;
+    return training_.finished() ? due::end : due::step;
+}
+
+void step_machine::decide(const rl::dials& chosen) {
+    training_.set(chosen);
+    decision_ = false;
+}
+
+eval::metrics_line step_machine::apply(const privacy::charge& charged, const privacy::release* released,
+                                       double progress_epsilon) {
+    auto radii = training_.radii();
+    if (released != nullptr)
+        training_.apply(*released);
+    else
+        training_.skip();
+    look_at_schedule();
+    decision_ = training_.decision_due();
+    return {.step = training_.step(),
+            .loss_released = training_.released_loss(),
+            .noise_multiplier = charged->noise_multiplier,
+            .radii = std::move(radii),
+            .progress_epsilon = progress_epsilon,
+            .eval_perplexity = std::nullopt};
+}
+
+void step_machine::restore(const rl::training::state& from) {
+    training_.restore(from);
+    look_at_schedule();
+    checkpoint_ = false;
+}
+
+void step_machine::look_at_schedule() {
+    const auto step = training_.step();
+    evaluation_ = times_.due(step) || training_.finished();
+    checkpoint_ = step % times_.every == 0 && !training_.finished();
+}
+
+}  // namespace rldp::actors

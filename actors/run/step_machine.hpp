@@ -1,0 +1,53 @@
+#pragma once
+// A run's steps in their order, whoever drives them: the trainer actor, a resume's replay, the plain loop of the
+// benchmarks. It says what is due and takes what came of it; it asks nobody and waits for nothing.
+#include <cstdint>
+#include <vector>
+
+#include "eval/metrics/metrics.hpp"
+#include "rl/training.hpp"
+
+namespace rldp::actors {
+
+/// When held-out perplexity is measured, besides before the first step and after the last.
+struct evaluation_times {
+    std::int64_t every = 0;  ///< steps; a checkpoint is written then, too
+    std::int64_t epoch = 0;  ///< steps
+    bool due(std::int64_t step) const { return step % every == 0 || step % epoch == 0; }
+};
+
+class step_machine {
+  public:
+    step_machine(rl::training training, evaluation_times times);
+
+    enum class due { decision, evaluation, checkpoint, step, end };
+    /// The same until it is done: a decision by decide(), an evaluation by evaluated(), a checkpoint by saved(), a step
+    /// by apply(). At the end, too, a checkpoint is owed.
+    due next() const;
+
+    /// The interval's observation; begins a new interval. Only where a decision is due, as the next two.
+    privacy::observation observe(double progress_epsilon) { return training_.observe(progress_epsilon); }
+    std::vector<double> base_radii() const { return training_.base_radii(); }
+    void decide(const rl::dials& chosen);
+    void evaluated() { evaluation_ = false; }  ///< or the snapshot is with whoever does it
+    void saved() { checkpoint_ = false; }
+
+    std::int64_t next_step() const { return training_.step() + 1; }
+    double requested_noise_multiplier() const { return training_.requested_noise_multiplier(); }
+    privacy::step_order order(const privacy::charge& charged) const { return training_.order(charged); }
+    /// The release of a charged step; null: it is lost. Answers the step's metrics line, whose radii are those that it
+    /// was clipped to.
+    eval::metrics_line apply(const privacy::charge& charged, const privacy::release* released, double progress_epsilon);
+
+    const rl::training& training() const { return training_; }
+    void restore(const rl::training::state& from);
+
+  private:
+    void look_at_schedule();
+
+    rl::training training_;
+    evaluation_times times_;
+    bool decision_ = false, evaluation_ = false, checkpoint_ = false;  ///< due
+};
+
+}  // namespace rldp::actors

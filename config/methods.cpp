@@ -1,0 +1,85 @@
+#include "config/methods.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/base/error.hpp"
+
+namespace rldp::config {
+
+const std::vector<method_row>& methods() {
+    using kind = method_kind;
+    using groups = clip_groups;
+    const auto of_batch = scaled_default{.per_unit_of_batch = 0.05, .words = "expected_batch_size/20"};
+    const auto six = scaled_default{.constant = 6, .words = "6"};
+    static const std::vector<method_row> rows = {
+        {kind::rldp, "rldp", "a controller steers radii and noise", groups::per_adapter, 0.1},
+        {kind::fixed_radius, "static", "DP-SGD with one fixed radius and fixed noise", groups::any, 1},
+        {kind::adaclip, "adaclip", "AdaCliP: noise shaped by estimated means and deviations of the coordinates",
+         groups::whole, 1},
+        {.kind = kind::autoclip_quantile,
+         .name = "autoclip_quantile",
+         .sentence = "the radius follows a private quantile of the gradient norms",
+         .groups = groups::whole,
+         .initial_radius = 0.1,
+         .quantile = 0.5,
+         .query_noise = of_batch},
+        {.kind = kind::auto_s,
+         .name = "auto_s",
+         .sentence = "automatic clipping: every gradient is normalised",
+         .groups = groups::any,
+         .initial_radius = 1,
+         .stabiliser = 0.01},
+        {.kind = kind::dcsgd_p,
+         .name = "dcsgd_p",
+         .sentence = "the radius is a percentile of a private histogram of norms",
+         .groups = groups::whole,
+         .initial_radius = 1,
+         .quantile = 0.3,
+         .query_noise = six},
+        {.kind = kind::dcsgd_e,
+         .name = "dcsgd_e",
+         .sentence = "the radius minimises the expected squared error by a private histogram of norms",
+         .groups = groups::whole,
+         .initial_radius = 1,
+         .query_noise = six},
+        {.kind = kind::geoclip,
+         .name = "geoclip",
+         .sentence = "clipping in a basis learnt from past releases, per pair",
+         .groups = groups::whole,
+         .initial_radius = 1,
+         .rank = 8},
+        {.kind = kind::psac,
+         .name = "psac",
+         .sentence = "per-sample adaptive clipping: a weight that is not monotone in the norm",
+         .groups = groups::any,
+         .initial_radius = 1,
+         .stabiliser = 0.01},
+        {kind::dp_lora, "dp_lora", "DP-LoRA, centralised: A and B of all adapters clipped as two groups",
+         groups::by_factor, 1},
+        {kind::dp_lora_literal, "dp_lora_literal", "DP-LoRA as written: the mean of the batch is clipped",
+         groups::by_factor, 1},
+    };
+    return rows;
+}
+
+const method_row& method_named(const std::string& name) {
+    const auto& rows = methods();
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
+    if (found == rows.end()) refuse(fmt::format("method.name: \"{}\" is unknown", name));
+    return *found;
+}
+
+const method_row& method_of(const run_config& config) {
+    return method_named(config.method.name);
+}
+
+std::string joined_names(const std::vector<std::string>& names) {
+    std::string out;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+    return out;
+}
+
+}  // namespace rldp::config

@@ -1,0 +1,75 @@
+#pragma once
+// What method.name may be: one row each. Schema, defaults, validation, comparison and the makers of methods read the
+// rows.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+
+namespace rldp::config {
+
+enum class method_kind {
+    rldp,
+    fixed_radius,
+    adaclip,
+    autoclip_quantile,
+    auto_s,
+    dcsgd_p,
+    dcsgd_e,
+    geoclip,
+    psac,
+    dp_lora,
+    dp_lora_literal,
+};
+
+/// What a method may clip as one.
+enum class clip_groups {
+    any,         ///< whatever clip.groups says
+    by_factor,   ///< all A, and all B
+    whole,       ///< the gradient as one
+    per_adapter  ///< any; each adapter on its own by default
+};
+
+/// A key's default: so much, and so much of the expected batch size.
+struct scaled_default {
+    double constant = 0, per_unit_of_batch = 0;
+    std::string words;  ///< for the reference
+};
+
+struct method_row {
+    method_kind kind;
+    std::string name;      ///< method.name
+    std::string sentence;  ///< what it is, for tables
+    clip_groups groups;
+    double initial_radius;
+    /// Defaults of the keys of its own; without one, the key has no meaning for it.
+    std::optional<double> quantile = {};
+    std::optional<scaled_default> query_noise = {};
+    std::optional<double> stabiliser = {};
+    std::optional<std::int64_t> rank = {};
+
+    /// Whether a controller steers it: only then there are statistics, a deck to deal and decisions.
+    bool steered() const { return kind == method_kind::rldp; }
+};
+
+/// In the order of the reference.
+const std::vector<method_row>& methods();
+
+/// Errors: bad_input for a name that no row has.
+const method_row& method_named(const std::string& name);
+const method_row& method_of(const run_config& config);
+
+/// "dcsgd_p and dcsgd_e": for sentences and refusals.
+std::string joined_names(const std::vector<std::string>& names);
+/// Of the rows that have something.
+template <class Has>
+std::string names_of_methods(Has has) {
+    std::vector<std::string> names;
+    for (const auto& row : methods())
+        if (has(row)) names.push_back(row.name);
+    return joined_names(names);
+}
+
+}  // namespace rldp::config

@@ -1,0 +1,135 @@
+// The order of a run's steps, without anybody who drives them.
+#include "actors/run/step_machine.hpp"
+
+#include <ATen/ATen.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+using due = step_machine::due;
+
+/// Decisions after steps 4 and 8, evaluations and checkpoints after every fifth of nine.
+step_machine nine_steps(const run_model& model) {
+    rl::training_config plan{};
+    plan.steps = 9;
+    plan.lr = 0.01;
+    plan.interval = 4;
+    plan.warmup = 2;
+    plan.initial_noise_multiplier = 1.5;
+    return {rl::training(plan, small_method(model), model.initial_adapter), {5, 100}};
+}
+
+privacy::release release_of(const run_model& model, const privacy::step_order& order) {
+    privacy::release out{order.charged, at::ones_like(model.initial_adapter), {}, {}};
+    out.statistics.assign(3 * order.terms.radii.size() + 5, 0.1);
+    return out;
+}
+
+eval::metrics_line take_step(step_machine& machine, const run_model& model) {
+    const auto charged = charged_at(static_cast<std::uint64_t>(machine.next_step()), 1.5);
+    const auto released = release_of(model, machine.order(charged));
+    return machine.apply(charged, &released, 0.1);
+}
+
+rl::dials radii_of(const step_machine& machine, double radius) {
+    rl::dials out;
+    out.radii.assign(machine.base_radii().size(), radius);
+    out.noise_multiplier = 2;
+    return out;
+}
+
+/// Does what is due, in a word each, until so many steps are behind it or the end is there.
+std::vector<std::string> drive(step_machine& machine, const run_model& model, std::int64_t until) {
+    std::vector<std::string> done;
+    for (;;) switch (machine.next()) {
+            case due::decision:
+                machine.observe(0.5);
+                machine.decide(radii_of(machine, 0.7));
+                done.emplace_back("decide");
+                break;
+            case due::evaluation:
+                machine.evaluated();
+                done.emplace_back("evaluate");
+                break;
+            case due::checkpoint:
+                machine.saved();
+                done.emplace_back("save");
+                break;
+            case due::step:
+                if (machine.next_step() > until) return done;
+                done.push_back(std::to_string(take_step(machine, model).step));
+                break;
+            case due::end:
+                done.emplace_back("end");
+                return done;
+        }
+}
+
+}  // namespace
+
+TEST_CASE("after a step come decision, evaluation and checkpoint, each where it is due and once") {
+    const auto model = tiny_model();
+    auto machine = nine_steps(model);
+    CHECK(drive(machine, model, 9) == std::vector<std::string>{"evaluate", "1", "2", "3", "4", "decide", "5",
+                                                               "evaluate", "save", "6", "7", "8", "decide", "9",
+                                                               "evaluate", "end"});
+}
+
+TEST_CASE("what is due stays due until it is done") {
+    const auto model = tiny_model();
+    auto machine = nine_steps(model);
+    CHECK(machine.next() == due::evaluation);
+    CHECK(machine.next() == due::evaluation);
+    machine.evaluated();
+    for (int step = 1; step <= 4; ++step) {
+        CHECK(machine.next() == due::step);
+        take_step(machine, model);
+    }
+    CHECK(machine.next() == due::decision);
+    CHECK(machine.next() == due::decision);
+}
+
+TEST_CASE("a step's metrics tell the radii that it was clipped to, not those that it led to") {
+    const auto model = tiny_model();
+    auto machine = nine_steps(model);
+    drive(machine, model, 4);
+    const auto before = machine.training().radii();
+    CHECK(before == std::vector<double>(before.size(), 0.7));  // the decision's
+    const auto line = take_step(machine, model);
+    CHECK(line.step == 5);
+    CHECK(line.radii == before);
+    CHECK(line.noise_multiplier == 1.5);
+    CHECK(line.progress_epsilon == 0.1);
+}
+
+TEST_CASE("a lost step moves on without an update") {
+    const auto model = tiny_model();
+    auto machine = nine_steps(model);
+    machine.evaluated();
+    const auto line = machine.apply(charged_at(1, 1.5), nullptr, 0.1);
+    CHECK(line.step == 1);
+    CHECK_FALSE(line.loss_released);
+    CHECK(machine.training().lost() == 1);
+    CHECK(at::equal(machine.training().adapter(), model.initial_adapter));
+    CHECK(machine.next() == due::step);
+}
+
+TEST_CASE("a machine that is restored owes the evaluation of where it stands, and no checkpoint") {
+    const auto model = tiny_model();
+    auto first = nine_steps(model);
+    drive(first, model, 5);
+    auto second = nine_steps(model);
+    second.restore(first.training().snapshot());
+    CHECK(second.next_step() == 6);
+    CHECK(drive(second, model, 9) ==
+          std::vector<std::string>{"evaluate", "6", "7", "8", "decide", "9", "evaluate", "end"});
+}
