@@ -162,7 +162,7 @@ std::vector<bpe::merge> merges_of(const sentencepiece_model& model, const text_m
     return out;
 }
 
-std::shared_ptr<const bpe> merger_of(const sentencepiece_model& model) {
+std::shared_ptr<const bpe> merger_of(const sentencepiece_model& model, const std::string& file) {
     bpe_options options;
     options.byte_fallback = model.byte_fallback;
     options.fuse_unknown = true;
@@ -170,7 +170,9 @@ std::shared_ptr<const bpe> merger_of(const sentencepiece_model& model) {
     for (std::size_t id = 0; id < model.pieces.size(); ++id) {
         const auto& [text, score, type] = model.pieces[id];
         if (type == piece_type::unknown) options.unknown = static_cast<std::int32_t>(id);
-        if (type == piece_type::normal || type == piece_type::byte) words.emplace(text, static_cast<std::int32_t>(id));
+        if (type != piece_type::normal && type != piece_type::byte) continue;
+        const auto [first, is_new] = words.emplace(text, static_cast<std::int32_t>(id));
+        if (!is_new) refuse(fmt::format("{}: pieces[{}] has the text of pieces[{}]", file, id, first->second));
     }
     return std::make_shared<const bpe>(words, merges_of(model, words), options);
 }
@@ -216,7 +218,7 @@ std::unique_ptr<const tokenizer> load_sentencepiece(const std::filesystem::path&
         if (type == piece_type::control && add_bos && text == model.bos) parts.prefix.push_back(id);
         if (type == piece_type::control && add_eos && text == model.eos) parts.suffix.push_back(id);
     }
-    parts.model = merger_of(model);
+    parts.model = merger_of(model, (directory / "tokenizer.model").string());
     parts.normalizers.emplace_back([collapse = model.collapse_spaces, dummy = model.dummy_prefix](std::string& text) {
         mark_spaces(text, collapse, dummy);
     });

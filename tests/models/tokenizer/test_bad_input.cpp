@@ -160,6 +160,20 @@ TEST_CASE("vocab.json and merges.txt: a bad line is named") {
     CHECK(contains(refusal([&] { tokenizer::load(scratch.path()); }), "vocab.json: must be an object"));
 }
 
+TEST_CASE("a tokenizer.model that has a piece twice is refused") {
+    // A field of a protocol buffer that holds fewer than 128 bytes.
+    const auto field = [](char number, const std::string& bytes) {
+        return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+    };
+    const auto piece = [&](const std::string& text) { return field(1, field(1, text)); };
+    const auto bpe = field(2, "\x18\x02");  // trainer_spec.model_type
+    const scratch_directory scratch;
+    scratch.write("tokenizer.model", piece("a") + piece("b") + piece("ab") + bpe);
+    CHECK_NOTHROW(tokenizer::load(scratch.path()));
+    scratch.write("tokenizer.model", piece("a") + piece("b") + piece("ab") + piece("ab") + bpe);
+    CHECK(contains(refusal([&] { tokenizer::load(scratch.path()); }), "pieces[3] has the text of pieces[2]"));
+}
+
 TEST_CASE("random damage never does worse than a refusal") {
     const auto whole = good().dump();
     const scratch_directory scratch;
