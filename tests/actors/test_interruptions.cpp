@@ -19,6 +19,7 @@
 #include "config/config.hpp"
 #include "eval/metrics/metrics.hpp"
 #include "tests/actors/fixtures.hpp"
+#include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -28,23 +29,15 @@ using namespace rldp::testing;
 
 namespace {
 
-config::run_config small(std::vector<std::string> more = {}) {
-    std::vector<std::string> set = {"data.path=synthetic:400",     "data.max_tokens=24",  "train.steps=12",
-                                    "train.expected_batch_size=6", "train.micro_batch=4", "train.eval_every=5",
-                                    "train.eval_records=4",        "method.name=static"};
-    set.insert(set.end(), more.begin(), more.end());
-    return config::load("config/demo.json", set);
+config::run_config small_static(std::vector<std::string> more = {}) {
+    more.emplace_back("method.name=static");
+    return small(std::move(more));
 }
 
 /// Interrupted after step 7: a checkpoint at 5, releases of 6 and 7 in the log.
 void interrupted_run(const std::filesystem::path& directory) {
-    auto opened = create_run(small(), directory);
+    auto opened = create_run(small_static(), directory);
     bench::run_plain(opened.open, opened.closed, 7);
-}
-
-eval::run_summary resume_quietly(const std::filesystem::path& directory) {
-    return launch([&] { return resume_run(directory); },
-                  {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
 }
 
 /// Makes a line of a text file, counted from 1, one that no reader takes.
@@ -87,7 +80,7 @@ TEST_CASE("a damaged line of the run log is made again after the checkpoint, and
 
 TEST_CASE("what fails while a run is wired reaches whoever waits for it") {
     scratch_directory scratch;
-    auto opened = create_run(small(), scratch / "run");
+    auto opened = create_run(small_static(), scratch / "run");
     std::filesystem::remove_all(scratch / "run/trusted");
     write_file(scratch / "run/trusted", "no directory");  // no log can be opened in it
     caf::actor_system_config settings;
@@ -108,7 +101,7 @@ TEST_CASE("what fails while a run is wired reaches whoever waits for it") {
 
 TEST_CASE("a stop that comes before a run is wired is not forgotten") {
     scratch_directory scratch;
-    auto opened = create_run(small(), scratch / "run");
+    auto opened = create_run(small_static(), scratch / "run");
     caf::actor_system_config settings;
     settings.set("logger.file-verbosity", caf::atom("quiet"));
     caf::actor_system system(settings);

@@ -1,0 +1,159 @@
+// Runs that stopped and go on.
+#include <ATen/ATen.h>
+
+#include "bench/plain_loop.hpp"
+#include "config/base/files.hpp"
+#include "eval/metrics/metrics.hpp"
+#include "models/checkpoint/safetensors.hpp"
+#include "privacy/spending/ledger.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/actors/small_runs.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+TEST_CASE("a run that stopped between steps goes on to the bits of one that did not") {
+    scratch_directory scratch;
+    const auto config = small({"noise.insecure_reproducible=true"});
+    run_quietly(config, scratch / "whole");
+    // A run whose process died after step 7: checkpoint of step 5, two logged releases.
+    {
+        auto opened = create_run(config, scratch / "cut");
+        bench::run_plain(opened.open, opened.closed, 7);
+    }
+    const auto summary = resume_quietly(scratch / "cut");
+    CHECK(summary.steps_lost == 0);
+    CHECK(summary.steps_done == 12);
+    CHECK(at::equal(saved_adapter(scratch / "cut"), saved_adapter(scratch / "whole")));
+    const auto book = privacy::read_ledger(scratch / "cut/public/ledger.jsonl");
+    CHECK(book.charges.size() == 12);
+    CHECK(eval::read_metrics(scratch / "cut/public/metrics.jsonl").size() >= 12);
+}
+
+TEST_CASE("a charge without a logged release is lost, stays charged and is never computed again") {
+    scratch_directory scratch;
+    const auto config = small();
+    {
+        auto opened = create_run(config, scratch / "run");
+        bench::run_plain(opened.open, opened.closed, 6);
+        REQUIRE(opened.open.account.grant(7, opened.open.steps.training().requested_noise_multiplier()));
+    }
+    const auto summary = resume_quietly(scratch / "run");
+    CHECK(summary.steps_lost == 1);
+    CHECK(summary.steps_done == 12);
+    CHECK(privacy::read_ledger(scratch / "run/public/ledger.jsonl").charges.size() == 12);
+}
+
+TEST_CASE("a charge torn at a block's end is lost, and the decision after it is made once, whenever one looks") {
+    scratch_directory scratch;
+    const auto ledger = eval::run_directory{scratch / "run"}.ledger();
+    {
+        auto opened = create_run(small({"train.eval_every=100"}), scratch / "run");
+        bench::run_plain(opened.open, opened.closed, 7);
+        REQUIRE(opened.open.account.grant(8, opened.open.steps.training().requested_noise_multiplier()));
+    }
+    std::filesystem::resize_file(ledger, std::filesystem::file_size(ledger) - 10);
+    REQUIRE(privacy::read_ledger(ledger).torn);
+    const auto shown = [](const session& run) {
+        std::string out;
+        for (const auto& line : run.known) out += eval::to_json(line) + "\n";
+        return out;
+    };
+    std::string before;
+    std::vector<double> radii;
+    double requested = 0;
+    {
+        const auto mended = resume_run(scratch / "run");  // charges step 8 again
+        CHECK(mended.open.steps.training().step() == 8);
+        CHECK(mended.open.steps.training().lost() == 1);
+        before = shown(mended.open);
+        radii = mended.open.steps.training().radii();
+        requested = mended.open.steps.training().requested_noise_multiplier();
+    }
+    CHECK_FALSE(privacy::read_ledger(ledger).torn);
+    const auto again = resume_run(scratch / "run");
+    CHECK(again.open.steps.training().lost() == 1);
+    CHECK(shown(again.open) == before);
+    CHECK(again.open.steps.training().radii() == radii);
+    CHECK(again.open.steps.training().requested_noise_multiplier() == requested);
+}
+
+TEST_CASE("what does not belong together is not resumed, and both sides are named") {
+    scratch_directory scratch;
+    { create_run(small(), scratch / "run"); }
+    CHECK(refusal([&] { create_run(small(), scratch / "run"); }).find("--resume") != std::string::npos);
+
+    const auto path = eval::run_directory{scratch / "run"}.config();
+    const auto original = read_file(path);
+    auto other_rate = original;
+    other_rate.replace(other_rate.find("\"lr\": 0.005"), 11, "\"lr\": 0.009");
+    write_file(path, other_rate);
+    CHECK(refusal([&] { resume_run(scratch / "run"); }).find("checkpoint.safetensors") != std::string::npos);
+
+    auto other_data = original;
+    other_data.replace(other_data.find("synthetic:400"), 13, "synthetic:401");
+    write_file(path, other_data);
+    CHECK(refusal([&] { resume_run(scratch / "run"); }).find("training data") != std::string::npos);
+
+    write_file(path, original);
+    CHECK_NOTHROW(resume_run(scratch / "run"));
+    CHECK(refusal([&] { resume_run(scratch / "nowhere"); }).find("holds no run") != std::string::npos);
+}
+
+TEST_CASE("every method runs, spends the budget, and resumes to the bits of an uninterrupted run") {
+    for (const std::string name : {"rldp", "static", "adaclip", "autoclip_quantile", "auto_s", "dcsgd_p", "dcsgd_e",
+                                   "geoclip", "psac", "dp_lora", "dp_lora_literal"}) {
+        INFO(name);
+        scratch_directory scratch;
+        const auto config = small({"noise.insecure_reproducible=true", "method.name=" + name});
+        auto whole = create_run(config, scratch / "whole");
+        const auto expected = bench::run_plain(whole.open, whole.closed);
+        {
+            auto cut = create_run(config, scratch / "cut");
+            bench::run_plain(cut.open, cut.closed, 7);  // a checkpoint at 5, two releases in the log
+        }
+        const auto summary = resume_quietly(scratch / "cut");
+        CHECK(summary.status == "done");
+        CHECK(summary.guaranteed_epsilon > 7.9);
+        models::save_adapter(scratch / "adapter", whole.open.model.layout, expected, "x",
+                             whole.open.model.base->config());
+        const models::safetensors_file a(scratch / "adapter/adapter_model.safetensors");
+        const models::safetensors_file b(scratch / "cut/public/adapter/adapter_model.safetensors");
+        for (const auto& tensor : a.names()) CHECK(at::equal(a.tensor(tensor), b.tensor(tensor)));
+        // Only RLDP's statistics speak of a loss.
+        for (const auto& line : eval::read_metrics(scratch / "cut/public/metrics.jsonl"))
+            CHECK((line.step == 0 || line.loss_released.has_value() == (name == "rldp")));
+    }
+}
+
+TEST_CASE("two processes that go on from one state share neither noise nor draws") {
+    scratch_directory scratch;
+    {
+        auto opened = create_run(small(), scratch / "a");
+        bench::run_plain(opened.open, opened.closed, 6);  // a checkpoint at 5
+    }
+    std::filesystem::copy(scratch / "a", scratch / "b", std::filesystem::copy_options::recursive);
+    const auto releases = [&](const char* name) {
+        auto opened = resume_run(scratch / name);
+        bench::run_plain(opened.open, opened.closed, 9);
+        const eval::run_directory where{scratch / name};
+        return privacy::release_log::read(where.releases(), opened.open.seal, opened.open.account.book());
+    };
+    const auto a = releases("a"), b = releases("b");
+    REQUIRE(a.size() == b.size());
+    std::size_t compared = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        CHECK(a[i].charged->seq == b[i].charged->seq);
+        if (a[i].charged->seq <= 6) continue;  // made before the fork
+        // Independent noise of one size differs by √2 of it; shared noise by next to nothing.
+        const auto x = a[i].gradient.to(at::kDouble), y = b[i].gradient.to(at::kDouble);
+        const double apart = (x - y).norm().item<double>() / x.norm().item<double>();
+        CHECK(apart > 1.2);
+        CHECK(apart < 1.7);
+        ++compared;
+    }
+    CHECK(compared == 3);
+}
