@@ -1,8 +1,5 @@
 #include "actors/audit_launch.hpp"
 
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -12,6 +9,7 @@
 #include "actors/failure.hpp"
 #include "actors/run/erasure.hpp"
 #include "actors/threads.hpp"
+#include "actors/trusted_log.hpp"
 
 namespace rldp::actors {
 
@@ -38,9 +36,8 @@ void launch_audit(const eval::run_directory& where, const audit_options& options
     system_config configuration;
     caf::actor_system system(configuration);
     const caf::scoped_actor self(system);
-    const auto log = std::make_shared<spdlog::logger>(
-        "trusted", std::make_shared<spdlog::sinks::basic_file_sink_mt>(where.log().string()));
-    const auto auditor_ = self->spawn<caf::detached>(auditor, std::move(run), options.shadows, log);
+    const auto auditor_ =
+        self->spawn<caf::detached>(auditor, std::move(run), options.shadows, open_trusted_log(where.log()));
     // Whatever happens, the auditor ends with this function: the system's destructor waits for it.
     const std::shared_ptr<void> ending(nullptr,
                                        [&](void*) { self->send_exit(auditor_, caf::exit_reason::user_shutdown); });

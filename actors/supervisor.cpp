@@ -1,8 +1,5 @@
 #include "actors/supervisor.hpp"
 
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -14,6 +11,7 @@
 #include "actors/loader.hpp"
 #include "actors/sanitizer.hpp"
 #include "actors/trainer.hpp"
+#include "actors/trusted_log.hpp"
 #include "eval/metrics/metrics.hpp"
 
 namespace rldp::actors {
@@ -21,18 +19,6 @@ namespace rldp::actors {
 namespace {
 
 using supervisor_pointer = supervisor_actor::stateful_pointer<supervisor_state>;
-
-std::string word_of(ending how) {
-    switch (how) {
-        case ending::done:
-            return "done";
-        case ending::budget_exhausted:
-            return "budget exhausted";
-        case ending::interrupted:
-            return "interrupted";
-    }
-    return {};
-}
 
 /// Ends every actor, last wired first.
 void stop_all(supervisor_pointer self) {
@@ -99,8 +85,7 @@ trainer_schedule schedule_of(const session& run) {
 }
 
 void wire(supervisor_pointer self, session& run, const trusted<std::shared_ptr<const secrets>>& closed) {
-    const auto trusted_log = std::make_shared<spdlog::logger>(
-        "trusted", std::make_shared<spdlog::sinks::basic_file_sink_mt>(run.where.log().string()));
+    const auto trusted_log = open_trusted_log(run.where.log());
     std::optional<privacy::acknowledgement> unsound;
     if (run.config.privacy.semantics == semantics::as_published)
         unsound.emplace(run.config.privacy.acknowledge_no_guarantee);

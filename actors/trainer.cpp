@@ -120,8 +120,7 @@ void proceed(trainer_pointer self) {
         case step_machine::due::decision:
             return decide(self);
         case step_machine::due::evaluation:
-            // One snapshot at a time: where evaluation is slower than training, training waits, or adapters would pile
-            // up.
+            // One snapshot at a time: where evaluation is slower than training, training waits; else adapters pile up.
             if (state.evaluating) {
                 state.waiting = [self] { proceed(self); };
                 return;

@@ -14,26 +14,12 @@ namespace rldp::actors {
 
 namespace {
 
-using actors::ending;
-
-std::string status_of(ending how) {
-    switch (how) {
-        case ending::done:
-            return "done";
-        case ending::budget_exhausted:
-            return "budget exhausted";
-        case ending::interrupted:
-            return "interrupted";
-    }
-    return {};
-}
-
-eval::run_summary summarise(const session& run, const actors::outcome& ended) {
+eval::run_summary summarise(const session& run, const outcome& ended) {
     const auto book = privacy::read_ledger(run.where.ledger());
     const auto spent = book.runs();
     eval::run_summary out;
     out.version = RLDP_VERSION;
-    out.status = status_of(ended.how);
+    out.status = word_of(ended.how);
     out.steps_planned = run.plan.steps;
     out.steps_done = ended.steps_done;
     out.steps_lost = ended.steps_lost;
@@ -70,7 +56,7 @@ eval::run_summary summarise(const session& run, const actors::outcome& ended) {
 
 }  // namespace
 
-eval::run_summary finish_run(const session& run, const actors::outcome& ended, const privacy::signing_key* signed_by) {
+eval::run_summary finish_run(const session& run, const outcome& ended, const privacy::signing_key* signed_by) {
     models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
                          run.model.base->config());
     if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);

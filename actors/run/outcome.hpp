@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace rldp::actors {
 
@@ -19,6 +20,9 @@ struct evaluations {
 };
 
 enum class ending { done, budget_exhausted, interrupted };
+
+/// As summary.json and the monitor say it: "done", "budget exhausted" or "interrupted".
+std::string word_of(ending how);
 
 /// How training ended, on the public side.
 struct outcome {

@@ -42,7 +42,7 @@ struct session {
     std::string belongs_to;                 ///< see checkpoint
     privacy::file_seal seal;                ///< of the files that a resume reads back
     std::vector<eval::metrics_line> known;  ///< of the steps made so far: the run log begins with them
-    std::vector<actors::snapshot> passed;   ///< where a resume came past an evaluation, which may have died unfinished
+    std::vector<snapshot> passed;           ///< where a resume came past an evaluation, which may have died unfinished
 };
 
 struct opened_run {
