@@ -34,10 +34,10 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
         self->send_exit(hub_, caf::exit_reason::user_shutdown);
     });
 
-    auto opened = on_passing_thread(all_threads(), open);
-    if (options.on_plan) options.on_plan(opened.open.plan);
-    const auto run = std::make_shared<session>(std::move(opened.open));
-    const auto supervisor_ = system.spawn(supervisor, run, std::move(opened.closed), hub_);
+    const auto opened = on_passing_thread(all_threads(), open);
+    const auto& run = *opened.facts;
+    if (options.on_plan) options.on_plan(run.plan);
+    const auto supervisor_ = system.spawn(supervisor, opened, hub_);
     signals.on_signal([&] { caf::anon_send(supervisor_, stop_atom::value); });
 
     std::optional<outcome> ended;
@@ -55,7 +55,7 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
                      if (!failed) failed = to_exception(reason);
                  });
     if (failed) throw *failed;
-    return finish_run(*run, *ended, options.sign.get());
+    return finish_run(run, *ended, options.sign.get());
 }
 
 }  // namespace rldp::actors

@@ -11,7 +11,7 @@ namespace rldp::actors {
 trusted<draw> loader_state::make(std::uint64_t seq) const {
     const auto& inside = privacy::opened(closed);
     privacy::random_stream random(inside->key, privacy::purpose::draw, seq, 0);
-    draw out{.seq = seq, .units = {}};
+    draw out{.seq = seq, .store = {inside, &inside->train}, .units = {}};
     const auto drawn =
         data::poisson_draw(static_cast<std::int64_t>(inside->train.size()), sample_rate, [&] { return random.next(); });
     for (const auto unit : drawn) out.units.push_back(inside->train[static_cast<std::size_t>(unit)]);

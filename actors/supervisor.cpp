@@ -77,19 +77,21 @@ Handle watch(supervisor_pointer self, Handle actor) {
     return actor;
 }
 
-trainer_schedule schedule_of(const session& run) {
+trainer_schedule schedule_of(const session& run, const privacy::account& account) {
     return {.checkpoint = run.where.checkpoint(),
             .belongs_to = run.belongs_to,
             .seal = run.seal,
-            .charged = run.account.book().end()};
+            .charged = account.book().end()};
 }
 
-void wire(supervisor_pointer self, session& run, const trusted<std::shared_ptr<const secrets>>& closed) {
+void wire(supervisor_pointer self, const opened_run& opened) {
+    const auto& [facts, parts, closed] = opened;
+    const auto& run = *facts;
     const auto trusted_log = open_trusted_log(run.where.log());
     std::optional<privacy::acknowledgement> unsound;
     if (run.config.privacy.semantics == semantics::as_published)
         unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
-    const auto promised = run.account.book().header.guarantee();
+    const auto promised = parts.account->book().header.guarantee();
     self->send(self->state.hub, begin_atom::value,
                run_header{run.where.metrics().string(), run.known, run.plan.steps, run.config.privacy.epsilon,
                           promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity()});
@@ -97,7 +99,6 @@ void wire(supervisor_pointer self, session& run, const trusted<std::shared_ptr<c
     const auto spawn = [&]<class... Args>(Args&&... args) {
         return watch(self, self->system().template spawn<caf::detached>(std::forward<Args>(args)...));
     };
-    auto schedule = schedule_of(run);
     trainer_wiring wiring;
     wiring.hub = self->state.hub;
     const auto loader_ = spawn(loader, closed, run.plan.sample_rate, trusted_log);
@@ -105,24 +106,20 @@ void wire(supervisor_pointer self, session& run, const trusted<std::shared_ptr<c
                              run.where.releases(), trusted_log);
     wiring.gradient =
         spawn(gradient, closed, run.model, gradient_settings_of(run), loader_, wiring.sanitizer, trusted_log);
-    wiring.accountant =
-        spawn(accountant, std::make_shared<privacy::account>(std::move(run.account)), run.config.rl.interval);
-    if (run.controller)
-        wiring.controller = spawn(controller, std::make_shared<rl::controller>(std::move(*run.controller)));
-    wiring.evaluator =
-        spawn(evaluator, run.model, std::make_shared<const std::vector<models::sequence>>(std::move(run.held_out)),
-              run.config.train.micro_batch, self->state.hub, evaluations_in(run.known));
+    auto schedule = schedule_of(run, *parts.account);
+    wiring.accountant = spawn(accountant, parts.account, run.config.rl.interval);
+    if (parts.controller) wiring.controller = spawn(controller, parts.controller);
+    wiring.evaluator = spawn(evaluator, run.model, run.held_out, run.config.train.micro_batch, self->state.hub,
+                             evaluations_in(run.known));
     self->state.evaluator = wiring.evaluator;
     for (const auto& at : run.passed)
         if (!evaluated(run.known, at.step)) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
-    self->state.trainer =
-        spawn(trainer, std::make_shared<step_machine>(std::move(run.steps)), wiring, std::move(schedule));
+    self->state.trainer = spawn(trainer, parts.steps, wiring, std::move(schedule));
 }
 
 }  // namespace
 
-supervisor_actor::behavior_type supervisor(supervisor_pointer self, std::shared_ptr<session> run,
-                                           trusted<std::shared_ptr<const secrets>> closed, hub_actor hub) {
+supervisor_actor::behavior_type supervisor(supervisor_pointer self, opened_run run, hub_actor hub) {
     fail_publicly(self);
     self->state.hub = std::move(hub);
     self->monitor(self->state.hub);  // without it the run log would stand still unnoticed
@@ -130,10 +127,10 @@ supervisor_actor::behavior_type supervisor(supervisor_pointer self, std::shared_
         if (!self->state.over) fail(self, gone.reason);
     });
     return {
-        [self, run, closed](run_atom) {
+        [self, run = std::move(run)](run_atom) {
             self->state.promise = self->make_response_promise<outcome>();
             try {
-                wire(self, *run, closed);
+                wire(self, run);
             } catch (...) {
                 // Thrown on, it would end this actor with the promise, and whoever waits for the answer waited for
                 // ever.

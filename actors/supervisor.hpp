@@ -22,8 +22,7 @@ struct supervisor_state {
 
 /// Spawns the pipeline for `run` on threads of its own and answers when it is over. `hub` is told, and outlives the
 /// run.
-supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<supervisor_state> self,
-                                           std::shared_ptr<session> run, trusted<std::shared_ptr<const secrets>> closed,
+supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<supervisor_state> self, opened_run run,
                                            hub_actor hub);
 
 }  // namespace rldp::actors

@@ -5,8 +5,8 @@
 namespace rldp::actors {
 
 std::shared_ptr<spdlog::logger> open_trusted_log(const std::filesystem::path& path) {
-    auto log = std::make_shared<spdlog::logger>("trusted",
-                                                std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
+    auto log =
+        std::make_shared<spdlog::logger>("trusted", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
     // spdlog's own handler prints to standard error.
     log->set_error_handler([](const std::string&) {});
     return log;

@@ -7,7 +7,9 @@ namespace rldp::app {
 
 using action = std::function<int()>;
 
-/// Each adds its subcommand; `chosen` is set when the command line names it.
+/// Adds a subcommand; `chosen` is set when the command line names it.
+using declaration = void (*)(CLI::App& program, action& chosen);
+
 void add_run(CLI::App& program, action& chosen);
 void add_compare(CLI::App& program, action& chosen);
 void add_sweep(CLI::App& program, action& chosen);
@@ -27,5 +29,6 @@ void add_verify(CLI::App& program, action& chosen);
 void add_clean(CLI::App& program, action& chosen);
 void add_reference(CLI::App& program, action& chosen);
 void add_version(CLI::App& program, action& chosen);
+void add_machine(CLI::App& program, action& chosen);
 
 }  // namespace rldp::app

@@ -1,88 +1,54 @@
-// rldp: private fine-tuning of language models under an (ε, δ) contract. This file only picks the subcommand.
-#include <fmt/format.h>
-
-#include <fcntl.h>
+// rldp: private fine-tuning of language models under an (ε, δ) contract. This file only picks the subcommand; those
+// that need LibTorch are rldp-torch's.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <exception>
+#include <filesystem>
+#include <string_view>
+#include <vector>
 
-#include "app/commands.hpp"
+#include "app/command_line.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
-#include "privacy/keys/locked.hpp"
 
 namespace {
 
-/// One line for the user, whatever was thrown.
-int report(const std::string& line, rldp::errc code) {
-    rldp::say(stderr, "rldp: {}\n", line.substr(0, line.find('\n')));
-    return static_cast<int>(code);
+bool needs_torch(std::string_view name) {
+    return std::any_of(rldp::app::torch_commands.begin(), rldp::app::torch_commands.end(),
+                       [&](const auto& each) { return each.name == name; });
 }
 
-/// A closed pipe is an error of the write, not the end of the run. Where one of the three standard streams is closed,
-/// no file of the run may get its number and what is said there.
-void secure_streams() {
-    std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);  // nor is a limit on the size of files
-    for (int next = 0; next <= STDERR_FILENO;) {
-        next = ::open("/dev/null", O_RDWR);
-        if (next < 0 || next > STDERR_FILENO) {
-            if (next >= 0) ::close(next);
-            return;
-        }
-    }
+/// Beside this program where it was built, under lib/ where it was installed.
+std::filesystem::path torch_program() {
+    std::error_code unknown;
+    const auto here = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
+    const auto beside = here / "rldp-torch";
+    return std::filesystem::exists(beside, unknown) ? beside : here.parent_path() / "lib/rldp/rldp-torch";
 }
 
-/// A result that was not taken is an error, once everything else is done.
-int with_output_checked(int status) {
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-    const int reason = errno;
-    return status != 0
-               ? status
-               : report(std::string("standard output can't be written: ") + std::strerror(reason), rldp::errc::failed);
+/// Returns only where it fails.
+int become_torch_program(char** argv) {
+    const auto program = torch_program();
+    ::execv(program.c_str(), argv);
+    rldp::say(stderr, "rldp: {}: can't be started ({}); install RLDP whole\n", program.string(), std::strerror(errno));
+    return static_cast<int>(rldp::errc::failed);
+}
+
+/// For --help: their options are rldp-torch's to declare.
+void list_torch_commands(CLI::App& program, rldp::app::action&) {
+    for (const auto& each : rldp::app::torch_commands) rldp::app::add_torch_command(program, each.name);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    secure_streams();
-    rldp::privacy::forbid_core_dumps();
-    CLI::App program("Fine-tune a language model on records you must protect, under an (ε, δ) contract.", "rldp");
-    program.require_subcommand(1);
-    rldp::app::action chosen;
-    rldp::app::add_run(program, chosen);
-    rldp::app::add_compare(program, chosen);
-    rldp::app::add_sweep(program, chosen);
-    rldp::app::add_check(program, chosen);
-    rldp::app::add_pretrain(program, chosen);
-    rldp::app::add_tokenize(program, chosen);
-    rldp::app::add_generate(program, chosen);
-    rldp::app::add_merge(program, chosen);
-    rldp::app::add_monitor(program, chosen);
-    rldp::app::add_audit(program, chosen);
-    rldp::app::add_account(program, chosen);
-    rldp::app::add_calibrate(program, chosen);
-    rldp::app::add_ledger(program, chosen);
-    rldp::app::add_key(program, chosen);
-    rldp::app::add_sign(program, chosen);
-    rldp::app::add_verify(program, chosen);
-    rldp::app::add_clean(program, chosen);
-    rldp::app::add_reference(program, chosen);
-    rldp::app::add_version(program, chosen);
-    try {
-        program.parse(argc, argv);
-        return with_output_checked(chosen());
-    } catch (const CLI::Success& help) {
-        return program.exit(help);
-    } catch (const CLI::ParseError& wrong) {
-        return report(std::string(wrong.what()) + " (see rldp --help)", rldp::errc::bad_input);
-    } catch (const rldp::error& e) {
-        return report(e.what(), e.code());
-    } catch (const std::exception& e) {
-        return report(e.what(), rldp::errc::failed);
-    }
+    if (argc > 1 && needs_torch(argv[1])) return become_torch_program(argv);
+    return rldp::app::command_line(
+        argc, argv,
+        {list_torch_commands, rldp::app::add_account, rldp::app::add_calibrate, rldp::app::add_key, rldp::app::add_sign,
+         rldp::app::add_verify, rldp::app::add_reference, rldp::app::add_version});
 }

@@ -12,6 +12,8 @@ namespace rldp::app {
 
 namespace {
 
+using json = nlohmann::ordered_json;
+
 struct verify_arguments {
     std::string what, key;
     bool json = false;
@@ -29,7 +31,6 @@ void print(const eval::verification& result) {
 }
 
 void print_json(const eval::verification& result) {
-    using json = nlohmann::ordered_json;
     const auto& promised = result.found.promised;
     const json out{{"guarantee", promised.holds()},
                    {"no_guarantee_because", promised.voids},

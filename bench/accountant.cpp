@@ -68,7 +68,9 @@ json measure(int repeats) {
                                .sample_rate = rate,
                                .steps = steps,
                                .interval = 112,
-                               .accountant = "pld"});
+                               .accountant = "pld",
+                               .deck_levels = 8,
+                               .deck_ratio = 4});
         });
     return out;
 }

@@ -39,21 +39,20 @@ config::run_config bench_config(const std::string& file, std::vector<std::string
 double run_plain(const config::run_config& config, const std::filesystem::path& directory) {
     auto opened = actors::create_run(config, directory);
     const auto begin = clock_type::now();
-    bench::run_plain(opened.open, opened.closed);
-    return milliseconds(clock_type::now() - begin) / static_cast<double>(opened.open.plan.steps);
+    bench::run_plain(opened);
+    return milliseconds(clock_type::now() - begin) / static_cast<double>(opened.facts->plan.steps);
 }
 
 double run_pipeline(const config::run_config& config, const std::filesystem::path& directory) {
     auto opened =
         actors::on_passing_thread(actors::all_threads(), [&] { return actors::create_run(config, directory); });
-    const auto steps = static_cast<double>(opened.open.plan.steps);
+    const auto steps = static_cast<double>(opened.facts->plan.steps);
     actors::system_config settings;
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
     const auto hub = system.spawn(actors::hub, std::string("bench"));
-    const auto run = std::make_shared<actors::session>(std::move(opened.open));
     const auto begin = clock_type::now();
-    const auto supervisor = system.spawn(actors::supervisor, run, std::move(opened.closed), hub);
+    const auto supervisor = system.spawn(actors::supervisor, opened, hub);
     bool done = false;
     self->request(supervisor, caf::infinite, messages::run_atom::value)
         .receive([&](const actors::outcome&) { done = true; }, [](const caf::error&) {});

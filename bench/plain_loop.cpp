@@ -18,13 +18,13 @@ struct trusted_side {
     actors::gradient_state gradient;
     actors::sanitizer_state sanitizer;
 
-    trusted_side(const actors::session& run, const privacy::trusted<std::shared_ptr<const actors::secrets>>& closed) {
-        loader.closed = gradient.closed = closed;
+    explicit trusted_side(const actors::opened_run& opened) {
+        const auto& run = *opened.facts;
+        loader.closed = gradient.closed = opened.closed;
         loader.sample_rate = run.plan.sample_rate;
         gradient.model = run.model;
         gradient.how = actors::gradient_settings_of(run);
-        gradient.abreast = actors::chunks_abreast(run.model);
-        sanitizer.open(closed, actors::sanitizer_config_of(run.config, run.model.layout), run.where.releases());
+        sanitizer.open(opened.closed, actors::sanitizer_config_of(run.config, run.model.layout), run.where.releases());
     }
 
     privacy::release step(const messages::step_task& task) {
@@ -37,32 +37,34 @@ struct trusted_side {
 
 }  // namespace
 
-at::Tensor run_plain(actors::session& run, const privacy::trusted<std::shared_ptr<const actors::secrets>>& closed,
-                     std::int64_t until) {
-    trusted_side trusted(run, closed);
+at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
+    const auto& run = *opened.facts;
+    const auto& parts = opened.parts;
+    trusted_side trusted(opened);
     std::ofstream metrics(run.where.metrics(), std::ios::app);
     double progress = 0;
-    auto& steps = run.steps;
+    auto& steps = *parts.steps;
     for (;;) switch (steps.next()) {
             case actors::step_machine::due::decision:
-                actors::decide_in_line(run, progress);
+                actors::decide_in_line(parts, progress);
                 break;
             case actors::step_machine::due::evaluation:
                 steps.evaluated();  // it steers nothing
                 break;
             case actors::step_machine::due::checkpoint:
-                actors::write_checkpoint(run.where.checkpoint(), actors::checkpoint_of(run), run.seal);
+                actors::write_checkpoint(run.where.checkpoint(), actors::checkpoint_of(parts, run.belongs_to),
+                                         run.seal);
                 trusted.sanitizer.log->clear();
                 steps.saved();
                 break;
             case actors::step_machine::due::step: {
                 const auto step = steps.next_step();
                 if (step > until) return steps.training().adapter();
-                const auto granted = run.account.grant(step, steps.requested_noise_multiplier());
+                const auto granted = parts.account->grant(step, steps.requested_noise_multiplier());
                 if (!granted) return steps.training().adapter();
                 const auto released = trusted.step({steps.order(*granted), steps.training().adapter()});
                 metrics << eval::to_json(steps.apply(*granted, &released, progress)) << '\n' << std::flush;
-                if (step % run.config.rl.interval == 0) progress = run.account.progress_epsilon();
+                if (step % run.config.rl.interval == 0) progress = parts.account->progress_epsilon();
                 break;
             }
             case actors::step_machine::due::end:

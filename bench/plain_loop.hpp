@@ -8,8 +8,7 @@
 
 namespace rldp::bench {
 
-/// Runs the session to its end, or to step `until`, evaluations left out. Returns the adapter.
-at::Tensor run_plain(actors::session& run, const privacy::trusted<std::shared_ptr<const actors::secrets>>& closed,
-                     std::int64_t until = std::numeric_limits<std::int64_t>::max());
+/// Makes the run's steps to its end, or to step `until`, evaluations left out. Returns the adapter.
+at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace rldp::bench

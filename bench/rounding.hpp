@@ -60,8 +60,8 @@ class rounding_probe {
     }
 
   private:
-    std::vector<models::unit_sequences> draw(std::size_t count) {
-        std::vector<models::unit_sequences> out;
+    std::vector<std::vector<models::sequence>> draw(std::size_t count) {
+        std::vector<std::vector<models::sequence>> out;
         for (std::size_t i = 0; i < count; ++i) {
             models::sequence tokens(2 + random_() % static_cast<std::uint64_t>(longest_ - 1));
             for (auto& token : tokens)
@@ -71,7 +71,8 @@ class rounding_probe {
         return out;
     }
 
-    models::record_gradients computed(const std::vector<models::unit_sequences>& units) const {
+    models::record_gradients computed(const std::vector<std::vector<models::sequence>>& held) const {
+        const auto units = models::views_of(held);
         models::record_gradients out{at::zeros({std::ssize(units), layout_.dimension}, adapter_.options()),
                                      at::zeros({std::ssize(units)}, at::kDouble)};
         for (const auto& chunk : models::plan_chunks(units, apart_ ? 1 : micro_batch_)) {

@@ -28,6 +28,7 @@ struct layer {
 void read(const json& object, const std::string& prefix, layer& from, run_config& into) {
     for (const auto& [name, value] : object.items()) {
         const auto path = prefix + name;
+        if (path == "$schema") continue;  // editors read it
         if (name.find('.') != std::string::npos)
             refuse(fmt::format("{}: {}: a dotted name; write the section as an object", from.origin, shown(path)));
         if (const auto* known = find_key(path)) {
@@ -60,7 +61,7 @@ void apply(const std::vector<std::string>& overrides, run_config& into) {
     }
 }
 
-[[noreturn]] void require(const std::filesystem::path& file, const std::string& path) {
+[[noreturn]] void refuse_missing(const std::filesystem::path& file, const std::string& path) {
     refuse(fmt::format("{}: {} is missing; give {}", file.string(), path, find_key(path)->expectation));
 }
 
@@ -80,8 +81,8 @@ run_config parse(const std::string& text, const std::string& origin, const std::
 
 run_config load(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
     auto config = parse(read_file(file), file.string(), std::filesystem::absolute(file).parent_path(), overrides);
-    if (config.data.path.empty()) require(file, "data.path");
-    if (config.model.path.empty()) require(file, "model.path");
+    if (config.data.path.empty()) refuse_missing(file, "data.path");
+    if (config.model.path.empty()) refuse_missing(file, "model.path");
     return config;
 }
 

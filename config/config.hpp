@@ -163,4 +163,7 @@ std::int64_t planned_steps(const run_config& config, std::int64_t population);
 /// The reference of every key as a Markdown table per section: key, default, unit, range, sentence.
 std::string reference_markdown();
 
+/// The same as a JSON Schema (draft 2020-12): config/config.schema.json.
+std::string reference_json_schema();
+
 }  // namespace rldp::config

@@ -32,7 +32,13 @@ std::string place(const std::string& text, std::size_t byte) {
                        before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
 }
 
+/// What keeps the order of keys takes time that grows with the square of their number: half a second for a text as long
+/// as this.
+constexpr std::size_t longest = 256 << 10;
+
 json parse_json(const std::string& text, const std::string& origin) {
+    if (text.size() > longest)
+        refuse(fmt::format("{}: {} bytes; a configuration has at most {}", origin, text.size(), longest));
     const auto flaw = flaw_of(text);
     if (!flaw) return json::parse(text);
     switch (flaw->what) {

@@ -28,7 +28,7 @@ double resolved(const scaled_default& value, const run_config& config) {
 method_choices choices_of(const run_config& config) {
     const auto& row = method_of(config);
     const bool sound = config.privacy.semantics == semantics::sound;
-    return {.policy = config.noise.policy.value_or(row.steered() ? "deck" : "fixed"),
+    return {.policy = sound ? config.noise.policy.value_or(row.steered() ? "deck" : "fixed") : "published",
             .groups = config.clip.groups.value_or(default_groups(row.groups)),
             .initial_radius = config.clip.initial.value_or(row.initial_radius),
             .statistics_share = config.noise.statistics_share.value_or(row.steered() ? 0.02 : 0),

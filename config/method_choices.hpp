@@ -8,7 +8,7 @@
 namespace rldp::config {
 
 struct method_choices {
-    std::string policy;           ///< noise.policy
+    std::string policy;           ///< noise.policy; "published" under as_published
     std::string groups;           ///< clip.groups
     double initial_radius = 1;    ///< clip.initial
     double statistics_share = 0;  ///< noise.statistics_share

@@ -38,4 +38,30 @@ std::string reference_markdown() {
     return text;
 }
 
+std::string reference_json_schema() {
+    const auto section = [] {
+        return json{{"type", "object"}, {"properties", json::object()}, {"additionalProperties", false}};
+    };
+    json out = section();
+    out["properties"]["$schema"] = {{"type", "string"}, {"description", "Where this schema lies, for editors."}};
+    for (const auto& key : schema()) {
+        json* at = &out;
+        std::size_t begin = 0;
+        for (auto dot = key.path.find('.'); dot != std::string::npos; dot = key.path.find('.', begin)) {
+            auto& within = (*at)["properties"];
+            const auto name = key.path.substr(begin, dot - begin);
+            if (!within.contains(name)) within[name] = section();
+            at = &within[name];
+            begin = dot + 1;
+        }
+        json leaf = key.type;
+        leaf["description"] = key.sentence + (key.unit.empty() ? "" : " Unit: " + key.unit + ".");
+        if (key.absent.empty() && key.write(run_config{}) != "") leaf["default"] = key.write(run_config{});
+        (*at)["properties"][key.path.substr(begin)] = std::move(leaf);
+    }
+    json whole = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "A configuration of RLDP"}};
+    whole.update(out);
+    return whole.dump(2) + "\n";
+}
+
 }  // namespace rldp::config

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "config/methods.hpp"
+#include "config/policies.hpp"
 
 namespace rldp::config {
 
@@ -61,6 +62,13 @@ std::vector<std::string> method_names() {
     return names;
 }
 
+std::vector<std::string> policy_names() {
+    std::vector<std::string> names;
+    for (const auto& row : policies())
+        if (row.sound) names.push_back(row.name);
+    return names;
+}
+
 /// "0.5 for autoclip_quantile, 0.3 for dcsgd_p": rows of one default together.
 template <class Default>
 std::string by_method(Default words_of) {
@@ -111,6 +119,14 @@ bool read_unit(const json& value, const std::filesystem::path&, run_config& into
     return true;
 }
 
+json unit_schema() {
+    const json group = {{"type", "object"},
+                        {"properties", {{"group", {{"type", "string"}, {"minLength", 1}}}}},
+                        {"required", {"group"}},
+                        {"additionalProperties", false}};
+    return {{"anyOf", json::array({{{"const", "record"}}, group})}};
+}
+
 bool read_semantics(const json& value, const std::filesystem::path&, run_config& into) {
     if (value != "sound" && value != "as_published") return false;
     into.privacy.semantics = semantics_from(value.get<std::string>());
@@ -135,7 +151,8 @@ class section {
     template <class Section, class Value>
     section& add(const char* name, Value Section::*member, domain allowed, const char* unit, const char* sentence,
                  const std::string& absent = "") {
-        keys_.push_back({prefix_ + name, unit, expectation(allowed, Value{}), sentence, absent,
+        keys_.push_back({prefix_ + name, unit, expectation(allowed, Value{}), json_schema(allowed, Value{}), sentence,
+                         absent,
                          [get = get_, member, allowed](const json& value, const auto& base, run_config& into) {
                              return assign(value, allowed, base, get(into).*member);
                          },
@@ -157,10 +174,15 @@ void add_privacy(std::vector<key>& keys) {
              "δ of the contract; well below 1/N, or the contract says little.")
         .add("accountant", &privacy_section::accountant, words{{"pld", "rdp", "gdp_clt"}}, "",
              "Enforces the budget; pld is the tightest bound, gdp_clt is no bound and serves as_published only.");
-    keys.push_back({"privacy.semantics", "", R"(one of sound, as_published)",
-                    "sound keeps the contract; as_published reproduces the publication and guarantees nothing.", "",
-                    read_semantics, write_semantics});
-    keys.push_back({"privacy.unit", "", R"("record" or {"group": "a column"})",
+    keys.push_back({"privacy.semantics",
+                    "",
+                    R"(one of sound, as_published)",
+                    {{"enum", {"sound", "as_published"}}},
+                    "sound keeps the contract; as_published reproduces the publication and guarantees nothing.",
+                    "",
+                    read_semantics,
+                    write_semantics});
+    keys.push_back({"privacy.unit", "", R"("record" or {"group": "a column"})", unit_schema(),
                     "Whose presence is hidden: one record, or all records that share the column, such as a patient's.",
                     "", read_unit, write_unit});
     part.add("population", &privacy_section::population, between(1, most_units), "units",
@@ -179,7 +201,7 @@ void add_privacy(std::vector<key>& keys) {
 void add_noise_and_clip(std::vector<key>& keys) {
     section(
         keys, "noise.", [](auto& c) -> auto& { return c.noise; })
-        .add("policy", &noise_section::policy, words{{"fixed", "deck", "filter"}}, "",
+        .add("policy", &noise_section::policy, words{policy_names()}, "",
              "How the budget is spent: the same noise at each step, a deck of levels played in the controller's order, "
              "or free levels under a Rényi filter.",
              "deck for rldp, fixed for other methods")

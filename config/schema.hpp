@@ -18,6 +18,7 @@ struct key {
     std::string path;         ///< dotted: "noise.deck.levels"
     std::string unit;         ///< "steps", "units", …; empty where the value has none
     std::string expectation;  ///< type and range in words
+    json type;                ///< the same as a JSON Schema
     std::string sentence;
     std::string absent;  ///< what holds where the value is null; empty where it can't be
     /// Sets the member; false where the value is of another type or out of range.

@@ -98,6 +98,38 @@ std::string expectation(const domain& allowed, const std::vector<std::string>&) 
     return fmt::format("a list of {}, none twice", expectation(allowed, std::string()));
 }
 
+namespace {
+
+json number_schema(const char* type, const interval& range) {
+    json out = {{"type", type}};
+    if (std::isfinite(range.least)) out[range.least_open ? "exclusiveMinimum" : "minimum"] = range.least;
+    if (std::isfinite(range.most)) out[range.most_open ? "exclusiveMaximum" : "maximum"] = range.most;
+    return out;
+}
+
+}  // namespace
+
+json json_schema(const domain&, const bool&) {
+    return {{"type", "boolean"}};
+}
+
+json json_schema(const domain& allowed, const double&) {
+    return number_schema("number", std::get<interval>(allowed));
+}
+
+json json_schema(const domain& allowed, const std::int64_t&) {
+    return number_schema("integer", std::get<interval>(allowed));
+}
+
+json json_schema(const domain& allowed, const std::string&) {
+    if (const auto* list = std::get_if<words>(&allowed)) return {{"enum", list->allowed}};
+    return {{"type", "string"}};
+}
+
+json json_schema(const domain& allowed, const std::vector<std::string>&) {
+    return {{"type", "array"}, {"items", json_schema(allowed, std::string())}, {"minItems", 1}, {"uniqueItems", true}};
+}
+
 std::string shown(const json& value) {
     constexpr std::size_t longest = 40;
     auto text = value.dump(-1, ' ', true, json::error_handler_t::replace);  // ASCII: a cut splits no character

@@ -89,6 +89,17 @@ std::string expectation(const domain& allowed, const std::optional<Value>&) {
     return expectation(allowed, Value{});
 }
 
+/// The same as a JSON Schema (draft 2020-12).
+json json_schema(const domain& allowed, const bool&);
+json json_schema(const domain& allowed, const double&);
+json json_schema(const domain& allowed, const std::int64_t&);
+json json_schema(const domain& allowed, const std::string&);
+json json_schema(const domain& allowed, const std::vector<std::string>&);
+template <class Value>
+json json_schema(const domain& allowed, const std::optional<Value>&) {
+    return {{"anyOf", json::array({json_schema(allowed, Value{}), {{"type", "null"}}})}};
+}
+
 /// The inverse of assign.
 template <class Value>
 json written(const Value& value) {

@@ -3,12 +3,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "actors/run/outcome.hpp"
-#include "data/units/corpus.hpp"
+#include "data/units/token_store.hpp"
 #include "eval/metrics/metrics.hpp"
 #include "privacy/mechanism/sanitizer.hpp"
 #include "privacy/mechanism/statistics.hpp"
@@ -20,7 +21,8 @@ namespace rldp::messages {
 /// The units drawn for one step: tokens of training records, trusted wherever it travels.
 struct draw {
     std::uint64_t seq = 0;
-    std::vector<data::token_unit> units;
+    std::shared_ptr<const data::token_store> store;  ///< where the tokens lie
+    std::vector<data::unit_view> units;
 };
 
 /// What the trainer asks of the gradient actor: public numbers and the adapter to compute with, float32 [D], frozen.

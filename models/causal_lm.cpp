@@ -44,6 +44,10 @@ at::Tensor weights_of(const predicted_positions& where, const token_batch& batch
 }  // namespace
 
 token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences) {
+    return make_batch(std::vector<token_span>(sequences.begin(), sequences.end()));
+}
+
+token_batch make_batch(std::span<const token_span> sequences) {
     std::size_t longest = 1;
     for (const auto& sequence : sequences) longest = std::max(longest, sequence.size());
     const auto shape = {static_cast<std::int64_t>(sequences.size()), static_cast<std::int64_t>(longest)};
@@ -56,11 +60,12 @@ token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences) 
     return batch;
 }
 
-token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences, std::int64_t length) {
+token_batch make_batch(std::span<const token_span> sequences, std::int64_t length) {
     const std::vector<std::int64_t> shape{static_cast<std::int64_t>(sequences.size()), length};
     token_batch batch{at::zeros(shape, at::kLong), at::zeros(shape, at::kLong), at::zeros(shape, at::kBool)};
     for (std::size_t i = 0; i < sequences.size(); ++i) {
-        if (std::ssize(sequences[i]) > length) throw error(errc::failed, "a record is longer than its padded batch");
+        if (static_cast<std::int64_t>(sequences[i].size()) > length)
+            throw error(errc::failed, "a record is longer than its padded batch");
         const std::int64_t begin = static_cast<std::int64_t>(i) * length;
         std::copy(sequences[i].begin(), sequences[i].end(), batch.ids.data_ptr<std::int64_t>() + begin);
         std::copy(sequences[i].begin(), sequences[i].end(), batch.labels.data_ptr<std::int64_t>() + begin);

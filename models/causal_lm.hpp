@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ class attention_memory;
 struct forward_pass;
 struct rotation;
 
+/// A record's tokens, wherever they lie.
+using token_span = std::span<const std::int32_t>;
+
 /// Sequences of one micro-batch, right-padded to the longest of them.
 struct token_batch {
     at::Tensor ids;     ///< [b, T] int64
@@ -28,9 +32,10 @@ struct token_batch {
     at::Tensor counts;  ///< [b, T] bool: predictions that count in the loss; undefined where all do
 };
 /// Pads with id 0.
+token_batch make_batch(std::span<const token_span> sequences);
 token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences);
 /// Pads to `length` tokens, the padding labelled but not counted: the work depends on the batch's shape alone.
-token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences, std::int64_t length);
+token_batch make_batch(std::span<const token_span> sequences, std::int64_t length);
 
 struct sequence_loss {
     at::Tensor nll;     ///< [b] float64, summed negative log-likelihood, nats

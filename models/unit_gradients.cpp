@@ -7,7 +7,13 @@
 
 namespace rldp::models {
 
-std::vector<std::vector<std::size_t>> plan_chunks(std::span<const unit_sequences> units, std::int64_t micro_batch) {
+std::vector<unit_records> views_of(const std::vector<std::vector<sequence>>& units) {
+    std::vector<unit_records> out;
+    for (const auto& unit : units) out.emplace_back(unit.begin(), unit.end());
+    return out;
+}
+
+std::vector<std::vector<std::size_t>> plan_chunks(std::span<const unit_records> units, std::int64_t micro_batch) {
     const auto longest = [&](std::size_t unit) {
         std::size_t most = 0;
         for (const auto& record : units[unit]) most = std::max(most, record.size());
@@ -31,7 +37,7 @@ std::vector<std::vector<std::size_t>> plan_chunks(std::span<const unit_sequences
     return chunks;
 }
 
-std::size_t passes_of(std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
+std::size_t passes_of(std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                       std::int64_t micro_batch, const std::optional<unit_shape>& shape) {
     const auto least = static_cast<std::size_t>(shape ? shape->records : 0);
     std::size_t records = 0;
@@ -55,11 +61,11 @@ namespace {
 
 /// A chunk's records, each with the row of the unit that it belongs to; a dummy is an empty sequence.
 struct chunk_records {
-    std::vector<sequence> records;
+    std::vector<token_span> records;
     std::vector<std::int64_t> owner;
 };
 
-chunk_records records_of(std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
+chunk_records records_of(std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                          std::int64_t at_least) {
     chunk_records out;
     for (std::size_t row = 0; row < chunk.size(); ++row) {
@@ -75,15 +81,14 @@ chunk_records records_of(std::span<const unit_sequences> units, const std::vecto
 }  // namespace
 
 record_gradients unit_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
-                                std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
+                                std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                                 std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass,
                                 const std::optional<unit_shape>& shape) {
     const auto held = records_of(units, chunk, shape ? shape->records : 0);
     const auto& records = held.records;  // no structured binding: clang before 16 lets no lambda capture one
     const auto& owner = held.owner;
     const auto pass = [&](std::size_t begin, std::size_t end) {
-        const std::vector<sequence> some(records.begin() + static_cast<std::ptrdiff_t>(begin),
-                                         records.begin() + static_cast<std::ptrdiff_t>(end));
+        const auto some = std::span(records).subspan(begin, end - begin);
         const auto batch = shape ? make_batch(some, shape->tokens) : make_batch(some);
         return model.gradients(batch, layout, adapter, dropout ? dropout(first_pass++) : dropout_source{});
     };

@@ -12,11 +12,14 @@
 namespace rldp::models {
 
 using sequence = std::vector<std::int32_t>;
-using unit_sequences = std::vector<sequence>;  ///< one sequence per record of the unit
+using unit_records = std::vector<token_span>;  ///< of one unit; the tokens lie elsewhere, and have to stay there
+
+/// For units that somebody holds.
+std::vector<unit_records> views_of(const std::vector<std::vector<sequence>>& units);
 
 /// Unit indices of each chunk, longest sequences together so that little is padded; a chunk holds about `micro_batch`
 /// records and always whole units. Deterministic.
-std::vector<std::vector<std::size_t>> plan_chunks(std::span<const unit_sequences> units, std::int64_t micro_batch);
+std::vector<std::vector<std::size_t>> plan_chunks(std::span<const unit_records> units, std::int64_t micro_batch);
 
 /// One shape for every unit, whatever it holds, so that the work tells nothing about it (privacy.pad_batches).
 struct unit_shape {
@@ -29,7 +32,7 @@ std::vector<std::vector<std::size_t>> plan_padded_chunks(std::size_t units, cons
                                                          std::int64_t micro_batch);
 
 /// Forward passes that unit_gradients() takes for a chunk.
-std::size_t passes_of(std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
+std::size_t passes_of(std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                       std::int64_t micro_batch, const std::optional<unit_shape>& shape = {});
 
 /// Dropout of forward pass number `pass` of the step.
@@ -39,7 +42,7 @@ using dropout_factory = std::function<dropout_source(std::size_t pass)>;
 /// without records. `first_pass` numbers the chunk's first forward pass; a unit of more than `micro_batch` records
 /// takes several. With `shape`, passes and their shapes depend on the chunk's number of units alone.
 record_gradients unit_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
-                                std::span<const unit_sequences> units, const std::vector<std::size_t>& chunk,
+                                std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                                 std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass,
                                 const std::optional<unit_shape>& shape = {});
 

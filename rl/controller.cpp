@@ -9,6 +9,7 @@
 #include <span>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "rl/dials.hpp"
 
 namespace rldp::rl {
@@ -22,22 +23,16 @@ bool contains(const std::vector<std::string>& all, const std::string& name) {
 
 void check(const controller_config& c) {
     for (const auto& name : c.actions)
-        if (!contains({"radii", "noise", "shares", "lr"}, name))
-            refuse(fmt::format("rl.actions: \"{}\" is unknown; choose from radii, noise, shares, lr", name));
-    if (c.actions.empty()) refuse("rl.actions is empty; name at least one of radii, noise, shares, lr");
-    if (!contains({"learned", "frozen", "random"}, c.policy))
-        refuse(fmt::format("rl.policy: \"{}\" is unknown; choose learned, frozen or random", c.policy));
-    if (c.groups == 0) refuse("the controller has no adapter to act on; name modules in lora.targets");
-    if (!(c.clip_min > 0 && c.clip_min <= c.clip_max && std::isfinite(c.clip_max)))
-        refuse(fmt::format("clip.min {} and clip.max {} are no range of positive numbers", c.clip_min, c.clip_max));
-    if (c.clip_action != "absolute" && c.clip_action != "delta")
-        refuse(fmt::format("rl.clip_action: \"{}\" is unknown; choose absolute or delta", c.clip_action));
-    const auto positive = [](double value, const char* name) {
-        if (!(value > 0 && std::isfinite(value))) refuse(fmt::format("{} is {}; give a positive number", name, value));
-    };
-    positive(c.initial_noise_multiplier, "the initial noise multiplier");
-    positive(c.epsilon, "privacy.epsilon");
-    positive(c.reward_floor, "rl.reward_floor");
+        require(contains({"radii", "noise", "shares", "lr"}, name), "an unknown action of the controller");
+    require(!c.actions.empty(), "the controller has no action");
+    require(contains({"learned", "frozen", "random"}, c.policy), "an unknown policy of the controller");
+    require(c.groups > 0, "the controller has no adapter to act on");
+    require(c.clip_min > 0 && c.clip_min <= c.clip_max && std::isfinite(c.clip_max),
+            "clip.min and clip.max are no range of positive numbers");
+    require(contains({"absolute", "delta"}, c.clip_action), "an unknown clip action");
+    require_positive(c.initial_noise_multiplier, "the initial noise multiplier");
+    require_positive(c.epsilon, "privacy.epsilon");
+    require_positive(c.reward_floor, "rl.reward_floor");
 }
 
 controller_config checked(controller_config c) {

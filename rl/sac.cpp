@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "models/adamw.hpp"
 #include "models/thread_count.hpp"
 #include "rl/networks.hpp"
@@ -22,25 +23,12 @@ namespace {
 using nlohmann::json;
 
 void check(const sac_config& c) {
-    const auto positive = [](std::int64_t value, const char* name) {
-        if (value < 1) refuse(fmt::format("rl: {} is {}; give a whole number of at least 1", name, value));
-    };
-    positive(c.state_size, "the state's size");
-    positive(c.action_size, "the action's size");
-    positive(c.batch, "batch");
-    positive(c.updates, "updates");
-    positive(c.replay, "replay");
-    positive(c.hidden, "hidden");
-    if (c.replay < c.batch) refuse(fmt::format("rl.replay ({}) is smaller than rl.batch ({})", c.replay, c.batch));
-    const auto range = [](double value, double low, double high, const char* name) {
-        if (!(value >= low && value <= high))
-            refuse(fmt::format("rl.{} is {}; give a number from {} to {}", name, value, low, high));
-    };
-    range(c.gamma, 0, 1, "gamma");
-    range(c.alpha, 0, 1e6, "alpha");
-    range(c.tau, 0, 1, "tau");
-    range(c.actor_lr, 0, 1, "actor_lr");
-    range(c.critic_lr, 0, 1, "critic_lr");
+    for (const auto size : {c.state_size, c.action_size, c.batch, c.updates, c.replay, c.hidden})
+        require(size >= 1, "sac: sizes are at least 1");
+    require(c.replay >= c.batch, "sac: the replay holds less than a batch");
+    require(std::isfinite(c.alpha) && c.alpha >= 0, "sac: the temperature alpha is finite and not negative");
+    for (const double part : {c.gamma, c.tau, c.actor_lr, c.critic_lr})
+        require(part >= 0 && part <= 1, "sac: gamma, tau and learning rates lie in [0, 1]");
 }
 
 bool fits(std::span<const double> values, std::int64_t size) {

@@ -36,7 +36,7 @@ def targets_of(listing):
         yield target(name, listing.parent, arguments)
     for call in re.finditer(r"add_library\((\w+) INTERFACE\)", text):
         yield target(call[1], listing.parent, "")
-    for call in re.finditer(r"add_executable\((\w+) ([^()$]*)\)", text):
+    for call in re.finditer(r"add_executable\(([\w-]+) ([^()$]*)\)", text):
         yield target(call[1], listing.parent, "SOURCES " + call[2])
     for call in re.finditer(r"add_library\((\w+) (?:SHARED|OBJECT|STATIC) ([^()$]*)\)", text):
         yield target(call[1], listing.parent, "SOURCES " + call[2])
@@ -48,7 +48,7 @@ for listing in listings:
     for found in targets_of(listing):
         targets[found.name] = found
 for listing in listings:
-    for call in re.finditer(r"target_link_libraries\((\w+) (?:PRIVATE|PUBLIC|INTERFACE) ([^()]*)\)", listing.read_text()):
+    for call in re.finditer(r"target_link_libraries\(([\w-]+) (?:PRIVATE|PUBLIC|INTERFACE) ([^()]*)\)", listing.read_text()):
         if call[1] in targets:
             targets[call[1]].depends += call[2].split()
 
@@ -63,7 +63,10 @@ def reached(name):
     return seen
 
 
-libraries = {t.folder: t.name for t in targets.values() if t.folder.relative_to(root).parts[:1] not in (("tests",), ("bench",), ())}
+libraries = {}
+for one in targets.values():
+    if one.folder.relative_to(root).parts[:1] not in (("tests",), ("bench",), ()):
+        libraries.setdefault(one.folder, one.name)  # the library, before the program made of it
 
 
 def owner(path):

@@ -45,7 +45,10 @@ std::vector<models::sequence> fixed_subset(const data::token_store& units, std::
         all.resize(keep);
     }
     std::vector<models::sequence> out;
-    for (const auto& [unit, record] : all) out.push_back(std::move(units[unit].records[record]));
+    for (const auto& [unit, record] : all) {
+        const auto tokens = units[unit].records[record];
+        out.emplace_back(tokens.begin(), tokens.end());
+    }
     return out;
 }
 
@@ -205,7 +208,7 @@ void check_gradients(const run_model& model, const std::string& path) {
     models::sequence tokens;
     for (std::int64_t i = 0; i < std::min(longest, described.window); ++i)
         tokens.push_back(static_cast<std::int32_t>((i * 7919 + 1) % described.vocab));
-    const std::vector<models::unit_sequences> unit = {{tokens}};
+    const std::vector<models::unit_records> unit = {{tokens}};
     const auto made = models::unit_gradients(*model.base, model.layout, model.initial_adapter, unit, {0}, 1, {}, 0);
     const auto loss = made.losses.item<double>();
     if (!std::isfinite(loss))

@@ -75,8 +75,7 @@ std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& co
                                                     std::vector<privacy::card> ledger_deck) {
     auto plan = privacy_plan(config, population);
     plan.ledger_deck = std::move(ledger_deck);
-    return privacy::make_policy(
-        config.privacy.semantics == semantics::as_published ? "published" : config::choices_of(config).policy, plan);
+    return privacy::make_policy(config::choices_of(config).policy, plan);
 }
 
 std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps) {

@@ -18,11 +18,11 @@ namespace rldp::actors {
 namespace {
 
 /// Every public record, a unit each.
-std::vector<models::unit_sequences> public_units(const config::run_config& config, const run_model& model) {
+std::vector<std::vector<models::sequence>> public_units(const config::run_config& config, const run_model& model) {
     const auto corpus = data::load_corpus(public_source(config), data::split_rule{});
     const auto tokens = load_tokenizer(config.model.path, model.base->config());
     const auto encode = [&](const std::string& text) { return tokens->encode(text); };
-    std::vector<models::unit_sequences> units;
+    std::vector<std::vector<models::sequence>> units;
     for (const auto* side : {&corpus.train, &corpus.eval}) {
         const auto read =
             data::tokenise(*side, encode, token_limit(config, model.base->config()), config.data.keep == "tail", 1);
@@ -34,7 +34,8 @@ std::vector<models::unit_sequences> public_units(const config::run_config& confi
 }  // namespace
 
 std::vector<double> public_radii(const config::run_config& config, const run_model& model) {
-    const auto units = public_units(config, model);
+    const auto read = public_units(config, model);
+    const auto units = models::views_of(read);
     const auto batch = static_cast<std::size_t>(config.train.expected_batch_size);
     if (units.size() < batch)
         refuse(fmt::format("clip.public_data: {} has {} records to train on, fewer than one batch of {}; give more",
@@ -44,7 +45,7 @@ std::vector<double> public_radii(const config::run_config& config, const run_mod
     std::vector<at::Tensor> norms;
     std::size_t next = 0;
     for (std::int64_t step = 0; step < std::max<std::int64_t>(1, config.rl.warmup); ++step) {
-        std::vector<models::unit_sequences> drawn;
+        std::vector<models::unit_records> drawn;
         for (std::size_t i = 0; i < batch; ++i) drawn.push_back(units[next++ % units.size()]);
         auto sum = at::zeros_like(model.initial_adapter);
         for (const auto& chunk : models::plan_chunks(drawn, config.train.micro_batch)) {

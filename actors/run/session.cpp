@@ -14,6 +14,7 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
+#include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "privacy/spending/ledger.hpp"
 
@@ -37,8 +38,8 @@ evaluation_times evaluation_times_of(const config::run_config& config, const run
     return {config.train.eval_every, std::max<std::int64_t>(1, plan.population / config.train.expected_batch_size)};
 }
 
-std::optional<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
-    if (!config::method_of(config).steered()) return std::nullopt;
+std::shared_ptr<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
+    if (!config::method_of(config).steered()) return {};
     rl::controller_config out{.actions = config.rl.actions,
                               .policy = config.rl.policy,
                               .groups = plan.groups.size(),
@@ -58,7 +59,7 @@ std::optional<rl::controller> controller_of(const config::run_config& config, co
     out.learner.actor_lr = config.rl.actor_lr;
     out.learner.critic_lr = config.rl.critic_lr;
     out.learner.seed = config.seed;
-    return rl::controller(out);
+    return std::make_shared<rl::controller>(out);
 }
 
 privacy::ledger_header header_of(const config::run_config& config, const run_plan& plan,
@@ -70,7 +71,7 @@ privacy::ledger_header header_of(const config::run_config& config, const run_pla
     out.sample_rate = plan.sample_rate;
     out.population = plan.population;
     out.steps = plan.steps;
-    out.policy = std::string(policy.name());
+    out.policy = config::choices_of(config).policy;
     out.accountant = config.privacy.accountant;
     out.semantics = config.privacy.semantics;
     out.unit = config.privacy.unit;
@@ -116,32 +117,42 @@ prepared prepare(const config::run_config& config) {
     return out;
 }
 
-opened_run assemble(const eval::run_directory& where, const config::run_config& config, prepared ready,
-                    std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book,
-                    const privacy::run_key& key) {
-    const auto training_config = training_config_of(config, ready.plan, ready.model.layout);
-    const auto times = evaluation_times_of(config, ready.plan);
-    auto method = method_of(config, ready.plan, ready.model);
-    auto adapter = ready.model.initial_adapter;
-    auto belongs_to = ownership(key, book.content(), config);
-    auto controller = controller_of(config, ready.plan);
-    auto held_out = std::move(ready.data.eval);
+moving_parts parts_of(const config::run_config& config, const prepared& ready,
+                      std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book) {
+    rl::training training(training_config_of(config, ready.plan, ready.model.layout),
+                          method_of(config, ready.plan, ready.model), ready.model.initial_adapter);
+    return {.steps = std::make_shared<step_machine>(std::move(training), evaluation_times_of(config, ready.plan)),
+            .account = std::make_shared<privacy::account>(std::move(policy), std::move(book)),
+            .controller = controller_of(config, ready.plan)};
+}
+
+privacy::trusted<std::shared_ptr<const secrets>> secrets_of(const config::run_config& config, prepared& ready,
+                                                            const privacy::run_key& key) {
     const auto who = membership_of(config, ready.data, key);
-    privacy::trusted<std::shared_ptr<const secrets>> closed(std::make_shared<secrets>(
-        secrets{training_units(std::move(ready.data), who), key, gradient_canaries_of(config, ready.model.layout)}));
-    session open{.where = where,
-                 .config = config,
-                 .plan = std::move(ready.plan),
-                 .model = std::move(ready.model),
-                 .held_out = std::move(held_out),
-                 .steps = step_machine(rl::training(training_config, std::move(method), std::move(adapter)), times),
-                 .controller = std::move(controller),
-                 .account = privacy::account(std::move(policy), std::move(book)),
-                 .belongs_to = std::move(belongs_to),
-                 .seal = privacy::file_seal(key),
-                 .known = {},
-                 .passed = {}};
-    return {std::move(open), std::move(closed)};
+    return privacy::trusted<std::shared_ptr<const secrets>>(
+        std::make_shared<secrets>(secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who),
+                                          key, gradient_canaries_of(config, ready.model.layout)}));
+}
+
+/// What a resume found that a new run has not.
+struct found_before {
+    std::vector<eval::metrics_line> known = {};
+    std::vector<snapshot> passed = {};
+};
+
+std::shared_ptr<const session> facts_of(const eval::run_directory& where, const config::run_config& config,
+                                        prepared ready, std::string belongs_to, const privacy::run_key& key,
+                                        found_before found = {}) {
+    return std::make_shared<session>(
+        session{.where = where,
+                .config = config,
+                .plan = std::move(ready.plan),
+                .model = std::move(ready.model),
+                .held_out = std::make_shared<std::vector<models::sequence>>(std::move(ready.data.eval)),
+                .belongs_to = std::move(belongs_to),
+                .seal = privacy::file_seal(key),
+                .known = std::move(found.known),
+                .passed = std::move(found.passed)});
 }
 
 /// The run log as it stood, to the checkpoint's step: the later lines are made again, these can't be.
@@ -157,34 +168,39 @@ std::vector<eval::metrics_line> known_metrics(const std::filesystem::path& path,
     return lines;
 }
 
-/// Brings the public state from the checkpoint to the ledger's end.
+/// Brings the moving parts from the checkpoint to the ledger's end.
 class replay {
   public:
-    explicit replay(session& run) : run_(run) {
-        if (steps_.training().step() > 0) run.passed.push_back({0, run.model.initial_adapter});
+    /// `known`: the run log up to the checkpoint.
+    replay(const moving_parts& parts, std::int64_t interval, const at::Tensor& initial_adapter,
+           std::vector<eval::metrics_line> known)
+        : parts_(parts), interval_(interval), found_{std::move(known), {}} {
+        if (steps_.training().step() > 0) found_.passed.push_back({0, initial_adapter});
         settle();
     }
 
     /// Logged releases are applied, other charges are lost.
-    void all(const std::vector<privacy::release>& releases) {
+    found_before all(const std::vector<privacy::release>& releases) {
         std::map<std::uint64_t, const privacy::release*> logged;
         for (const auto& release : releases) logged[release.charged->seq] = &release;
-        const auto charges = run_.account.book().charges;
+        auto& account = *parts_.account;
+        const auto charges = account.book().charges;
         for (const auto& charged : charges) {
             if (charged->step < steps_.next_step()) continue;
             const auto found = logged.find(charged->seq);
             step(charged, found == logged.end() ? nullptr : found->second);
         }
-        if (!run_.account.book().torn) return;
         // A line that was torn by a crash was a charge under way: it is charged anew, and its step is lost.
-        const auto charged = run_.account.grant(steps_.next_step(), steps_.requested_noise_multiplier());
-        if (charged) step(*charged, nullptr);
+        if (account.book().torn)
+            if (const auto charged = account.grant(steps_.next_step(), steps_.requested_noise_multiplier()))
+                step(*charged, nullptr);
+        return std::move(found_);
     }
 
   private:
     void step(const privacy::charge& charged, const privacy::release* released) {
-        const auto shown = progress_through((charged->step - 1) / run_.config.rl.interval * run_.config.rl.interval);
-        run_.known.push_back(steps_.apply(charged, released, shown));
+        const auto shown = progress_through((charged->step - 1) / interval_ * interval_);
+        found_.known.push_back(steps_.apply(charged, released, shown));
         settle();
     }
 
@@ -192,10 +208,10 @@ class replay {
     void settle() {
         for (;;) switch (steps_.next()) {
                 case step_machine::due::decision:
-                    decide_in_line(run_, progress_through(steps_.training().step()));
+                    decide_in_line(parts_, progress_through(steps_.training().step()));
                     break;
                 case step_machine::due::evaluation:
-                    run_.passed.push_back({steps_.training().step(), steps_.training().adapter()});
+                    found_.passed.push_back({steps_.training().step(), steps_.training().adapter()});
                     steps_.evaluated();
                     break;
                 case step_machine::due::checkpoint:
@@ -209,13 +225,15 @@ class replay {
 
     /// Progress ε after `step`, an end of a block: the accountant actor, too, refreshes it there and only there.
     double progress_through(std::int64_t step) {
-        if (step != covered_) progress_ = run_.account.progress_epsilon(run_.account.charges_through(step));
+        if (step != covered_) progress_ = parts_.account->progress_epsilon(parts_.account->charges_through(step));
         covered_ = step;
         return progress_;
     }
 
-    session& run_;
-    step_machine& steps_ = run_.steps;
+    const moving_parts& parts_;
+    step_machine& steps_ = *parts_.steps;
+    std::int64_t interval_;
+    found_before found_;
     std::int64_t covered_ = 0;
     double progress_ = 0;
 };
@@ -229,15 +247,15 @@ privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, 
             .rounding_margin = rounding_margin_of(config)};
 }
 
-checkpoint checkpoint_of(const session& run) {
-    return {run.steps.training().snapshot(), run.controller ? run.controller->save() : std::string(),
-            run.account.book().end(), run.belongs_to};
+checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_to) {
+    return {parts.steps->training().snapshot(), parts.controller ? parts.controller->save() : std::string(),
+            parts.account->book().end(), belongs_to};
 }
 
-void decide_in_line(session& run, double progress_epsilon) {
-    const auto seen = run.steps.observe(progress_epsilon);
-    run.steps.decide(run.controller->decide(seen, run.steps.base_radii()));
-    run.controller->learn();
+void decide_in_line(const moving_parts& parts, double progress_epsilon) {
+    const auto seen = parts.steps->observe(progress_epsilon);
+    parts.steps->decide(parts.controller->decide(seen, parts.steps->base_radii()));
+    parts.controller->learn();
 }
 
 opened_run create_run(const config::run_config& config, const std::filesystem::path& directory) {
@@ -255,11 +273,14 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
     key.save(partial.key());
     write_file(partial.config(), config::to_json(config));
     write_file(partial.membership(), eval::to_json(membership_of(config, ready.data, key)));
-    auto opened = assemble(eval::run_directory{directory}, config, std::move(ready), std::move(policy),
-                           privacy::ledger::create(partial.ledger(), header), key);
-    write_checkpoint(partial.checkpoint(), checkpoint_of(opened.open), opened.open.seal);
+    auto book = privacy::ledger::create(partial.ledger(), header);
+    auto owner = ownership(key, book.content(), config);
+    const auto parts = parts_of(config, ready, std::move(policy), std::move(book));
+    write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
     nascent.settle();
-    return opened;
+    auto closed = secrets_of(config, ready, key);
+    return {facts_of(eval::run_directory{directory}, config, std::move(ready), std::move(owner), key), parts,
+            std::move(closed)};
 }
 
 opened_run resume_run(const std::filesystem::path& directory) {
@@ -282,7 +303,7 @@ opened_run resume_run(const std::filesystem::path& directory) {
             where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
     const privacy::file_seal seal(key);
     const auto saved = read_checkpoint(where.checkpoint(), seal);
-    const auto ours = ownership(key, book.content(), config);
+    auto ours = ownership(key, book.content(), config);
     if (saved.belongs_to != ours)
         refuse(fmt::format(
             "{}: belongs to {:.12}…, but ledger header, public/config.json and the files in {} amount to {:.12}…; "
@@ -297,12 +318,15 @@ opened_run resume_run(const std::filesystem::path& directory) {
     { privacy::release_log durable(where.releases(), seal); }
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
-    auto opened = assemble(where, config, std::move(ready), std::move(policy), std::move(book), key);
-    opened.open.steps.restore(saved.training);
-    if (opened.open.controller) opened.open.controller->load(saved.controller);
-    opened.open.known = known_metrics(where.metrics(), opened.open.steps.training().step());
-    replay(opened.open).all(releases);
-    return opened;
+    const auto parts = parts_of(config, ready, std::move(policy), std::move(book));
+    parts.steps->restore(saved.training);
+    if (parts.controller) parts.controller->load(saved.controller);
+    auto found = replay(parts, config.rl.interval, ready.model.initial_adapter,
+                        known_metrics(where.metrics(), parts.steps->training().step()))
+                     .all(releases);
+    auto closed = secrets_of(config, ready, key);
+    return {facts_of(where, config, std::move(ready), std::move(ours), key, std::move(found)), parts,
+            std::move(closed)};
 }
 
 }  // namespace rldp::actors

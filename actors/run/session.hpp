@@ -1,6 +1,6 @@
 #pragma once
-// A run that is ready to go, new or resumed: the public state, and apart from it the secrets. No CAF: the supervisor
-// hands the parts to the actors, the plain loop of the benchmarks keeps them.
+// A run that is ready to go, new or resumed: its public facts and its moving parts, and apart from them the secrets. No
+// CAF: the supervisor hands the parts to the actors, the plain loop of the benchmarks keeps them.
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,23 +30,29 @@ struct secrets {
     eval::gradient_canaries gradient_canaries = {};
 };
 
+/// What stays as it is from a run's opening to its end.
 struct session {
     eval::run_directory where;
     config::run_config config;
     run_plan plan;
     run_model model;
-    std::vector<models::sequence> held_out;  ///< the fixed subset of Eval
-    step_machine steps;
-    std::optional<rl::controller> controller;  ///< absent for methods without one
-    privacy::account account;
-    std::string belongs_to;                 ///< see checkpoint
-    privacy::file_seal seal;                ///< of the files that a resume reads back
-    std::vector<eval::metrics_line> known;  ///< of the steps made so far: the run log begins with them
+    std::shared_ptr<const std::vector<models::sequence>> held_out;  ///< the fixed subset of Eval
+    std::string belongs_to;                                         ///< see checkpoint
+    privacy::file_seal seal;                                        ///< of the files that a resume reads back
+    std::vector<eval::metrics_line> known;  ///< of the steps made before: the run log begins with them
     std::vector<snapshot> passed;           ///< where a resume came past an evaluation, which may have died unfinished
 };
 
+/// What changes with every step. Each part belongs to one actor once a run goes.
+struct moving_parts {
+    std::shared_ptr<step_machine> steps;
+    std::shared_ptr<privacy::account> account;
+    std::shared_ptr<rl::controller> controller;  ///< none for methods without one
+};
+
 struct opened_run {
-    session open;
+    std::shared_ptr<const session> facts;
+    moving_parts parts;
     privacy::trusted<std::shared_ptr<const secrets>> closed;
 };
 
@@ -62,9 +68,9 @@ opened_run resume_run(const std::filesystem::path& directory);
 privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout);
 
 /// What a resume goes on from.
-checkpoint checkpoint_of(const session& run);
+checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_to);
 
 /// A decision at a block's end, in line: observe, decide, set, learn. Used by replay and the plain loop.
-void decide_in_line(session& run, double progress_epsilon);
+void decide_in_line(const moving_parts& parts, double progress_epsilon);
 
 }  // namespace rldp::actors

@@ -32,5 +32,8 @@ class error : public std::runtime_error {
 [[noreturn]] inline void refuse(const std::string& line) {
     throw error(errc::bad_input, line);
 }
+inline void refuse_unless(bool holds, const std::string& line) {
+    if (!holds) refuse(line);
+}
 
 }  // namespace rldp

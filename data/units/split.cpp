@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "data/units/threshold.hpp"
 
 namespace rldp::data {
@@ -31,10 +32,9 @@ std::array<char, 10> symbols_of(const unsigned char* bytes) {
 
 void check(const split_rule& rule) {
     for (const double share : {rule.attack, rule.eval})
-        if (!(share >= 0 && share < 1)) refuse(fmt::format("split: a share is {}; it must lie in [0, 1)", share));
-    if (rule.canaries < 0) refuse(fmt::format("data.canaries is {}; it must be 0 or more", rule.canaries));
-    if (rule.population && *rule.population < 1)
-        refuse(fmt::format("privacy.population is {}; it must be 1 or more", *rule.population));
+        require(share >= 0 && share < 1, "split: a share lies outside [0, 1)");
+    require(rule.canaries >= 0, "split: a negative number of canaries");
+    require(!rule.population || *rule.population >= 1, "split: a population of less than 1");
     if (rule.population && rule.canaries > *rule.population)
         refuse(fmt::format("data.canaries is {}, above privacy.population {}; plant fewer", rule.canaries,
                            *rule.population));

@@ -8,13 +8,12 @@ token_store::token_store(const std::vector<token_unit>& units) {
     for (const auto& one : units) push_back(one);
 }
 
-token_unit token_store::operator[](std::size_t unit) const {
-    token_unit out;
+unit_view token_store::operator[](std::size_t unit) const {
+    unit_view out;
     for (auto r = first_[unit]; r < first_[unit + 1]; ++r) {
         const auto& [block, begin, length] = records_[r];
         if (length == 0) continue;
-        const auto* tokens = blocks_[block].data() + begin;
-        out.records.emplace_back(tokens, tokens + length);
+        out.records.emplace_back(blocks_[block].data() + begin, length);
     }
     if (const auto canary = gradient_canaries_.find(unit); canary != gradient_canaries_.end())
         out.gradient_canary = canary->second;

@@ -3,11 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "data/units/corpus.hpp"
 
 namespace rldp::data {
+
+/// A unit in a store: good as long as the store is there and gets no more.
+struct unit_view {
+    std::vector<std::span<const std::int32_t>> records;  ///< tokens of each
+    std::optional<std::int64_t> gradient_canary = {};    ///< see token_unit
+};
 
 class token_store {
   public:
@@ -16,8 +24,7 @@ class token_store {
 
     std::size_t size() const { return first_.empty() ? 0 : first_.size() - 1; }  ///< also of one that was moved from
     bool empty() const { return size() == 0; }
-    /// A copy.
-    token_unit operator[](std::size_t unit) const;
+    unit_view operator[](std::size_t unit) const;
     void push_back(const token_unit& unit);
 
   private:

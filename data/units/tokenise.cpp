@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "data/sources/parallel.hpp"
 #include "data/units/corpus.hpp"
 #include "data/units/cut.hpp"
@@ -10,8 +10,8 @@
 namespace rldp::data {
 
 void check_cut(std::int64_t max_tokens, int threads) {
-    if (max_tokens < 2) refuse(fmt::format("data.max_tokens is {}; at least 2 are needed", max_tokens));
-    if (threads < 1) refuse(fmt::format("tokenise: {} threads; at least 1 is needed", threads));
+    require(max_tokens >= 2, "a record is cut to 2 tokens or more");
+    require(threads >= 1, "records are tokenised by at least one thread");
 }
 
 bool cut_to(std::vector<std::int32_t>& tokens, std::int64_t max_tokens, bool keep_tail) {

@@ -6,6 +6,7 @@
 
 #include "config/base/error.hpp"
 #include "config/method_choices.hpp"
+#include "config/policies.hpp"
 #include "privacy/spending/policy.hpp"
 
 namespace rldp::eval {
@@ -35,22 +36,18 @@ class comparison {
     std::string file_;
 };
 
-std::string policy_of(const config::run_config& config) {
-    return config.privacy.semantics == semantics::as_published ? "published" : config::choices_of(config).policy;
-}
-
 /// Deals the ledger's deck in the ledger's order, with the configuration's blocks: verify(ledger_content) knows none.
 void replay_deck(const config::run_config& config, const privacy::ledger_content& book) {
     const auto& header = book.header;
-    const auto policy = privacy::make_policy("deck", {.epsilon = header.epsilon,
-                                                      .delta = header.mechanism_delta(),
-                                                      .sample_rate = header.sample_rate,
-                                                      .steps = header.steps,
-                                                      .interval = config.rl.interval,
-                                                      .accountant = header.accountant,
-                                                      .deck_levels = config.noise.deck.levels,
-                                                      .deck_ratio = config.noise.deck.ratio,
-                                                      .ledger_deck = header.deck});
+    const auto policy = privacy::make_policy(header.policy, {.epsilon = header.epsilon,
+                                                             .delta = header.mechanism_delta(),
+                                                             .sample_rate = header.sample_rate,
+                                                             .steps = header.steps,
+                                                             .interval = config.rl.interval,
+                                                             .accountant = header.accountant,
+                                                             .deck_levels = config.noise.deck.levels,
+                                                             .deck_ratio = config.noise.deck.ratio,
+                                                             .ledger_deck = header.deck});
     for (const auto& made : book.charges) policy->replay(made->step, {made->noise_multiplier, made->card});
 }
 
@@ -71,10 +68,10 @@ void require_same(const config::run_config& config, const privacy::ledger_conten
     with.same("train.expected_batch_size over the population", batch / static_cast<double>(header.population),
               header.sample_rate);
     with.same("the number of steps", config::planned_steps(config, header.population), header.steps);
-    with.same("noise.policy", policy_of(config), header.policy);
+    with.same("noise.policy", config::choices_of(config).policy, header.policy);
     if (!config.privacy.pad_batches)
         with.same("the part of δ that draws beyond the padding need", 0.0, header.padding_delta);
-    if (header.policy == "deck") replay_deck(config, book);
+    if (config::policy_named(header.policy).kind == config::policy_kind::deck) replay_deck(config, book);
 }
 
 void require_same(const run_summary& summary, const privacy::ledger_content& book) {

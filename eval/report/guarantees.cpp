@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "config/policies.hpp"
 #include "eval/report/html.hpp"
 
 namespace rldp::eval {
@@ -12,18 +13,6 @@ namespace {
 std::string unit_of(const run_summary& s) {
     if (s.unit == "record") return "one record";
     return fmt::format("all records that share one value of <code>{}</code>", escaped(s.unit));
-}
-
-std::string proof_of(const run_summary& s) {
-    if (s.policy == "deck")
-        return "The multiset of noise levels was fixed before training and accounted as a whole; the controller chose "
-               "only "
-               "its order. So the guarantee holds although every choice depended on earlier releases.";
-    if (s.policy == "filter")
-        return "A Rényi filter at one order, fixed before training, granted every step. So the guarantee holds "
-               "although "
-               "noise was chosen from earlier releases.";
-    return "Every step used the one noise multiplier that was fixed before training.";
 }
 
 void add_published(const run_summary& s, guarantees& out) {
@@ -67,7 +56,7 @@ void add_sound(const run_summary& s, guarantees& out) {
             unit_of(s)),
         "The whole committed budget counts from the first release on, however the run ended. Stopping early saves "
         "nothing.",
-        proof_of(s),
+        config::policy_named(s.policy).proof,
         fmt::format("A step draws every unit independently with probability {}; who was drawn stays secret.",
                     readable(s.sample_rate)),
         "Anything computed from the public files alone, and any use of the adapter, stays within the bound."};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "privacy/mechanism/kernels.hpp"
 
 namespace rldp::privacy {
@@ -133,13 +134,13 @@ std::int64_t coordinates_of(const std::vector<segment>& segments) {
 std::vector<std::int64_t> sizes_of_groups(const std::vector<segment>& segments) {
     std::vector<std::int64_t> sizes;
     for (const auto& part : segments) {
-        if (part.size < 1) refuse("sanitizer: no segment may be empty");
-        if (part.group >= segments.size()) refuse("sanitizer: a group without coordinates");
+        require(part.size >= 1, "sanitizer: no segment may be empty");
+        require(part.group < segments.size(), "sanitizer: a group without coordinates");
         if (part.group >= sizes.size()) sizes.resize(part.group + 1, 0);
         sizes[part.group] += part.size;
     }
-    if (sizes.empty() || std::any_of(sizes.begin(), sizes.end(), [](auto d) { return d < 1; }))
-        refuse("sanitizer: at least one group is needed, and none may be empty");
+    require(!sizes.empty() && std::all_of(sizes.begin(), sizes.end(), [](auto d) { return d >= 1; }),
+            "sanitizer: at least one group is needed, and none may be empty");
     return sizes;
 }
 
@@ -150,7 +151,7 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     const at::NoGradGuard no_grad;
     auto gradients = batch.gradients;
     auto [norms, finite] = group_norms(gradients, segments_);
-    if (batch.losses.numel() != gradients.size(0)) throw error(errc::failed, "sanitizer: losses must be [units]");
+    require(batch.losses.numel() == gradients.size(0), "sanitizer: losses must be [units]");
     auto losses = batch.losses.to(at::kCPU, at::kDouble).reshape({-1});
     if (!finite.all().item<bool>()) {
         const auto whole = finite.nonzero().squeeze(1);

@@ -5,22 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "privacy/mechanism/statistics.hpp"
 
 namespace rldp::privacy {
 
 namespace {
 
-void require_positive(double value, const char* what) {
-    if (!(std::isfinite(value) && value > 0)) refuse(std::string(what) + " must be finite and positive");
-}
-
 /// Calls `see` with each unit's norm of the only group.
 template <class See>
 void each_norm(const at::Tensor& norms, See see) {
-    if (norms.dim() != 2 || norms.size(1) != 1)
-        throw error(errc::failed, "measurement: one group of norms is needed, [units, 1]");
+    require(norms.dim() == 2 && norms.size(1) == 1, "measurement: one group of norms is needed, [units, 1]");
     const auto rows = norms.contiguous();
     std::for_each_n(rows.data_ptr<double>(), rows.numel(), see);
 }
@@ -83,13 +78,13 @@ std::shared_ptr<const measurement> measure_statistics(const statistics_frame& fr
 }
 
 std::shared_ptr<const measurement> measure_below(double radius) {
-    require_positive(radius, "measurement: the radius");
+    require_positive(radius, "the radius that norms are measured against");
     return std::make_shared<below_measurement>(radius);
 }
 
 std::shared_ptr<const measurement> measure_histogram(double width, std::size_t bins) {
-    require_positive(width, "measurement: the width of a bin");
-    if (bins == 0) refuse("measurement: a histogram needs a bin");
+    require_positive(width, "the width of a histogram's bin");
+    require(bins > 0, "a histogram needs a bin");
     return std::make_shared<histogram_measurement>(width, bins);
 }
 

@@ -8,29 +8,24 @@
 #include <string>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 
 namespace rldp::privacy {
 
 namespace {
 
-bool positive(double value) {
-    return std::isfinite(value) && value > 0;
-}
-
-void require_all_positive(const std::vector<double>& values, const char* what) {
-    if (!std::all_of(values.begin(), values.end(), positive)) {
-        refuse(std::string(what) + " must all be finite and positive");
-    }
+void require_all_positive(const std::vector<double>& values, std::string_view each) {
+    for (const double value : values) require_positive(value, each);
 }
 
 /// Equal where none are given; else scaled to the exact sum 1, which the multiplier depends on.
 std::vector<double> normalised_shares(std::vector<double> shares, std::size_t groups) {
     if (shares.empty()) shares.assign(groups, 1 / static_cast<double>(groups));
-    if (shares.size() != groups) refuse("noise shares: one per group is needed");
-    require_all_positive(shares, "noise shares");
+    require(shares.size() == groups, "noise shares: one per group is needed");
+    require_all_positive(shares, "a noise share");
     double sum = 0;
     for (double share : shares) sum += share;
-    if (!(std::abs(sum - 1) < 1e-3)) refuse("noise shares must sum to 1, not " + std::to_string(sum));
+    require(std::abs(sum - 1) < 1e-3, "noise shares do not sum to 1");
     for (double& share : shares) share /= sum;
     return shares;
 }
@@ -46,13 +41,13 @@ allocation allocation_from(std::string_view name) {
 }
 
 double measurement_multiplier(double noise_multiplier, double share) {
-    if (!positive(noise_multiplier)) refuse("the noise multiplier must be finite and positive");
-    if (!(share >= 0 && share < 1)) refuse("noise.statistics_share must be in [0, 1)");
+    require_positive(noise_multiplier, "the noise multiplier");
+    require(share >= 0 && share < 1, "noise.statistics_share lies outside [0, 1)");
     return share > 0 ? noise_multiplier / std::sqrt(share) : std::numeric_limits<double>::infinity();
 }
 
 double gradient_multiplier(double noise_multiplier, double measurement_multiplier) {
-    if (!positive(noise_multiplier)) refuse("the noise multiplier must be finite and positive");
+    require_positive(noise_multiplier, "the noise multiplier");
     const double ratio = noise_multiplier / measurement_multiplier;
     if (!(ratio >= 0 && ratio < 1))
         refuse(fmt::format(
@@ -66,10 +61,10 @@ std::vector<double> noise_standard_deviations(allocation how, double gradient_mu
                                               const std::vector<double>& radii, const std::vector<std::int64_t>& sizes,
                                               const std::vector<double>& shares) {
     const std::size_t n = radii.size();
-    if (n == 0 || sizes.size() != n) refuse("clipping radii: one per group is needed");
-    if (!positive(gradient_multiplier)) refuse("the gradient's noise multiplier must be finite and positive");
-    require_all_positive(radii, "clipping radii");
-    if (std::any_of(sizes.begin(), sizes.end(), [](auto d) { return d < 1; })) refuse("a group has no coordinates");
+    require(n > 0 && sizes.size() == n, "one clip radius per group is needed");
+    require_positive(gradient_multiplier, "the gradient's noise multiplier");
+    require_all_positive(radii, "a clip radius");
+    require(std::all_of(sizes.begin(), sizes.end(), [](auto d) { return d >= 1; }), "a group has no coordinates");
     const double z = gradient_multiplier;
     std::vector<double> s(n);
     switch (how) {
@@ -97,15 +92,15 @@ std::vector<double> noise_standard_deviations(allocation how, double gradient_mu
             break;
         }
     }
-    require_all_positive(s, "noise standard deviations (radii too large or too small)");
+    require_all_positive(s, "a noise standard deviation (radii too large or too small)");
     return s;
 }
 
 double effective_multiplier(const std::vector<double>& sensitivities, const std::vector<double>& standard_deviations) {
-    if (sensitivities.empty() || sensitivities.size() != standard_deviations.size())
-        refuse("clipping radii: one per group is needed");
-    require_all_positive(sensitivities, "clipping radii");
-    require_all_positive(standard_deviations, "noise standard deviations");
+    require(!sensitivities.empty() && sensitivities.size() == standard_deviations.size(),
+            "one noise standard deviation per sensitivity is needed");
+    require_all_positive(sensitivities, "a sensitivity");
+    require_all_positive(standard_deviations, "a noise standard deviation");
     double squares = 0;
     for (std::size_t i = 0; i < sensitivities.size(); ++i) {
         const double ratio = sensitivities[i] / standard_deviations[i];

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 
 namespace rldp::privacy {
 
@@ -55,10 +56,10 @@ sanitizer::sanitizer(sanitizer_config config, run_key key)
 
 void sanitizer::begin(const step_order& order) {
     const auto& [charged, terms] = order;
-    if (charged->seq <= last_seq_) throw error(errc::failed, "sanitizer: a ledger seq must be new at every step");
-    if (terms.shape && group_sizes_.size() != 1) refuse("sanitizer: a geometry clips the whole gradient as one group");
-    if (static_cast<bool>(terms.measured) != std::isfinite(terms.measurement_multiplier))
-        refuse("sanitizer: a measurement and its multiplier come together");
+    require(charged->seq > last_seq_, "sanitizer: a ledger seq must be new at every step");
+    require(!terms.shape || group_sizes_.size() == 1, "sanitizer: a geometry clips the whole gradient as one group");
+    require(static_cast<bool>(terms.measured) == std::isfinite(terms.measurement_multiplier),
+            "sanitizer: a measurement and its multiplier come together");
     deviations_ = noise_of(config_, charged, terms);
     check_charge(order);
     measurement_.assign(terms.measured ? terms.measured->entries() : 0, 0.0);
@@ -84,7 +85,7 @@ void sanitizer::check_charge(const step_order& order) const {
 }
 
 void sanitizer::add(const unit_gradients& batch) {
-    if (!sum_) throw error(errc::failed, "sanitizer: no step was begun");
+    require(sum_.has_value(), "sanitizer: no step was begun");
     const auto seen = sum_->add(batch);
     if (order_->terms.measured) order_->terms.measured->add(seen.norms, seen.losses, measurement_);
     if (config_.as_published) {
@@ -120,7 +121,7 @@ at::Tensor sanitizer::noised_in_shape(const at::Tensor& sum) {
 
 release sanitizer::finish() {
     const at::NoGradGuard no_grad;
-    if (!sum_) throw error(errc::failed, "sanitizer: no step was begun");
+    require(sum_.has_value(), "sanitizer: no step was begun");
     const auto sum = std::exchange(sum_, std::nullopt)->take();
     const auto& terms = order_->terms;
     release out{order_->charged, terms.shape ? noised_in_shape(sum) : noised(sum), {}, {}};

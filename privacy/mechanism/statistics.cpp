@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "privacy/mechanism/measurement.hpp"
 
 namespace rldp::privacy {
@@ -15,7 +15,7 @@ double statistics_weights::sensitivity(std::size_t groups) const {
 }
 
 statistics_weights weights_for(std::size_t groups) {
-    if (groups == 0) refuse("statistics need at least one group");
+    require(groups > 0, "statistics need at least one group");
     // Δ² = 1 in three parts. With noise s_φ = z_φ on every entry, an entry of weight w is read with noise z_φ/w, so a
     // part p of Δ² buys: bits z_φ·sqrt(¾n/p), loss z_φ·R_ℓ/√p, moments z_φ/√p. The bits get half, for their noise grows
     // as √n and the radii hang on them; the loss, whose differences are the reward, ⅜; the moments only colour the
@@ -26,12 +26,9 @@ statistics_weights weights_for(std::size_t groups) {
 bounded_sum statistics_sum(const at::Tensor& norms, const at::Tensor& losses, const statistics_frame& frame) {
     const std::size_t groups = frame.trackers.size();
     const auto weights = weights_for(groups);
-    if (norms.dim() != 2 || norms.size(1) != static_cast<std::int64_t>(groups) || losses.numel() != norms.size(0)) {
-        throw error(errc::failed, "statistics: norms must be [units, groups] and losses [units]");
-    }
-    for (double range : {frame.loss_range, frame.norm_range}) {
-        if (!(std::isfinite(range) && range > 0)) refuse("statistics: ranges must be finite and positive");
-    }
+    require(norms.dim() == 2 && norms.size(1) == static_cast<std::int64_t>(groups) && losses.numel() == norms.size(0),
+            "statistics: norms must be [units, groups] and losses [units]");
+    for (double range : {frame.loss_range, frame.norm_range}) require_positive(range, "a range of the statistics");
     const auto host_norms = norms.to(at::kCPU, at::kDouble).contiguous();
     const auto host_losses = losses.to(at::kCPU, at::kDouble).contiguous();
     std::vector<double> sum(3 * groups + 5, 0.0);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "privacy/mechanism/statistics.hpp"
 
 namespace rldp::privacy {
@@ -38,12 +39,11 @@ double real_or_nan(const nlohmann::json& value) {
 statistics_tracker::statistics_tracker(std::size_t groups, double expected_batch, double initial_radius,
                                        double initial_loss)
     : expected_batch_(expected_batch), window_(3 * groups + 1), last_loss_(std::numeric_limits<double>::quiet_NaN()) {
-    if (groups == 0) refuse("statistics need at least one group");
-    if (!(std::isfinite(expected_batch) && expected_batch > 0)) refuse("the expected batch size must be positive");
-    if (!(initial_radius >= least_radius && initial_radius <= greatest_radius)) {
-        refuse("the initial clipping radius must be in [1e-8, 1e8]");
-    }
-    if (!(initial_loss >= 0 && initial_loss <= greatest_loss)) refuse("the initial loss must be in [0, 1000] nats");
+    require(groups > 0, "statistics need at least one group");
+    require_positive(expected_batch, "the expected batch size");
+    require(initial_radius >= least_radius && initial_radius <= greatest_radius,
+            "the initial clip radius lies outside [1e-8, 1e8]");
+    require(initial_loss >= 0 && initial_loss <= greatest_loss, "the initial loss lies outside [0, 1000] nats");
     frame_.trackers.assign(groups, {initial_radius, initial_radius, initial_radius});
     frame_.loss_centre = initial_loss;
     frame_.loss_range = loss_range_around(initial_loss);
@@ -53,9 +53,7 @@ statistics_tracker::statistics_tracker(std::size_t groups, double expected_batch
 void statistics_tracker::add(const release& value) {
     raw_ = value.unsound;
     if (raw_) {
-        if (raw_->quartiles.size() != frame_.trackers.size()) {
-            throw error(errc::failed, "statistics: a release of another number of groups");
-        }
+        require(raw_->quartiles.size() == frame_.trackers.size(), "statistics: a release of another number of groups");
         // As published: an empty batch has no quartiles, the last ones stay.
         if (raw_->units > 0) frame_.trackers = raw_->quartiles;
         last_loss_ = raw_->loss;
@@ -68,7 +66,7 @@ void statistics_tracker::add(const release& value) {
 void statistics_tracker::accumulate(const release& value) {
     const std::size_t bits = 3 * frame_.trackers.size();
     const auto& sums = value.statistics;
-    if (sums.size() != bits + 5) throw error(errc::failed, "statistics: a release of another number of groups");
+    require(sums.size() == bits + 5, "statistics: a release of another number of groups");
     const auto weights = weights_for(frame_.trackers.size());
     for (std::size_t j = 0; j <= bits; ++j) window_[j] += sums[j];
     for (std::size_t j = 0; j < bits; ++j) window_squares_ += sums[j] * sums[j];

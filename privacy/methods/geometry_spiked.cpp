@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 
 namespace rldp::privacy {
 
@@ -37,7 +38,7 @@ spiked_geometry::spiked_geometry(at::Tensor centre, std::vector<spiked_block> bl
     : centre_(std::move(centre)), blocks_(std::move(blocks)), root_trace_(privacy::root_trace(blocks_)) {
     std::int64_t coordinates = 0;
     for (const auto& block : blocks_) {
-        if (!well_formed(block)) throw error(errc::failed, "clipping geometry: a block is no spiked covariance");
+        require(well_formed(block), "clipping geometry: a block is no spiked covariance");
         coordinates += block.directions.size(0);
     }
     if (centre_.numel() != coordinates || !centre_.isfinite().all().item<bool>())

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "config/methods.hpp"
 #include "privacy/methods/method_state.hpp"
 #include "privacy/methods/methods.hpp"
@@ -16,23 +17,18 @@ namespace rldp::privacy {
 namespace {
 
 void check(const method_config& config) {
-    const auto positive = [](double value, const char* name) {
-        if (!(std::isfinite(value) && value > 0)) refuse(fmt::format("{} is {}; give a positive number", name, value));
-    };
-    positive(config.expected_batch, "the expected batch size");
-    positive(config.query_noise, "method.query_noise");
-    positive(config.stabiliser, "method.stabiliser");
-    positive(config.clip_min, "clip.min");
-    if (!(config.clip_min <= config.initial_radius && config.initial_radius <= config.clip_max &&
-          std::isfinite(config.clip_max)))
-        refuse(fmt::format("clip.initial is {}, outside [clip.min, clip.max] = [{}, {}]", config.initial_radius,
-                           config.clip_min, config.clip_max));
-    if (!(config.quantile > 0 && config.quantile < 1))
-        refuse(fmt::format("method.quantile is {}; give a number in (0, 1)", config.quantile));
-    if (config.rank < 0) refuse(fmt::format("method.rank is {}; give 0 or more", config.rank));
-    if (config.groups == 0 || config.pair_sizes.empty() ||
-        std::any_of(config.pair_sizes.begin(), config.pair_sizes.end(), [](auto d) { return d < 1; }))
-        refuse(fmt::format("method {} has no adapter to train; name modules in lora.targets", config.name));
+    require_positive(config.expected_batch, "the expected batch size");
+    require_positive(config.query_noise, "method.query_noise");
+    require_positive(config.stabiliser, "method.stabiliser");
+    require_positive(config.clip_min, "clip.min");
+    require(config.clip_min <= config.initial_radius && config.initial_radius <= config.clip_max &&
+                std::isfinite(config.clip_max),
+            "the initial radius lies outside [clip.min, clip.max]");
+    require(config.quantile > 0 && config.quantile < 1, "method.quantile lies outside (0, 1)");
+    require(config.rank >= 0, "method.rank is negative");
+    require(config.groups > 0 && !config.pair_sizes.empty() &&
+                std::all_of(config.pair_sizes.begin(), config.pair_sizes.end(), [](auto d) { return d >= 1; }),
+            "a method has no adapter to train");
 }
 
 }  // namespace
@@ -70,7 +66,7 @@ std::unique_ptr<method> make_method(const method_config& how) {
         case kind::rldp:
             break;  // rl::steered
     }
-    refuse(fmt::format("method {} is not made here", how.name));
+    throw error(errc::failed, fmt::format("method {} is not made here", how.name));
 }
 
 nlohmann::json numbers_of(const method_state& from, const std::string& name) try {

@@ -15,10 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-void require(bool condition, const std::string& otherwise) {
-    if (!condition) throw std::runtime_error(otherwise);
-}
-
 template <class T>
 json written(const std::optional<T>& value) {
     return value ? json(*value) : json(nullptr);
@@ -30,7 +26,7 @@ std::optional<double> real_or_none(const json& value) {
 
 /// get() alone would turn 1e300 into whatever the processor makes of it.
 std::int64_t whole(const json& value) {
-    require(value.is_number_integer(), value.dump() + " is no whole number");
+    refuse_unless(value.is_number_integer(), value.dump() + " is no whole number");
     return value.get<std::int64_t>();
 }
 
@@ -104,14 +100,14 @@ ledger_header header_of(const contract& c) {
 }
 
 void validate(const contract& c) {
-    require(c.holds() == c.voids.empty() && c.holds() == c.epsilon_budget.has_value(),
-            "an ε stands beside reasons why nothing is guaranteed, or is missing without one");
-    require(c.expected_batch_size >= 1 && c.population >= 1 &&
-                c.sample_rate == static_cast<double>(c.expected_batch_size) / static_cast<double>(c.population),
-            fmt::format("expected_batch_size/population is {}/{}, which is not sample_rate {}", c.expected_batch_size,
-                        c.population, c.sample_rate));
-    require(c.pad_batches || c.padding_delta == 0, "padding_delta is charged without pad_batches");
-    require(c.max_records_per_unit.value_or(1) >= 1, "max_records_per_unit must be at least 1");
+    refuse_unless(c.holds() == c.voids.empty() && c.holds() == c.epsilon_budget.has_value(),
+                  "an ε stands beside reasons why nothing is guaranteed, or is missing without one");
+    refuse_unless(c.expected_batch_size >= 1 && c.population >= 1 &&
+                      c.sample_rate == static_cast<double>(c.expected_batch_size) / static_cast<double>(c.population),
+                  fmt::format("expected_batch_size/population is {}/{}, which is not sample_rate {}",
+                              c.expected_batch_size, c.population, c.sample_rate));
+    refuse_unless(c.pad_batches || c.padding_delta == 0, "padding_delta is charged without pad_batches");
+    refuse_unless(c.max_records_per_unit.value_or(1) >= 1, "max_records_per_unit must be at least 1");
     if (c.holds()) detail::validate(header_of(c));
 }
 
@@ -140,11 +136,11 @@ std::string message(const certificate& given) {
 
 certificate read_certificate(std::string_view text) {
     const auto in = json::parse(text, nullptr, false);
-    require(in.is_object() && in.contains("contract"), "not a certificate");
+    refuse_unless(in.is_object() && in.contains("contract"), "not a certificate");
     const auto version = whole(in.at("version"));
-    require(version == certificate::current_version,
-            fmt::format("certificate version {} is unknown, this program knows {}; use the program that wrote it",
-                        version, certificate::current_version));
+    refuse_unless(version == certificate::current_version,
+                  fmt::format("certificate version {} is unknown, this program knows {}; use the program that wrote it",
+                              version, certificate::current_version));
     certificate out;
     out.promised = contract_from(in.at("contract"));
     in.at("program").get_to(out.program);
@@ -156,13 +152,13 @@ certificate read_certificate(std::string_view text) {
 
     validate(out.promised);
     // To the byte what is written for the values that were read, and so its own hash, too.
-    require(text == to_json(out), "its text is not what its numbers and hash give: it was edited or damaged");
-    require(out.signer.has_value() == !out.signature.empty(),
-            "public_key and signature are given together, or neither");
+    refuse_unless(text == to_json(out), "its text is not what its numbers and hash give: it was edited or damaged");
+    refuse_unless(out.signer.has_value() == !out.signature.empty(),
+                  "public_key and signature are given together, or neither");
     if (out.signer)
-        require(out.signer->accepts(message(out), out.signature),
-                fmt::format("its signature is not that of key {}: it was edited after signing, or damaged",
-                            out.signer->fingerprint()));
+        refuse_unless(out.signer->accepts(message(out), out.signature),
+                      fmt::format("its signature is not that of key {}: it was edited after signing, or damaged",
+                                  out.signer->fingerprint()));
     return out;
 }
 

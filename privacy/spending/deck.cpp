@@ -65,10 +65,9 @@ class deck_policy final : public spending_policy {
         dealt_.resize(deck_.size());
         if (!plan.ledger_deck.empty()) keep(plan.ledger_deck);
     }
-    std::string_view name() const override { return "deck"; }
     double initial_noise_multiplier() const override { return level_.noise_multiplier; }
     double guaranteed_epsilon() const override { return level_.epsilon; }
-    const std::vector<card>& deck() const override { return deck_; }
+    std::vector<card> deck() const override { return deck_; }
 
     std::optional<grant> next(std::int64_t step, double requested) override {
         if (!steps_.open(step)) return std::nullopt;

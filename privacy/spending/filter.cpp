@@ -30,10 +30,8 @@ class filter_policy final : public spending_policy {
         budget_ = lambda_ * plan.epsilon + std::log(plan.delta) - log_conversion(lambda_);
         least_cost_ = cost(2 * initial_);
     }
-    std::string_view name() const override { return "filter"; }
     double initial_noise_multiplier() const override { return initial_; }
     double guaranteed_epsilon() const override { return epsilon_; }
-    const std::vector<card>& deck() const override { return deck_; }
 
     std::optional<grant> next(std::int64_t step, double requested) override {
         if (!steps_.open(step)) return std::nullopt;
@@ -82,7 +80,6 @@ class filter_policy final : public spending_policy {
     step_counter steps_;
     double initial_ = 0, lambda_ = 0;                 ///< z_0 and α* − 1
     double budget_ = 0, spent_ = 0, least_cost_ = 0;  ///< in λ·ρ
-    std::vector<card> deck_;
 };
 
 }  // namespace

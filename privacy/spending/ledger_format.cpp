@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "privacy/keys/digest.hpp"
 
 namespace rldp::privacy::detail {
@@ -15,14 +17,6 @@ namespace rldp::privacy::detail {
 namespace {
 
 using nlohmann::json;
-
-void require(bool condition, const std::string& otherwise) {
-    if (!condition) throw std::runtime_error(otherwise);
-}
-
-bool positive(double value) {
-    return std::isfinite(value) && value > 0;
-}
 
 json from_real(double value) {
     return std::isinf(value) && value > 0 ? json("inf") : json(value);
@@ -41,13 +35,13 @@ std::string seal(json line, std::string& hash) {
 
 /// The line must be, to the byte, what is written for the value that was read from it.
 void require_canonical(std::string_view text, const json& line, const std::string& canonical, const std::string& hash) {
-    require(line.at("hash") == hash, "its hash is not that of its text: the line was edited");
-    require(text == canonical, "not in canonical form: the line was edited");
+    refuse_unless(line.at("hash") == hash, "its hash is not that of its text: the line was edited");
+    refuse_unless(text == canonical, "not in canonical form: the line was edited");
 }
 
 json parse_object(std::string_view text) {
     json line = json::parse(text, nullptr, false);
-    require(line.is_object(), "not a JSON object");
+    refuse_unless(line.is_object(), "not a JSON object");
     return line;
 }
 
@@ -93,13 +87,14 @@ header_line parse_header(std::string_view text) try {
     header_line out;
     auto& header = out.header;
     line.at("version").get_to(header.version);
-    require(header.version <= ledger_header::current_version,
-            fmt::format(
-                "ledger version {} is newer than {}, the newest that this program knows; use the program that wrote it",
-                header.version, ledger_header::current_version));
-    require(header.version >= ledger_header::current_version,
-            fmt::format("ledger version {} is older than {}; use the program that wrote it", header.version,
-                        ledger_header::current_version));
+    refuse_unless(
+        header.version <= ledger_header::current_version,
+        fmt::format(
+            "ledger version {} is newer than {}, the newest that this program knows; use the program that wrote it",
+            header.version, ledger_header::current_version));
+    refuse_unless(header.version >= ledger_header::current_version,
+                  fmt::format("ledger version {} is older than {}; use the program that wrote it", header.version,
+                              ledger_header::current_version));
     line.at("delta").get_to(header.delta);
     line.at("padding_delta").get_to(header.padding_delta);
     line.at("rounding_margin").get_to(header.rounding_margin);
@@ -142,24 +137,25 @@ ledger_line parse_line(std::string_view text) try {
 }
 
 void validate(const ledger_header& header) {
-    require(header.version == ledger_header::current_version, fmt::format("version {} is unknown", header.version));
-    require(header.delta > 0 && header.delta < 1, fmt::format("delta must be in (0, 1), not {}", header.delta));
-    require(header.padding_delta >= 0 && header.padding_delta < header.delta,
-            fmt::format("padding_delta must be in [0, delta), not {}", header.padding_delta));
-    require(header.rounding_margin >= 0 && header.rounding_margin < 1,
-            fmt::format("rounding_margin must be in [0, 1), not {}", header.rounding_margin));
-    require(header.sample_rate > 0 && header.sample_rate <= 1,
-            fmt::format("sample_rate must be in (0, 1], not {}", header.sample_rate));
-    require(header.population >= 1, fmt::format("population must be at least 1, not {}", header.population));
-    require(header.steps >= 1, fmt::format("steps must be at least 1, not {}", header.steps));
+    refuse_unless(header.version == ledger_header::current_version,
+                  fmt::format("version {} is unknown", header.version));
+    refuse_unless(header.delta > 0 && header.delta < 1, fmt::format("delta must be in (0, 1), not {}", header.delta));
+    refuse_unless(header.padding_delta >= 0 && header.padding_delta < header.delta,
+                  fmt::format("padding_delta must be in [0, delta), not {}", header.padding_delta));
+    refuse_unless(header.rounding_margin >= 0 && header.rounding_margin < 1,
+                  fmt::format("rounding_margin must be in [0, 1), not {}", header.rounding_margin));
+    refuse_unless(header.sample_rate > 0 && header.sample_rate <= 1,
+                  fmt::format("sample_rate must be in (0, 1], not {}", header.sample_rate));
+    refuse_unless(header.population >= 1, fmt::format("population must be at least 1, not {}", header.population));
+    refuse_unless(header.steps >= 1, fmt::format("steps must be at least 1, not {}", header.steps));
     // Not finite only under as_published or without a budget, and then it says so.
-    require(header.epsilon > 0, fmt::format("epsilon must be positive, not {}", header.epsilon));
-    require(header.guaranteed_epsilon >= 0,
-            fmt::format("guaranteed_epsilon must not be negative, not {}", header.guaranteed_epsilon));
+    refuse_unless(header.epsilon > 0, fmt::format("epsilon must be positive, not {}", header.epsilon));
+    refuse_unless(header.guaranteed_epsilon >= 0,
+                  fmt::format("guaranteed_epsilon must not be negative, not {}", header.guaranteed_epsilon));
     for (const auto& card : header.deck) {
-        require(positive(card.noise_multiplier) && card.steps >= 1,
-                fmt::format("a card needs a positive noise multiplier and steps, not {} and {}", card.noise_multiplier,
-                            card.steps));
+        refuse_unless(is_positive(card.noise_multiplier) && card.steps >= 1,
+                      fmt::format("a card needs a positive noise multiplier and steps, not {} and {}",
+                                  card.noise_multiplier, card.steps));
     }
 }
 
@@ -167,26 +163,28 @@ void validate(const ledger_line& next, const ledger_content& before) {
     const auto& header = before.header;
     const auto& charges = before.charges;
     const auto& prev = charges.empty() ? before.header_hash : charges.back()->hash;
-    require(next.seq == charges.size() + 1, fmt::format("seq {} was expected, not {}", charges.size() + 1, next.seq));
-    require(next.prev == prev, "prev is not the hash of the line before: a line was removed, added or edited");
+    refuse_unless(next.seq == charges.size() + 1,
+                  fmt::format("seq {} was expected, not {}", charges.size() + 1, next.seq));
+    refuse_unless(next.prev == prev, "prev is not the hash of the line before: a line was removed, added or edited");
     const std::int64_t last = charges.empty() ? 0 : charges.back()->step;
-    require(next.step > last, fmt::format("step {} comes after step {}", next.step, last));
-    require(next.step <= header.steps, fmt::format("step {} is beyond the {} planned", next.step, header.steps));
-    require(positive(next.noise_multiplier),
-            fmt::format("noise_multiplier must be finite and positive, not {}", next.noise_multiplier));
-    require(next.sample_rate == header.sample_rate,
-            fmt::format("sample_rate is {}, the plan's is {}", next.sample_rate, header.sample_rate));
+    refuse_unless(next.step > last, fmt::format("step {} comes after step {}", next.step, last));
+    refuse_unless(next.step <= header.steps, fmt::format("step {} is beyond the {} planned", next.step, header.steps));
+    refuse_unless(is_positive(next.noise_multiplier),
+                  fmt::format("noise_multiplier must be finite and positive, not {}", next.noise_multiplier));
+    refuse_unless(next.sample_rate == header.sample_rate,
+                  fmt::format("sample_rate is {}, the plan's is {}", next.sample_rate, header.sample_rate));
     // The guarantee is the deck as a multiset: every step must be one of a card, and no card more often than planned.
-    require(next.card.has_value() == !header.deck.empty(), "a charge names a card exactly where the header has a deck");
+    refuse_unless(next.card.has_value() == !header.deck.empty(),
+                  "a charge names a card exactly where the header has a deck");
     if (!next.card) return;
-    require(*next.card < header.deck.size(),
-            fmt::format("card {} of {} does not exist", *next.card, header.deck.size()));
+    refuse_unless(*next.card < header.deck.size(),
+                  fmt::format("card {} of {} does not exist", *next.card, header.deck.size()));
     const auto& card = header.deck[*next.card];
-    require(next.noise_multiplier == card.noise_multiplier,
-            fmt::format("noise_multiplier is {}, card {} says {}", next.noise_multiplier, *next.card,
-                        card.noise_multiplier));
-    require(before.dealt[*next.card] < card.steps,
-            fmt::format("card {} was used up after {} steps", *next.card, card.steps));
+    refuse_unless(next.noise_multiplier == card.noise_multiplier,
+                  fmt::format("noise_multiplier is {}, card {} says {}", next.noise_multiplier, *next.card,
+                              card.noise_multiplier));
+    refuse_unless(before.dealt[*next.card] < card.steps,
+                  fmt::format("card {} was used up after {} steps", *next.card, card.steps));
 }
 
 }  // namespace rldp::privacy::detail

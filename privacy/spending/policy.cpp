@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
+#include "config/policies.hpp"
 #include "privacy/spending/policy_check.hpp"
 
 namespace rldp::privacy {
@@ -17,10 +19,8 @@ class fixed_policy final : public spending_policy {
         const run all{1, plan.sample_rate, plan.steps};
         level_ = calibrate(*bounding_accountant(plan), {&all, 1}, plan.epsilon, plan.delta);
     }
-    std::string_view name() const override { return "fixed"; }
     double initial_noise_multiplier() const override { return level_.noise_multiplier; }
     double guaranteed_epsilon() const override { return level_.epsilon; }
-    const std::vector<card>& deck() const override { return deck_; }
     std::optional<grant> next(std::int64_t step, double) override {
         if (!steps_.open(step)) return std::nullopt;
         steps_.take(step);
@@ -37,24 +37,19 @@ class fixed_policy final : public spending_policy {
   private:
     step_counter steps_;
     calibration level_{};
-    std::vector<card> deck_;
 };
 
 void check(const plan& plan) {
-    const auto positive = [](const char* key, double x) {
-        if (!(std::isfinite(x) && x > 0)) refuse(fmt::format("plan: {} {} must be positive and finite", key, x));
-    };
-    positive("epsilon", plan.epsilon);
-    positive("sample_rate", plan.sample_rate);
+    // These may come from a ledger that somebody wrote.
+    if (!is_positive(plan.epsilon)) refuse(fmt::format("plan: epsilon {} must be positive and finite", plan.epsilon));
     if (!(plan.delta > 0 && plan.delta < 1))
         refuse(fmt::format("plan: delta {} must lie strictly between 0 and 1", plan.delta));
-    if (plan.sample_rate > 1) refuse(fmt::format("plan: sample_rate {} must not exceed 1", plan.sample_rate));
+    if (!(plan.sample_rate > 0 && plan.sample_rate <= 1))
+        refuse(fmt::format("plan: sample_rate {} must lie in (0, 1]", plan.sample_rate));
     if (plan.steps < 1) refuse(fmt::format("plan: steps {} must be at least 1", plan.steps));
-    if (plan.interval < 1) refuse(fmt::format("plan: interval {} must be at least 1", plan.interval));
-    if (plan.deck_levels < 1 || plan.deck_levels > 1000)
-        refuse(fmt::format("plan: deck levels {} must lie in [1, 1000]", plan.deck_levels));
-    if (!(plan.deck_ratio >= 1 && plan.deck_ratio <= 100))
-        refuse(fmt::format("plan: deck ratio {} must lie in [1, 100]", plan.deck_ratio));
+    require(plan.interval >= 1, "plan: the interval is at least 1");
+    require(plan.deck_levels >= 1, "plan: a deck has at least one level");
+    require(std::isfinite(plan.deck_ratio) && plan.deck_ratio >= 1, "plan: a deck's ratio is at least 1");
 }
 
 }  // namespace
@@ -68,9 +63,7 @@ std::unique_ptr<accountant> bounding_accountant(const plan& plan) {
 }
 
 void check_request(std::int64_t step, double requested) {
-    if (!(std::isfinite(requested) && requested > 0))
-        refuse(fmt::format("step {}: the controller asks for noise multiplier {}; it must be positive and finite", step,
-                           requested));
+    require_positive(requested, fmt::format("the noise multiplier that the controller asks for at step {}", step));
 }
 
 bool same_multiplier(double a, double b) {
@@ -90,14 +83,20 @@ void refuse_replay(std::int64_t step, const grant& granted, const std::string& w
         step, granted.noise_multiplier, granted.card ? std::to_string(*granted.card) : "none", why));
 }
 
-std::unique_ptr<spending_policy> make_policy(std::string_view name, const plan& plan) {
+std::unique_ptr<spending_policy> make_policy(const std::string& name, const plan& plan) {
     check(plan);
-    if (name == "fixed") return std::make_unique<fixed_policy>(plan);
-    if (name == "deck") return make_deck_policy(plan);
-    if (name == "filter") return make_filter_policy(plan);
-    if (name == "published") return make_published_policy(plan);
-    refuse(
-        fmt::format("policy \"{}\" is unknown: use fixed, deck or filter (published only under as_published)", name));
+    using kind = config::policy_kind;
+    switch (config::policy_named(name).kind) {
+        case kind::fixed:
+            return std::make_unique<fixed_policy>(plan);
+        case kind::deck:
+            return make_deck_policy(plan);
+        case kind::filter:
+            return make_filter_policy(plan);
+        case kind::published:
+            return make_published_policy(plan);
+    }
+    return {};
 }
 
 }  // namespace rldp::privacy

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "privacy/accounting/accountant.hpp"
@@ -24,8 +23,8 @@ struct plan {
     std::int64_t steps;
     std::int64_t interval;   ///< T_RL: block k is steps (k-1)·interval+1 … k·interval
     std::string accountant;  ///< pld | rdp; gdp_clt for the unsound policy only
-    std::int64_t deck_levels = 8;
-    double deck_ratio = 4;
+    std::int64_t deck_levels = 1;
+    double deck_ratio = 1;
     /// A ledger's deck, for a run that is resumed: another processor calibrates with other last bits.
     std::vector<card> ledger_deck = {};
 };
@@ -38,16 +37,15 @@ struct grant {
 class spending_policy {
   public:
     virtual ~spending_policy() = default;
-    virtual std::string_view name() const = 0;
     /// z_0: the multiplier that the plan would use throughout, and where the controller's σ starts.
     virtual double initial_noise_multiplier() const = 0;
     /// ε that holds from the first release on, however the run ends; +inf or a published figure under as_published.
     virtual double guaranteed_epsilon() const = 0;
-    /// The deck, empty for other policies.
-    virtual const std::vector<card>& deck() const = 0;
+    /// The cards of a policy that deals some.
+    virtual std::vector<card> deck() const { return {}; }
     /// The grant of `step` (1-based, in order, none twice; one left out releases nothing) if the controller asks for
-    /// `requested`; nothing once exhausted. Errors: bad_input where the policy heeds the request and it is not positive
-    /// and finite; nothing is granted or spent then.
+    /// `requested`; nothing once exhausted. Where the policy heeds the request it must be positive and
+    /// finite; else nothing is granted or spent.
     virtual std::optional<grant> next(std::int64_t step, double requested) = 0;
     /// Takes back into account a grant that the ledger holds, in its order. Errors: bad_input if this policy would not
     /// have granted it.
@@ -58,9 +56,9 @@ class spending_policy {
 /// multiset dominates every order in which the deck can be dealt (policy_deck.cpp).
 std::vector<run> priced_runs(const std::vector<card>& deck, double sample_rate, std::int64_t steps);
 
-/// "fixed", "deck", "filter"; "published" is as_published's free σ in [0.5 z_0, 2 z_0] under a gdp_clt budget: no
-/// guarantee. Errors: bad_input for another name, a number out of range, an accountant that is no upper bound
-/// (published alone always uses gdp_clt), a budget that no noise meets.
-std::unique_ptr<spending_policy> make_policy(std::string_view name, const plan& plan);
+/// By the name of a row of config/policies.hpp; "published" is as_published's free σ in [0.5 z_0, 2 z_0] under a
+/// gdp_clt budget: no guarantee. Errors: bad_input for another name, a number out of range, an accountant that is no
+/// upper bound (published alone always uses gdp_clt), a budget that no noise meets.
+std::unique_ptr<spending_policy> make_policy(const std::string& name, const plan& plan);
 
 }  // namespace rldp::privacy

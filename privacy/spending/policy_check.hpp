@@ -12,8 +12,8 @@ std::unique_ptr<spending_policy> make_published_policy(const plan& plan);
 
 /// The policy's accountant. Errors: bad_input for one that may under-report.
 std::unique_ptr<accountant> bounding_accountant(const plan& plan);
-/// Errors: bad_input unless positive and finite. A controller that asks for anything else is broken; hiding it would
-/// cost more than stopping, for a stopped run resumes.
+/// Requires a positive, finite one. A controller that asks for anything else is broken; hiding it would cost more than
+/// stopping, for a stopped run resumes.
 void check_request(std::int64_t step, double requested);
 
 /// Equal up to what another processor's arithmetic may change.

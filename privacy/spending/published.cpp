@@ -22,10 +22,8 @@ class published_policy final : public spending_policy {
         // gdp_clt depends on a list through μ² alone, which adds up.
         budget_ = static_cast<double>(plan.steps) * cost(initial_);
     }
-    std::string_view name() const override { return "published"; }
     double initial_noise_multiplier() const override { return initial_; }
     double guaranteed_epsilon() const override { return std::numeric_limits<double>::infinity(); }
-    const std::vector<card>& deck() const override { return deck_; }
 
     std::optional<grant> next(std::int64_t step, double requested) override {
         if (!steps_.open(step)) return std::nullopt;
@@ -59,7 +57,6 @@ class published_policy final : public spending_policy {
     double rate_;
     step_counter steps_;
     double initial_ = 0, budget_ = 0, spent_ = 0;
-    std::vector<card> deck_;
 };
 
 }  // namespace

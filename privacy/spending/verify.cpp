@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "config/base/error.hpp"
+#include "config/policies.hpp"
 
 namespace rldp::privacy {
 namespace {
@@ -32,7 +33,8 @@ std::unique_ptr<spending_policy> replayed(const ledger_content& content) {
 
 double promised(const ledger_content& content) {
     const auto& header = content.header;
-    if (header.policy != "deck") return replayed(content)->guaranteed_epsilon();
+    if (config::policy_named(header.policy).kind != config::policy_kind::deck)
+        return replayed(content)->guaranteed_epsilon();
     const auto price = make_accountant(header.accountant);
     if (!price->is_upper_bound())
         refuse(fmt::format("ledger: accountant {} can under-report and guarantees nothing", price->name()));

@@ -21,6 +21,7 @@
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/owned.hpp"
 #include "tests/support/refusal.hpp"
 
 using namespace rldp;
@@ -50,10 +51,10 @@ config::run_config small(const std::vector<std::string>& more = {}) {
 /// Runs to the end, without actors.
 void finish(const config::run_config& config, const std::filesystem::path& directory, std::int64_t until = 1000) {
     auto opened = create_run(config, directory);
-    bench::run_plain(opened.open, opened.closed, until);
-    const auto& training = opened.open.steps.training();
+    bench::run_plain(opened, until);
+    const auto& training = opened.parts.steps->training();
     if (!training.finished()) return;
-    finish_run(opened.open,
+    finish_run(*opened.facts,
                {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
 }
 
@@ -97,11 +98,11 @@ TEST_CASE("training units are the real ones, then the canaries that are in") {
     eval::membership_record who;
     who.canary_in = {true, false, false, true, false};
     who.gradient_canary_in = {false, true, false, true};
-    const auto units = training_units(data, who);
+    const auto units = training_units(data.train, data.audit_canaries, who);
     REQUIRE(units.size() == data.train.size() + 4);
-    for (std::size_t i = 0; i < data.train.size(); ++i) CHECK(units[i].records == data.train[i].records);
-    const std::vector<data::token_unit> added{units[data.train.size()], units[data.train.size() + 1],
-                                              units[data.train.size() + 2], units[data.train.size() + 3]};
+    for (std::size_t i = 0; i < data.train.size(); ++i) CHECK(owned(units[i]).records == owned(data.train[i]).records);
+    std::vector<data::token_unit> added;
+    for (std::size_t i = data.train.size(); i < units.size(); ++i) added.push_back(owned(units[i]));
     CHECK(added[0].records == data.audit_canaries[0].records);
     CHECK(added[1].records == data.audit_canaries[3].records);
     CHECK(added[2].gradient_canary == 1);
@@ -118,10 +119,10 @@ TEST_CASE("a resumed run keeps its canaries and its trace") {
     const eval::run_directory parts{scratch / "parts"};
     const auto before = read_file(parts.membership());
     auto opened = resume_run(parts.root);
-    CHECK(opened.open.steps.training().step() == 2);
-    bench::run_plain(opened.open, opened.closed, 4);
-    const auto& training = opened.open.steps.training();
-    finish_run(opened.open,
+    CHECK(opened.parts.steps->training().step() == 2);
+    bench::run_plain(opened, 4);
+    const auto& training = opened.parts.steps->training();
+    finish_run(*opened.facts,
                {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     CHECK(read_file(parts.membership()) == before);
     CHECK(read_file(parts.trace()) == read_file(eval::run_directory{scratch / "whole"}.trace()));
@@ -368,10 +369,10 @@ TEST_CASE("an audit during a run reports until the run is over, and once more of
              steps.push_back(report.at("step"));
              if (steps.size() > 1) return;
              auto opened = resume_run(where.root);
-             bench::run_plain(opened.open, opened.closed, 4);
-             const auto& training = opened.open.steps.training();
+             bench::run_plain(opened, 4);
+             const auto& training = opened.parts.steps->training();
              finish_run(
-                 opened.open,
+                 *opened.facts,
                  {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
          }});
     CHECK(steps == std::vector<std::int64_t>{2, 4});
@@ -384,9 +385,9 @@ TEST_CASE("an audit that goes with a run reports each snapshot's figures") {
     read_adapter(run);
     write_audit(run.where, audit(run, {}));
     auto opened = resume_run(scratch / "run");
-    bench::run_plain(opened.open, opened.closed, 4);
-    const auto& training = opened.open.steps.training();
-    finish_run(opened.open,
+    bench::run_plain(opened, 4);
+    const auto& training = opened.parts.steps->training();
+    finish_run(*opened.facts,
                {actors::ending::done, training.step(), training.lost(), training.adapter(), training.trace(), {}});
     const auto last = audited(scratch / "run");
     REQUIRE(last.course.size() == 2);

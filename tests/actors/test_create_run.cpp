@@ -25,7 +25,7 @@ TEST_CASE(
         const auto directory = scratch / ("run" + std::to_string(left));
         {
             auto opened = create_run(small(), directory);
-            bench::run_plain(opened.open, opened.closed, 7);
+            bench::run_plain(opened, 7);
         }
         const auto ledger = eval::run_directory{directory}.ledger();
         auto text = read_file(ledger);
@@ -99,9 +99,9 @@ TEST_CASE("radii from public data are there from the first step, and are the sam
     scratch_directory scratch;
     const auto config = small({"clip.public_data=synthetic:60", "rl.actions=[\"noise\"]"});
     const auto first = create_run(config, scratch / "a"), second = create_run(config, scratch / "b");
-    const auto radii = first.open.steps.training().radii();
-    CHECK(radii == second.open.steps.training().radii());
-    CHECK(radii.size() == first.open.model.layout.pairs.size());
+    const auto radii = first.parts.steps->training().radii();
+    CHECK(radii == second.parts.steps->training().radii());
+    CHECK(radii.size() == first.facts->model.layout.pairs.size());
     for (const double radius : radii) CHECK((radius > 0 && radius != 0.1));
     CHECK(refusal([&] {
               create_run(small({"clip.public_data=synthetic:4"}), scratch / "c");

@@ -37,7 +37,7 @@ config::run_config small_static(std::vector<std::string> more = {}) {
 /// Interrupted after step 7: a checkpoint at 5, releases of 6 and 7 in the log.
 void interrupted_run(const std::filesystem::path& directory) {
     auto opened = create_run(small_static(), directory);
-    bench::run_plain(opened.open, opened.closed, 7);
+    bench::run_plain(opened, 7);
 }
 
 /// Makes a line of a text file, counted from 1, one that no reader takes.
@@ -88,8 +88,7 @@ TEST_CASE("what fails while a run is wired reaches whoever waits for it") {
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
     const auto hub_ = system.spawn(hub, std::string("test"));
-    const auto running =
-        system.spawn(supervisor, std::make_shared<session>(std::move(opened.open)), opened.closed, hub_);
+    const auto running = system.spawn(supervisor, opened, hub_);
     std::optional<caf::error> failed;
     self->request(running, std::chrono::seconds(60), run_atom::value)
         .receive([](const outcome&) {}, [&](const caf::error& reason) { failed = reason; });
@@ -107,8 +106,7 @@ TEST_CASE("a stop that comes before a run is wired is not forgotten") {
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
     const auto hub_ = system.spawn(hub, std::string("test"));
-    const auto running =
-        system.spawn(supervisor, std::make_shared<session>(std::move(opened.open)), opened.closed, hub_);
+    const auto running = system.spawn(supervisor, opened, hub_);
     self->send(running, stop_atom::value);
     std::optional<outcome> ended;
     self->request(running, std::chrono::seconds(60), run_atom::value)

@@ -38,27 +38,26 @@ config::run_config reproducible_config() {
 at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_training) {
     scratch_directory scratch;
     auto opened = create_run(reproducible_config(), scratch / "run");
-    auto& open = opened.open;
+    const auto& facts = *opened.facts;
     deterministic run;
     captured_log log;
     const auto closed = opened.closed;
     trainer_wiring wiring;
     wiring.hub = run.spawn(hub, std::string("test"));
-    run.self->send(wiring.hub, begin_atom::value, run_header{open.where.metrics().string(), {}, steps, 8, 8});
-    const auto loader_ = run.spawn(loader, closed, open.plan.sample_rate, log.logger);
-    wiring.sanitizer = run.spawn(sanitizer, closed, sanitizer_config_of(open.config, open.model.layout),
-                                 std::optional<privacy::acknowledgement>{}, open.where.releases(), log.logger);
+    run.self->send(wiring.hub, begin_atom::value, run_header{facts.where.metrics().string(), {}, steps, 8, 8});
+    const auto loader_ = run.spawn(loader, closed, facts.plan.sample_rate, log.logger);
+    wiring.sanitizer = run.spawn(sanitizer, closed, sanitizer_config_of(facts.config, facts.model.layout),
+                                 std::optional<privacy::acknowledgement>{}, facts.where.releases(), log.logger);
     wiring.gradient =
-        run.spawn(gradient, closed, open.model, gradient_settings_of(open), loader_, wiring.sanitizer, log.logger);
-    wiring.accountant = run.spawn(accountant, std::make_shared<privacy::account>(std::move(open.account)), interval);
-    const auto library = std::make_shared<rl::controller>(std::move(*open.controller));
+        run.spawn(gradient, closed, facts.model, gradient_settings_of(facts), loader_, wiring.sanitizer, log.logger);
+    wiring.accountant = run.spawn(accountant, opened.parts.account, interval);
+    const auto library = opened.parts.controller;
     wiring.controller = run.spawn(controller, library);
     wiring.evaluator =
-        run.spawn(evaluator, open.model, std::make_shared<const std::vector<models::sequence>>(open.held_out),
-                  open.config.train.micro_batch, wiring.hub, evaluations{});
-    const auto steps_ = std::make_shared<step_machine>(std::move(open.steps));
-    const auto trainer_ =
-        run.spawn(trainer, steps_, wiring, trainer_schedule{open.where.checkpoint(), open.belongs_to, open.seal, {}});
+        run.spawn(evaluator, facts.model, facts.held_out, facts.config.train.micro_batch, wiring.hub, evaluations{});
+    const auto steps_ = opened.parts.steps;
+    const auto trainer_ = run.spawn(trainer, steps_, wiring,
+                                    trainer_schedule{facts.where.checkpoint(), facts.belongs_to, facts.seal, {}});
     auto answer = run.self->request(trainer_, caf::infinite, train_atom::value);
 
     std::int64_t decided_at = -1;
@@ -98,8 +97,8 @@ TEST_CASE("late learning changes no bit: delays of 0, 1 and T_RL − 1 steps equ
     }
     scratch_directory scratch;
     auto opened = create_run(reproducible_config(), scratch / "plain");
-    const auto expected = bench::run_plain(opened.open, opened.closed);
-    CHECK_FALSE(at::equal(expected, opened.open.model.initial_adapter));
+    const auto expected = bench::run_plain(opened);
+    CHECK_FALSE(at::equal(expected, opened.facts->model.initial_adapter));
     for (const std::int64_t delay : {std::int64_t{0}, std::int64_t{1}, interval - 1}) {
         std::size_t overlapped = 0;
         const auto adapter = run_with_late_learning(delay, overlapped);

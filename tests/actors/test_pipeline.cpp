@@ -84,9 +84,9 @@ TEST_CASE("the pipeline on threads gives the bits of the plain loop") {
         INFO(policy);
         const auto config = small({"noise.insecure_reproducible=true", std::string("noise.policy=") + policy});
         auto opened = create_run(config, scratch / (std::string("plain-") + policy));
-        const auto expected = bench::run_plain(opened.open, opened.closed);
-        models::save_adapter(scratch / (std::string("adapter-") + policy), opened.open.model.layout, expected, "x",
-                             opened.open.model.base->config());
+        const auto expected = bench::run_plain(opened);
+        models::save_adapter(scratch / (std::string("adapter-") + policy), opened.facts->model.layout, expected, "x",
+                             opened.facts->model.base->config());
         run_quietly(config, scratch / (std::string("run-") + policy));
         const models::safetensors_file plain(scratch / (std::string("adapter-") + policy) /
                                              "adapter_model.safetensors");
@@ -121,8 +121,7 @@ TEST_CASE("a hub that dies ends the run: its log would stand still unnoticed") {
             [](finish_atom, const std::string&) {},
             [](tick_atom) {}};
     });
-    const auto running =
-        system.spawn(supervisor, std::make_shared<session>(std::move(opened.open)), opened.closed, hub);
+    const auto running = system.spawn(supervisor, opened, hub);
     std::optional<caf::error> failed;
     self->request(running, std::chrono::seconds(60), run_atom::value)
         .receive([](const outcome&) {}, [&](const caf::error& reason) { failed = reason; });

@@ -22,7 +22,7 @@ TEST_CASE("a run that stopped between steps goes on to the bits of one that did 
     // A run whose process died after step 7: checkpoint of step 5, two logged releases.
     {
         auto opened = create_run(config, scratch / "cut");
-        bench::run_plain(opened.open, opened.closed, 7);
+        bench::run_plain(opened, 7);
     }
     const auto summary = resume_quietly(scratch / "cut");
     CHECK(summary.steps_lost == 0);
@@ -38,8 +38,8 @@ TEST_CASE("a charge without a logged release is lost, stays charged and is never
     const auto config = small();
     {
         auto opened = create_run(config, scratch / "run");
-        bench::run_plain(opened.open, opened.closed, 6);
-        REQUIRE(opened.open.account.grant(7, opened.open.steps.training().requested_noise_multiplier()));
+        bench::run_plain(opened, 6);
+        REQUIRE(opened.parts.account->grant(7, opened.parts.steps->training().requested_noise_multiplier()));
     }
     const auto summary = resume_quietly(scratch / "run");
     CHECK(summary.steps_lost == 1);
@@ -52,8 +52,8 @@ TEST_CASE("a charge torn at a block's end is lost, and the decision after it is 
     const auto ledger = eval::run_directory{scratch / "run"}.ledger();
     {
         auto opened = create_run(small({"train.eval_every=100"}), scratch / "run");
-        bench::run_plain(opened.open, opened.closed, 7);
-        REQUIRE(opened.open.account.grant(8, opened.open.steps.training().requested_noise_multiplier()));
+        bench::run_plain(opened, 7);
+        REQUIRE(opened.parts.account->grant(8, opened.parts.steps->training().requested_noise_multiplier()));
     }
     std::filesystem::resize_file(ledger, std::filesystem::file_size(ledger) - 10);
     REQUIRE(privacy::read_ledger(ledger).torn);
@@ -67,18 +67,18 @@ TEST_CASE("a charge torn at a block's end is lost, and the decision after it is 
     double requested = 0;
     {
         const auto mended = resume_run(scratch / "run");  // charges step 8 again
-        CHECK(mended.open.steps.training().step() == 8);
-        CHECK(mended.open.steps.training().lost() == 1);
-        before = shown(mended.open);
-        radii = mended.open.steps.training().radii();
-        requested = mended.open.steps.training().requested_noise_multiplier();
+        CHECK(mended.parts.steps->training().step() == 8);
+        CHECK(mended.parts.steps->training().lost() == 1);
+        before = shown(*mended.facts);
+        radii = mended.parts.steps->training().radii();
+        requested = mended.parts.steps->training().requested_noise_multiplier();
     }
     CHECK_FALSE(privacy::read_ledger(ledger).torn);
     const auto again = resume_run(scratch / "run");
-    CHECK(again.open.steps.training().lost() == 1);
-    CHECK(shown(again.open) == before);
-    CHECK(again.open.steps.training().radii() == radii);
-    CHECK(again.open.steps.training().requested_noise_multiplier() == requested);
+    CHECK(again.parts.steps->training().lost() == 1);
+    CHECK(shown(*again.facts) == before);
+    CHECK(again.parts.steps->training().radii() == radii);
+    CHECK(again.parts.steps->training().requested_noise_multiplier() == requested);
 }
 
 TEST_CASE("what does not belong together is not resumed, and both sides are named") {
@@ -110,16 +110,16 @@ TEST_CASE("every method runs, spends the budget, and resumes to the bits of an u
         scratch_directory scratch;
         const auto config = small({"noise.insecure_reproducible=true", "method.name=" + name});
         auto whole = create_run(config, scratch / "whole");
-        const auto expected = bench::run_plain(whole.open, whole.closed);
+        const auto expected = bench::run_plain(whole);
         {
             auto cut = create_run(config, scratch / "cut");
-            bench::run_plain(cut.open, cut.closed, 7);  // a checkpoint at 5, two releases in the log
+            bench::run_plain(cut, 7);  // a checkpoint at 5, two releases in the log
         }
         const auto summary = resume_quietly(scratch / "cut");
         CHECK(summary.status == "done");
         CHECK(summary.guaranteed_epsilon > 7.9);
-        models::save_adapter(scratch / "adapter", whole.open.model.layout, expected, "x",
-                             whole.open.model.base->config());
+        models::save_adapter(scratch / "adapter", whole.facts->model.layout, expected, "x",
+                             whole.facts->model.base->config());
         const models::safetensors_file a(scratch / "adapter/adapter_model.safetensors");
         const models::safetensors_file b(scratch / "cut/public/adapter/adapter_model.safetensors");
         for (const auto& tensor : a.names()) CHECK(at::equal(a.tensor(tensor), b.tensor(tensor)));
@@ -133,14 +133,14 @@ TEST_CASE("two processes that go on from one state share neither noise nor draws
     scratch_directory scratch;
     {
         auto opened = create_run(small(), scratch / "a");
-        bench::run_plain(opened.open, opened.closed, 6);  // a checkpoint at 5
+        bench::run_plain(opened, 6);  // a checkpoint at 5
     }
     std::filesystem::copy(scratch / "a", scratch / "b", std::filesystem::copy_options::recursive);
     const auto releases = [&](const char* name) {
         auto opened = resume_run(scratch / name);
-        bench::run_plain(opened.open, opened.closed, 9);
+        bench::run_plain(opened, 9);
         const eval::run_directory where{scratch / name};
-        return privacy::release_log::read(where.releases(), opened.open.seal, opened.open.account.book());
+        return privacy::release_log::read(where.releases(), opened.facts->seal, opened.parts.account->book());
     };
     const auto a = releases("a"), b = releases("b");
     REQUIRE(a.size() == b.size());

@@ -11,6 +11,7 @@
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/owned.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;
@@ -74,7 +75,7 @@ at::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double radiu
     sampler.closed = trusted<closed_ptr>(side.closed);
     sampler.sample_rate = side.sample_rate;
     const auto drawn = sampler.make(seq);
-    std::vector<models::unit_sequences> units;
+    std::vector<models::unit_records> units;
     for (const auto& unit : privacy::opened(drawn).units) units.push_back(unit.records);
     auto sum = at::zeros({side.model.layout.dimension}, at::kDouble);
     std::size_t pass = 0;
@@ -110,7 +111,8 @@ TEST_CASE("the loader makes the next draw ahead of need, and the same one either
     const auto second = run.state<loader_state>(actor).make(2), third = run.state<loader_state>(actor).make(3);
     const auto& again = privacy::opened(second);
     REQUIRE(again.units.size() == ahead.units.size());
-    for (std::size_t i = 0; i < again.units.size(); ++i) CHECK(again.units[i].records == ahead.units[i].records);
+    for (std::size_t i = 0; i < again.units.size(); ++i)
+        CHECK(owned(again.units[i]).records == owned(ahead.units[i]).records);
     CHECK(privacy::opened(third).units.size() != 0);
 }
 
@@ -133,7 +135,7 @@ TEST_CASE("a release is the clipped sum over the logical batch plus noise of the
     // Hardly any noise: what is left is the clipped sum, over several micro-batches, in turn or side by side.
     trusted_side side(60, 0.3);
     side.run();
-    side.state<gradient_state>(side.gradient_).abreast = GENERATE(1, 3);
+    side.state<gradient_state>(side.gradient_).how.abreast = GENERATE(1, 3);
     const double radius = 0.05;
     const auto answer =
         side.ask<privacy::release>(side.gradient_, compute_atom::value,

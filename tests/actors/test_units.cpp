@@ -19,6 +19,7 @@
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/owned.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;
@@ -191,7 +192,7 @@ TEST_CASE("a draw takes patients whole, each with the sample rate") {
         const auto made = sampler.make(seq);
         for (const auto& unit : privacy::opened(made).units) {
             ++drawn;
-            REQUIRE(whole.count(unit.records) == 1);
+            REQUIRE(whole.count(owned(unit).records) == 1);
             if (unit.records.size() == encounters_of_the_heavy) ++with_heavy;
         }
     }

@@ -32,8 +32,14 @@ void refuses(const std::string& arguments, const std::vector<std::string>& parts
 /// A ledger of a deck plan with its first `charges` steps charged.
 std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_t charges, double promise_factor = 1,
                                    double budget_factor = 1) {
-    const privacy::plan plan{
-        .epsilon = 2, .delta = 1e-5, .sample_rate = 0.01, .steps = 40, .interval = 10, .accountant = "pld"};
+    const privacy::plan plan{.epsilon = 2,
+                             .delta = 1e-5,
+                             .sample_rate = 0.01,
+                             .steps = 40,
+                             .interval = 10,
+                             .accountant = "pld",
+                             .deck_levels = 8,
+                             .deck_ratio = 4};
     const auto policy = privacy::make_policy("deck", plan);
     privacy::ledger_header header;
     header.delta = plan.delta;

@@ -23,7 +23,8 @@ TEST_CASE("the demo and the preset for real data load") {
 TEST_CASE("no preset is broken") {
     for (const auto& entry : std::filesystem::directory_iterator("config")) {
         const auto name = entry.path().filename().string();
-        if (entry.path().extension() != ".json" || name.starts_with("narrative-")) continue;
+        if (entry.path().extension() != ".json" || name.starts_with("narrative-") || name == "config.schema.json")
+            continue;
         INFO(name);
         CHECK_NOTHROW(config::load(entry.path(), {}));
     }

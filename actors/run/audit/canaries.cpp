@@ -38,13 +38,14 @@ eval::membership_record membership_of(const config::run_config& config, const ru
             .gradient_canary_in = coins(key, kind::gradient, config.audit.gradient_canaries)};
 }
 
-data::token_store training_units(run_data data, const eval::membership_record& who) {
-    auto out = std::move(data.train);
+data::token_store training_units(data::token_store train, const std::vector<data::token_unit>& canaries,
+                                 const eval::membership_record& who) {
     for (std::size_t i = 0; i < who.canary_in.size(); ++i)
-        if (who.canary_in[i]) out.push_back(data.audit_canaries[i]);
+        if (who.canary_in[i]) train.push_back(canaries[i]);
     for (std::size_t i = 0; i < who.gradient_canary_in.size(); ++i)
-        if (who.gradient_canary_in[i]) out.push_back({.records = {}, .gradient_canary = static_cast<std::int64_t>(i)});
-    return out;
+        if (who.gradient_canary_in[i])
+            train.push_back({.records = {}, .gradient_canary = static_cast<std::int64_t>(i)});
+    return train;
 }
 
 }  // namespace rldp::actors

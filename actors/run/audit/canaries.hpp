@@ -17,6 +17,7 @@ eval::membership_record membership_of(const config::run_config& config, const ru
 
 /// The training units with the canaries that are in, behind the others: a draw uses one number per unit, so nobody
 /// else's draws change.
-data::token_store training_units(run_data data, const eval::membership_record& who);
+data::token_store training_units(data::token_store train, const std::vector<data::token_unit>& canaries,
+                                 const eval::membership_record& who);
 
 }  // namespace rldp::actors

@@ -8,6 +8,7 @@
 #include "data/sources/pieces.hpp"
 #include "data/units/load_tokens.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/owned.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -30,7 +31,7 @@ std::string random_text(std::mt19937_64& random) {
 
 void check_equal(const token_store& found, const std::vector<token_unit>& expected) {
     REQUIRE(found.size() == expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(found[i].records == expected[i].records);
+    for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(owned(found[i]).records == expected[i].records);
 }
 
 /// Both ways to tokens, on one thread and on several.
@@ -61,11 +62,11 @@ TEST_CASE("a store gives back what it was given") {
     token_store store(units);
     store.push_back({{{8, 9}}, {}});
     REQUIRE(store.size() == 4);
-    CHECK(store[0].records == units[0].records);
-    CHECK(store[1].records.empty());
+    CHECK(owned(store[0]).records == units[0].records);
+    CHECK(owned(store[1]).records.empty());
     CHECK(store[1].gradient_canary == 7);
     CHECK_FALSE(store[2].gradient_canary);
-    CHECK(store[3].records == std::vector<tokens>{{8, 9}});
+    CHECK(owned(store[3]).records == std::vector<tokens>{{8, 9}});
     CHECK(token_store().empty());
     const auto moved = std::move(store);
     CHECK(moved.size() == 4);
@@ -80,9 +81,9 @@ TEST_CASE("records are collected in any order, from several workers and blocks")
     collector.take(0, 0, {1, 2});
     const auto made = collector.finish();
     REQUIRE(made.size() == 3);
-    CHECK(made[0].records == std::vector<tokens>{{1, 2}, {3, 4}});
-    CHECK(made[1].records.empty());
-    CHECK(made[2].records == std::vector<tokens>{{5, 6}});
+    CHECK(owned(made[0]).records == std::vector<tokens>{{1, 2}, {3, 4}});
+    CHECK(owned(made[1]).records.empty());
+    CHECK(owned(made[2]).records == std::vector<tokens>{{5, 6}});
 }
 
 TEST_CASE("tokens read block by block are those of the texts read at once") {

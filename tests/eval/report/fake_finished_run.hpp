@@ -29,7 +29,7 @@ inline privacy::ledger_header header_of(const config::run_config& config, const 
     out.population = config.privacy.population.value_or(6400);
     out.sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(out.population);
     out.steps = config::planned_steps(config, out.population);
-    out.policy = policy.name();
+    out.policy = config::choices_of(config).policy;
     out.accountant = config.privacy.accountant;
     out.semantics = config.privacy.semantics;
     out.unit = config.privacy.unit;
@@ -44,9 +44,8 @@ inline privacy::ledger_header header_of(const config::run_config& config, const 
 
 inline std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config) {
     const auto population = config.privacy.population.value_or(6400);
-    const bool published = config.privacy.semantics == semantics::as_published;
     return privacy::make_policy(
-        published ? "published" : config::choices_of(config).policy,
+        config::choices_of(config).policy,
         {.epsilon = config.privacy.epsilon,
          .delta = config.privacy.delta,
          .sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(population),

@@ -20,6 +20,7 @@ namespace {
 plan small_plan(std::int64_t steps, std::int64_t interval) {
     plan p{1.5, 1e-2, 0.4, steps, interval, "pld"};
     p.deck_levels = 3;
+    p.deck_ratio = 4;
     return p;
 }
 

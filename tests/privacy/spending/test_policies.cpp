@@ -13,7 +13,7 @@ using namespace rldp::privacy;
 
 namespace {
 plan usual() {
-    return {2, 1e-5, 1e-3, 1000, 100, "pld"};
+    return {2, 1e-5, 1e-3, 1000, 100, "pld", 8, 4};
 }
 }  // namespace
 

@@ -6,7 +6,8 @@
 
 #include "actors/audit_launch.hpp"
 #include "app/commands.hpp"
-#include "app/grid_command.hpp"
+#include "app/torch/grid_command.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/append_file.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
@@ -75,7 +76,7 @@ int audit(const audit_arguments& given) {
 }  // namespace
 
 void add_audit(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand("audit", "Attack a run: extraction, membership, a lower bound on ε");
+    auto* command = add_torch_command(program, "audit");
     auto given = std::make_shared<audit_arguments>();
     command->add_option("directory", given->directory, "run directory, with its trusted side")->required();
     command->add_flag("--during-run", given->during_run,

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/commands.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "models/blas.hpp"
@@ -82,7 +83,7 @@ int generate(const generate_arguments& given) {
 }  // namespace
 
 void add_generate(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand("generate", "Continue a text with a model, with an adapter or without");
+    auto* command = add_torch_command(program, "generate");
     auto given = std::make_shared<generate_arguments>();
     auto& config = given->config;
     command->add_option("model", given->model, "Hugging Face directory of the model and its tokenizer")->required();

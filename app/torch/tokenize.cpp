@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "models/tokenizer/tokenizer.hpp"
@@ -56,7 +57,7 @@ int tokenize(const tokenize_arguments& given) {
 }  // namespace
 
 void add_tokenize(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand("tokenize", "Turn lines on standard input into JSON arrays of token ids");
+    auto* command = add_torch_command(program, "tokenize");
     auto given = std::make_shared<tokenize_arguments>();
     command
         ->add_option("model", given->directory,

@@ -8,6 +8,7 @@
 
 #include "actors/launch.hpp"
 #include "app/commands.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
@@ -141,8 +142,7 @@ int run(const run_arguments& given) {
 }  // namespace
 
 void add_run(CLI::App& program, action& chosen) {
-    auto* command =
-        program.add_subcommand("run", "Fine-tune privately: config in, adapter, ledger, metrics and report out");
+    auto* command = add_torch_command(program, "run");
     auto given = std::make_shared<run_arguments>();
     command->add_option("config", given->config, "configuration file (JSON)");
     command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);

@@ -3,7 +3,8 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/grid_command.hpp"
+#include "app/torch/grid_command.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/append_file.hpp"
 #include "config/base/files.hpp"
 #include "config/base/output.hpp"
@@ -52,7 +53,7 @@ int run(const sweep_arguments& given) {
 }  // namespace
 
 void add_sweep(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand("sweep", "Run one configuration over a grid of its keys' values");
+    auto* command = add_torch_command(program, "sweep");
     auto given = std::make_shared<sweep_arguments>();
     command->add_option("--grid", given->grid, "a key and its values: dotted.key=v1,v2, repeatable")
         ->required()

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
+#include "app/torch_commands.hpp"
 
 namespace rldp::app {
 
@@ -23,8 +24,7 @@ int merge(const merge_arguments& given) {
 }  // namespace
 
 void add_merge(CLI::App& program, action& chosen) {
-    auto* command =
-        program.add_subcommand("merge", "Write a model with its adapter added as a plain Hugging Face directory");
+    auto* command = add_torch_command(program, "merge");
     auto given = std::make_shared<merge_arguments>();
     command->add_option("model", given->model, "Hugging Face directory of the base")->required();
     command->add_option("--adapter", given->adapter, "PEFT directory, such as a run's public/adapter")->required();

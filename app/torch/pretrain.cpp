@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 
 namespace rldp::app {
@@ -35,8 +36,7 @@ int pretrain(const pretrain_arguments& given) {
 }  // namespace
 
 void add_pretrain(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand(
-        "pretrain", "Make a tiny public GPT-2 base from synthetic prose, as in config/tiny-gpt2");
+    auto* command = add_torch_command(program, "pretrain");
     auto given = std::make_shared<pretrain_arguments>();
     auto& config = given->config;
     command->add_option("out", given->out, "model directory to make")->required();

@@ -3,7 +3,8 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/grid_command.hpp"
+#include "app/torch/grid_command.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/append_file.hpp"
 #include "config/base/files.hpp"
 #include "config/base/output.hpp"
@@ -74,8 +75,7 @@ int run(const compare_arguments& given) {
 }  // namespace
 
 void add_compare(CLI::App& program, action& chosen) {
-    auto* command =
-        program.add_subcommand("compare", "Run methods side by side under one contract, and report which is better");
+    auto* command = add_torch_command(program, "compare");
     auto given = std::make_shared<compare_arguments>();
     auto& grid = given->grid;
     command->add_option("--methods", grid.methods, "comma list of methods, or all, or controls (default all)");

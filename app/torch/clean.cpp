@@ -4,6 +4,7 @@
 
 #include "actors/run/erasure.hpp"
 #include "app/commands.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/output.hpp"
 
 namespace rldp::app {
@@ -20,10 +21,7 @@ int clean(const std::string& root) {
 }  // namespace
 
 void add_clean(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand(
-        "clean",
-        "Erase the secrets that a killed process left behind, of runs that are over and of starts that never "
-        "became runs; a run that can be resumed is left as it is");
+    auto* command = add_torch_command(program, "clean");
     auto root = std::make_shared<std::string>();
     command->add_option("directory", *root, "a run, a grid, or a folder of them")->required();
     command->footer("Example: rldp clean runs");

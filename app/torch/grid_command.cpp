@@ -1,4 +1,4 @@
-#include "app/grid_command.hpp"
+#include "app/torch/grid_command.hpp"
 
 #include <fmt/format.h>
 

@@ -6,6 +6,7 @@
 #include "app/commands.hpp"
 #include "app/findings.hpp"
 #include "app/numbers.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "eval/metrics/json_number.hpp"
@@ -85,7 +86,7 @@ int verify(const ledger_arguments& given) {
 }  // namespace
 
 void add_ledger(CLI::App& program, action& chosen) {
-    auto* ledger = program.add_subcommand("ledger", "Check what a run has charged");
+    auto* ledger = add_torch_command(program, "ledger");
     ledger->require_subcommand(1);
     auto* command =
         ledger->add_subcommand("verify", "Verify the hash chain, the policy, the guarantee and the releases of a run");

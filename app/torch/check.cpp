@@ -4,6 +4,7 @@
 
 #include "actors/run/plan.hpp"
 #include "app/commands.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
 #include "privacy/accounting/accountant.hpp"
@@ -62,7 +63,7 @@ void print(const actors::run_plan& plan, bool counts) {
 }  // namespace
 
 void add_check(CLI::App& program, action& chosen) {
-    auto* command = program.add_subcommand("check", "Validate a configuration and print the plan; trains nothing");
+    auto* command = add_torch_command(program, "check");
     auto given = std::make_shared<check_arguments>();
     command->add_option("config", given->config, "configuration file (JSON)")->required();
     command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);

@@ -9,6 +9,7 @@
 #include "actors/stream_feed.hpp"
 #include "actors/threads.hpp"
 #include "app/commands.hpp"
+#include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "monitor/terminal/terminal.hpp"
@@ -55,8 +56,7 @@ int watch(const std::string& address) {
 }  // namespace
 
 void add_monitor(CLI::App& program, action& chosen) {
-    auto* command =
-        program.add_subcommand("monitor", "Watch a run that was started with --monitor; attach and detach at will");
+    auto* command = add_torch_command(program, "monitor");
     auto address = std::make_shared<std::string>();
     command->add_option("address", *address, "HOST:PORT of the run (loopback)")->required();
     command->footer("Example: rldp monitor 127.0.0.1:4242");

@@ -1,0 +1,153 @@
+#include "actors/run/step_gradients.hpp"
+
+#include <ATen/ATen.h>
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <new>
+#include <utility>
+
+#include "models/blas.hpp"
+#include "models/thread_count.hpp"
+
+namespace rldp::actors {
+
+models::dropout_factory dropout_of(const privacy::run_key& key, std::uint64_t seq, const models::lora_layout& layout,
+                                   at::Device device) {
+    const double p = layout.config.dropout;
+    if (p == 0) return {};
+    return [&key, seq, pairs = layout.pairs.size(), p, device](std::size_t pass) -> models::dropout_source {
+        return [&key, seq, pairs, p, device, pass](std::size_t pair, at::IntArrayRef shape) {
+            privacy::random_stream random(key, privacy::purpose::dropout, seq, pass * pairs + pair);
+            auto mask = at::empty(shape, at::kFloat);
+            random.dropout({mask.data_ptr<float>(), static_cast<std::size_t>(mask.numel())}, p);
+            return mask.to(device);
+        };
+    };
+}
+
+namespace {
+
+/// A step's work: the units drawn, in chunks.
+struct step_work {
+    std::vector<models::unit_records> units;
+    std::vector<std::vector<std::size_t>> chunks;
+    std::vector<std::size_t> first_pass{0};  ///< of each chunk, then of none: what comes after
+    std::size_t dummies = 0;                 ///< units at the end that stand for nobody
+};
+
+/// Dummies where fewer units were drawn than there is room for. A larger draw, which the plan's δ pays for, takes
+/// longer.
+void pad(step_work& work, const padding& to) {
+    const auto filled = std::max(work.units.size(), static_cast<std::size_t>(to.units));
+    work.dummies = filled - work.units.size();
+    work.units.resize(filled);
+}
+
+std::optional<models::unit_shape> shape_of(const std::optional<padding>& padded) {
+    return padded ? std::optional(padded->shape) : std::nullopt;
+}
+
+step_work plan_work(std::vector<models::unit_records> units, const gradient_settings& how) {
+    step_work out;
+    out.units = std::move(units);
+    if (how.padded) pad(out, *how.padded);
+    const auto together = how.apart ? 1 : how.micro_batch;
+    out.chunks = how.padded ? models::plan_padded_chunks(out.units.size(), how.padded->shape, together)
+                            : models::plan_chunks(out.units, together);
+    for (const auto& chunk : out.chunks)
+        out.first_pass.push_back(out.first_pass.back() +
+                                 models::passes_of(out.units, chunk, how.micro_batch, shape_of(how.padded)));
+    return out;
+}
+
+/// A step's computation of one chunk after the other, or of several at a time.
+struct chunk_worker {
+    const run_model& model;
+    const gradient_settings& how;
+    const at::Tensor& adapter;
+    const step_work& work;
+    const models::dropout_factory& dropout;
+    const on_failed_unit& failed;
+
+    /// Errors: whatever made-up tokens provoke too, and exhausted memory.
+    models::record_gradients operator()(std::size_t i) const {
+        try {
+            return made(work.chunks[i], work.first_pass[i]);
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (const c10::OutOfMemoryError&) {
+            throw;
+        } catch (...) {
+            check_gradients({model.base, model.layout, adapter}, "the model");
+        }
+        return one_by_one(work.chunks[i]);
+    }
+
+  private:
+    models::record_gradients made(const std::vector<std::size_t>& units, std::size_t first_pass) const {
+        return models::unit_gradients(*model.base, model.layout, adapter, work.units, units, how.micro_batch, dropout,
+                                      first_pass, shape_of(how.padded));
+    }
+
+    /// Each unit alone; zeros for one that fails. Masks are of passes beyond the step's others: as many for each unit
+    /// as the step has, so none is used twice.
+    models::record_gradients one_by_one(const std::vector<std::size_t>& units) const {
+        const auto rows = std::ssize(units);
+        models::record_gradients out{at::zeros({rows, model.layout.dimension}, adapter.options()),
+                                     at::full({rows}, std::nan(""), at::kDouble)};
+        for (std::int64_t row = 0; row < rows; ++row) {
+            const auto unit = units[static_cast<std::size_t>(row)];
+            try {
+                const auto alone = made({unit}, (unit + 1) * work.first_pass.back());
+                out.gradients[row].copy_(alone.gradients[0]);
+                out.losses[row].copy_(alone.losses[0]);
+            } catch (const std::exception& reason) {
+                failed(reason);
+            }
+        }
+        return out;
+    }
+};
+
+int chunks_abreast(const run_model& model) {
+    return models::is_narrow(model.base->config()) && model.initial_adapter.is_cpu() ? models::default_threads() : 1;
+}
+
+}  // namespace
+
+gradient_settings gradient_settings_of(const session& run) {
+    return {run.config.train.micro_batch, computes_apart(run.config), run.plan.padded, chunks_abreast(run.model)};
+}
+
+void step_gradients(const run_model& model, const gradient_settings& how, const at::Tensor& adapter,
+                    std::vector<models::unit_records> units, const models::dropout_factory& dropout,
+                    const on_chunk& take, const on_failed_unit& failed) {
+    const auto work = plan_work(std::move(units), how);
+    const chunk_worker made{model, how, adapter, work, dropout, failed};
+    const auto& chunks = work.chunks;
+    const auto hand_over = [&](models::record_gradients chunk, std::size_t i) {
+        const auto dummies = std::count_if(chunks[i].begin(), chunks[i].end(),
+                                           [&](auto unit) { return unit >= work.units.size() - work.dummies; });
+        take({std::move(chunk.gradients), std::move(chunk.losses), dummies});
+    };
+    const auto at_once = static_cast<std::size_t>(how.abreast);
+    if (at_once == 1) {
+        for (std::size_t i = 0; i < chunks.size(); ++i) hand_over(made(i), i);
+        return;
+    }
+    for (std::size_t begin = 0; begin < chunks.size(); begin += at_once) {
+        std::vector<std::future<models::record_gradients>> under_way;
+        for (std::size_t i = begin; i < std::min(begin + at_once, chunks.size()); ++i)
+            under_way.push_back(std::async(std::launch::async, [&made, i] {
+                models::use_threads(1);
+                return made(i);
+            }));
+        for (std::size_t i = 0; i < under_way.size(); ++i) hand_over(under_way[i].get(), begin + i);
+    }
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,43 @@
+#pragma once
+// A step's unit gradients, chunk by chunk: planning and computing, without actors. It is given the units in clear, so
+// only the trusted side calls it.
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "actors/run/inputs.hpp"
+#include "actors/run/padding.hpp"
+#include "actors/run/session.hpp"
+#include "models/unit_gradients.hpp"
+#include "privacy/mechanism/step_order.hpp"
+
+namespace rldp::actors {
+
+/// How a step's units are put together; public.
+struct gradient_settings {
+    std::int64_t micro_batch = 0;        ///< records per forward pass
+    bool apart = false;                  ///< every unit in passes of its own (computes_apart)
+    std::optional<padding> padded = {};  ///< privacy.pad_batches
+    int abreast = 1;                     ///< chunks computed at a time, each on one thread where there are several
+};
+
+/// As many chunks of a narrow model abreast as there are threads, one of others, which share out each operator.
+gradient_settings gradient_settings_of(const session& run);
+
+/// Dropout masks of step `seq` from the stream (run key, dropout, seq, pass·pairs + pair).
+models::dropout_factory dropout_of(const privacy::run_key& key, std::uint64_t seq, const models::lora_layout& layout,
+                                   at::Device device);
+
+using on_chunk = std::function<void(privacy::unit_gradients)>;
+using on_failed_unit = std::function<void(const std::exception&)>;
+
+/// Calls `take` with the unit gradients of each chunk of `units` at `adapter` ([D] float32 on the device), in order. A
+/// unit whose gradient can't be computed counts as zero (docs/privacy.md §2) and is told to `failed`, from any thread.
+/// Errors: what made-up tokens provoke too, for that is the machine's failure, and exhausted memory.
+void step_gradients(const run_model& model, const gradient_settings& how, const at::Tensor& adapter,
+                    std::vector<models::unit_records> units, const models::dropout_factory& dropout,
+                    const on_chunk& take, const on_failed_unit& failed);
+
+}  // namespace rldp::actors

@@ -1,0 +1,9 @@
+// rldp-torch: the subcommands that need LibTorch. rldp puts this program in its place.
+#include "app/command_line.hpp"
+
+int main(int argc, char** argv) {
+    using namespace rldp::app;
+    return command_line(argc, argv,
+                        {add_run, add_compare, add_sweep, add_check, add_pretrain, add_tokenize, add_generate,
+                         add_merge, add_monitor, add_audit, add_ledger, add_clean, add_machine});
+}
