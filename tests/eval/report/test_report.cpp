@@ -4,6 +4,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/eval/sample.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace rldp::eval;
 
@@ -57,14 +58,19 @@ TEST_CASE("every id of the page is unique") {
 TEST_CASE("what comes from files is escaped") {
     auto summary = sample_summary();
     const std::string attack = "<script>alert('x')</script>";
-    summary.version = summary.status = summary.method = summary.policy = summary.allocation = summary.unit =
-        summary.split = attack;
+    summary.version = summary.status = summary.method = summary.allocation = summary.unit = summary.split = attack;
     summary.warnings = {attack};
     summary.groups = {attack, attack};
     summary.epsilon[attack] = 1;
     auto page = report_html(summary, sample_metrics(), "{\"path\": \"" + attack + "\"}");
     CHECK_FALSE(has(page, "<script"));
     CHECK(has(page, "&lt;script&gt;"));
+}
+
+TEST_CASE("no page claims the proof of a spending policy that nobody knows") {
+    auto summary = sample_summary();
+    summary.policy = "generous";
+    CHECK(has(refusal([&] { page_of(summary); }), "spending policy \"generous\" is unknown"));
 }
 
 TEST_CASE("the page claims what holds and nothing else") {
