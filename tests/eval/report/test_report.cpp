@@ -10,10 +10,6 @@ using namespace rldp::eval;
 
 namespace {
 
-bool has(const std::string& page, const std::string& text) {
-    return page.find(text) != std::string::npos;
-}
-
 std::string page_of(const run_summary& summary) {
     return report_html(summary, sample_metrics(), "{\"seed\": 42}");
 }
