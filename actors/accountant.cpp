@@ -20,8 +20,8 @@ void accountant_state::catch_up(std::int64_t interval) {
     progress = account->progress_epsilon(refreshed);
 }
 
-accountant_actor::behavior_type accountant(accountant_actor::stateful_pointer<accountant_state> self,
-                                           std::shared_ptr<privacy::account> account, std::int64_t interval) {
+accountant_actor::behavior_type make_accountant(accountant_actor::stateful_pointer<accountant_state> self,
+                                                std::shared_ptr<privacy::account> account, std::int64_t interval) {
     fail_publicly(self);
     self->state.account = std::move(account);
     self->state.catch_up(interval);

@@ -19,7 +19,7 @@ struct accountant_state {
 };
 
 /// `interval`: progress ε is recomputed, while the step runs, at the end of every block of so many steps.
-accountant_actor::behavior_type accountant(accountant_actor::stateful_pointer<accountant_state> self,
-                                           std::shared_ptr<privacy::account> account, std::int64_t interval);
+accountant_actor::behavior_type make_accountant(accountant_actor::stateful_pointer<accountant_state> self,
+                                                std::shared_ptr<privacy::account> account, std::int64_t interval);
 
 }  // namespace rldp::actors

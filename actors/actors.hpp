@@ -63,7 +63,7 @@ using evaluator_actor = caf::typed_actor<
     // Perplexity of a snapshot, told to the hub; answers the step, that it is done.
     caf::replies_to<evaluate_atom, snapshot>::with<std::int64_t>,
     // The perplexities so far, once all snapshots are evaluated.
-    caf::replies_to<finish_atom>::with<evaluations>>;
+    caf::replies_to<settle_atom>::with<evaluations>>;
 
 using trainer_actor = caf::typed_actor<
     // Runs the steps to the plan's end, exhaustion or a stop.
@@ -81,15 +81,15 @@ using hub_actor = caf::typed_actor<
     // The sender has shown what it got last.
     caf::reacts_to<ack_atom>,
     // A run begins: its name is known from the start, its size only now.
-    caf::reacts_to<begin_atom, run_header>,
+    caf::reacts_to<announce_atom, run_header>,
     // A step's released numbers, to the run log and the next tick.
     caf::reacts_to<metrics_atom, eval::metrics_line>,
     // An evaluation's step and perplexity.
-    caf::reacts_to<evaluate_atom, std::int64_t, double>,
+    caf::reacts_to<evaluated_atom, std::int64_t, double>,
     // All that came before is durable once this is answered.
     caf::reacts_to<sync_atom>,
     // The run's state in a word; sent on at once.
-    caf::reacts_to<finish_atom, std::string>,
+    caf::reacts_to<state_atom, std::string>,
     // To itself, once a second.
     caf::reacts_to<tick_atom>>;
 

@@ -36,14 +36,14 @@ void launch_audit(const eval::run_directory& where, const audit_options& options
     system_config configuration;
     caf::actor_system system(configuration);
     const caf::scoped_actor self(system);
-    const auto auditor_ =
-        self->spawn<caf::detached>(auditor, std::move(run), options.shadows, open_trusted_log(where.log()));
+    const auto auditor =
+        self->spawn<caf::detached>(make_auditor, std::move(run), options.shadows, open_trusted_log(where.log()));
     // Whatever happens, the auditor ends with this function: the system's destructor waits for it.
     const std::shared_ptr<void> ending(nullptr,
-                                       [&](void*) { self->send_exit(auditor_, caf::exit_reason::user_shutdown); });
+                                       [&](void*) { self->send_exit(auditor, caf::exit_reason::user_shutdown); });
     const auto report = [&] {
         std::optional<error> failed;
-        self->request(auditor_, caf::infinite, audit_atom::value)
+        self->request(auditor, caf::infinite, audit_atom::value)
             .receive([](const std::string&) {}, [&](caf::error& reason) { failed = to_exception(reason); });
         if (failed) throw *failed;
         options.on_report();

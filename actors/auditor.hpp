@@ -20,9 +20,9 @@ struct auditor_state {
     std::string audit(const std::vector<std::filesystem::path>& shadows) const;
 };
 
-auditor_actor::behavior_type auditor(auditor_actor::stateful_pointer<auditor_state> self,
-                                     trusted<std::shared_ptr<audited_run>> closed,
-                                     std::vector<std::filesystem::path> shadows,
-                                     std::shared_ptr<spdlog::logger> trusted_log);
+auditor_actor::behavior_type make_auditor(auditor_actor::stateful_pointer<auditor_state> self,
+                                          trusted<std::shared_ptr<audited_run>> closed,
+                                          std::vector<std::filesystem::path> shadows,
+                                          std::shared_ptr<spdlog::logger> trusted_log);
 
 }  // namespace rldp::actors

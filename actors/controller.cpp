@@ -5,8 +5,8 @@
 
 namespace rldp::actors {
 
-controller_actor::behavior_type controller(controller_actor::stateful_pointer<controller_state> self,
-                                           std::shared_ptr<rl::controller> library) {
+controller_actor::behavior_type make_controller(controller_actor::stateful_pointer<controller_state> self,
+                                                std::shared_ptr<rl::controller> library) {
     fail_publicly(self);
     use_threads(1);  // small nets, and the gradient needs the cores
     self->state.library = std::move(library);

@@ -13,7 +13,7 @@ struct controller_state {
     std::shared_ptr<rl::controller> library;
 };
 
-controller_actor::behavior_type controller(controller_actor::stateful_pointer<controller_state> self,
-                                           std::shared_ptr<rl::controller> library);
+controller_actor::behavior_type make_controller(controller_actor::stateful_pointer<controller_state> self,
+                                                std::shared_ptr<rl::controller> library);
 
 }  // namespace rldp::actors

@@ -6,7 +6,7 @@ namespace rldp::actors {
 
 using display_pointer = display_actor::stateful_pointer<display_state>;
 
-display_actor::behavior_type local_display(display_pointer self, hub_actor source, show shown) {
+display_actor::behavior_type make_display(display_pointer self, hub_actor source, show shown) {
     fail_publicly(self);
     const auto show_and_ack = [=](const telemetry& seen) {
         shown(seen);

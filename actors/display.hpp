@@ -14,8 +14,8 @@ struct display_state {
 };
 
 /// Subscribes to a hub and acknowledges what it has shown.
-display_actor::behavior_type local_display(display_actor::stateful_pointer<display_state> self, hub_actor source,
-                                           show how);
+display_actor::behavior_type make_display(display_actor::stateful_pointer<display_state> self, hub_actor source,
+                                          show how);
 
 /// Shows what it is asked to; the answer comes once it is shown.
 display_actor::behavior_type fed_display(display_actor::stateful_pointer<display_state> self, show how);

@@ -8,9 +8,9 @@
 
 namespace rldp::actors {
 
-evaluator_actor::behavior_type evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
-                                         std::shared_ptr<const std::vector<models::sequence>> eval, std::int64_t batch,
-                                         hub_actor hub, evaluations seen_before) {
+evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
+                                              std::shared_ptr<const std::vector<models::sequence>> eval,
+                                              std::int64_t batch, hub_actor hub, evaluations seen_before) {
     fail_publicly(self);
     self->state.seen = seen_before;
     return {
@@ -22,10 +22,10 @@ evaluator_actor::behavior_type evaluator(evaluator_actor::stateful_pointer<evalu
             if (at.step == 0) seen.before = found;
             seen.last = found;
             seen.best = std::min(found, seen.best.value_or(found));
-            self->send(hub, evaluate_atom::value, at.step, found);
+            self->send(hub, evaluated_atom::value, at.step, found);
             return at.step;  // the trainer must not learn what was found
         },
-        [self](finish_atom) { return self->state.seen; },
+        [self](settle_atom) { return self->state.seen; },
     };
 }
 

@@ -14,8 +14,8 @@ struct evaluator_state {
 };
 
 /// `seen_before`: what evaluations of a resumed run found.
-evaluator_actor::behavior_type evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
-                                         std::shared_ptr<const std::vector<models::sequence>> eval, std::int64_t batch,
-                                         hub_actor hub, evaluations seen_before);
+evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
+                                              std::shared_ptr<const std::vector<models::sequence>> eval,
+                                              std::int64_t batch, hub_actor hub, evaluations seen_before);
 
 }  // namespace rldp::actors

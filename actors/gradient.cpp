@@ -34,10 +34,10 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
         [&](const std::exception& reason) { trusted_log->error("a unit counts as zero: {}", reason.what()); });
 }
 
-gradient_actor::behavior_type gradient(gradient_actor::stateful_pointer<gradient_state> self,
-                                       trusted<std::shared_ptr<const secrets>> closed, run_model model,
-                                       gradient_settings how, loader_actor loader, sanitizer_actor sanitizer,
-                                       std::shared_ptr<spdlog::logger> trusted_log) {
+gradient_actor::behavior_type make_gradient(gradient_actor::stateful_pointer<gradient_state> self,
+                                            trusted<std::shared_ptr<const secrets>> closed, run_model model,
+                                            gradient_settings how, loader_actor loader, sanitizer_actor sanitizer,
+                                            std::shared_ptr<spdlog::logger> trusted_log) {
     fail_silently(self, trusted_log);
     self->state.trusted_log = std::move(trusted_log);
     self->state.closed = std::move(closed);

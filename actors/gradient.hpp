@@ -26,9 +26,9 @@ struct gradient_state {
                  const std::function<void(trusted<privacy::unit_gradients>)>& take) const;
 };
 
-gradient_actor::behavior_type gradient(gradient_actor::stateful_pointer<gradient_state> self,
-                                       trusted<std::shared_ptr<const secrets>> closed, run_model model,
-                                       gradient_settings how, loader_actor loader, sanitizer_actor sanitizer,
-                                       std::shared_ptr<spdlog::logger> trusted_log);
+gradient_actor::behavior_type make_gradient(gradient_actor::stateful_pointer<gradient_state> self,
+                                            trusted<std::shared_ptr<const secrets>> closed, run_model model,
+                                            gradient_settings how, loader_actor loader, sanitizer_actor sanitizer,
+                                            std::shared_ptr<spdlog::logger> trusted_log);
 
 }  // namespace rldp::actors

@@ -95,7 +95,7 @@ void hub_state::evaluated(std::int64_t step, double perplexity) {
     changed = true;
 }
 
-hub_actor::behavior_type hub(hub_pointer self, std::string run) {
+hub_actor::behavior_type make_hub(hub_pointer self, std::string run) {
     fail_publicly(self);
     auto& latest = self->state.latest;
     latest.run = std::move(run);
@@ -116,13 +116,13 @@ hub_actor::behavior_type hub(hub_pointer self, std::string run) {
             found->second.owes_ack = false;
             if (found->second.stale) send_latest(self, found->second);
         },
-        [self](begin_atom, const run_header& header) { self->state.begin(header); },
+        [self](announce_atom, const run_header& header) { self->state.begin(header); },
         [self](metrics_atom, const eval::metrics_line& line) { self->state.record(line); },
-        [self](evaluate_atom, std::int64_t step, double perplexity) { self->state.evaluated(step, perplexity); },
+        [self](evaluated_atom, std::int64_t step, double perplexity) { self->state.evaluated(step, perplexity); },
         [self](sync_atom) {
             if (self->state.log) self->state.log->sync();
         },
-        [self](finish_atom, const std::string& how) {
+        [self](state_atom, const std::string& how) {
             if (self->state.log) self->state.log->sort();
             self->state.latest.state = how;
             note(self->state.latest);

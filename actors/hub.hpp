@@ -36,6 +36,6 @@ struct hub_state {
 inline constexpr std::chrono::seconds tick_interval{1};
 
 /// `run`: the name that watchers see.
-hub_actor::behavior_type hub(hub_actor::stateful_pointer<hub_state> self, std::string run);
+hub_actor::behavior_type make_hub(hub_actor::stateful_pointer<hub_state> self, std::string run);
 
 }  // namespace rldp::actors

@@ -21,35 +21,35 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
     system_config configuration;
     caf::actor_system system(configuration);
     const caf::scoped_actor self(system);
-    const auto hub_ = system.spawn(hub, options.name);
+    const auto hub = system.spawn(make_hub, options.name);
     const auto display =
-        options.display ? system.spawn<caf::detached>(local_display, hub_, options.display) : display_actor{};
+        options.display ? system.spawn<caf::detached>(make_display, hub, options.display) : display_actor{};
     const auto relay = server
-                           ? system.spawn(local_display, hub_, show([&](const telemetry& seen) { server->show(seen); }))
+                           ? system.spawn(make_display, hub, show([&](const telemetry& seen) { server->show(seen); }))
                            : display_actor{};
     // Whatever happens from here on, these end with this function: the system's destructor waits for them.
     const std::shared_ptr<void> ending_(nullptr, [&](void*) {
         for (const auto& watcher : {display, relay})
             if (watcher) self->send_exit(watcher, caf::exit_reason::user_shutdown);
-        self->send_exit(hub_, caf::exit_reason::user_shutdown);
+        self->send_exit(hub, caf::exit_reason::user_shutdown);
     });
 
     const auto opened = on_passing_thread(all_threads(), open);
     const auto& run = *opened.facts;
     if (options.on_plan) options.on_plan(run.plan);
-    const auto supervisor_ = system.spawn(supervisor, opened, hub_);
-    signals.on_signal([&] { caf::anon_send(supervisor_, stop_atom::value); });
+    const auto supervisor = system.spawn(make_supervisor, opened, hub);
+    signals.on_signal([&] { caf::anon_send(supervisor, stop_atom::value); });
 
     std::optional<outcome> ended;
     std::optional<error> failed;
-    self->request(supervisor_, caf::infinite, run_atom::value)
+    self->request(supervisor, caf::infinite, run_atom::value)
         .receive([&](outcome& value) { ended = std::move(value); },
                  [&](caf::error& reason) { failed = to_exception(reason); });
     signals.on_signal([] { _exit(static_cast<int>(errc::interrupted)); });
-    self->send_exit(supervisor_, caf::exit_reason::user_shutdown);
-    self->wait_for(supervisor_);
+    self->send_exit(supervisor, caf::exit_reason::user_shutdown);
+    self->wait_for(supervisor);
     // The hub answers once it has seen to all before: the report is made from a whole run log.
-    self->request(hub_, caf::infinite, sync_atom::value)
+    self->request(hub, caf::infinite, sync_atom::value)
         .receive([] {},
                  [&](const caf::error& reason) {
                      if (!failed) failed = to_exception(reason);

@@ -28,9 +28,9 @@ trusted<draw> loader_state::hand_out(std::uint64_t seq) {
     return made ? *std::exchange(ready, std::nullopt) : make(seq);
 }
 
-loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> self,
-                                   trusted<std::shared_ptr<const secrets>> closed, double sample_rate,
-                                   std::shared_ptr<spdlog::logger> trusted_log) {
+loader_actor::behavior_type make_loader(loader_actor::stateful_pointer<loader_state> self,
+                                        trusted<std::shared_ptr<const secrets>> closed, double sample_rate,
+                                        std::shared_ptr<spdlog::logger> trusted_log) {
     fail_silently(self, std::move(trusted_log));
     self->state.closed = std::move(closed);
     self->state.sample_rate = sample_rate;

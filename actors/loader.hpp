@@ -25,8 +25,8 @@ struct loader_state {
 };
 
 /// Units are drawn with probability `sample_rate` from the stream (run key, draw, seq).
-loader_actor::behavior_type loader(loader_actor::stateful_pointer<loader_state> self,
-                                   trusted<std::shared_ptr<const secrets>> closed, double sample_rate,
-                                   std::shared_ptr<spdlog::logger> trusted_log);
+loader_actor::behavior_type make_loader(loader_actor::stateful_pointer<loader_state> self,
+                                        trusted<std::shared_ptr<const secrets>> closed, double sample_rate,
+                                        std::shared_ptr<spdlog::logger> trusted_log);
 
 }  // namespace rldp::actors

@@ -27,12 +27,12 @@ privacy::release sanitizer_state::finish() {
     return out;
 }
 
-sanitizer_actor::behavior_type sanitizer(sanitizer_actor::stateful_pointer<sanitizer_state> self,
-                                         trusted<std::shared_ptr<const secrets>> closed,
-                                         privacy::sanitizer_config config,
-                                         std::optional<privacy::acknowledgement> unsound,
-                                         std::filesystem::path release_log,
-                                         std::shared_ptr<spdlog::logger> trusted_log) {
+sanitizer_actor::behavior_type make_sanitizer(sanitizer_actor::stateful_pointer<sanitizer_state> self,
+                                              trusted<std::shared_ptr<const secrets>> closed,
+                                              privacy::sanitizer_config config,
+                                              std::optional<privacy::acknowledgement> unsound,
+                                              std::filesystem::path release_log,
+                                              std::shared_ptr<spdlog::logger> trusted_log) {
     fail_silently(self, std::move(trusted_log));
     use_threads(1);  // the next chunk's gradients are under way on all of them
     self->state.unsound = unsound;

@@ -26,11 +26,11 @@ struct sanitizer_state {
     privacy::release finish();
 };
 
-sanitizer_actor::behavior_type sanitizer(sanitizer_actor::stateful_pointer<sanitizer_state> self,
-                                         trusted<std::shared_ptr<const secrets>> closed,
-                                         privacy::sanitizer_config config,
-                                         std::optional<privacy::acknowledgement> unsound,
-                                         std::filesystem::path release_log,
-                                         std::shared_ptr<spdlog::logger> trusted_log);
+sanitizer_actor::behavior_type make_sanitizer(sanitizer_actor::stateful_pointer<sanitizer_state> self,
+                                              trusted<std::shared_ptr<const secrets>> closed,
+                                              privacy::sanitizer_config config,
+                                              std::optional<privacy::acknowledgement> unsound,
+                                              std::filesystem::path release_log,
+                                              std::shared_ptr<spdlog::logger> trusted_log);
 
 }  // namespace rldp::actors

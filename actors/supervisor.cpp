@@ -32,7 +32,7 @@ void stop_all(supervisor_pointer self) {
 
 void fail(supervisor_pointer self, const caf::error& reason) {
     if (std::exchange(self->state.over, true)) return;
-    self->send(self->state.hub, finish_atom::value, std::string("failed"));
+    self->send(self->state.hub, state_atom::value, std::string("failed"));
     self->state.promise.deliver(failure(to_exception(reason).code(), to_exception(reason).what()));
     stop_all(self);
 }
@@ -44,12 +44,12 @@ void conclude(supervisor_pointer self, outcome ended) {
         self->state.promise.deliver(whole);
         stop_all(self);
     };
-    self->request(self->state.evaluator, caf::infinite, finish_atom::value)
+    self->request(self->state.evaluator, caf::infinite, settle_atom::value)
         .then([self, ended, deliver](const evaluations& seen) {
             auto whole = ended;
             whole.perplexity = seen;
             // Where the hub can't write, its down message names the cause.
-            self->request(self->state.hub, caf::infinite, finish_atom::value, word_of(ended.how))
+            self->request(self->state.hub, caf::infinite, state_atom::value, word_of(ended.how))
                 .then([deliver, whole] { deliver(whole); }, [](const caf::error&) {});
         });
 }
@@ -92,7 +92,7 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     if (run.config.privacy.semantics == semantics::as_published)
         unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
     const auto promised = parts.account->book().header.guarantee();
-    self->send(self->state.hub, begin_atom::value,
+    self->send(self->state.hub, announce_atom::value,
                run_header{run.where.metrics().string(), run.known, run.plan.steps, run.config.privacy.epsilon,
                           promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity()});
 
@@ -101,25 +101,25 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     };
     trainer_wiring wiring;
     wiring.hub = self->state.hub;
-    const auto loader_ = spawn(loader, closed, run.plan.sample_rate, trusted_log);
-    wiring.sanitizer = spawn(sanitizer, closed, sanitizer_config_of(run.config, run.model.layout), unsound,
+    const auto loader = spawn(make_loader, closed, run.plan.sample_rate, trusted_log);
+    wiring.sanitizer = spawn(make_sanitizer, closed, sanitizer_config_of(run.config, run.model.layout), unsound,
                              run.where.releases(), trusted_log);
     wiring.gradient =
-        spawn(gradient, closed, run.model, gradient_settings_of(run), loader_, wiring.sanitizer, trusted_log);
+        spawn(make_gradient, closed, run.model, gradient_settings_of(run), loader, wiring.sanitizer, trusted_log);
     auto schedule = schedule_of(run, *parts.account);
-    wiring.accountant = spawn(accountant, parts.account, run.config.rl.interval);
-    if (parts.controller) wiring.controller = spawn(controller, parts.controller);
-    wiring.evaluator = spawn(evaluator, run.model, run.held_out, run.config.train.micro_batch, self->state.hub,
+    wiring.accountant = spawn(make_accountant, parts.account, run.config.rl.interval);
+    if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
+    wiring.evaluator = spawn(make_evaluator, run.model, run.held_out, run.config.train.micro_batch, self->state.hub,
                              evaluations_in(run.known));
     self->state.evaluator = wiring.evaluator;
     for (const auto& at : run.passed)
         if (!evaluated(run.known, at.step)) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
-    self->state.trainer = spawn(trainer, parts.steps, wiring, std::move(schedule));
+    self->state.trainer = spawn(make_trainer, parts.steps, wiring, std::move(schedule));
 }
 
 }  // namespace
 
-supervisor_actor::behavior_type supervisor(supervisor_pointer self, opened_run run, hub_actor hub) {
+supervisor_actor::behavior_type make_supervisor(supervisor_pointer self, opened_run run, hub_actor hub) {
     fail_publicly(self);
     self->state.hub = std::move(hub);
     self->monitor(self->state.hub);  // without it the run log would stand still unnoticed
@@ -150,7 +150,7 @@ supervisor_actor::behavior_type supervisor(supervisor_pointer self, opened_run r
         [self](stop_atom) {
             self->state.stopping = true;  // before the trainer is there, too
             if (self->state.trainer) self->send(self->state.trainer, stop_atom::value);
-            self->send(self->state.hub, finish_atom::value, std::string("stopping (once more ends at once)"));
+            self->send(self->state.hub, state_atom::value, std::string("stopping (once more ends at once)"));
         },
     };
 }

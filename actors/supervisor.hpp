@@ -22,7 +22,7 @@ struct supervisor_state {
 
 /// Spawns the pipeline for `run` on threads of its own and answers when it is over. `hub` is told, and outlives the
 /// run.
-supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<supervisor_state> self, opened_run run,
-                                           hub_actor hub);
+supervisor_actor::behavior_type make_supervisor(supervisor_actor::stateful_pointer<supervisor_state> self,
+                                                opened_run run, hub_actor hub);
 
 }  // namespace rldp::actors

@@ -142,8 +142,8 @@ void proceed(trainer_pointer self) {
 
 }  // namespace
 
-trainer_actor::behavior_type trainer(trainer_pointer self, std::shared_ptr<step_machine> steps, trainer_wiring wiring,
-                                     trainer_schedule schedule) {
+trainer_actor::behavior_type make_trainer(trainer_pointer self, std::shared_ptr<step_machine> steps,
+                                          trainer_wiring wiring, trainer_schedule schedule) {
     fail_publicly(self);
     use_threads(1);  // one AdamW step is short
     self->state.steps = std::move(steps);

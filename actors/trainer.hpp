@@ -41,8 +41,8 @@ struct trainer_state {
     caf::typed_response_promise<outcome> promise;
 };
 
-trainer_actor::behavior_type trainer(trainer_actor::stateful_pointer<trainer_state> self,
-                                     std::shared_ptr<step_machine> steps, trainer_wiring wiring,
-                                     trainer_schedule schedule);
+trainer_actor::behavior_type make_trainer(trainer_actor::stateful_pointer<trainer_state> self,
+                                          std::shared_ptr<step_machine> steps, trainer_wiring wiring,
+                                          trainer_schedule schedule);
 
 }  // namespace rldp::actors

@@ -1,6 +1,7 @@
 #include "bench/product_bound.hpp"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <map>

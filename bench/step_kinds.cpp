@@ -1,6 +1,7 @@
 #include "bench/step_kinds.hpp"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include "actors/gradient.hpp"

@@ -222,10 +222,10 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "What is clipped as one: each adapter on its own, all A matrices and all B matrices, or the whole "
              "gradient.",
              "adapters for rldp, factors for dp_lora and dp_lora_literal, else flat")
-        .add("initial", &clip_section::initial, above(0), "gradient norm", "Every radius at the first step.",
+        .add("initial", &clip_section::initial, between(1e-8, 1e8), "gradient norm", "Every radius at the first step.",
              "0.1 for rldp and autoclip_quantile, else 1")
-        .add("min", &clip_section::min, above(0), "gradient norm", "No radius goes below.")
-        .add("max", &clip_section::max, above(0), "gradient norm", "No radius goes above.")
+        .add("min", &clip_section::min, between(1e-8, 1e8), "gradient norm", "No radius goes below.")
+        .add("max", &clip_section::max, between(1e-8, 1e8), "gradient norm", "No radius goes above.")
         .add("public_data", &clip_section::public_data,
              location{"the path of a CSV, JSONL or text file, or synthetic:N", is_synthetic}, "",
              "Public records on which an adapter is trained beforehand, without noise: the medians of their gradient "

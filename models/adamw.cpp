@@ -1,6 +1,7 @@
 #include "models/adamw.hpp"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 

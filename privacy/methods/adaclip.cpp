@@ -1,6 +1,7 @@
 // AdaCliP (Pichapati, Suresh, Yu, Reddi, Kumar 2019, arXiv 1908.07643): clip and noise every coordinate in proportion
 // to what it varies by, as earlier releases show. docs/methods.md.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 // GeoClip (Gilani, Dahan, Zamani, Nandi 2025, arXiv 2506.06549): clip in the metric in which noise costs least, by the
 // covariance that earlier releases show. docs/methods.md; how Σ is estimated, covariance_track.hpp.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>

@@ -341,11 +341,11 @@ TEST_CASE("the auditor answers a path, and nobody else hears of it") {
     captured_log log;
     deterministic stage;
     const auto run = std::make_shared<audited_run>(open_audited(scratch / "run", false));
-    const auto hub_ = stage.spawn(hub, std::string("test"));
+    const auto hub = stage.spawn(make_hub, std::string("test"));
     stage.run();
-    const auto auditor_ = stage.spawn(auditor, trusted<std::shared_ptr<audited_run>>(run),
-                                      std::vector<std::filesystem::path>{}, log.logger);
-    auto request = stage.self->request(auditor_, caf::infinite, audit_atom::value);
+    const auto auditor = stage.spawn(make_auditor, trusted<std::shared_ptr<audited_run>>(run),
+                                     std::vector<std::filesystem::path>{}, log.logger);
+    auto request = stage.self->request(auditor, caf::infinite, audit_atom::value);
     CHECK(stage.run() == 1);  // the request; the auditor has sent nothing to anyone but its asker
     std::string path;
     request.receive([&](std::string& answer) { path = answer; }, [](caf::error&) { FAIL("the auditor failed"); });

@@ -27,8 +27,8 @@ eval::metrics_line line_of(std::int64_t step, double loss) {
 
 struct watched_hub : deterministic {
     watched_hub() {
-        hub_ = spawn(hub, std::string("test run"));
-        self->send(hub_, begin_atom::value, run_header{(scratch / "metrics.jsonl").string(), {}, 100, 8, 7.9});
+        hub = spawn(make_hub, std::string("test run"));
+        self->send(hub, announce_atom::value, run_header{(scratch / "metrics.jsonl").string(), {}, 100, 8, 7.9});
         run();
     }
     /// A watcher that acknowledges only when the test says so.
@@ -42,7 +42,7 @@ struct watched_hub : deterministic {
         run();
     }
     scratch_directory scratch;
-    hub_actor hub_;
+    hub_actor hub;
 };
 
 }  // namespace
@@ -51,21 +51,21 @@ TEST_CASE("a watcher that falls silent gets one message, and the latest value on
     watched_hub side;
     std::vector<telemetry> seen;
     const auto watcher = side.silent_watcher(seen);
-    const auto first = side.ask<telemetry>(side.hub_, subscribe_atom::value, watcher);
+    const auto first = side.ask<telemetry>(side.hub, subscribe_atom::value, watcher);
     REQUIRE(first);
     CHECK(first->run == "test run");
     for (std::int64_t step = 1; step <= 50; ++step) {
-        side.self->send(side.hub_, metrics_atom::value, line_of(step, 2.0));
+        side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
         side.run();
         side.second();
     }
     CHECK(seen.empty());  // it owes an acknowledgement for the answer to its subscription
-    caf::anon_send(side.hub_, ack_atom::value);
+    caf::anon_send(side.hub, ack_atom::value);
     side.run();
     CHECK(seen.empty());  // somebody else's acknowledgement does not count
     const caf::message ack = caf::make_message(ack_atom::value);
-    caf::actor_cast<caf::actor>(side.hub_)->enqueue(caf::actor_cast<caf::strong_actor_ptr>(watcher),
-                                                    caf::make_message_id(), ack, nullptr);
+    caf::actor_cast<caf::actor>(side.hub)->enqueue(caf::actor_cast<caf::strong_actor_ptr>(watcher),
+                                                   caf::make_message_id(), ack, nullptr);
     side.run();
     REQUIRE(seen.size() == 1);
     CHECK(seen[0].step == 50);
@@ -74,11 +74,11 @@ TEST_CASE("a watcher that falls silent gets one message, and the latest value on
 TEST_CASE("ticks come at most once a second and show averages") {
     watched_hub side;
     std::vector<telemetry> seen;
-    const auto display = side.spawn(local_display, side.hub_, show([&](const telemetry& t) { seen.push_back(t); }));
+    const auto display = side.spawn(make_display, side.hub, show([&](const telemetry& t) { seen.push_back(t); }));
     side.run();
     const auto before = seen.size();
     for (std::int64_t step = 1; step <= 4; ++step)
-        side.self->send(side.hub_, metrics_atom::value, line_of(step, static_cast<double>(step)));
+        side.self->send(side.hub, metrics_atom::value, line_of(step, static_cast<double>(step)));
     side.run();
     CHECK(seen.size() == before);
     side.second();
@@ -91,17 +91,17 @@ TEST_CASE("ticks come at most once a second and show averages") {
 
 TEST_CASE("who subscribes between two ticks sees the last tick, not the step under way") {
     watched_hub side;
-    side.self->send(side.hub_, metrics_atom::value, line_of(1, 2.0));
+    side.self->send(side.hub, metrics_atom::value, line_of(1, 2.0));
     side.run();
     side.second();
-    side.self->send(side.hub_, metrics_atom::value, line_of(2, 2.0));
+    side.self->send(side.hub, metrics_atom::value, line_of(2, 2.0));
     side.run();
     std::vector<telemetry> seen;
-    const auto first = side.ask<telemetry>(side.hub_, subscribe_atom::value, side.silent_watcher(seen));
+    const auto first = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
     REQUIRE(first);
     CHECK(first->step == 1);
     side.second();
-    const auto later = side.ask<telemetry>(side.hub_, subscribe_atom::value, side.silent_watcher(seen));
+    const auto later = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
     REQUIRE(later);
     CHECK(later->step == 2);
 }
@@ -109,12 +109,12 @@ TEST_CASE("who subscribes between two ticks sees the last tick, not the step und
 TEST_CASE("how a run ended is told to who still owes an acknowledgement, too") {
     watched_hub side;
     std::vector<telemetry> seen;
-    REQUIRE(side.ask<telemetry>(side.hub_, subscribe_atom::value, side.silent_watcher(seen)));
-    side.self->send(side.hub_, metrics_atom::value, line_of(7, 2.0));
+    REQUIRE(side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen)));
+    side.self->send(side.hub, metrics_atom::value, line_of(7, 2.0));
     side.run();
     side.second();
     CHECK(seen.empty());
-    side.self->send(side.hub_, finish_atom::value, std::string("done"));
+    side.self->send(side.hub, state_atom::value, std::string("done"));
     side.run();
     REQUIRE(seen.size() == 1);
     CHECK(seen[0].step == 7);
@@ -123,9 +123,9 @@ TEST_CASE("how a run ended is told to who still owes an acknowledgement, too") {
 
 TEST_CASE("the finished run log is in the order of steps, whenever evaluations came in") {
     watched_hub side;
-    for (std::int64_t step = 1; step <= 5; ++step) side.self->send(side.hub_, metrics_atom::value, line_of(step, 2.0));
-    side.self->send(side.hub_, evaluate_atom::value, std::int64_t{2}, 4.5);
-    side.self->send(side.hub_, finish_atom::value, std::string("done"));
+    for (std::int64_t step = 1; step <= 5; ++step) side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
+    side.self->send(side.hub, evaluated_atom::value, std::int64_t{2}, 4.5);
+    side.self->send(side.hub, state_atom::value, std::string("done"));
     side.run();
     const auto text = read_file(side.scratch / "metrics.jsonl");
     CHECK(std::count(text.begin(), text.end(), '\n') == 5);
@@ -134,8 +134,8 @@ TEST_CASE("the finished run log is in the order of steps, whenever evaluations c
 
 TEST_CASE("the run log has every step, and an evaluation that came later is merged into its step") {
     watched_hub side;
-    for (std::int64_t step = 1; step <= 5; ++step) side.self->send(side.hub_, metrics_atom::value, line_of(step, 2.0));
-    side.self->send(side.hub_, evaluate_atom::value, std::int64_t{3}, 4.5);
+    for (std::int64_t step = 1; step <= 5; ++step) side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
+    side.self->send(side.hub, evaluated_atom::value, std::int64_t{3}, 4.5);
     side.run();
     const auto lines = eval::read_metrics(side.scratch / "metrics.jsonl");
     REQUIRE(lines.size() == 5);

@@ -87,13 +87,13 @@ TEST_CASE("what fails while a run is wired reaches whoever waits for it") {
     settings.set("logger.file-verbosity", caf::atom("quiet"));
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
-    const auto hub_ = system.spawn(hub, std::string("test"));
-    const auto running = system.spawn(supervisor, opened, hub_);
+    const auto hub = system.spawn(make_hub, std::string("test"));
+    const auto running = system.spawn(make_supervisor, opened, hub);
     std::optional<caf::error> failed;
     self->request(running, std::chrono::seconds(60), run_atom::value)
         .receive([](const outcome&) {}, [&](const caf::error& reason) { failed = reason; });
     self->send_exit(running, caf::exit_reason::user_shutdown);
-    self->send_exit(hub_, caf::exit_reason::user_shutdown);
+    self->send_exit(hub, caf::exit_reason::user_shutdown);
     REQUIRE(failed);
     CHECK(std::string(to_exception(*failed).what()).find("trusted.log") != std::string::npos);
 }
@@ -105,14 +105,14 @@ TEST_CASE("a stop that comes before a run is wired is not forgotten") {
     settings.set("logger.file-verbosity", caf::atom("quiet"));
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
-    const auto hub_ = system.spawn(hub, std::string("test"));
-    const auto running = system.spawn(supervisor, opened, hub_);
+    const auto hub = system.spawn(make_hub, std::string("test"));
+    const auto running = system.spawn(make_supervisor, opened, hub);
     self->send(running, stop_atom::value);
     std::optional<outcome> ended;
     self->request(running, std::chrono::seconds(60), run_atom::value)
         .receive([&](outcome& value) { ended = value; }, [](const caf::error&) {});
     self->send_exit(running, caf::exit_reason::user_shutdown);
-    self->send_exit(hub_, caf::exit_reason::user_shutdown);
+    self->send_exit(hub, caf::exit_reason::user_shutdown);
     REQUIRE(ended);
     CHECK(ended->how == actors::ending::interrupted);
     CHECK(ended->steps_done < 12);

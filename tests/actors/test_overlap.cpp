@@ -43,29 +43,29 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
     captured_log log;
     const auto closed = opened.closed;
     trainer_wiring wiring;
-    wiring.hub = run.spawn(hub, std::string("test"));
-    run.self->send(wiring.hub, begin_atom::value, run_header{facts.where.metrics().string(), {}, steps, 8, 8});
-    const auto loader_ = run.spawn(loader, closed, facts.plan.sample_rate, log.logger);
-    wiring.sanitizer = run.spawn(sanitizer, closed, sanitizer_config_of(facts.config, facts.model.layout),
+    wiring.hub = run.spawn(make_hub, std::string("test"));
+    run.self->send(wiring.hub, announce_atom::value, run_header{facts.where.metrics().string(), {}, steps, 8, 8});
+    const auto loader = run.spawn(make_loader, closed, facts.plan.sample_rate, log.logger);
+    wiring.sanitizer = run.spawn(make_sanitizer, closed, sanitizer_config_of(facts.config, facts.model.layout),
                                  std::optional<privacy::acknowledgement>{}, facts.where.releases(), log.logger);
-    wiring.gradient =
-        run.spawn(gradient, closed, facts.model, gradient_settings_of(facts), loader_, wiring.sanitizer, log.logger);
-    wiring.accountant = run.spawn(accountant, opened.parts.account, interval);
+    wiring.gradient = run.spawn(make_gradient, closed, facts.model, gradient_settings_of(facts), loader,
+                                wiring.sanitizer, log.logger);
+    wiring.accountant = run.spawn(make_accountant, opened.parts.account, interval);
     const auto library = opened.parts.controller;
-    wiring.controller = run.spawn(controller, library);
-    wiring.evaluator =
-        run.spawn(evaluator, facts.model, facts.held_out, facts.config.train.micro_batch, wiring.hub, evaluations{});
+    wiring.controller = run.spawn(make_controller, library);
+    wiring.evaluator = run.spawn(make_evaluator, facts.model, facts.held_out, facts.config.train.micro_batch,
+                                 wiring.hub, evaluations{});
     const auto steps_ = opened.parts.steps;
-    const auto trainer_ = run.spawn(trainer, steps_, wiring,
-                                    trainer_schedule{facts.where.checkpoint(), facts.belongs_to, facts.seal, {}});
-    auto answer = run.self->request(trainer_, caf::infinite, train_atom::value);
+    const auto trainer = run.spawn(make_trainer, steps_, wiring,
+                                   trainer_schedule{facts.where.checkpoint(), facts.belongs_to, facts.seal, {}});
+    auto answer = run.self->request(trainer, caf::infinite, train_atom::value);
 
     std::int64_t decided_at = -1;
     std::int64_t decisions = 0;
     bool to_learn = false;  // the controller's message to itself is still to be delivered
     rounds_while_training = 0;
     const auto others = [&] {
-        return run.step(trainer_) || run.step(wiring.accountant) || run.step(wiring.gradient) || run.step(loader_) ||
+        return run.step(trainer) || run.step(wiring.accountant) || run.step(wiring.gradient) || run.step(loader) ||
                run.step(wiring.sanitizer) || run.step(wiring.evaluator) || run.step(wiring.hub);
     };
     for (;;) {

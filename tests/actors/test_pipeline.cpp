@@ -114,14 +114,14 @@ TEST_CASE("a hub that dies ends the run: its log would stand still unnoticed") {
         return {
             [](subscribe_atom, const display_actor&) { return telemetry{}; },
             [](ack_atom) {},
-            [](begin_atom, const run_header&) {},
+            [](announce_atom, const run_header&) {},
             [](metrics_atom, const eval::metrics_line&) { throw error(errc::bad_input, "metrics: the disk is full"); },
-            [](evaluate_atom, std::int64_t, double) {},
+            [](evaluated_atom, std::int64_t, double) {},
             [](sync_atom) {},
-            [](finish_atom, const std::string&) {},
+            [](state_atom, const std::string&) {},
             [](tick_atom) {}};
     });
-    const auto running = system.spawn(supervisor, opened, hub);
+    const auto running = system.spawn(make_supervisor, opened, hub);
     std::optional<caf::error> failed;
     self->request(running, std::chrono::seconds(60), run_atom::value)
         .receive([](const outcome&) {}, [&](const caf::error& reason) { failed = reason; });

@@ -67,7 +67,7 @@ privacy::observation some_observation(std::size_t groups, double loss) {
 TEST_CASE("a grant is in the ledger before it is answered, and the end of the budget is its own error") {
     deterministic run;
     scratch_directory scratch;
-    const auto actor = run.spawn(accountant, new_account(scratch / "ledger.jsonl", 2), std::int64_t{4});
+    const auto actor = run.spawn(make_accountant, new_account(scratch / "ledger.jsonl", 2), std::int64_t{4});
     for (std::int64_t step = 1; step <= 2; ++step) {
         const auto granted = run.ask<charged>(actor, grant_atom::value, step, 1.0);
         REQUIRE(granted);
@@ -84,7 +84,7 @@ TEST_CASE("a grant is in the ledger before it is answered, and the end of the bu
 TEST_CASE("progress ε is refreshed at a block's end, after the grant was answered") {
     deterministic run;
     scratch_directory scratch;
-    const auto actor = run.spawn(accountant, new_account(scratch / "ledger.jsonl", 8), std::int64_t{4});
+    const auto actor = run.spawn(make_accountant, new_account(scratch / "ledger.jsonl", 8), std::int64_t{4});
     for (std::int64_t step = 1; step <= 3; ++step) REQUIRE(run.ask<charged>(actor, grant_atom::value, step, 1.0));
     CHECK(run.state<accountant_state>(actor).refreshed == 0);
     run.self->send(actor, grant_atom::value, std::int64_t{4}, 1.0);
@@ -103,7 +103,7 @@ TEST_CASE("the controller answers before it learns, and learning comes before th
     const std::size_t groups = 3;
     auto alone = new_controller(groups);
     const auto library = std::make_shared<rl::controller>(new_controller(groups));
-    const auto actor = run.spawn(controller, library);
+    const auto actor = run.spawn(make_controller, library);
     const std::vector<double> medians(groups, 0.2);
     for (int i = 0; i < 6; ++i) {
         const auto seen = some_observation(groups, 2.0 - 0.1 * i);
@@ -132,20 +132,20 @@ TEST_CASE("the evaluator tells the hub, and nobody else, the perplexity of a sna
     const auto hub_stub = run.spawn([&told](hub_actor::pointer) -> hub_actor::behavior_type {
         return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
                 [](ack_atom) {},
-                [](begin_atom, const run_header&) {},
+                [](announce_atom, const run_header&) {},
                 [](metrics_atom, const eval::metrics_line&) {},
-                [&told](evaluate_atom, std::int64_t step, double found) { told.emplace_back(step, found); },
+                [&told](evaluated_atom, std::int64_t step, double found) { told.emplace_back(step, found); },
                 [](sync_atom) {},
-                [](finish_atom, const std::string&) {},
+                [](state_atom, const std::string&) {},
                 [](tick_atom) {}};
     });
-    const auto actor = run.spawn(evaluator, model, std::shared_ptr<const std::vector<models::sequence>>(sequences),
+    const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const std::vector<models::sequence>>(sequences),
                                  std::int64_t{4}, hub_stub, evaluations{});
     auto changed = model.initial_adapter.clone();
     changed.normal_(0, 0.5);
     run.self->send(actor, evaluate_atom::value, snapshot{0, model.initial_adapter});
     run.self->send(actor, evaluate_atom::value, snapshot{7, changed});
-    const auto all = run.ask<evaluations>(actor, finish_atom::value);
+    const auto all = run.ask<evaluations>(actor, settle_atom::value);
     const double before = eval::perplexity(*model.base, nullptr, nullptr, *sequences, 4);
     REQUIRE(told.size() == 2);
     CHECK(told[0].second == Approx(before).epsilon(1e-6));  // B = 0: the base alone

@@ -77,7 +77,7 @@ struct trainer_between_stubs : deterministic {
                         evaluating = self_->make_response_promise<std::int64_t>();
                         return evaluating;
                     },
-                    [this](finish_atom) {  // of the test: the evaluation under way is done
+                    [this](settle_atom) {  // of the test: the evaluation under way is done
                         if (evaluating.pending()) evaluating.deliver(std::int64_t{0});
                         return evaluations{};
                     }};
@@ -85,15 +85,15 @@ struct trainer_between_stubs : deterministic {
         wiring.hub = spawn([](hub_actor::pointer) -> hub_actor::behavior_type {
             return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
                     [](ack_atom) {},
-                    [](begin_atom, const run_header&) {},
+                    [](announce_atom, const run_header&) {},
                     [](metrics_atom, const eval::metrics_line&) {},
-                    [](evaluate_atom, std::int64_t, double) {},
+                    [](evaluated_atom, std::int64_t, double) {},
                     [](sync_atom) {},
-                    [](finish_atom, const std::string&) {},
+                    [](state_atom, const std::string&) {},
                     [](tick_atom) {}};
         });
         actor = spawn(
-            trainer, machine, wiring,
+            make_trainer, machine, wiring,
             trainer_schedule{
                 scratch / "c.safetensors", "run", privacy::file_seal(privacy::run_key::insecure_from_seed(1)), {}});
     }
@@ -158,10 +158,10 @@ TEST_CASE("where evaluation is slower than training, training waits rather than 
     side.run();
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0});
     CHECK(side.seen.calls.back() == "compute 5");  // the next snapshot is due, the first is still being evaluated
-    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, finish_atom::value));
+    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, settle_atom::value));
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5});
     CHECK(side.seen.calls.back() == "compute 10");
     side.slow_evaluator = false;
-    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, finish_atom::value));
+    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, settle_atom::value));
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5, 10, 12});
 }

@@ -45,11 +45,11 @@ struct trusted_side : deterministic {
     trusted_side(closed_ptr inside, double rate, std::optional<padding> padded = {})
         : closed(std::move(inside)), model(tiny_model()), sample_rate(rate) {
         const trusted<closed_ptr> wrapped(closed);
-        loader_ = spawn(loader, wrapped, rate, log.logger);
-        sanitizer_ = spawn(sanitizer, wrapped, config_for(model), std::optional<privacy::acknowledgement>{},
-                           scratch / "releases.log", log.logger);
-        gradient_ = spawn(gradient, wrapped, model, gradient_settings{.micro_batch = 4, .padded = padded}, loader_,
-                          sanitizer_, log.logger);
+        loader = spawn(make_loader, wrapped, rate, log.logger);
+        sanitizer = spawn(make_sanitizer, wrapped, config_for(model), std::optional<privacy::acknowledgement>{},
+                          scratch / "releases.log", log.logger);
+        gradient = spawn(make_gradient, wrapped, model, gradient_settings{.micro_batch = 4, .padded = padded}, loader,
+                         sanitizer, log.logger);
     }
 
     captured_log log;
@@ -57,9 +57,9 @@ struct trusted_side : deterministic {
     closed_ptr closed;
     run_model model;
     double sample_rate;
-    loader_actor loader_;
-    sanitizer_actor sanitizer_;
-    gradient_actor gradient_;
+    loader_actor loader;
+    sanitizer_actor sanitizer;
+    gradient_actor gradient;
 };
 
 /// What the sanitizer has logged; the tests charge at multiplier z.
@@ -99,7 +99,7 @@ at::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double radiu
 TEST_CASE("the loader makes the next draw ahead of need, and the same one either way") {
     deterministic run;
     captured_log log;
-    const auto actor = run.spawn(loader, trusted<closed_ptr>(tiny_secrets(200)), 0.2, log.logger);
+    const auto actor = run.spawn(make_loader, trusted<closed_ptr>(tiny_secrets(200)), 0.2, log.logger);
     run.self->send(actor, draw_atom::value, std::uint64_t{1});
     REQUIRE(run.step(actor));
     CHECK_FALSE(run.state<loader_state>(actor).ready.has_value());
@@ -119,9 +119,9 @@ TEST_CASE("the loader makes the next draw ahead of need, and the same one either
 TEST_CASE("the gradient actor opens no draw before it is asked, and its answer is the sanitizer's release") {
     trusted_side side(60, 0.2);
     side.run();
-    CHECK_FALSE(side.state<loader_state>(side.loader_).ready.has_value());
+    CHECK_FALSE(side.state<loader_state>(side.loader).ready.has_value());
     const auto answer = side.ask<privacy::release>(
-        side.gradient_, compute_atom::value, step_task{order_for(side.model, 1, 0.5, 0.1), side.model.initial_adapter});
+        side.gradient, compute_atom::value, step_task{order_for(side.model, 1, 0.5, 0.1), side.model.initial_adapter});
     REQUIRE(answer);
     CHECK(answer->charged->seq == 1);
     CHECK(answer->gradient.numel() == side.model.layout.dimension);
@@ -135,10 +135,10 @@ TEST_CASE("a release is the clipped sum over the logical batch plus noise of the
     // Hardly any noise: what is left is the clipped sum, over several micro-batches, in turn or side by side.
     trusted_side side(60, 0.3);
     side.run();
-    side.state<gradient_state>(side.gradient_).how.abreast = GENERATE(1, 3);
+    side.state<gradient_state>(side.gradient).how.abreast = GENERATE(1, 3);
     const double radius = 0.05;
     const auto answer =
-        side.ask<privacy::release>(side.gradient_, compute_atom::value,
+        side.ask<privacy::release>(side.gradient, compute_atom::value,
                                    step_task{order_for(side.model, 1, 1e-6, radius, 0), side.model.initial_adapter});
     REQUIRE(answer);
     const auto expected = clipped_sum(side, 1, radius);
@@ -149,9 +149,8 @@ TEST_CASE("a release is the clipped sum over the logical batch plus noise of the
 TEST_CASE("an empty draw is a step like any other: pure noise") {
     trusted_side side(60, 0.0);
     const double z = 2, radius = 0.1;
-    const auto answer =
-        side.ask<privacy::release>(side.gradient_, compute_atom::value,
-                                   step_task{order_for(side.model, 1, z, radius), side.model.initial_adapter});
+    const auto answer = side.ask<privacy::release>(
+        side.gradient, compute_atom::value, step_task{order_for(side.model, 1, z, radius), side.model.initial_adapter});
     REQUIRE(answer);
     const auto n = static_cast<double>(side.model.layout.pairs.size());
     const double deviation = z / std::sqrt(1 - 0.02) * std::sqrt(n) * radius;
@@ -163,7 +162,7 @@ TEST_CASE("an empty draw is a step like any other: pure noise") {
 TEST_CASE("a failing trusted actor crosses as a code, and the detail stays in the trusted log") {
     trusted_side side(60, 0.3);
     auto wrong = side.model.initial_adapter.slice(0, 0, 3).clone();  // not D numbers: the model throws
-    const auto answer = side.ask<privacy::release>(side.gradient_, compute_atom::value,
+    const auto answer = side.ask<privacy::release>(side.gradient, compute_atom::value,
                                                    step_task{order_for(side.model, 1, 1, 0.1), wrong});
     REQUIRE_FALSE(answer);
     CHECK(side.log.text.str().find("gradient failed: ") != std::string::npos);
@@ -174,10 +173,10 @@ TEST_CASE("a failing trusted actor crosses as a code, and the detail stays in th
 TEST_CASE("the sanitizer forgets logged releases once a checkpoint holds them") {
     trusted_side side(20, 0.3);
     for (std::uint64_t seq = 1; seq <= 3; ++seq)
-        REQUIRE(side.ask<privacy::release>(side.gradient_, compute_atom::value,
+        REQUIRE(side.ask<privacy::release>(side.gradient, compute_atom::value,
                                            step_task{order_for(side.model, seq, 1, 0.1), side.model.initial_adapter}));
     CHECK(logged_by(side).size() == 3);
-    side.self->send(side.sanitizer_, forget_atom::value);
+    side.self->send(side.sanitizer, forget_atom::value);
     side.run();
     CHECK(logged_by(side).empty());
 }
@@ -199,9 +198,9 @@ TEST_CASE("a unit whose gradient can't be computed counts as zero, and no one ou
     const auto release_with = [&](int impossible, std::string& log) {
         trusted_side side(secrets_with_impossible(24, impossible), 1.0);
         side.run();
-        side.state<gradient_state>(side.gradient_).model.layout.config.dropout = 0;
+        side.state<gradient_state>(side.gradient).model.layout.config.dropout = 0;
         const auto answer = side.ask<privacy::release>(
-            side.gradient_, compute_atom::value,
+            side.gradient, compute_atom::value,
             step_task{order_for(side.model, 1, 1e-6, radius, 0), side.model.initial_adapter});
         REQUIRE(answer);
         log = side.log.text.str();
@@ -221,8 +220,8 @@ TEST_CASE("padded steps do the same work whatever was drawn, and release the sam
     const auto one = [&](int units, std::optional<padding> padded, std::size_t& chunks) {
         trusted_side side(tiny_secrets(units), 1.0, padded);
         side.run();
-        side.state<gradient_state>(side.gradient_).model.layout.config.dropout = 0;
-        const auto& state = side.state<gradient_state>(side.gradient_);
+        side.state<gradient_state>(side.gradient).model.layout.config.dropout = 0;
+        const auto& state = side.state<gradient_state>(side.gradient);
         const step_task task{order_for(side.model, 1, 1e-6, radius, 0.02), side.model.initial_adapter};
         chunks = 0;
         std::int64_t rows = 0;
@@ -234,7 +233,7 @@ TEST_CASE("padded steps do the same work whatever was drawn, and release the sam
             rows += privacy::opened(chunk).gradients.size(0);
         });
         if (padded) CHECK(rows == std::max<std::int64_t>(units, padded->units));
-        const auto answer = side.ask<privacy::release>(side.gradient_, compute_atom::value, task);
+        const auto answer = side.ask<privacy::release>(side.gradient, compute_atom::value, task);
         REQUIRE(answer);
         return *answer;
     };

@@ -1,4 +1,6 @@
 // Per-record gradients against autograd alone, one record at a time, on random models.
+#include <ATen/core/grad_mode.h>
+
 #include "tests/models/random_models.hpp"
 
 #include "tests/catch.hpp"

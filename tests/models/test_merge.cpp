@@ -1,4 +1,6 @@
 // Base plus adapter as a plain checkpoint.
+#include <ATen/core/grad_mode.h>
+
 #include "models/merge.hpp"
 #include "models/weights.hpp"
 #include "tests/models/random_models.hpp"

@@ -1,3 +1,5 @@
+#include <ATen/core/grad_mode.h>
+
 #include <ATen/CPUGeneratorImpl.h>
 #include <torch/torch.h>
 
