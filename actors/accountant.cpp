@@ -5,30 +5,30 @@
 namespace rldp::actors {
 
 double accountant_state::progress_epsilon() {
-    const auto charges = account->book().charges.size();
+    const auto charges = budget->book().charges.size();
     if (charges != refreshed) {
-        progress = account->progress_epsilon();
+        progress = budget->progress_epsilon();
         refreshed = charges;
     }
     return progress;
 }
 
 void accountant_state::catch_up(std::int64_t interval) {
-    const auto& charges = account->book().charges;
+    const auto& charges = budget->book().charges;
     if (charges.empty()) return;
-    refreshed = account->charges_through(charges.back()->step / interval * interval);
-    progress = account->progress_epsilon(refreshed);
+    refreshed = budget->charges_through(charges.back()->step / interval * interval);
+    progress = budget->progress_epsilon(refreshed);
 }
 
 accountant_actor::behavior_type make_accountant(accountant_actor::stateful_pointer<accountant_state> self,
-                                                std::shared_ptr<privacy::account> account, std::int64_t interval) {
+                                                std::shared_ptr<privacy::budget> budget, std::int64_t interval) {
     fail_publicly(self);
-    self->state.account = std::move(account);
+    self->state.budget = std::move(budget);
     self->state.catch_up(interval);
     return {
         [=](grant_atom, std::int64_t step, double requested) -> caf::result<charged> {
             auto& state = self->state;
-            const auto granted = state.account->grant(step, requested);
+            const auto granted = state.budget->grant(step, requested);
             if (!granted) return failure(errc::budget_exhausted, "the spending policy grants nothing more");
             if (step % interval == 0) self->send(self, refresh_atom::value);
             return charged{*granted, state.progress};

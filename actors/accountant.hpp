@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "actors/actors.hpp"
-#include "privacy/spending/account.hpp"
+#include "privacy/spending/budget.hpp"
 
 namespace rldp::actors {
 
 struct accountant_state {
     static constexpr const char* name = "accountant";
-    std::shared_ptr<privacy::account> account;
+    std::shared_ptr<privacy::budget> budget;
     std::size_t refreshed = 0;  ///< charges that `progress` covers
     double progress = 0;
 
@@ -20,6 +20,6 @@ struct accountant_state {
 
 /// `interval`: progress ε is recomputed, while the step runs, at the end of every block of so many steps.
 accountant_actor::behavior_type make_accountant(accountant_actor::stateful_pointer<accountant_state> self,
-                                                std::shared_ptr<privacy::account> account, std::int64_t interval);
+                                                std::shared_ptr<privacy::budget> budget, std::int64_t interval);
 
 }  // namespace rldp::actors

@@ -77,11 +77,11 @@ Handle watch(supervisor_pointer self, Handle actor) {
     return actor;
 }
 
-trainer_schedule schedule_of(const session& run, const privacy::account& account) {
+trainer_schedule schedule_of(const session& run, const privacy::budget& budget) {
     return {.checkpoint = run.where.checkpoint(),
             .belongs_to = run.belongs_to,
             .seal = run.seal,
-            .charged = account.book().end()};
+            .charged = budget.book().end()};
 }
 
 void wire(supervisor_pointer self, const opened_run& opened) {
@@ -91,7 +91,7 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     std::optional<privacy::acknowledgement> unsound;
     if (run.config.privacy.semantics == semantics::as_published)
         unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
-    const auto promised = parts.account->book().header.guarantee();
+    const auto promised = parts.budget->book().header.guarantee();
     self->send(self->state.hub, announce_atom::value,
                run_header{run.where.metrics().string(), run.known, run.plan.steps, run.config.privacy.epsilon,
                           promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity()});
@@ -106,8 +106,8 @@ void wire(supervisor_pointer self, const opened_run& opened) {
                              run.where.releases(), trusted_log);
     wiring.gradient =
         spawn(make_gradient, closed, run.model, gradient_settings_of(run), loader, wiring.sanitizer, trusted_log);
-    auto schedule = schedule_of(run, *parts.account);
-    wiring.accountant = spawn(make_accountant, parts.account, run.config.rl.interval);
+    auto schedule = schedule_of(run, *parts.budget);
+    wiring.accountant = spawn(make_accountant, parts.budget, run.config.rl.interval);
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
     wiring.evaluator = spawn(make_evaluator, run.model, run.held_out, run.config.train.micro_batch, self->state.hub,
                              evaluations_in(run.known));

@@ -1,4 +1,5 @@
-// rldp account: what a list of runs, or a ledger, costs under every accountant. Needs no data and no model.
+// rldp account: what a list of phases (steps of one noise multiplier and sample rate), or a ledger, costs under every
+// accountant. Needs no data and no model.
 #include <fmt/format.h>
 
 #include <array>
@@ -22,29 +23,29 @@ using json = nlohmann::ordered_json;
 constexpr std::array accountants{"pld", "rdp", "gdp_clt"};
 
 struct account_arguments {
-    std::vector<std::string> runs;
+    std::vector<std::string> phases;
     std::string delta, ledger;
     std::vector<std::string> epsilons;
     bool json = false;
 };
 
-privacy::run parse_run(const std::string& text) {
+privacy::phase parse_phase(const std::string& text) {
     const auto parts = CLI::detail::split(text, ',');
     if (parts.size() != 3)
-        refuse(fmt::format("--run \"{}\": write noise multiplier, sample rate and steps as z,q,steps", text));
-    return {parse_number("--run: noise multiplier", parts[0]), parse_number("--run: sample rate", parts[1]),
-            parse_count("--run: steps", parts[2])};
+        refuse(fmt::format("--phase \"{}\": write noise multiplier, sample rate and steps as z,q,steps", text));
+    return {parse_number("--phase: noise multiplier", parts[0]), parse_number("--phase: sample rate", parts[1]),
+            parse_count("--phase: steps", parts[2])};
 }
 
 std::string_view bound(const privacy::accountant& by) {
     return by.is_upper_bound() ? "upper bound" : "no bound: an approximation that can under-report";
 }
 
-json prices(std::span<const privacy::run> runs, double delta) {
+json prices(std::span<const privacy::phase> phases, double delta) {
     json out = json::object();
     for (const auto* name : accountants) {
         const auto by = privacy::make_accountant(name);
-        out[name] = {{"epsilon", json_number(by->epsilon(runs, delta))}, {"is_upper_bound", by->is_upper_bound()}};
+        out[name] = {{"epsilon", json_number(by->epsilon(phases, delta))}, {"is_upper_bound", by->is_upper_bound()}};
     }
     return out;
 }
@@ -56,30 +57,30 @@ void print_prices(const json& all, int indent) {
 }
 
 /// δ at each ε: points of the privacy curve.
-json curve(std::span<const privacy::run> runs, const std::vector<std::string>& epsilons) {
+json curve(std::span<const privacy::phase> phases, const std::vector<std::string>& epsilons) {
     json points = json::array();
     for (const auto& text : epsilons) {
         const double epsilon = parse_number("--epsilon", text);
         json point{{"epsilon", epsilon}};
         for (const auto* name : accountants) {
             const auto by = privacy::make_accountant(name);
-            point[name] = {{"delta", by->delta(runs, epsilon)}, {"is_upper_bound", by->is_upper_bound()}};
+            point[name] = {{"delta", by->delta(phases, epsilon)}, {"is_upper_bound", by->is_upper_bound()}};
         }
         points.push_back(std::move(point));
     }
     return points;
 }
 
-int account_runs(const account_arguments& given) {
-    std::vector<privacy::run> runs;
-    for (const auto& text : given.runs) runs.push_back(parse_run(text));
+int account_phases(const account_arguments& given) {
+    std::vector<privacy::phase> phases;
+    for (const auto& text : given.phases) phases.push_back(parse_phase(text));
     json out = json::object();
     if (!given.delta.empty()) {
         const double delta = parse_number("--delta", given.delta);
-        out = prices(runs, delta);
+        out = prices(phases, delta);
         out["delta"] = delta;
     }
-    if (!given.epsilons.empty()) out["curve"] = curve(runs, given.epsilons);
+    if (!given.epsilons.empty()) out["curve"] = curve(phases, given.epsilons);
     if (given.json) {
         say("{}\n", out.dump());
         return 0;
@@ -100,8 +101,8 @@ int account_runs(const account_arguments& given) {
 int account_ledger(const account_arguments& given) {
     const auto content = privacy::read_ledger(given.ledger);
     const auto& header = content.header;
-    const auto runs = content.runs();
-    const auto progress = prices(runs, header.mechanism_delta());
+    const auto phases = content.phases();
+    const auto progress = prices(phases, header.mechanism_delta());
     if (given.json) {
         say("{}\n", json{{"delta", header.delta},
                          {"guaranteed_epsilon", json_number(header.guaranteed_epsilon)},
@@ -124,8 +125,8 @@ int account_ledger(const account_arguments& given) {
 }
 
 void check(const account_arguments& given) {
-    if (given.ledger.empty() == given.runs.empty())
-        refuse("account: give either --run z,q,steps (repeatable) or --ledger FILE");
+    if (given.ledger.empty() == given.phases.empty())
+        refuse("account: give either --phase z,q,steps (repeatable) or --ledger FILE");
     if (given.ledger.empty() && given.delta.empty() && given.epsilons.empty())
         refuse("account: give --delta D (prints ε) or --epsilon E (prints δ)");
     if (!given.ledger.empty() && (!given.delta.empty() || !given.epsilons.empty()))
@@ -136,21 +137,22 @@ void check(const account_arguments& given) {
 
 void add_account(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand(
-        "account", "Price a list of subsampled Gaussian runs, or a ledger, under every accountant");
+        "account", "Price phases of subsampled Gaussian steps, or a ledger, under every accountant");
     auto given = std::make_shared<account_arguments>();
     command
-        ->add_option("--run", given->runs, "noise multiplier, sample rate, steps: z,q,steps; repeatable, order is free")
+        ->add_option("--phase", given->phases,
+                     "noise multiplier, sample rate, steps: z,q,steps; repeatable, order is free")
         ->allow_extra_args(false);
     command->add_option("--delta", given->delta, "δ in (0, 1): print ε");
     command->add_option("--epsilon", given->epsilons, "ε ≥ 0: print δ; repeatable, for points of the privacy curve")
         ->allow_extra_args(false);
     command->add_option("--ledger", given->ledger, "a run's public/ledger.jsonl: guaranteed and progress ε");
     command->add_flag("--json", given->json, "print as JSON");
-    command->footer("Example: rldp account --run 1.1,0.01,1000 --run 0.9,0.01,200 --delta 1e-5");
+    command->footer("Example: rldp account --phase 1.1,0.01,1000 --phase 0.9,0.01,200 --delta 1e-5");
     command->callback([given, &chosen] {
         chosen = [given] {
             check(*given);
-            return given->ledger.empty() ? account_runs(*given) : account_ledger(*given);
+            return given->ledger.empty() ? account_phases(*given) : account_ledger(*given);
         };
     });
 }

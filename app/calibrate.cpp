@@ -22,7 +22,7 @@ int calibrate(const calibrate_arguments& given) {
         refuse(
             fmt::format("--accountant {}: it can under-report, so it can't choose noise for a budget; use pld or rdp",
                         given.accountant));
-    const privacy::run unit{1, parse_number("--rate", given.rate), parse_count("--steps", given.steps)};
+    const privacy::phase unit{1, parse_number("--rate", given.rate), parse_count("--steps", given.steps)};
     const auto found = privacy::calibrate(*by, {&unit, 1}, parse_number("--epsilon", given.epsilon),
                                           parse_number("--delta", given.delta));
     if (given.json)

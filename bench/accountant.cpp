@@ -38,14 +38,14 @@ json seconds(int repeats, Work work) {
 }
 
 /// `levels` different multipliers within a factor of 4, equal shares of the steps.
-std::vector<run> mixed(int levels) {
-    std::vector<run> out;
+std::vector<phase> mixed(int levels) {
+    std::vector<phase> out;
     for (int i = 0; i < levels; ++i) out.push_back({0.6 * std::pow(4.0, i / (levels - 1.0)), rate, steps / levels});
     return out;
 }
 
 json measure(int repeats) {
-    const run plan{1, rate, steps};
+    const phase plan{1, rate, steps};
     const auto list = mixed(240);
     const auto pld = make_accountant("pld"), rdp = make_accountant("rdp"), progress = make_pld(1e-2);
     calibration found{};
@@ -91,11 +91,11 @@ void golden_table(const std::string& file) {
         "gdp_clt | Opacus gdp |\n");
     fmt::print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (const auto& golden : json::parse(rldp::read_file(file))) {
-        std::vector<run> runs;
+        std::vector<phase> phases;
         for (const auto& r : golden.at("composition"))
-            runs.push_back({r.at("noise_multiplier"), r.at("sample_rate"), r.at("steps")});
+            phases.push_back({r.at("noise_multiplier"), r.at("sample_rate"), r.at("steps")});
         const double at = golden.at("delta");
-        const auto ours = [&](const char* name) { return make_accountant(name)->epsilon(runs, at); };
+        const auto ours = [&](const char* name) { return make_accountant(name)->epsilon(phases, at); };
         const auto theirs = [&](const char* key) {
             return golden.contains(key) && golden.at(key).is_number()
                        ? fmt::format("{:.5f}", golden.at(key).get<double>())

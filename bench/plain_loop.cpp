@@ -60,11 +60,11 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
             case actors::step_machine::due::step: {
                 const auto step = steps.next_step();
                 if (step > until) return steps.training().adapter();
-                const auto granted = parts.account->grant(step, steps.requested_noise_multiplier());
+                const auto granted = parts.budget->grant(step, steps.requested_noise_multiplier());
                 if (!granted) return steps.training().adapter();
                 const auto released = trusted.step({steps.order(*granted), steps.training().adapter()});
                 metrics << eval::to_json(steps.apply(*granted, &released, progress)) << '\n' << std::flush;
-                if (step % run.config.rl.interval == 0) progress = parts.account->progress_epsilon();
+                if (step % run.config.rl.interval == 0) progress = parts.budget->progress_epsilon();
                 break;
             }
             case actors::step_machine::due::end:

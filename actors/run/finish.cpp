@@ -16,7 +16,7 @@ namespace {
 
 eval::run_summary summarise(const session& run, const outcome& ended) {
     const auto book = privacy::read_ledger(run.where.ledger());
-    const auto spent = book.runs();
+    const auto spent = book.phases();
     eval::run_summary out;
     out.version = RLDP_VERSION;
     out.status = word_of(ended.how);
@@ -38,7 +38,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     out.sample_rate = run.plan.sample_rate;
     out.method = run.config.method.name;
     out.policy = book.header.policy;
-    for (const auto& level : privacy::priced_runs(book.header.deck, book.header.sample_rate, book.header.steps))
+    for (const auto& level : privacy::priced_phases(book.header.deck, book.header.sample_rate, book.header.steps))
         out.deck.emplace_back(level.noise_multiplier, level.steps);
     out.allocation = run.config.noise.allocation;
     out.semantics = run.config.privacy.semantics;

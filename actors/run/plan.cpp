@@ -21,7 +21,7 @@ namespace rldp::actors {
 
 namespace {
 
-privacy::plan privacy_plan(const config::run_config& config, std::int64_t population) {
+privacy::spending_plan privacy_plan(const config::run_config& config, std::int64_t population) {
     const auto padded = padding_of(config, population, 1);  // what it costs does not depend on lengths
     return {.epsilon = config.privacy.epsilon,
             .delta = config.privacy.delta - (padded ? padded->delta : 0),
@@ -78,18 +78,19 @@ std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& co
     return privacy::make_policy(config::choices_of(config).policy, plan);
 }
 
-std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps) {
+std::vector<privacy::phase> committed_phases(const privacy::spending_policy& policy, double sample_rate,
+                                             std::int64_t steps) {
     if (policy.deck().empty()) return {{policy.initial_noise_multiplier(), sample_rate, steps}};
-    return privacy::priced_runs(policy.deck(), sample_rate, steps);
+    return privacy::priced_phases(policy.deck(), sample_rate, steps);
 }
 
-std::map<std::string, double> epsilon_of(const std::vector<privacy::run>& runs, double delta) {
+std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs, double delta) {
     std::map<std::string, double> out;
     for (const auto* name : {"pld", "rdp", "gdp_clt"}) out[name] = privacy::make_accountant(name)->epsilon(runs, delta);
     return out;
 }
 
-published_price price_as_published(std::vector<privacy::run> charged, std::size_t groups, double delta) {
+published_price price_as_published(std::vector<privacy::phase> charged, std::size_t groups, double delta) {
     const double printed = privacy::published_epsilon(privacy::published_formula::printed, charged, delta);
     for (auto& run : charged) run.noise_multiplier /= std::sqrt(static_cast<double>(groups));
     return {printed, privacy::make_accountant("pld")->epsilon(charged, delta)};
@@ -127,7 +128,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     const auto policy = policy_of(config, out.population);
     out.noise_multiplier = policy->initial_noise_multiplier();
     out.guaranteed_epsilon = policy->guaranteed_epsilon();
-    const auto committed = commitment(*policy, out.sample_rate, out.steps);
+    const auto committed = committed_phases(*policy, out.sample_rate, out.steps);
     out.epsilon = epsilon_of(committed, out.delta);
     out.groups = group_names(config, layout);
     require_noise_left(config, layout, out);

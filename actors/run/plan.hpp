@@ -62,12 +62,13 @@ std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& co
                                                     std::vector<privacy::card> ledger_deck = {});
 
 /// The composition that the policy commits to: its deck, or the plan's steps at z_0.
-std::vector<privacy::run> commitment(const privacy::spending_policy& policy, double sample_rate, std::int64_t steps);
+std::vector<privacy::phase> committed_phases(const privacy::spending_policy& policy, double sample_rate,
+                                             std::int64_t steps);
 
 /// ε of runs under each of pld, rdp, gdp_clt.
-std::map<std::string, double> epsilon_of(const std::vector<privacy::run>& runs, double delta);
+std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs, double delta);
 
-published_price price_as_published(std::vector<privacy::run> charged, std::size_t groups, double delta);
+published_price price_as_published(std::vector<privacy::phase> charged, std::size_t groups, double delta);
 
 /// Plans a run on `units` training units, which are N where none is declared. Errors: bad_input for q > 1, δ ≥ 1, no
 /// steps, a budget that can't be met, padding beyond the machine's memory.

@@ -122,7 +122,7 @@ moving_parts parts_of(const config::run_config& config, const prepared& ready,
     rl::training training(training_config_of(config, ready.plan, ready.model.layout),
                           method_of(config, ready.plan, ready.model), ready.model.initial_adapter);
     return {.steps = std::make_shared<step_machine>(std::move(training), evaluation_times_of(config, ready.plan)),
-            .account = std::make_shared<privacy::account>(std::move(policy), std::move(book)),
+            .budget = std::make_shared<privacy::budget>(std::move(policy), std::move(book)),
             .controller = controller_of(config, ready.plan)};
 }
 
@@ -183,16 +183,16 @@ class replay {
     found_before all(const std::vector<privacy::release>& releases) {
         std::map<std::uint64_t, const privacy::release*> logged;
         for (const auto& release : releases) logged[release.charged->seq] = &release;
-        auto& account = *parts_.account;
-        const auto charges = account.book().charges;
+        auto& budget = *parts_.budget;
+        const auto charges = budget.book().charges;
         for (const auto& charged : charges) {
             if (charged->step < steps_.next_step()) continue;
             const auto found = logged.find(charged->seq);
             step(charged, found == logged.end() ? nullptr : found->second);
         }
         // A line that was torn by a crash was a charge under way: it is charged anew, and its step is lost.
-        if (account.book().torn)
-            if (const auto charged = account.grant(steps_.next_step(), steps_.requested_noise_multiplier()))
+        if (budget.book().torn)
+            if (const auto charged = budget.grant(steps_.next_step(), steps_.requested_noise_multiplier()))
                 step(*charged, nullptr);
         return std::move(found_);
     }
@@ -225,7 +225,7 @@ class replay {
 
     /// Progress ε after `step`, an end of a block: the accountant actor, too, refreshes it there and only there.
     double progress_through(std::int64_t step) {
-        if (step != covered_) progress_ = parts_.account->progress_epsilon(parts_.account->charges_through(step));
+        if (step != covered_) progress_ = parts_.budget->progress_epsilon(parts_.budget->charges_through(step));
         covered_ = step;
         return progress_;
     }
@@ -249,7 +249,7 @@ privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, 
 
 checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_to) {
     return {parts.steps->training().snapshot(), parts.controller ? parts.controller->save() : std::string(),
-            parts.account->book().end(), belongs_to};
+            parts.budget->book().end(), belongs_to};
 }
 
 void decide_in_line(const moving_parts& parts, double progress_epsilon) {

@@ -17,7 +17,7 @@
 #include "eval/report/run_directory.hpp"
 #include "privacy/keys/random.hpp"
 #include "privacy/keys/seal.hpp"
-#include "privacy/spending/account.hpp"
+#include "privacy/spending/budget.hpp"
 #include "privacy/trusted.hpp"
 #include "rl/controller.hpp"
 
@@ -46,7 +46,7 @@ struct session {
 /// What changes with every step. Each part belongs to one actor once a run goes.
 struct moving_parts {
     std::shared_ptr<step_machine> steps;
-    std::shared_ptr<privacy::account> account;
+    std::shared_ptr<privacy::budget> budget;
     std::shared_ptr<rl::controller> controller;  ///< none for methods without one
 };
 

@@ -88,7 +88,7 @@ void require_same(const run_summary& summary, const privacy::ledger_content& boo
     with.same("policy", summary.policy, header.policy);
     with.same("unit", summary.unit, header.unit);
     with.same("split", summary.split, header.split);
-    const auto levels = privacy::priced_runs(header.deck, header.sample_rate, header.steps);
+    const auto levels = privacy::priced_phases(header.deck, header.sample_rate, header.steps);
     with.same("the number of deck levels", summary.deck.size(), levels.size());
     for (std::size_t i = 0; i < levels.size(); ++i) {
         with.same("deck: noise_multiplier", summary.deck[i].first, levels[i].noise_multiplier);
@@ -98,7 +98,7 @@ void require_same(const run_summary& summary, const privacy::ledger_content& boo
     if (summary.status == "interrupted") return;
     if (summary.status == "done")
         with.same("the last step, by status done,", header.steps, book.charges.empty() ? 0 : book.charges.back()->step);
-    const auto spent = book.runs();
+    const auto spent = book.phases();
     for (const auto& [name, epsilon] : summary.epsilon)
         with.near("epsilon." + name, epsilon, privacy::make_accountant(name)->epsilon(spent, header.mechanism_delta()));
 }

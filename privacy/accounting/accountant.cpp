@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "config/base/error.hpp"
-#include "privacy/accounting/accountant_runs.hpp"
+#include "privacy/accounting/checked_phases.hpp"
 #include "privacy/accounting/gdp.hpp"
 #include "privacy/accounting/pld/pld.hpp"
 #include "privacy/accounting/rdp.hpp"
@@ -15,28 +15,28 @@
 namespace rldp::privacy {
 namespace {
 
-void check(const run& r, std::size_t index) {
+void check(const phase& r, std::size_t index) {
     if (!std::isfinite(r.noise_multiplier) || r.noise_multiplier <= 0)
-        refuse(fmt::format("run {}: noise_multiplier {} must be positive and finite", index, r.noise_multiplier));
+        refuse(fmt::format("phase {}: noise_multiplier {} must be positive and finite", index, r.noise_multiplier));
     if (!(r.sample_rate >= 0 && r.sample_rate <= 1))
-        refuse(fmt::format("run {}: sample_rate {} must lie in [0, 1]", index, r.sample_rate));
-    if (r.steps < 0) refuse(fmt::format("run {}: steps {} must not be negative", index, r.steps));
+        refuse(fmt::format("phase {}: sample_rate {} must lie in [0, 1]", index, r.sample_rate));
+    if (r.steps < 0) refuse(fmt::format("phase {}: steps {} must not be negative", index, r.steps));
     // Beyond 10^12 steps the rounding of the sums over steps is no longer covered by the accountants' margins.
-    if (r.steps > 1'000'000'000'000) refuse(fmt::format("run {}: {} steps are more than 10^12", index, r.steps));
+    if (r.steps > 1'000'000'000'000) refuse(fmt::format("phase {}: {} steps are more than 10^12", index, r.steps));
 }
 
 }  // namespace
 
-std::vector<run> checked_runs(std::span<const run> runs) {
-    std::vector<run> sorted;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        check(runs[i], i + 1);
-        if (runs[i].steps > 0 && runs[i].sample_rate > 0) sorted.push_back(runs[i]);
+std::vector<phase> checked_phases(std::span<const phase> phases) {
+    std::vector<phase> sorted;
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+        check(phases[i], i + 1);
+        if (phases[i].steps > 0 && phases[i].sample_rate > 0) sorted.push_back(phases[i]);
     }
-    const auto key = [](const run& r) { return std::tuple(r.noise_multiplier, r.sample_rate); };
-    std::sort(sorted.begin(), sorted.end(), [&](const run& a, const run& b) { return key(a) < key(b); });
-    std::vector<run> merged;
-    for (const run& r : sorted) {
+    const auto key = [](const phase& r) { return std::tuple(r.noise_multiplier, r.sample_rate); };
+    std::sort(sorted.begin(), sorted.end(), [&](const phase& a, const phase& b) { return key(a) < key(b); });
+    std::vector<phase> merged;
+    for (const phase& r : sorted) {
         if (!merged.empty() && key(merged.back()) == key(r)) {
             merged.back().steps += r.steps;
         } else {

@@ -10,7 +10,7 @@
 namespace rldp::privacy {
 
 /// `steps` steps at noise multiplier z (standard deviation over L2 sensitivity) and sample rate q.
-struct run {
+struct phase {
     double noise_multiplier;
     double sample_rate;
     std::int64_t steps;
@@ -24,9 +24,9 @@ class accountant {
     virtual bool is_upper_bound() const = 0;
     /// Smallest ε known at δ for the composition; +inf where none is finite; 0 for no steps.
     /// Errors: bad_input for z ≤ 0 or not finite, q outside [0, 1], negative steps, δ outside (0, 1).
-    virtual double epsilon(std::span<const run> runs, double delta) const = 0;
+    virtual double epsilon(std::span<const phase> phases, double delta) const = 0;
     /// The inverse: δ at ε ≥ 0.
-    virtual double delta(std::span<const run> runs, double epsilon) const = 0;
+    virtual double delta(std::span<const phase> phases, double epsilon) const = 0;
 };
 
 /// "pld" (privacy loss distributions), "rdp" (Mironov, Talwar, Zhang 2019; Canonne, Kamath, Steinke 2020),
@@ -39,7 +39,7 @@ double subsampled_gaussian_rdp(double alpha, double noise_multiplier, double sam
 /// ε of gdp_clt's μ at δ, by the exact Gaussian trade-off curve. Also the published accountant.
 double gaussian_epsilon(double mu, double delta);
 
-/// A composition as a function of one scale: the runs when the base noise multiplier is `z`.
+/// A composition as a function of one scale: the phases when the base noise multiplier is `z`.
 struct calibration {
     double noise_multiplier;  ///< smallest found, from the safe side
     double epsilon;           ///< what it composes to, at most the target
@@ -47,6 +47,6 @@ struct calibration {
 /// Smallest z_0 so that `shape` with every noise multiplier scaled by z_0 composes to at most ε at δ, within 1e-3 of ε
 /// (relative 1e-6 in z_0). `shape` holds multiples of z_0. Errors: bad_input naming the smallest ε reachable if none
 /// is.
-calibration calibrate(const accountant& with, std::span<const run> shape, double epsilon, double delta);
+calibration calibrate(const accountant& with, std::span<const phase> shape, double epsilon, double delta);
 
 }  // namespace rldp::privacy

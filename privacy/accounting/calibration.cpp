@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/base/error.hpp"
-#include "privacy/accounting/accountant_runs.hpp"
+#include "privacy/accounting/checked_phases.hpp"
 
 namespace rldp::privacy {
 namespace {
@@ -16,20 +16,20 @@ constexpr double level_tolerance = 5e-7;                             // of log z
 /// log(ε/target) as a function of log z_0, decreasing; the smallest value tried that meets the target is kept.
 class search {
   public:
-    search(const accountant& with, std::span<const run> shape, double target, double delta)
+    search(const accountant& with, std::span<const phase> shape, double target, double delta)
         : with_(with), shape_(shape.begin(), shape.end()), target_(target), delta_(delta) {}
 
     double excess(double log_scale) {
-        std::vector<run> runs = shape_;
-        for (run& r : runs) r.noise_multiplier *= std::exp(log_scale);
-        last_ = {std::exp(log_scale), with_.epsilon(runs, delta_)};
+        std::vector<phase> phases = shape_;
+        for (phase& r : phases) r.noise_multiplier *= std::exp(log_scale);
+        last_ = {std::exp(log_scale), with_.epsilon(phases, delta_)};
         return std::clamp(std::log(last_.epsilon / target_), -30.0, 30.0);
     }
     const calibration& last() const { return last_; }
 
   private:
     const accountant& with_;
-    std::vector<run> shape_;
+    std::vector<phase> shape_;
     double target_, delta_;
     calibration last_{};
 };
@@ -81,11 +81,11 @@ void narrow(search& f, bracket& b) {
 
 }  // namespace
 
-calibration calibrate(const accountant& with, std::span<const run> shape, double epsilon, double delta) {
+calibration calibrate(const accountant& with, std::span<const phase> shape, double epsilon, double delta) {
     check_delta(delta);
     if (!(std::isfinite(epsilon) && epsilon > 0))
         refuse(fmt::format("calibrate: epsilon {} must be positive and finite", epsilon));
-    const auto checked = checked_runs(shape);
+    const auto checked = checked_phases(shape);
     if (checked.empty())
         refuse("calibrate: the plan has no steps that cost anything; give steps and a sample rate above 0");
     const double low_end = std::log(least_multiplier / checked.front().noise_multiplier);

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "config/base/error.hpp"
-#include "privacy/accounting/accountant_runs.hpp"
+#include "privacy/accounting/checked_phases.hpp"
 
 namespace rldp::privacy {
 namespace {
@@ -30,12 +30,12 @@ class gdp_clt final : public accountant {
   public:
     std::string_view name() const override { return "gdp_clt"; }
     bool is_upper_bound() const override { return false; }
-    double epsilon(std::span<const run> runs, double delta) const override {
+    double epsilon(std::span<const phase> phases, double delta) const override {
         check_delta(delta);
-        return gaussian_epsilon(central_limit_mu(runs), delta);
+        return gaussian_epsilon(central_limit_mu(phases), delta);
     }
-    double delta(std::span<const run> runs, double epsilon) const override {
-        return gaussian_delta(central_limit_mu(runs), epsilon);
+    double delta(std::span<const phase> phases, double epsilon) const override {
+        return gaussian_delta(central_limit_mu(phases), epsilon);
     }
 };
 
@@ -75,9 +75,9 @@ double gaussian_epsilon(double mu, double delta) {
     return high;
 }
 
-double central_limit_mu(std::span<const run> runs) {
+double central_limit_mu(std::span<const phase> phases) {
     double sum = 0;
-    for (const run& r : checked_runs(runs)) {
+    for (const phase& r : checked_phases(phases)) {
         const double z = r.noise_multiplier;
         const double mu = r.sample_rate * std::sqrt(static_cast<double>(r.steps) * std::expm1(1 / z / z));
         sum += mu * mu;
@@ -85,13 +85,13 @@ double central_limit_mu(std::span<const run> runs) {
     return std::sqrt(sum);
 }
 
-double published_epsilon(published_formula formula, std::span<const run> runs, double delta) {
+double published_epsilon(published_formula formula, std::span<const phase> phases, double delta) {
     check_delta(delta);
-    if (formula == published_formula::central_limit) return gaussian_epsilon(central_limit_mu(runs), delta);
-    if (checked_runs(runs).empty()) return 0;
+    if (formula == published_formula::central_limit) return gaussian_epsilon(central_limit_mu(phases), delta);
+    if (checked_phases(phases).empty()) return 0;
     double steps = 0;
-    for (const run& r : runs) steps += static_cast<double>(r.steps);
-    const run& last = runs.back();
+    for (const phase& r : phases) steps += static_cast<double>(r.steps);
+    const phase& last = phases.back();
     return gaussian_epsilon(last.sample_rate * std::sqrt(steps) * std::expm1(1 / last.noise_multiplier), delta);
 }
 

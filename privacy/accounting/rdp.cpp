@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "config/base/error.hpp"
-#include "privacy/accounting/accountant_runs.hpp"
+#include "privacy/accounting/checked_phases.hpp"
 
 namespace rldp::privacy {
 namespace {
@@ -55,19 +55,19 @@ double minimise(F&& value, double start) {
     return std::exp(fx <= fy ? x : y);
 }
 
-double epsilon_bound(direction side, double lambda, std::span<const run> runs, double delta) {
-    return (log_moment(side, lambda, runs) - std::log(delta) + log_conversion(lambda)) / lambda;
+double epsilon_bound(direction side, double lambda, std::span<const phase> phases, double delta) {
+    return (log_moment(side, lambda, phases) - std::log(delta) + log_conversion(lambda)) / lambda;
 }
 
-double log_delta_bound(direction side, double lambda, std::span<const run> runs, double epsilon) {
-    return log_moment(side, lambda, runs) - lambda * epsilon + log_conversion(lambda);
+double log_delta_bound(direction side, double lambda, std::span<const phase> phases, double epsilon) {
+    return log_moment(side, lambda, phases) - lambda * epsilon + log_conversion(lambda);
 }
 
 /// log λ that is best for a Gaussian of the same curvature, λ² = 2·log(1/δ)/Σ steps·q²(e^{1/z²} − 1), or where a draw
 /// begins to dominate the moments, λ = 2z²·log(1/q), if that comes first.
-double starting_order(std::span<const run> runs, double log_inverse_delta) {
+double starting_order(std::span<const phase> phases, double log_inverse_delta) {
     double curvature = 0, most = 1e6;
-    for (const run& r : runs) {
+    for (const phase& r : phases) {
         const double z = r.noise_multiplier, q = r.sample_rate;
         curvature += static_cast<double>(r.steps) * q * q * std::expm1(std::min(1 / z / z, 10.0));
         if (q < 1) most = std::min(most, 1 + 2 * z * z * -std::log(q));
@@ -82,14 +82,14 @@ class rdp final : public accountant {
 
     // `remove` has the larger Rényi divergence at every order (Mironov, Talwar, Zhang 2019, Theorem 5), so it prices
     // both.
-    double epsilon(std::span<const run> runs, double delta) const override {
+    double epsilon(std::span<const phase> phases, double delta) const override {
         check_delta(delta);
-        const auto checked = checked_runs(runs);
+        const auto checked = checked_phases(phases);
         return checked.empty() ? 0 : std::max(0.0, best_order_for_delta(direction::remove, checked, delta).epsilon);
     }
-    double delta(std::span<const run> runs, double epsilon) const override {
+    double delta(std::span<const phase> phases, double epsilon) const override {
         check_epsilon(epsilon);
-        const auto checked = checked_runs(runs);
+        const auto checked = checked_phases(phases);
         if (checked.empty()) return 0;
         const double lambda = best_order_for_epsilon(direction::remove, checked, epsilon);
         return std::min(1.0, std::exp(log_delta_bound(direction::remove, lambda, checked, epsilon)));
@@ -105,21 +105,21 @@ double log_conversion(double lambda) {
 // Both searches are over quasi-convex functions: λ ↦ log_moment is convex (Hölder), log_conversion is convex (its
 // second derivative is 1/λ − 1/(1+λ)), and a convex function over λ > 0 is quasi-convex. So every order is tried, no
 // grid is needed.
-renyi_bound best_order_for_delta(direction side, std::span<const run> runs, double delta) {
-    const auto bound = [&](double log_lambda) { return epsilon_bound(side, std::exp(log_lambda), runs, delta); };
-    const double lambda = minimise(bound, starting_order(runs, -std::log(delta)));
-    return {lambda, epsilon_bound(side, lambda, runs, delta)};
+renyi_bound best_order_for_delta(direction side, std::span<const phase> phases, double delta) {
+    const auto bound = [&](double log_lambda) { return epsilon_bound(side, std::exp(log_lambda), phases, delta); };
+    const double lambda = minimise(bound, starting_order(phases, -std::log(delta)));
+    return {lambda, epsilon_bound(side, lambda, phases, delta)};
 }
 
-double best_order_for_epsilon(direction side, std::span<const run> runs, double epsilon) {
-    const auto bound = [&](double log_lambda) { return log_delta_bound(side, std::exp(log_lambda), runs, epsilon); };
-    return minimise(bound, starting_order(runs, 10));
+double best_order_for_epsilon(direction side, std::span<const phase> phases, double epsilon) {
+    const auto bound = [&](double log_lambda) { return log_delta_bound(side, std::exp(log_lambda), phases, epsilon); };
+    return minimise(bound, starting_order(phases, 10));
 }
 
 double subsampled_gaussian_rdp(double alpha, double noise_multiplier, double sample_rate) {
     if (!(std::isfinite(alpha) && alpha > 1)) refuse(fmt::format("Rényi order {} must be finite and above 1", alpha));
-    const run step{noise_multiplier, sample_rate, 1};
-    checked_runs({&step, 1});
+    const phase step{noise_multiplier, sample_rate, 1};
+    checked_phases({&step, 1});
     return log_moment(direction::remove, alpha - 1, noise_multiplier, sample_rate) / (alpha - 1);
 }
 

@@ -17,7 +17,7 @@ enum class direction { remove, add };
 /// Relative error below 1e-7, on the upper side; +inf where it overflows.
 double log_moment(direction side, double lambda, double noise_multiplier, double sample_rate);
 /// Σ steps·log_moment over a list.
-double log_moment(direction side, double lambda, std::span<const run> runs);
+double log_moment(direction side, double lambda, std::span<const phase> phases);
 
 /// log sup_t e^{-λt}(1 − e^{-t}): what a bound on e^{λL} costs on its way to δ (Canonne, Kamath, Steinke 2020, Prop.
 /// 12): δ(ε) ≤ exp(log_moment − λε + log_conversion).
@@ -27,8 +27,8 @@ double log_conversion(double lambda);
 struct renyi_bound {
     double lambda, epsilon;
 };
-renyi_bound best_order_for_delta(direction side, std::span<const run> runs, double delta);
+renyi_bound best_order_for_delta(direction side, std::span<const phase> phases, double delta);
 /// λ that bounds δ at ε best.
-double best_order_for_epsilon(direction side, std::span<const run> runs, double epsilon);
+double best_order_for_epsilon(direction side, std::span<const phase> phases, double epsilon);
 
 }  // namespace rldp::privacy

@@ -59,9 +59,9 @@ double log_moment(direction side, double lambda, double z, double q) {
     return std::min(gaussian, moment * (1 + relative_margin));
 }
 
-double log_moment(direction side, double lambda, std::span<const run> runs) {
+double log_moment(direction side, double lambda, std::span<const phase> phases) {
     double sum = 0;
-    for (const run& r : runs)
+    for (const phase& r : phases)
         sum += static_cast<double>(r.steps) * log_moment(side, lambda, r.noise_multiplier, r.sample_rate);
     return sum;
 }

@@ -51,7 +51,7 @@ std::vector<std::int64_t> level_counts(const std::vector<double>& multiples, std
 
 class deck_policy final : public spending_policy {
   public:
-    explicit deck_policy(const plan& plan) : interval_(plan.interval), steps_(plan.steps) {
+    explicit deck_policy(const spending_plan& plan) : interval_(plan.interval), steps_(plan.steps) {
         const std::int64_t blocks = (plan.steps - 1) / plan.interval + 1;
         const auto multiples =
             level_multiples(static_cast<std::size_t>(std::min(blocks, plan.deck_levels)), plan.deck_ratio);
@@ -59,7 +59,7 @@ class deck_policy final : public spending_policy {
         for (std::size_t i = 0; i < multiples.size(); ++i)
             deck_.insert(deck_.end(), static_cast<std::size_t>(counts[i]),
                          card{multiples[i], std::min(plan.interval, plan.steps)});
-        level_ = calibrate(*bounding_accountant(plan), priced_runs(deck_, plan.sample_rate, plan.steps), plan.epsilon,
+        level_ = calibrate(*bounding_accountant(plan), priced_phases(deck_, plan.sample_rate, plan.steps), plan.epsilon,
                            plan.delta);
         for (card& each : deck_) each.noise_multiplier *= level_.noise_multiplier;
         dealt_.resize(deck_.size());
@@ -142,25 +142,26 @@ class deck_policy final : public spending_policy {
 
 }  // namespace
 
-std::vector<run> priced_runs(const std::vector<card>& deck, double sample_rate, std::int64_t steps) {
-    std::vector<run> runs;
+std::vector<phase> priced_phases(const std::vector<card>& deck, double sample_rate, std::int64_t steps) {
+    std::vector<phase> phases;
     std::int64_t total = 0;
     for (const card& each : deck) {
         total += each.steps;
-        if (!runs.empty() && runs.back().noise_multiplier == each.noise_multiplier) {
-            runs.back().steps += each.steps;
+        if (!phases.empty() && phases.back().noise_multiplier == each.noise_multiplier) {
+            phases.back().steps += each.steps;
         } else {
-            runs.push_back({each.noise_multiplier, sample_rate, each.steps});
+            phases.push_back({each.noise_multiplier, sample_rate, each.steps});
         }
     }
-    const auto most_noise = std::max_element(
-        runs.begin(), runs.end(), [](const run& a, const run& b) { return a.noise_multiplier < b.noise_multiplier; });
+    const auto most_noise = std::max_element(phases.begin(), phases.end(), [](const phase& a, const phase& b) {
+        return a.noise_multiplier < b.noise_multiplier;
+    });
     // The excess is less than one block, hence never more than this level has.
-    if (most_noise != runs.end()) most_noise->steps -= std::max<std::int64_t>(0, total - steps);
-    return runs;
+    if (most_noise != phases.end()) most_noise->steps -= std::max<std::int64_t>(0, total - steps);
+    return phases;
 }
 
-std::unique_ptr<spending_policy> make_deck_policy(const plan& plan) {
+std::unique_ptr<spending_policy> make_deck_policy(const spending_plan& plan) {
     return std::make_unique<deck_policy>(plan);
 }
 

@@ -20,12 +20,13 @@ constexpr double slack = 1e-9;  // of the budget, for sums over steps; log_momen
 
 class filter_policy final : public spending_policy {
   public:
-    explicit filter_policy(const plan& plan) : rate_(plan.sample_rate), epsilon_(plan.epsilon), steps_(plan.steps) {
+    explicit filter_policy(const spending_plan& plan)
+        : rate_(plan.sample_rate), epsilon_(plan.epsilon), steps_(plan.steps) {
         bounding_accountant(plan);  // refuses what can't enforce; the filter itself accounts in Rényi terms
         // The best order at the smallest z_0 that any order allows: jointly the least z_0 with steps·ρ(z_0) ≤ budget.
-        const run unit{1, plan.sample_rate, plan.steps};
+        const phase unit{1, plan.sample_rate, plan.steps};
         initial_ = calibrate(*make_rdp(), {&unit, 1}, plan.epsilon, plan.delta).noise_multiplier;
-        const run all{initial_, plan.sample_rate, plan.steps};
+        const phase all{initial_, plan.sample_rate, plan.steps};
         lambda_ = best_order_for_delta(direction::remove, {&all, 1}, plan.delta).lambda;
         budget_ = lambda_ * plan.epsilon + std::log(plan.delta) - log_conversion(lambda_);
         least_cost_ = cost(2 * initial_);
@@ -84,7 +85,7 @@ class filter_policy final : public spending_policy {
 
 }  // namespace
 
-std::unique_ptr<spending_policy> make_filter_policy(const plan& plan) {
+std::unique_ptr<spending_policy> make_filter_policy(const spending_plan& plan) {
     return std::make_unique<filter_policy>(plan);
 }
 

@@ -15,7 +15,7 @@ namespace rldp::privacy {
 namespace {
 
 /// One more step, joined to the last run where they are equal.
-void add_step(std::vector<run>& to, double noise_multiplier, double sample_rate) {
+void add_step(std::vector<phase>& to, double noise_multiplier, double sample_rate) {
     if (!to.empty() && to.back().noise_multiplier == noise_multiplier && to.back().sample_rate == sample_rate)
         ++to.back().steps;
     else
@@ -24,14 +24,14 @@ void add_step(std::vector<run>& to, double noise_multiplier, double sample_rate)
 
 }  // namespace
 
-std::vector<run> ledger_content::runs(std::size_t count) const {
-    std::vector<run> out;
+std::vector<phase> ledger_content::phases(std::size_t count) const {
+    std::vector<phase> out;
     for (std::size_t i = 0; i < count; ++i) add_step(out, charges[i]->noise_multiplier, charges[i]->sample_rate);
     return out;
 }
 
-std::vector<run> ledger_content::runs() const {
-    auto out = runs(charges.size());
+std::vector<phase> ledger_content::phases() const {
+    auto out = phases(charges.size());
     if (!torn) return out;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& made : charges) least = std::min(least, made->noise_multiplier);

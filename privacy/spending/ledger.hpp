@@ -73,9 +73,9 @@ struct ledger_content {
     bool torn = false;
     std::uintmax_t whole_bytes = 0;  ///< length of the file up to the last whole line
     /// Consecutive equal steps joined. A torn charge is one more step at the least noise among deck and charges.
-    std::vector<run> runs() const;
+    std::vector<phase> phases() const;
     /// Of the first `count` charges alone.
-    std::vector<run> runs(std::size_t count) const;
+    std::vector<phase> phases(std::size_t count) const;
     ledger_mark end() const;
     bool holds(const ledger_mark& mark) const;
 };

@@ -15,8 +15,8 @@ namespace {
 /// Every step at z_0. Proof obligation: none beyond the accountant's, for nothing is chosen while training.
 class fixed_policy final : public spending_policy {
   public:
-    explicit fixed_policy(const plan& plan) : steps_(plan.steps) {
-        const run all{1, plan.sample_rate, plan.steps};
+    explicit fixed_policy(const spending_plan& plan) : steps_(plan.steps) {
+        const phase all{1, plan.sample_rate, plan.steps};
         level_ = calibrate(*bounding_accountant(plan), {&all, 1}, plan.epsilon, plan.delta);
     }
     double initial_noise_multiplier() const override { return level_.noise_multiplier; }
@@ -39,7 +39,7 @@ class fixed_policy final : public spending_policy {
     calibration level_{};
 };
 
-void check(const plan& plan) {
+void check(const spending_plan& plan) {
     // These may come from a ledger that somebody wrote.
     if (!is_positive(plan.epsilon)) refuse(fmt::format("plan: epsilon {} must be positive and finite", plan.epsilon));
     if (!(plan.delta > 0 && plan.delta < 1))
@@ -54,7 +54,7 @@ void check(const plan& plan) {
 
 }  // namespace
 
-std::unique_ptr<accountant> bounding_accountant(const plan& plan) {
+std::unique_ptr<accountant> bounding_accountant(const spending_plan& plan) {
     auto chosen = make_accountant(plan.accountant);
     if (!chosen->is_upper_bound())
         refuse(fmt::format("plan: accountant {} can under-report and enforces no budget; use pld or rdp",
@@ -83,7 +83,7 @@ void refuse_replay(std::int64_t step, const grant& granted, const std::string& w
         step, granted.noise_multiplier, granted.card ? std::to_string(*granted.card) : "none", why));
 }
 
-std::unique_ptr<spending_policy> make_policy(const std::string& name, const plan& plan) {
+std::unique_ptr<spending_policy> make_policy(const std::string& name, const spending_plan& plan) {
     check(plan);
     using kind = config::policy_kind;
     switch (config::policy_named(name).kind) {

@@ -17,7 +17,7 @@ struct card {
     std::int64_t steps;  ///< of a full block; the last block of a run may be shorter, whichever card it gets
 };
 
-struct plan {
+struct spending_plan {
     double epsilon, delta;
     double sample_rate;
     std::int64_t steps;
@@ -54,11 +54,11 @@ class spending_policy {
 
 /// What a deck commits to: its cards, the one with the most noise shortened so that the steps are the plan's. That
 /// multiset dominates every order in which the deck can be dealt (policy_deck.cpp).
-std::vector<run> priced_runs(const std::vector<card>& deck, double sample_rate, std::int64_t steps);
+std::vector<phase> priced_phases(const std::vector<card>& deck, double sample_rate, std::int64_t steps);
 
 /// By the name of a row of config/policies.hpp; "published" is as_published's free σ in [0.5 z_0, 2 z_0] under a
 /// gdp_clt budget: no guarantee. Errors: bad_input for another name, a number out of range, an accountant that is no
 /// upper bound (published alone always uses gdp_clt), a budget that no noise meets.
-std::unique_ptr<spending_policy> make_policy(const std::string& name, const plan& plan);
+std::unique_ptr<spending_policy> make_policy(const std::string& name, const spending_plan& plan);
 
 }  // namespace rldp::privacy

@@ -6,12 +6,12 @@
 
 namespace rldp::privacy {
 
-std::unique_ptr<spending_policy> make_deck_policy(const plan& plan);
-std::unique_ptr<spending_policy> make_filter_policy(const plan& plan);
-std::unique_ptr<spending_policy> make_published_policy(const plan& plan);
+std::unique_ptr<spending_policy> make_deck_policy(const spending_plan& plan);
+std::unique_ptr<spending_policy> make_filter_policy(const spending_plan& plan);
+std::unique_ptr<spending_policy> make_published_policy(const spending_plan& plan);
 
 /// The policy's accountant. Errors: bad_input for one that may under-report.
-std::unique_ptr<accountant> bounding_accountant(const plan& plan);
+std::unique_ptr<accountant> bounding_accountant(const spending_plan& plan);
 /// Requires a positive, finite one. A controller that asks for anything else is broken; hiding it would cost more than
 /// stopping, for a stopped run resumes.
 void check_request(std::int64_t step, double requested);

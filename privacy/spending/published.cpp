@@ -16,8 +16,8 @@ constexpr double sum_slack = 1e-9;  // of μ², for the sum over steps
 
 class published_policy final : public spending_policy {
   public:
-    explicit published_policy(const plan& plan) : rate_(plan.sample_rate), steps_(plan.steps) {
-        const run unit{1, plan.sample_rate, plan.steps};
+    explicit published_policy(const spending_plan& plan) : rate_(plan.sample_rate), steps_(plan.steps) {
+        const phase unit{1, plan.sample_rate, plan.steps};
         initial_ = calibrate(*make_gdp_clt(), {&unit, 1}, plan.epsilon, plan.delta).noise_multiplier;
         // gdp_clt depends on a list through μ² alone, which adds up.
         budget_ = static_cast<double>(plan.steps) * cost(initial_);
@@ -45,7 +45,7 @@ class published_policy final : public spending_policy {
 
   private:
     double cost(double z) const {
-        const run step{z, rate_, 1};
+        const phase step{z, rate_, 1};
         return std::pow(central_limit_mu({&step, 1}), 2);
     }
     bool affordable(double z) const { return spent_ + cost(z) <= budget_ * (1 + sum_slack); }
@@ -61,7 +61,7 @@ class published_policy final : public spending_policy {
 
 }  // namespace
 
-std::unique_ptr<spending_policy> make_published_policy(const plan& plan) {
+std::unique_ptr<spending_policy> make_published_policy(const spending_plan& plan) {
     return std::make_unique<published_policy>(plan);
 }
 

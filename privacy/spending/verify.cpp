@@ -38,7 +38,7 @@ double promised(const ledger_content& content) {
     const auto price = make_accountant(header.accountant);
     if (!price->is_upper_bound())
         refuse(fmt::format("ledger: accountant {} can under-report and guarantees nothing", price->name()));
-    return price->epsilon(priced_runs(header.deck, header.sample_rate, header.steps), header.mechanism_delta());
+    return price->epsilon(priced_phases(header.deck, header.sample_rate, header.steps), header.mechanism_delta());
 }
 
 }  // namespace
@@ -59,8 +59,9 @@ ledger_verdict verify(const ledger_content& content) {
     if (std::isfinite(header.guaranteed_epsilon) && header.guaranteed_epsilon > header.epsilon * (1 + rounding))
         refuse(fmt::format("ledger: guaranteed ε {} exceeds the budget {} of the same header; do not rely on it",
                            header.guaranteed_epsilon, header.epsilon));
-    const auto runs = content.runs();
-    return {recomputed, runs.empty() ? 0 : make_accountant(header.accountant)->epsilon(runs, header.mechanism_delta())};
+    const auto phases = content.phases();
+    return {recomputed,
+            phases.empty() ? 0 : make_accountant(header.accountant)->epsilon(phases, header.mechanism_delta())};
 }
 
 }  // namespace rldp::privacy

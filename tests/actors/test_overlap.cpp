@@ -50,7 +50,7 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
                                  std::optional<privacy::acknowledgement>{}, facts.where.releases(), log.logger);
     wiring.gradient = run.spawn(make_gradient, closed, facts.model, gradient_settings_of(facts), loader,
                                 wiring.sanitizer, log.logger);
-    wiring.accountant = run.spawn(make_accountant, opened.parts.account, interval);
+    wiring.accountant = run.spawn(make_accountant, opened.parts.budget, interval);
     const auto library = opened.parts.controller;
     wiring.controller = run.spawn(make_controller, library);
     wiring.evaluator = run.spawn(make_evaluator, facts.model, facts.held_out, facts.config.train.micro_batch,

@@ -21,8 +21,8 @@ using namespace rldp::testing;
 
 namespace {
 
-std::shared_ptr<privacy::account> new_account(const std::filesystem::path& ledger, std::int64_t steps) {
-    privacy::plan plan{};
+std::shared_ptr<privacy::budget> new_budget(const std::filesystem::path& ledger, std::int64_t steps) {
+    privacy::spending_plan plan{};
     plan.epsilon = 2;
     plan.delta = 1e-5;
     plan.sample_rate = 0.01;
@@ -43,7 +43,7 @@ std::shared_ptr<privacy::account> new_account(const std::filesystem::path& ledge
     header.epsilon = plan.epsilon;
     header.guaranteed_epsilon = policy->guaranteed_epsilon();
     header.data_hmac = std::string(64, 'a');
-    return std::make_shared<privacy::account>(std::move(policy), privacy::ledger::create(ledger, header));
+    return std::make_shared<privacy::budget>(std::move(policy), privacy::ledger::create(ledger, header));
 }
 
 rl::controller new_controller(std::size_t groups) {
@@ -67,7 +67,7 @@ privacy::observation some_observation(std::size_t groups, double loss) {
 TEST_CASE("a grant is in the ledger before it is answered, and the end of the budget is its own error") {
     deterministic run;
     scratch_directory scratch;
-    const auto actor = run.spawn(make_accountant, new_account(scratch / "ledger.jsonl", 2), std::int64_t{4});
+    const auto actor = run.spawn(make_accountant, new_budget(scratch / "ledger.jsonl", 2), std::int64_t{4});
     for (std::int64_t step = 1; step <= 2; ++step) {
         const auto granted = run.ask<charged>(actor, grant_atom::value, step, 1.0);
         REQUIRE(granted);
@@ -84,7 +84,7 @@ TEST_CASE("a grant is in the ledger before it is answered, and the end of the bu
 TEST_CASE("progress ε is refreshed at a block's end, after the grant was answered") {
     deterministic run;
     scratch_directory scratch;
-    const auto actor = run.spawn(make_accountant, new_account(scratch / "ledger.jsonl", 8), std::int64_t{4});
+    const auto actor = run.spawn(make_accountant, new_budget(scratch / "ledger.jsonl", 8), std::int64_t{4});
     for (std::int64_t step = 1; step <= 3; ++step) REQUIRE(run.ask<charged>(actor, grant_atom::value, step, 1.0));
     CHECK(run.state<accountant_state>(actor).refreshed == 0);
     run.self->send(actor, grant_atom::value, std::int64_t{4}, 1.0);

@@ -39,7 +39,7 @@ TEST_CASE("a charge without a logged release is lost, stays charged and is never
     {
         auto opened = create_run(config, scratch / "run");
         bench::run_plain(opened, 6);
-        REQUIRE(opened.parts.account->grant(7, opened.parts.steps->training().requested_noise_multiplier()));
+        REQUIRE(opened.parts.budget->grant(7, opened.parts.steps->training().requested_noise_multiplier()));
     }
     const auto summary = resume_quietly(scratch / "run");
     CHECK(summary.steps_lost == 1);
@@ -53,7 +53,7 @@ TEST_CASE("a charge torn at a block's end is lost, and the decision after it is 
     {
         auto opened = create_run(small({"train.eval_every=100"}), scratch / "run");
         bench::run_plain(opened, 7);
-        REQUIRE(opened.parts.account->grant(8, opened.parts.steps->training().requested_noise_multiplier()));
+        REQUIRE(opened.parts.budget->grant(8, opened.parts.steps->training().requested_noise_multiplier()));
     }
     std::filesystem::resize_file(ledger, std::filesystem::file_size(ledger) - 10);
     REQUIRE(privacy::read_ledger(ledger).torn);
@@ -140,7 +140,7 @@ TEST_CASE("two processes that go on from one state share neither noise nor draws
         auto opened = resume_run(scratch / name);
         bench::run_plain(opened, 9);
         const eval::run_directory where{scratch / name};
-        return privacy::release_log::read(where.releases(), opened.facts->seal, opened.parts.account->book());
+        return privacy::release_log::read(where.releases(), opened.facts->seal, opened.parts.budget->book());
     };
     const auto a = releases("a"), b = releases("b");
     REQUIRE(a.size() == b.size());

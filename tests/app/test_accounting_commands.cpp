@@ -32,14 +32,14 @@ void refuses(const std::string& arguments, const std::vector<std::string>& parts
 /// A ledger of a deck plan with its first `charges` steps charged.
 std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_t charges, double promise_factor = 1,
                                    double budget_factor = 1) {
-    const privacy::plan plan{.epsilon = 2,
-                             .delta = 1e-5,
-                             .sample_rate = 0.01,
-                             .steps = 40,
-                             .interval = 10,
-                             .accountant = "pld",
-                             .deck_levels = 8,
-                             .deck_ratio = 4};
+    const privacy::spending_plan plan{.epsilon = 2,
+                                      .delta = 1e-5,
+                                      .sample_rate = 0.01,
+                                      .steps = 40,
+                                      .interval = 10,
+                                      .accountant = "pld",
+                                      .deck_levels = 8,
+                                      .deck_ratio = 4};
     const auto policy = privacy::make_policy("deck", plan);
     privacy::ledger_header header;
     header.delta = plan.delta;
@@ -68,7 +68,7 @@ std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_
 
 TEST_CASE("account prices runs under every accountant and says which are bounds") {
     const scratch_directory scratch;
-    const auto got = rldp_says("account --run 1.1,0.01,1000 --delta 1e-5 --json", scratch.path());
+    const auto got = rldp_says("account --phase 1.1,0.01,1000 --delta 1e-5 --json", scratch.path());
     REQUIRE(got.status == 0);
     const auto all = json::parse(got.out);
     CHECK(all.at("delta") == 1e-5);
@@ -79,21 +79,21 @@ TEST_CASE("account prices runs under every accountant and says which are bounds"
     CHECK(all.at("pld").at("is_upper_bound") == true);
     CHECK(all.at("rdp").at("is_upper_bound") == true);
     CHECK(all.at("gdp_clt").at("is_upper_bound") == false);
-    CHECK(has(rldp_says("account --run 1.1,0.01,1000 --delta 1e-5", scratch.path()).out, "no bound"));
+    CHECK(has(rldp_says("account --phase 1.1,0.01,1000 --delta 1e-5", scratch.path()).out, "no bound"));
 }
 
 TEST_CASE("account joins runs in any order, answers the inverse, and writes infinity as a string") {
     const scratch_directory scratch;
-    const auto one = json::parse(rldp_says("account --run 1.1,0.01,1e3 --delta 1e-5 --json", scratch.path()).out);
-    const auto two =
-        json::parse(rldp_says("account --run 1.1,0.01,400 --run 1.1,0.01,600 --delta 1e-5 --json", scratch.path()).out);
+    const auto one = json::parse(rldp_says("account --phase 1.1,0.01,1e3 --delta 1e-5 --json", scratch.path()).out);
+    const auto two = json::parse(
+        rldp_says("account --phase 1.1,0.01,400 --phase 1.1,0.01,600 --delta 1e-5 --json", scratch.path()).out);
     CHECK(one == two);
     const auto curve = json::parse(
-        rldp_says("account --run 1.1,0.01,1000 --epsilon 1.515370248 --epsilon 0 --json", scratch.path()).out);
+        rldp_says("account --phase 1.1,0.01,1000 --epsilon 1.515370248 --epsilon 0 --json", scratch.path()).out);
     CHECK(curve.at("curve").at(0).at("pld").at("delta").get<double>() == Approx(1e-5).epsilon(5e-3));
     CHECK(curve.at("curve").at(1).at("pld").at("delta").get<double>() > 1e-3);
     // μ overflows: e^{1/z²} with z = 0.01.
-    const auto vast = json::parse(rldp_says("account --run 0.01,0.5,10 --delta 1e-5 --json", scratch.path()).out);
+    const auto vast = json::parse(rldp_says("account --phase 0.01,0.5,10 --delta 1e-5 --json", scratch.path()).out);
     CHECK(vast.at("gdp_clt").at("epsilon") == "inf");
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("calibrate finds the noise whose price account confirms") {
         rldp_says("calibrate --epsilon 2 --delta 1e-5 --rate 0.001 --steps 3000 --json", scratch.path()).out);
     CHECK(found.at("epsilon").get<double>() <= 2);
     CHECK(found.at("epsilon").get<double>() > 2 - 1e-3);
-    const privacy::run run{found.at("noise_multiplier"), 0.001, 3000};
+    const privacy::phase run{found.at("noise_multiplier"), 0.001, 3000};
     CHECK(privacy::make_accountant("pld")->epsilon({&run, 1}, 1e-5) ==
           Approx(found.at("epsilon").get<double>()).epsilon(1e-9));
     const auto rdp =
@@ -114,20 +114,20 @@ TEST_CASE("calibrate finds the noise whose price account confirms") {
 }
 
 TEST_CASE("account and calibrate refuse bad numbers in one line") {
-    refuses("account --run 1,0.01 --delta 1e-5", {"--run", "z,q,steps"});
-    refuses("account --run 1,0.01,10,9 --delta 1e-5", {"--run", "z,q,steps"});
-    refuses("account --run nan,0.01,10 --delta 1e-5", {"--run", "noise multiplier", "nan"});
-    refuses("account --run inf,0.01,10 --delta 1e-5", {"--run", "inf"});
-    refuses("account --run=-1,0.01,10 --delta 1e-5", {"run 1", "noise_multiplier", "-1"});
-    refuses("account --run 0,0.01,10 --delta 1e-5", {"run 1", "noise_multiplier", "0"});
-    refuses("account --run 1,1.5,10 --delta 1e-5", {"run 1", "sample_rate", "1.5"});
-    refuses("account --run 1,0.01,2.5 --delta 1e-5", {"--run", "steps", "2.5"});
-    refuses("account --run 1,0.01,1e300 --delta 1e-5", {"--run", "steps", "1e300"});
-    refuses("account --run 1,0.01,10 --delta 0", {"delta", "0"});
-    refuses("account --run 1,0.01,10 --delta 1", {"delta", "1"});
-    refuses("account --run 1,0.01,10 --epsilon=-1", {"epsilon", "-1"});
-    refuses("account --run 1,0.01,10", {"--delta"});
-    refuses("account --delta 1e-5", {"--run", "--ledger"});
+    refuses("account --phase 1,0.01 --delta 1e-5", {"--phase", "z,q,steps"});
+    refuses("account --phase 1,0.01,10,9 --delta 1e-5", {"--phase", "z,q,steps"});
+    refuses("account --phase nan,0.01,10 --delta 1e-5", {"--phase", "noise multiplier", "nan"});
+    refuses("account --phase inf,0.01,10 --delta 1e-5", {"--phase", "inf"});
+    refuses("account --phase=-1,0.01,10 --delta 1e-5", {"phase 1", "noise_multiplier", "-1"});
+    refuses("account --phase 0,0.01,10 --delta 1e-5", {"phase 1", "noise_multiplier", "0"});
+    refuses("account --phase 1,1.5,10 --delta 1e-5", {"phase 1", "sample_rate", "1.5"});
+    refuses("account --phase 1,0.01,2.5 --delta 1e-5", {"--phase", "steps", "2.5"});
+    refuses("account --phase 1,0.01,1e300 --delta 1e-5", {"--phase", "steps", "1e300"});
+    refuses("account --phase 1,0.01,10 --delta 0", {"delta", "0"});
+    refuses("account --phase 1,0.01,10 --delta 1", {"delta", "1"});
+    refuses("account --phase 1,0.01,10 --epsilon=-1", {"epsilon", "-1"});
+    refuses("account --phase 1,0.01,10", {"--delta"});
+    refuses("account --delta 1e-5", {"--phase", "--ledger"});
     refuses("account --ledger no/such/file", {"no/such/file"});
     refuses("calibrate --epsilon 0 --delta 1e-5 --rate 0.01 --steps 10", {"epsilon", "0"});
     refuses("calibrate --epsilon 1 --delta 1e-5 --rate 2 --steps 10", {"sample_rate", "2"});

@@ -32,7 +32,7 @@ void read(std::string_view text) {
     fuzz::check_reading(text.size(), [] {
         const auto content = privacy::read_ledger(fuzz::directory() / "ledger.jsonl");
         std::int64_t steps = 0;
-        for (const auto& run : content.runs()) steps += run.steps;
+        for (const auto& run : content.phases()) steps += run.steps;
         const auto charged = content.charges.size() + (content.torn ? 1 : 0);
         fuzz::require(steps == static_cast<std::int64_t>(charged), "a charge was lost");
         fuzz::require(content.header.mechanism_delta() > 0, "nothing is left of delta");

@@ -43,7 +43,7 @@ double normal_reach(double tail_probability) {
 
 class discretisation {
   public:
-    discretisation(const run& step, const mesh& on)
+    discretisation(const phase& step, const mesh& on)
         : z_(step.noise_multiplier),
           q_(step.sample_rate),
           on_(on),
@@ -141,7 +141,7 @@ loss_atoms drawn_is_seen(double q, direction side) {
 
 }  // namespace
 
-loss_atoms discretise(const run& step, const mesh& on) {
+loss_atoms discretise(const phase& step, const mesh& on) {
     if (step.noise_multiplier < least_resolved_multiplier) return drawn_is_seen(step.sample_rate, on.side);
     return discretisation(step, on).atoms();
 }

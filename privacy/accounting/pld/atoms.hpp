@@ -14,6 +14,6 @@ struct loss_atoms {
     std::vector<double> mass;
     double infinite;
 };
-loss_atoms discretise(const run& step, const mesh& on);
+loss_atoms discretise(const phase& step, const mesh& on);
 
 }  // namespace rldp::privacy

@@ -1,5 +1,5 @@
 #pragma once
-// The composition of a list of runs in one direction, as a function δ(ε) that is an upper bound everywhere and tight
+// The composition of a list of phases in one direction, as a function δ(ε) that is an upper bound everywhere and tight
 // near its target.
 #include <span>
 #include <vector>
@@ -11,7 +11,7 @@ namespace rldp::privacy {
 class composition {
   public:
     /// `lambda` is the scale of the tilts tried.
-    composition(std::span<const run> runs, mesh on, double lambda, const target& at);
+    composition(std::span<const phase> phases, mesh on, double lambda, const target& at);
     double delta(double epsilon) const;
     /// The smallest ε ≥ 0 with delta(ε) ≤ δ, which is below 1; +inf if there is none.
     double epsilon(double delta) const;
@@ -19,7 +19,7 @@ class composition {
     double correction(double epsilon) const;
     /// |dδ/dε|
     double slope(double epsilon) const;
-    /// What a finer mesh for the same runs has to look at.
+    /// What a finer mesh for the same phases has to look at.
     sensitivity at(double epsilon, double lambda) const;
 
   private:

@@ -17,7 +17,7 @@ constexpr double mesh_share = 0.7;  // of the tolerance goes to h, the rest to w
 /// cube-root rule (discretise) needs.
 class weighted_losses {
   public:
-    void add(direction side, const sensitivity& weight, const run& r) {
+    void add(direction side, const sensitivity& weight, const phase& r) {
         const double z = r.noise_multiplier, q = r.sample_rate, steps = static_cast<double>(r.steps);
         const double origin = mixture_loss(gaussian_loss(0, z), q);
         const quadrature_grid grid = moment_grid(side, weight.lambda(), z, q);
@@ -50,7 +50,7 @@ class weighted_losses {
 
 }  // namespace
 
-outcome_weight::outcome_weight(direction side, const sensitivity& weight, const run& step)
+outcome_weight::outcome_weight(direction side, const sensitivity& weight, const phase& step)
     : remove_(side == direction::remove), weight_(weight) {
     const double z = step.noise_multiplier, q = step.sample_rate, lambda = weight.lambda();
     log_tilt_ = std::log(weight.tilted_share() * (lambda + 1)) - log_moment(side, lambda, z, q);
@@ -71,9 +71,9 @@ double outcome_weight::operator()(double y, double loss) const {
     return std::exp(log_p + log_tilt_ + weight_.lambda() * own) + std::exp(log_p) * weight_.composed(own, mean_);
 }
 
-mesh mesh::choose(direction side, sensitivity weight, std::span<const run> runs, double tolerance, double tail) {
+mesh mesh::choose(direction side, sensitivity weight, std::span<const phase> phases, double tolerance, double tail) {
     weighted_losses losses;
-    for (const run& r : runs) {
+    for (const phase& r : phases) {
         if (r.noise_multiplier >= least_resolved_multiplier) losses.add(side, weight, r);
     }
     double low = std::log(1e-15), high = std::log(1e4);  // indices of losses stay within 64 bits

@@ -17,13 +17,14 @@ struct mesh {
     double tail;        ///< upper tail probability of a normal beyond which a step's losses are cut off
 
     /// The mesh that puts the bound on ε about `tolerance` above the exact value.
-    static mesh choose(direction side, sensitivity weight, std::span<const run> runs, double tolerance, double tail);
+    static mesh choose(direction side, sensitivity weight, std::span<const phase> phases, double tolerance,
+                       double tail);
 };
 
 /// ρ(l)·p(y) of one step: sensitivity times the density of its standardised outcome y under P.
 class outcome_weight {
   public:
-    outcome_weight(direction side, const sensitivity& weight, const run& step);
+    outcome_weight(direction side, const sensitivity& weight, const phase& step);
     double operator()(double y, double loss) const;
 
   private:

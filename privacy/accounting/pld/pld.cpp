@@ -8,22 +8,22 @@
 #include <utility>
 
 #include "config/base/error.hpp"
-#include "privacy/accounting/accountant_runs.hpp"
+#include "privacy/accounting/checked_phases.hpp"
 #include "privacy/accounting/pld/compose.hpp"
 #include "privacy/accounting/rdp.hpp"
 
 namespace rldp::privacy {
 namespace {
 
-/// At most 24 runs that cost about the same: enough to find a tilt, which needn't be exact.
-std::vector<run> outline(std::span<const run> runs) {
+/// At most 24 phases that cost about the same: enough to find a tilt, which needn't be exact.
+std::vector<phase> outline(std::span<const phase> phases) {
     constexpr std::size_t most = 24;
-    const std::size_t group = (runs.size() + most - 1) / most;
-    if (group <= 1) return {runs.begin(), runs.end()};
-    std::vector<run> out;
-    for (std::size_t i = 0; i < runs.size(); i += group) {
-        run sum{0, 0, 0};
-        for (const run& r : runs.subspan(i, std::min(group, runs.size() - i))) {
+    const std::size_t group = (phases.size() + most - 1) / most;
+    if (group <= 1) return {phases.begin(), phases.end()};
+    std::vector<phase> out;
+    for (std::size_t i = 0; i < phases.size(); i += group) {
+        phase sum{0, 0, 0};
+        for (const phase& r : phases.subspan(i, std::min(group, phases.size() - i))) {
             sum.noise_multiplier += r.noise_multiplier * static_cast<double>(r.steps);
             sum.sample_rate += r.sample_rate * static_cast<double>(r.steps);
             sum.steps += r.steps;
@@ -34,9 +34,9 @@ std::vector<run> outline(std::span<const run> runs) {
     return out;
 }
 
-double total_steps(std::span<const run> runs) {
+double total_steps(std::span<const phase> phases) {
     double sum = 0;
-    for (const run& r : runs) sum += static_cast<double>(r.steps);
+    for (const phase& r : phases) sum += static_cast<double>(r.steps);
     return sum;
 }
 
@@ -49,9 +49,9 @@ class pld final : public accountant {
     std::string_view name() const override { return "pld"; }
     bool is_upper_bound() const override { return true; }
 
-    double epsilon(std::span<const run> runs, double delta) const override {
+    double epsilon(std::span<const phase> phases, double delta) const override {
         check_delta(delta);
-        const auto checked = checked_runs(runs);
+        const auto checked = checked_phases(phases);
         double worst = 0;
         if (checked.empty()) return worst;
         for (const direction side : {direction::remove, direction::add}) {
@@ -64,9 +64,9 @@ class pld final : public accountant {
         return worst;
     }
 
-    double delta(std::span<const run> runs, double epsilon) const override {
+    double delta(std::span<const phase> phases, double epsilon) const override {
         check_epsilon(epsilon);
-        const auto checked = checked_runs(runs);
+        const auto checked = checked_phases(phases);
         double worst = 0;
         if (checked.empty()) return worst;
         for (const direction side : {direction::remove, direction::add}) {
@@ -81,8 +81,9 @@ class pld final : public accountant {
   private:
     /// A coarse composition whose mesh relies on the Rényi bound, then finer ones whose meshes rely on the composition
     /// before, until what an answer loses is what the coarser mesh explains.
-    double refine_epsilon(direction side, std::span<const run> runs, double delta, double lambda, double renyi) const {
-        const double tail = 1e-7 * delta / total_steps(runs);
+    double refine_epsilon(direction side, std::span<const phase> phases, double delta, double lambda,
+                          double renyi) const {
+        const double tail = 1e-7 * delta / total_steps(phases);
         // The Rényi bound is above ε by half at most, usually, and by 8/λ at most.
         double best = renyi, guess = std::max(renyi / 2, renyi - 8 / lambda), coarseness = first_coarseness;
         double width = std::numeric_limits<double>::infinity();
@@ -90,14 +91,14 @@ class pld final : public accountant {
         sensitivity weight(lambda);
         for (int pass = 0; pass < most_passes; ++pass) {
             auto on =
-                mesh::choose(side, std::move(weight), runs, coarseness * accuracy_ * std::max(guess, smallest), tail);
+                mesh::choose(side, std::move(weight), phases, coarseness * accuracy_ * std::max(guess, smallest), tail);
             on.width = width = std::min(on.width, width);
-            const composition made(runs, on, lambda, at);
+            const composition made(phases, on, lambda, at);
             const double found = made.epsilon(delta), change = std::abs(best - found);
             best = std::min(best, found);
             if (best <= smallest || !std::isfinite(found)) break;
             if (pass > 0 && change <= 1.5 * first_coarseness * accuracy_ * best) break;
-            if (pass > 0) lambda = best_order_for_epsilon(side, outline(runs), best);
+            if (pass > 0) lambda = best_order_for_epsilon(side, outline(phases), best);
             guess = best;
             at = {made.correction(best) > 0.1 * delta ? 0 : best, delta};  // 0: no idea yet
             weight = made.slope(best) > 0 ? made.at(best, lambda) : sensitivity(lambda);
@@ -107,17 +108,17 @@ class pld final : public accountant {
     }
 
     /// The same for δ, which is as accurate as ε, but within ten times that relative to δ.
-    double refine_delta(direction side, std::span<const run> runs, double epsilon, double lambda,
+    double refine_delta(direction side, std::span<const phase> phases, double epsilon, double lambda,
                         double chernoff) const {
         double best = chernoff, expected = chernoff / 100, coarseness = first_coarseness;
         double scale = std::max(epsilon, std::min(1 / lambda, 1.0));  // of ε; later δ/|δ'|
         double width = std::numeric_limits<double>::infinity();
         sensitivity weight(lambda);
         for (int pass = 0; pass < most_passes; ++pass) {
-            const double tail = std::max((pass > 0 ? 1e-7 : 1e-11) * expected / total_steps(runs), 1e-280);
-            auto on = mesh::choose(side, std::move(weight), runs, coarseness * accuracy_ * scale, tail);
+            const double tail = std::max((pass > 0 ? 1e-7 : 1e-11) * expected / total_steps(phases), 1e-280);
+            auto on = mesh::choose(side, std::move(weight), phases, coarseness * accuracy_ * scale, tail);
             on.width = width = std::min(on.width, width);
-            const composition made(runs, on, lambda, {epsilon, expected, pass > 0 ? 0 : unsure});
+            const composition made(phases, on, lambda, {epsilon, expected, pass > 0 ? 0 : unsure});
             const double found = made.delta(epsilon), change = std::abs(best - found), slope = made.slope(epsilon);
             best = std::min(best, found);
             if (pass > 0 && change <= 1.5 * first_coarseness * accuracy_ * std::min(slope * scale, 10 * best)) break;
@@ -143,10 +144,10 @@ std::unique_ptr<accountant> make_pld(double accuracy) {
     return std::make_unique<pld>(accuracy);
 }
 
-std::vector<privacy_point> pld_curve(std::span<const run> runs, std::span<const double> epsilons, double accuracy) {
+std::vector<privacy_point> pld_curve(std::span<const phase> phases, std::span<const double> epsilons, double accuracy) {
     const pld with(accuracy);
     std::vector<privacy_point> points;
-    for (const double epsilon : epsilons) points.push_back({epsilon, with.delta(runs, epsilon)});
+    for (const double epsilon : epsilons) points.push_back({epsilon, with.delta(phases, epsilon)});
     return points;
 }
 

@@ -9,7 +9,7 @@
 namespace rldp::privacy {
 
 /// `accuracy` is how far above the exact ε the mesh may put the bound, relative to ε. Coarser is faster (1e-2 prices
-/// 240 different runs in tens of milliseconds) and stays a bound. Errors: bad_input outside [1e-6, 0.1].
+/// 240 different phases in tens of milliseconds) and stays a bound. Errors: bad_input outside [1e-6, 0.1].
 std::unique_ptr<accountant> make_pld(double accuracy = 1.5e-4);
 
 /// A point of the privacy curve.
@@ -17,7 +17,7 @@ struct privacy_point {
     double epsilon, delta;
 };
 /// δ at each of `epsilons`, each with a mesh and window of its own, so that small δ are as precise as large ones.
-std::vector<privacy_point> pld_curve(std::span<const run> runs, std::span<const double> epsilons,
+std::vector<privacy_point> pld_curve(std::span<const phase> phases, std::span<const double> epsilons,
                                      double accuracy = 1.5e-4);
 
 }  // namespace rldp::privacy

@@ -22,11 +22,11 @@ constexpr double rounding_per_step = 3e-14;  // what is added for one step's Fou
 struct cumulants {
     std::vector<double> at, value;
 
-    void add(std::span<const run_atoms> runs, double width, double s) {
+    void add(std::span<const run_atoms> phases, double width, double s) {
         if (!std::isfinite(s)) return;
         double sum = 0;
         std::vector<double> scratch;
-        for (const run_atoms& r : runs) sum += r.steps * r.tilt(s, width, scratch);
+        for (const run_atoms& r : phases) sum += r.steps * r.tilt(s, width, scratch);
         if (!std::isfinite(sum)) return;
         at.push_back(s);
         value.push_back(sum);
@@ -34,21 +34,21 @@ struct cumulants {
 };
 
 /// 0, λ/8, …, 4λ as tilts, and exponents on a geometric scale around them, up to what a narrow composition needs.
-cumulants sample(std::span<const run_atoms> runs, double width, double lambda, double deviation) {
+cumulants sample(std::span<const run_atoms> phases, double width, double lambda, double deviation) {
     cumulants out;
-    for (const double i : {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32}) out.add(runs, width, lambda * i / 8);
+    for (const double i : {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32}) out.add(phases, width, lambda * i / 8);
     const double scale = std::max(lambda, 2 / deviation);
     for (double move = lambda / 8; move <= 4 * scale; move *= 2) {
-        out.add(runs, width, lambda + move);
-        out.add(runs, width, -move);
+        out.add(phases, width, lambda + move);
+        out.add(phases, width, -move);
     }
     return out;
 }
 
-double composed_deviation(std::span<const run_atoms> runs, double width) {
+double composed_deviation(std::span<const run_atoms> phases, double width) {
     double variance = 0;
     std::vector<double> mass;
-    for (const run_atoms& r : runs) {
+    for (const run_atoms& r : phases) {
         r.tilt(0, width, mass);
         double mean = 0, square = 0;
         for (std::size_t i = 0; i < mass.size(); ++i) mean += mass[i] * static_cast<double>(r.atoms.index[i]);
@@ -77,10 +77,10 @@ double run_atoms::tilt(double lambda, double width, std::vector<double>& mass) c
     return largest + std::log(sum);
 }
 
-window choose_window(std::span<const run_atoms> runs, double width, double lambda, const target& at) {
+window choose_window(std::span<const run_atoms> phases, double width, double lambda, const target& at) {
     double steps = 0;
-    for (const run_atoms& r : runs) steps += r.steps;
-    const cumulants kappa = sample(runs, width, lambda, std::max(composed_deviation(runs, width), width));
+    for (const run_atoms& r : phases) steps += r.steps;
+    const cumulants kappa = sample(phases, width, lambda, std::max(composed_deviation(phases, width), width));
     const double infinity = std::numeric_limits<double>::infinity();
     window best{lambda, 0, -infinity, infinity, 0};
     double best_score = infinity;

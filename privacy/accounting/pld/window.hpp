@@ -7,7 +7,7 @@
 
 namespace rldp::privacy {
 
-/// The atoms of one run as they are composed.
+/// The atoms of one phase as they are composed.
 struct run_atoms {
     double steps;
     loss_atoms atoms;
@@ -36,6 +36,6 @@ struct window {
 };
 /// The tilt of at most 4·`lambda` with a short window and little rounding; infinite
 /// if the losses are out of double's range.
-window choose_window(std::span<const run_atoms> runs, double width, double lambda, const target& at);
+window choose_window(std::span<const run_atoms> phases, double width, double lambda, const target& at);
 
 }  // namespace rldp::privacy

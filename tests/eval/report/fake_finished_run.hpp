@@ -84,10 +84,10 @@ inline eval::run_summary summary_of(const privacy::ledger_content& book) {
     out.delta = header.delta;
     out.guaranteed_epsilon = header.guaranteed_epsilon;
     for (const char* name : {"pld", "rdp", "gdp_clt"})
-        out.epsilon[name] = privacy::make_accountant(name)->epsilon(book.runs(), header.mechanism_delta());
+        out.epsilon[name] = privacy::make_accountant(name)->epsilon(book.phases(), header.mechanism_delta());
     out.sample_rate = header.sample_rate;
     out.policy = header.policy;
-    for (const auto& level : privacy::priced_runs(header.deck, header.sample_rate, header.steps))
+    for (const auto& level : privacy::priced_phases(header.deck, header.sample_rate, header.steps))
         out.deck.emplace_back(level.noise_multiplier, level.steps);
     out.semantics = header.semantics;
     out.unit = header.unit;

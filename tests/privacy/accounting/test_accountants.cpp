@@ -12,14 +12,14 @@ using namespace rldp::privacy;
 
 namespace {
 
-std::vector<run> random_list(std::mt19937_64& random) {
+std::vector<phase> random_list(std::mt19937_64& random) {
     std::uniform_real_distribution<double> unit(0, 1);
-    std::vector<run> runs;
+    std::vector<phase> phases;
     const int count = 1 + static_cast<int>(unit(random) * 4);
     for (int i = 0; i < count; ++i)
-        runs.push_back({0.4 * std::pow(25, unit(random)), std::pow(10, -4 * unit(random)),
-                        static_cast<std::int64_t>(std::pow(10, 3 * unit(random)))});
-    return runs;
+        phases.push_back({0.4 * std::pow(25, unit(random)), std::pow(10, -4 * unit(random)),
+                          static_cast<std::int64_t>(std::pow(10, 3 * unit(random)))});
+    return phases;
 }
 
 }  // namespace
@@ -32,14 +32,14 @@ TEST_CASE("order does not matter, splitting does not matter, free steps cost not
         CHECK(with->epsilon({}, 1e-5) == 0);
         CHECK(with->delta({}, 0) == 0);
         for (int trial = 0; trial < 5; ++trial) {
-            auto runs = random_list(random);
-            const double epsilon = with->epsilon(runs, 1e-6);
-            std::shuffle(runs.begin(), runs.end(), random);
-            runs.push_back({0.5, 0.5, 0});
-            runs.push_back({0.5, 0, 1000});
-            runs.push_back({runs[0].noise_multiplier, runs[0].sample_rate, runs[0].steps / 3});
-            runs[0].steps -= runs[0].steps / 3;
-            CHECK(with->epsilon(runs, 1e-6) == epsilon);
+            auto phases = random_list(random);
+            const double epsilon = with->epsilon(phases, 1e-6);
+            std::shuffle(phases.begin(), phases.end(), random);
+            phases.push_back({0.5, 0.5, 0});
+            phases.push_back({0.5, 0, 1000});
+            phases.push_back({phases[0].noise_multiplier, phases[0].sample_rate, phases[0].steps / 3});
+            phases[0].steps -= phases[0].steps / 3;
+            CHECK(with->epsilon(phases, 1e-6) == epsilon);
         }
     }
 }
@@ -50,21 +50,21 @@ TEST_CASE("more steps, more sampling, less noise or smaller delta never cost les
         const auto with = make_accountant(name);
         const double slack = name == "pld" ? 1e-3 : 1e-6;  // the mesh's accuracy
         for (int trial = 0; trial < 6; ++trial) {
-            const auto runs = random_list(random);
-            const double epsilon = with->epsilon(runs, 1e-6);
+            const auto phases = random_list(random);
+            const double epsilon = with->epsilon(phases, 1e-6);
             const auto at_least = [&](double other) { CHECK(other >= epsilon * (1 - slack) - 1e-9); };
-            auto more = runs;
+            auto more = phases;
             more[0].steps *= 2;
             at_least(with->epsilon(more, 1e-6));
-            more = runs;
+            more = phases;
             more[0].sample_rate = std::min(1.0, more[0].sample_rate * 1.3);
             at_least(with->epsilon(more, 1e-6));
-            more = runs;
+            more = phases;
             more[0].noise_multiplier *= 0.9;
             at_least(with->epsilon(more, 1e-6));
-            at_least(with->epsilon(runs, 1e-7));
-            CHECK(with->delta(runs, epsilon * 1.1) <= with->delta(runs, epsilon) * (1 + slack));
-            if (name == "pld") CHECK(epsilon <= make_accountant("rdp")->epsilon(runs, 1e-6) * (1 + 1e-9));
+            at_least(with->epsilon(phases, 1e-7));
+            CHECK(with->delta(phases, epsilon * 1.1) <= with->delta(phases, epsilon) * (1 + slack));
+            if (name == "pld") CHECK(epsilon <= make_accountant("rdp")->epsilon(phases, 1e-6) * (1 + 1e-9));
         }
     }
 }
@@ -75,7 +75,7 @@ TEST_CASE("the corners of the range are finite, ordered and inverted") {
         for (const double q : {1e-6, 1e-3, 1.0}) {
             for (const std::int64_t steps : {std::int64_t{1}, std::int64_t{10'000'000}}) {
                 for (const double delta : {steps > 1 ? 1e-7 : 1e-10, 0.1}) {
-                    const run r{z, q, steps};
+                    const phase r{z, q, steps};
                     CAPTURE(z, q, steps, delta);
                     const double tight = pld->epsilon({&r, 1}, delta), renyi = rdp->epsilon({&r, 1}, delta);
                     CHECK(std::isfinite(renyi));
@@ -91,7 +91,7 @@ TEST_CASE("the corners of the range are finite, ordered and inverted") {
 TEST_CASE("who releases with probability q only is (0, q)-private") {
     const auto pld = make_accountant("pld");
     for (const double z : {1e-3, 0.01, 0.3}) {
-        const run r{z, 1e-4, 10};
+        const phase r{z, 1e-4, 10};
         const double seen = -std::expm1(10 * std::log1p(-1e-4));
         CAPTURE(z);
         CHECK(pld->epsilon({&r, 1}, seen * 1.001) < 0.01);
@@ -99,16 +99,16 @@ TEST_CASE("who releases with probability q only is (0, q)-private") {
         if (z < 0.05) CHECK(pld->delta({&r, 1}, 1) == Approx(seen).epsilon(1e-3));
         if (z < 0.05) CHECK(pld->epsilon({&r, 1}, seen * 0.5) > 10);
     }
-    const run clear{1e-3, 1, 1};
+    const phase clear{1e-3, 1, 1};
     CHECK(pld->delta({&clear, 1}, 5) == 1);
 }
 
 TEST_CASE("ten thousand different runs") {
-    std::vector<run> runs;
-    for (int i = 0; i < 10'000; ++i) runs.push_back({0.5 + 1e-4 * i, 1e-3, 2});
+    std::vector<phase> phases;
+    for (int i = 0; i < 10'000; ++i) phases.push_back({0.5 + 1e-4 * i, 1e-3, 2});
     for (const std::string name : {"rdp", "pld"}) {
-        const double epsilon = make_accountant(name)->epsilon(runs, 1e-5);
-        const run least{0.5, 1e-3, 20'000}, most{1.5, 1e-3, 20'000};
+        const double epsilon = make_accountant(name)->epsilon(phases, 1e-5);
+        const phase least{0.5, 1e-3, 20'000}, most{1.5, 1e-3, 20'000};
         CHECK(epsilon < make_accountant(name)->epsilon({&least, 1}, 1e-5));
         CHECK(epsilon > make_accountant(name)->epsilon({&most, 1}, 1e-5));
     }

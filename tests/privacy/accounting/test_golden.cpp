@@ -19,11 +19,11 @@ nlohmann::json cases() {
     return nlohmann::json::parse(file);
 }
 
-std::vector<run> composition(const nlohmann::json& golden) {
-    std::vector<run> runs;
+std::vector<phase> composition(const nlohmann::json& golden) {
+    std::vector<phase> phases;
     for (const auto& r : golden.at("composition"))
-        runs.push_back({r.at("noise_multiplier"), r.at("sample_rate"), r.at("steps")});
-    return runs;
+        phases.push_back({r.at("noise_multiplier"), r.at("sample_rate"), r.at("steps")});
+    return phases;
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ TEST_CASE("gdp_clt is Opacus's central limit, and under-reports where the noise 
         CHECK(gdp->epsilon(composition(golden), golden.at("delta")) ==
               Approx(golden.at("gdp_clt_epsilon_opacus").get<double>()).epsilon(1e-6));
     }
-    const run published{0.4098, 16.0 / 73271, 13738};
+    const phase published{0.4098, 16.0 / 73271, 13738};
     CHECK(gdp->epsilon({&published, 1}, 1e-5) == Approx(2.00).margin(0.005));
     CHECK(make_accountant("pld")->epsilon({&published, 1}, 1e-5) == Approx(5.40).margin(0.01));
 }

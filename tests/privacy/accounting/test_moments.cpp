@@ -128,10 +128,10 @@ TEST_CASE("the Gaussian curve: definition, inverse, far tails") {
 }
 
 TEST_CASE("the two readings of the published formula") {
-    const std::vector<run> runs{{0.9, 0.01, 100}, {0.6, 0.01, 300}};
-    CHECK(published_epsilon(published_formula::central_limit, runs, 1e-5) ==
-          make_accountant("gdp_clt")->epsilon(runs, 1e-5));
-    CHECK(published_epsilon(published_formula::printed, runs, 1e-5) ==
+    const std::vector<phase> phases{{0.9, 0.01, 100}, {0.6, 0.01, 300}};
+    CHECK(published_epsilon(published_formula::central_limit, phases, 1e-5) ==
+          make_accountant("gdp_clt")->epsilon(phases, 1e-5));
+    CHECK(published_epsilon(published_formula::printed, phases, 1e-5) ==
           gaussian_epsilon(0.01 * 20 * std::expm1(1 / 0.6), 1e-5));
     CHECK(published_epsilon(published_formula::printed, {}, 1e-5) == 0);
 }

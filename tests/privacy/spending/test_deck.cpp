@@ -15,7 +15,7 @@ using namespace rldp::privacy;
 
 namespace {
 
-plan usual(std::int64_t steps, std::int64_t interval) {
+spending_plan usual(std::int64_t steps, std::int64_t interval) {
     return {2, 1e-5, 1e-3, steps, interval, "rdp", 8, 4};
 }
 
@@ -28,7 +28,7 @@ std::map<double, int> counts(const std::vector<card>& deck) {
 }  // namespace
 
 TEST_CASE("levels are geometric around z_0, counts equal, the remainder next to z_0") {
-    const plan p = usual(13738, 112);  // 123 blocks: 15 for each of 8 levels, 3 more
+    const spending_plan p = usual(13738, 112);  // 123 blocks: 15 for each of 8 levels, 3 more
     const auto policy = make_policy("deck", p);
     const double z = policy->initial_noise_multiplier();
     const auto levels = counts(policy->deck());
@@ -46,10 +46,10 @@ TEST_CASE("levels are geometric around z_0, counts equal, the remainder next to 
     CHECK(by_level == std::vector<int>{15, 15, 15, 16, 16, 16, 15, 15});  // ties to the larger z
     CHECK(policy->guaranteed_epsilon() <= p.epsilon);
     CHECK(policy->guaranteed_epsilon() >= p.epsilon * (1 - 1e-3));
-    const auto priced = priced_runs(policy->deck(), p.sample_rate, p.steps);
+    const auto priced = priced_phases(policy->deck(), p.sample_rate, p.steps);
     CHECK(make_accountant("rdp")->epsilon(priced, p.delta) == Approx(policy->guaranteed_epsilon()));
     std::int64_t total = 0;
-    for (const run& r : priced) total += r.steps;
+    for (const phase& r : priced) total += r.steps;
     CHECK(total == p.steps);
     CHECK(priced.back().steps == 15 * 112 - (123 * 112 - 13738));
 }
@@ -72,7 +72,7 @@ TEST_CASE("short runs: fewer blocks than levels, one block, one level, ratio 1")
 }
 
 TEST_CASE("each block takes the nearest card left, and keeps it") {
-    const plan p = usual(1000, 100);
+    const spending_plan p = usual(1000, 100);
     const auto policy = make_policy("deck", p);
     const double z = policy->initial_noise_multiplier();
     std::set<std::size_t> left;
@@ -108,11 +108,11 @@ TEST_CASE("no card is dealt twice and no more steps are granted than planned, wh
     std::mt19937_64 random(4);
     std::uniform_real_distribution<double> unit(0, 1);
     for (int trial = 0; trial < 30; ++trial) {
-        const plan p =
+        const spending_plan p =
             usual(1 + static_cast<std::int64_t>(unit(random) * 300), 1 + static_cast<std::int64_t>(unit(random) * 40));
         const auto policy = make_policy("deck", p);
         std::vector<std::int64_t> used(policy->deck().size());
-        std::vector<run> realised;
+        std::vector<phase> realised;
         std::int64_t total = 0;
         for (std::int64_t step = 1; step <= p.steps + 50;
              step += unit(random) < 0.05 ? 1 + static_cast<std::int64_t>(unit(random) * 60) : 1) {
@@ -130,7 +130,7 @@ TEST_CASE("no card is dealt twice and no more steps are granted than planned, wh
 }
 
 TEST_CASE("a replayed run goes on as the original would have") {
-    const plan p = usual(700, 64);
+    const spending_plan p = usual(700, 64);
     const auto original = make_policy("deck", p);
     std::mt19937_64 random(6);
     std::uniform_real_distribution<double> request(0.3, 4);
@@ -150,7 +150,7 @@ TEST_CASE("a replayed run goes on as the original would have") {
 }
 
 TEST_CASE("a replay that this deck would not have granted is refused") {
-    const plan p = usual(400, 100);
+    const spending_plan p = usual(400, 100);
     const auto dealt = make_policy("deck", p);
     const grant first = dealt->next(1, 1).value();
     const auto refused = [&](std::int64_t step, grant g) {
@@ -171,7 +171,7 @@ TEST_CASE("a replay that this deck would not have granted is refused") {
 }
 
 TEST_CASE("requests that mean nothing are refused and change nothing") {
-    const plan p = usual(400, 100);
+    const spending_plan p = usual(400, 100);
     const auto policy = make_policy("deck", p), untouched = make_policy("deck", p);
     policy->next(1, std::nan(""));  // the first block heeds no request
     untouched->next(1, 1);

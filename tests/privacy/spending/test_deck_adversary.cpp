@@ -17,8 +17,8 @@ using lattice::curve;
 
 namespace {
 
-plan small_plan(std::int64_t steps, std::int64_t interval) {
-    plan p{1.5, 1e-2, 0.4, steps, interval, "pld"};
+spending_plan small_plan(std::int64_t steps, std::int64_t interval) {
+    spending_plan p{1.5, 1e-2, 0.4, steps, interval, "pld"};
     p.deck_levels = 3;
     p.deck_ratio = 4;
     return p;
@@ -62,7 +62,7 @@ class adversary {
 
 TEST_CASE("no adaptive order of a deck exceeds its priced multiset, and one attains it") {
     for (const auto& [steps, interval, last] : std::vector<std::array<int, 3>>{{10, 2, 2}, {11, 3, 2}, {9, 4, 1}}) {
-        const plan p = small_plan(steps, interval);
+        const spending_plan p = small_plan(steps, interval);
         const auto policy = make_policy("deck", p);
         std::vector<double> levels;
         std::vector<int> cards, priced;
@@ -74,7 +74,7 @@ TEST_CASE("no adaptive order of a deck exceeds its priced multiset, and one atta
             ++cards.back();
         }
         int total = 0;
-        for (const run& r : priced_runs(policy->deck(), p.sample_rate, p.steps)) {
+        for (const phase& r : priced_phases(policy->deck(), p.sample_rate, p.steps)) {
             priced.push_back(static_cast<int>(r.steps));
             total += priced.back();
         }
@@ -134,7 +134,7 @@ TEST_CASE("pricing the realised sequence of free choices fails the same test") {
 
 TEST_CASE("Monte Carlo of greedy controllers on the policy itself") {
     // q = 1 makes the loss of a step z^-1·y + z^-2/2 under P; δ is the mean of (1 − e^{ε−L})+.
-    plan p{1.5, 0.05, 1, 12, 3, "rdp"};
+    spending_plan p{1.5, 0.05, 1, 12, 3, "rdp"};
     p.deck_levels = 4;
     std::mt19937_64 random(5);
     std::normal_distribution<double> normal;
@@ -161,7 +161,7 @@ TEST_CASE("Monte Carlo of greedy controllers on the policy itself") {
     // The exact δ of the priced multiset, which every order of full blocks has.
     const auto policy = make_policy("deck", p);
     double square = 0;
-    for (const run& r : priced_runs(policy->deck(), 1, p.steps))
+    for (const phase& r : priced_phases(policy->deck(), 1, p.steps))
         square += static_cast<double>(r.steps) / (r.noise_multiplier * r.noise_multiplier);
     const double exact = gaussian_delta(std::sqrt(square), policy->guaranteed_epsilon());
     CHECK(exact < p.delta);

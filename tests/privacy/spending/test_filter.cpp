@@ -15,40 +15,41 @@ using namespace rldp::privacy;
 
 namespace {
 
-plan usual(std::int64_t steps) {
+spending_plan usual(std::int64_t steps) {
     return {2, 1e-5, 0.01, steps, 50, "pld"};
 }
 
-std::vector<run> play(spending_policy& policy, const plan& p, const std::function<double(std::int64_t)>& request) {
-    std::vector<run> runs;
+std::vector<phase> play(spending_policy& policy, const spending_plan& p,
+                        const std::function<double(std::int64_t)>& request) {
+    std::vector<phase> phases;
     for (std::int64_t step = 1; step <= p.steps; ++step) {
         const auto granted = policy.next(step, request(step));
         REQUIRE(granted);  // the floor lets the planned steps finish
         CHECK_FALSE(granted->card);
-        runs.push_back({granted->noise_multiplier, p.sample_rate, 1});
+        phases.push_back({granted->noise_multiplier, p.sample_rate, 1});
     }
     CHECK_FALSE(policy.next(p.steps + 1, 1));
-    return runs;
+    return phases;
 }
 
 }  // namespace
 
 TEST_CASE("z_0 is the least that any order allows") {
-    const plan p = usual(500);
+    const spending_plan p = usual(500);
     const auto policy = make_policy("filter", p);
-    const run fixed{policy->initial_noise_multiplier(), p.sample_rate, p.steps};
+    const phase fixed{policy->initial_noise_multiplier(), p.sample_rate, p.steps};
     CHECK(make_accountant("rdp")->epsilon({&fixed, 1}, p.delta) == Approx(p.epsilon).epsilon(1e-4));
     CHECK(policy->guaranteed_epsilon() == p.epsilon);
     CHECK(policy->deck().empty());
-    for (const run& r : play(*policy, p, [&](std::int64_t) { return policy->initial_noise_multiplier(); }))
+    for (const phase& r : play(*policy, p, [&](std::int64_t) { return policy->initial_noise_multiplier(); }))
         CHECK(r.noise_multiplier == Approx(policy->initial_noise_multiplier()).epsilon(1e-4));
 }
 
 TEST_CASE("no sequence of requests exceeds the budget of the order fixed beforehand") {
-    const plan p = usual(400);
+    const spending_plan p = usual(400);
     const double z = make_policy("filter", p)->initial_noise_multiplier();
     // The order by the definition of α*: what the fixed plan at z_0 converts with.
-    const run fixed{z, p.sample_rate, p.steps};
+    const phase fixed{z, p.sample_rate, p.steps};
     const double lambda = best_order_for_delta(direction::remove, {&fixed, 1}, p.delta).lambda;
     std::mt19937_64 random(9);
     std::uniform_real_distribution<double> unit(0, 1);
@@ -63,28 +64,29 @@ TEST_CASE("no sequence of requests exceeds the budget of the order fixed beforeh
     };
     for (const auto& request : adversaries) {
         const auto policy = make_policy("filter", p);
-        const auto runs = play(*policy, p, request);
+        const auto phases = play(*policy, p, request);
         double spent = 0;
-        for (const run& r : runs) {
+        for (const phase& r : phases) {
             CHECK(r.noise_multiplier >= z / 2 * (1 - 1e-9));
             CHECK(r.noise_multiplier <= 2 * z * (1 + 1e-9));
             spent += log_moment(direction::remove, lambda, r.noise_multiplier, p.sample_rate);
         }
         const double converted = (spent - std::log(p.delta) + log_conversion(lambda)) / lambda;
         CHECK(converted <= p.epsilon * (1 + 1e-8));
-        CHECK(make_accountant("pld")->epsilon(runs, p.delta) <= p.epsilon);
+        CHECK(make_accountant("pld")->epsilon(phases, p.delta) <= p.epsilon);
     }
 }
 
 TEST_CASE("the floor is the smallest that lets the rest finish at 2·z_0, and what is saved can be spent") {
-    const plan p = usual(300);
+    const spending_plan p = usual(300);
     const auto greedy = make_policy("filter", p), thrifty = make_policy("filter", p);
     const double z = greedy->initial_noise_multiplier();
     const auto loud = play(*greedy, p, [&](std::int64_t) { return z / 2; });
     CHECK(loud.front().noise_multiplier < 0.9 * z);
     CHECK(loud.back().noise_multiplier == Approx(2 * z).epsilon(1e-3));
-    CHECK(std::is_sorted(loud.begin(), loud.end(),
-                         [](const run& a, const run& b) { return a.noise_multiplier < b.noise_multiplier - 1e-9; }));
+    CHECK(std::is_sorted(loud.begin(), loud.end(), [](const phase& a, const phase& b) {
+        return a.noise_multiplier < b.noise_multiplier - 1e-9;
+    }));
     const auto saved = play(*thrifty, p, [&](std::int64_t step) { return step <= 150 ? 2 * z : z / 2; });
     CHECK(saved[150].noise_multiplier == Approx(loud.front().noise_multiplier).epsilon(1e-4));
     CHECK(make_accountant("rdp")->epsilon(loud, p.delta) > 0.9 * p.epsilon);
@@ -92,7 +94,7 @@ TEST_CASE("the floor is the smallest that lets the rest finish at 2·z_0, and wh
 }
 
 TEST_CASE("replay continues the filter's account, and refuses what it would not have granted") {
-    const plan p = usual(200);
+    const spending_plan p = usual(200);
     const auto original = make_policy("filter", p), resumed = make_policy("filter", p);
     const double z = original->initial_noise_multiplier();
     for (std::int64_t step = 1; step <= 80; ++step) resumed->replay(step, original->next(step, z * 0.6).value());

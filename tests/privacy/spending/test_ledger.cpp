@@ -82,10 +82,10 @@ TEST_CASE("a ledger reads back to the bit") {
     CHECK(content.charges[0]->prev == content.header_hash);
     CHECK(content.dealt == std::vector<std::int64_t>{1, 2});
     CHECK_FALSE(content.torn);
-    const auto runs = content.runs();
-    REQUIRE(runs.size() == 2);
-    CHECK(runs[0].steps == 2);
-    CHECK(runs[1].noise_multiplier == 0.1 + 0.2);
+    const auto phases = content.phases();
+    REQUIRE(phases.size() == 2);
+    CHECK(phases[0].steps == 2);
+    CHECK(phases[1].noise_multiplier == 0.1 + 0.2);
 
     auto book = ledger::open(path);
     CHECK(book.append(5, 0.1 + 0.2, 16.0 / 73271, 0)->seq == 4);
@@ -183,8 +183,8 @@ TEST_CASE("wherever the last line is torn, whole lines stand and its charge coun
         REQUIRE(content.torn);
         REQUIRE(content.whole_bytes == start);
         REQUIRE(content.charges.size() == 2);
-        REQUIRE(content.runs().size() == 2);
-        REQUIRE(content.runs().back().noise_multiplier == 0.1 + 0.2);  // the least of the deck
+        REQUIRE(content.phases().size() == 2);
+        REQUIRE(content.phases().back().noise_multiplier == 0.1 + 0.2);  // the least of the deck
     }
     {
         auto book = ledger::open(path);

@@ -12,16 +12,16 @@
 using namespace rldp::privacy;
 
 namespace {
-plan usual() {
+spending_plan usual() {
     return {2, 1e-5, 1e-3, 1000, 100, "pld", 8, 4};
 }
 }  // namespace
 
 TEST_CASE("fixed grants z_0 for every planned step and nothing after") {
-    const plan p = usual();
+    const spending_plan p = usual();
     const auto policy = make_policy("fixed", p);
     const double z = policy->initial_noise_multiplier();
-    const run all{z, p.sample_rate, p.steps};
+    const phase all{z, p.sample_rate, p.steps};
     CHECK(policy->guaranteed_epsilon() <= p.epsilon);
     CHECK(make_accountant("pld")->epsilon({&all, 1}, p.delta) == Approx(policy->guaranteed_epsilon()).epsilon(1e-6));
     for (std::int64_t step = 1; step <= p.steps; ++step) {
@@ -42,20 +42,20 @@ TEST_CASE("fixed grants z_0 for every planned step and nothing after") {
 }
 
 TEST_CASE("published: free within half and twice σ_0 under gdp_clt, and no guarantee") {
-    const plan p = usual();
+    const spending_plan p = usual();
     const auto policy = make_policy("published", p);
     const double z = policy->initial_noise_multiplier();
     CHECK(std::isinf(policy->guaranteed_epsilon()));
-    const run all{z, p.sample_rate, p.steps};
+    const phase all{z, p.sample_rate, p.steps};
     CHECK(make_accountant("gdp_clt")->epsilon({&all, 1}, p.delta) == Approx(p.epsilon).epsilon(1e-4));
-    std::vector<run> runs;
+    std::vector<phase> phases;
     for (std::int64_t step = 1; step <= p.steps; ++step) {
         const auto granted = policy->next(step, step % 3 ? 9 * z : z);
         REQUIRE(granted);
-        runs.push_back({granted->noise_multiplier, p.sample_rate, 1});
+        phases.push_back({granted->noise_multiplier, p.sample_rate, 1});
         CHECK(granted->noise_multiplier == Approx(step % 3 ? 2 * z : z));
     }
-    CHECK(make_accountant("gdp_clt")->epsilon(runs, p.delta) <= p.epsilon);
+    CHECK(make_accountant("gdp_clt")->epsilon(phases, p.delta) <= p.epsilon);
     const auto loud = make_policy("published", p);
     std::int64_t granted = 0;
     while (loud->next(granted + 1, z / 1.2)) ++granted;
@@ -68,20 +68,20 @@ TEST_CASE("published: free within half and twice σ_0 under gdp_clt, and no guar
 
 TEST_CASE("every policy refuses plans that can't be") {
     const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
-    const std::vector<std::function<void(plan&)>> spoilers{
-        [&](plan& p) { p.epsilon = 0; },       [&](plan& p) { p.epsilon = nan; },
-        [&](plan& p) { p.epsilon = inf; },     [&](plan& p) { p.epsilon = -2; },
-        [&](plan& p) { p.delta = 0; },         [&](plan& p) { p.delta = 1; },
-        [&](plan& p) { p.delta = nan; },       [&](plan& p) { p.sample_rate = 0; },
-        [&](plan& p) { p.sample_rate = 1.1; }, [&](plan& p) { p.sample_rate = nan; },
-        [&](plan& p) { p.steps = 0; },         [&](plan& p) { p.steps = -1; },
-        [&](plan& p) { p.interval = 0; },      [&](plan& p) { p.interval = -3; },
-        [&](plan& p) { p.deck_levels = 0; },   [&](plan& p) { p.deck_ratio = 0.5; },
-        [&](plan& p) { p.deck_ratio = nan; },  [&](plan& p) { p.deck_ratio = inf; },
+    const std::vector<std::function<void(spending_plan&)>> spoilers{
+        [&](spending_plan& p) { p.epsilon = 0; },       [&](spending_plan& p) { p.epsilon = nan; },
+        [&](spending_plan& p) { p.epsilon = inf; },     [&](spending_plan& p) { p.epsilon = -2; },
+        [&](spending_plan& p) { p.delta = 0; },         [&](spending_plan& p) { p.delta = 1; },
+        [&](spending_plan& p) { p.delta = nan; },       [&](spending_plan& p) { p.sample_rate = 0; },
+        [&](spending_plan& p) { p.sample_rate = 1.1; }, [&](spending_plan& p) { p.sample_rate = nan; },
+        [&](spending_plan& p) { p.steps = 0; },         [&](spending_plan& p) { p.steps = -1; },
+        [&](spending_plan& p) { p.interval = 0; },      [&](spending_plan& p) { p.interval = -3; },
+        [&](spending_plan& p) { p.deck_levels = 0; },   [&](spending_plan& p) { p.deck_ratio = 0.5; },
+        [&](spending_plan& p) { p.deck_ratio = nan; },  [&](spending_plan& p) { p.deck_ratio = inf; },
     };
     for (const std::string name : {"fixed", "deck", "filter", "published"}) {
         for (std::size_t i = 0; i < spoilers.size(); ++i) {
-            plan p = usual();
+            spending_plan p = usual();
             spoilers[i](p);
             CAPTURE(name, i);
             CHECK_THROWS_AS(make_policy(name, p), rldp::error);
@@ -91,7 +91,7 @@ TEST_CASE("every policy refuses plans that can't be") {
 }
 
 TEST_CASE("an accountant that can under-report enforces no sound budget") {
-    plan p = usual();
+    spending_plan p = usual();
     p.accountant = "gdp_clt";
     for (const std::string name : {"fixed", "deck", "filter"}) CHECK_THROWS_AS(make_policy(name, p), rldp::error);
     CHECK_NOTHROW(make_policy("published", p));

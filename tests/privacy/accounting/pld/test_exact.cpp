@@ -46,17 +46,17 @@ double add_step(double epsilon, double z, double q) {
 TEST_CASE("q = 1 is the Gaussian mechanism, whatever the mix of multipliers") {
     const auto pld = make_accountant("pld");
     for (const double delta : {1e-10, 1e-5, 0.1}) {
-        for (const auto& runs : std::vector<std::vector<run>>{{{1, 1, 1}},
-                                                              {{2, 1, 10}},
-                                                              {{30, 1, 5000}},
-                                                              {{0.5, 1, 3}, {7, 1, 400}},
-                                                              {{100, 1, 1}},
-                                                              {{1, 1, 20000}}}) {
+        for (const auto& phases : std::vector<std::vector<phase>>{{{1, 1, 1}},
+                                                                  {{2, 1, 10}},
+                                                                  {{30, 1, 5000}},
+                                                                  {{0.5, 1, 3}, {7, 1, 400}},
+                                                                  {{100, 1, 1}},
+                                                                  {{1, 1, 20000}}}) {
             double square = 0;
-            for (const run& r : runs)
+            for (const phase& r : phases)
                 square += static_cast<double>(r.steps) / (r.noise_multiplier * r.noise_multiplier);
-            const double exact = gaussian_epsilon(std::sqrt(square), delta), found = pld->epsilon(runs, delta);
-            CAPTURE(delta, runs[0].noise_multiplier, exact);
+            const double exact = gaussian_epsilon(std::sqrt(square), delta), found = pld->epsilon(phases, delta);
+            CAPTURE(delta, phases[0].noise_multiplier, exact);
             CHECK(found >= exact);
             CHECK(found <= exact * 1.0004 + 1e-6);
         }
@@ -68,7 +68,7 @@ TEST_CASE("single steps and pairs of steps are exact to the mesh's accuracy, fro
     for (const double z : {0.5, 1.0, 3.0}) {
         for (const double q : {1e-3, 0.05, 0.5}) {
             for (const double epsilon : {0.05, 0.7, 2.5}) {
-                const run one{z, q, 1};
+                const phase one{z, q, 1};
                 const double exact = std::max(remove_step(epsilon, z, q), add_step(epsilon, z, q));
                 if (exact < 1e-12) continue;
                 CAPTURE(z, q, epsilon, exact);
@@ -79,7 +79,7 @@ TEST_CASE("single steps and pairs of steps are exact to the mesh's accuracy, fro
             }
         }
     }
-    const std::vector<run> two{{0.7, 0.05, 1}, {1.1, 0.2, 1}};
+    const std::vector<phase> two{{0.7, 0.05, 1}, {1.1, 0.2, 1}};
     for (const double epsilon : {0.1, 0.8, 2.0, 4.0}) {
         const double exact = remove_two_steps(epsilon, 0.7, 0.05, 1.1, 0.2), found = pld->delta(two, epsilon);
         CAPTURE(epsilon, exact);
@@ -89,9 +89,9 @@ TEST_CASE("single steps and pairs of steps are exact to the mesh's accuracy, fro
 }
 
 TEST_CASE("a coarser mesh is a looser bound, a finer one a tighter") {
-    const std::vector<run> runs{{0.6, 1e-3, 3000}, {0.9, 1e-3, 1000}};
-    const double fine = make_pld(2e-5)->epsilon(runs, 1e-5), usual = make_pld()->epsilon(runs, 1e-5),
-                 coarse = make_pld(1e-2)->epsilon(runs, 1e-5);
+    const std::vector<phase> phases{{0.6, 1e-3, 3000}, {0.9, 1e-3, 1000}};
+    const double fine = make_pld(2e-5)->epsilon(phases, 1e-5), usual = make_pld()->epsilon(phases, 1e-5),
+                 coarse = make_pld(1e-2)->epsilon(phases, 1e-5);
     CHECK(fine <= usual);
     CHECK(usual <= coarse);
     CHECK(usual <= fine * 1.0003);
@@ -99,24 +99,24 @@ TEST_CASE("a coarser mesh is a looser bound, a finer one a tighter") {
 }
 
 TEST_CASE("the privacy curve decreases and passes through the points that epsilon gives") {
-    const std::vector<run> runs{{0.8, 0.0035, 859}};
+    const std::vector<phase> phases{{0.8, 0.0035, 859}};
     const std::vector<double> at{0, 0.01, 0.1, 0.5, 1, 2, 4};
-    const auto curve = pld_curve(runs, at);
+    const auto curve = pld_curve(phases, at);
     REQUIRE(curve.size() == at.size());
     for (std::size_t i = 0; i < at.size(); ++i) {
         CHECK(curve[i].epsilon == at[i]);
         if (i > 0) CHECK(curve[i].delta < curve[i - 1].delta);
-        CHECK(make_accountant("pld")->epsilon(runs, curve[i].delta) == Approx(at[i]).epsilon(3e-3).margin(1e-3));
+        CHECK(make_accountant("pld")->epsilon(phases, curve[i].delta) == Approx(at[i]).epsilon(3e-3).margin(1e-3));
     }
 }
 
 TEST_CASE("what meshes, tails and windows leave out is added, however crude they are") {
-    const std::vector<run> runs{{1.5, 1, 6}, {3, 1, 4}};
+    const std::vector<phase> phases{{1.5, 1, 6}, {3, 1, 4}};
     const double mu = std::sqrt(6 / 2.25 + 4 / 9.0);
     const auto bound = [&](double accuracy, double tail, const target& at, double epsilon) {
         const double lambda = 3;
-        const auto on = mesh::choose(direction::remove, sensitivity(lambda), runs, accuracy, tail);
-        return composition(runs, on, lambda, at).delta(epsilon);
+        const auto on = mesh::choose(direction::remove, sensitivity(lambda), phases, accuracy, tail);
+        return composition(phases, on, lambda, at).delta(epsilon);
     };
     for (const double epsilon : {0.0, 0.5, 2.0, 5.0, 9.0}) {
         const double exact = gaussian_delta(mu, epsilon);
@@ -129,7 +129,7 @@ TEST_CASE("what meshes, tails and windows leave out is added, however crude they
         for (const double careless : {1e3, 1e6, 1e9})
             CHECK(bound(1e-4, 1e-16, {epsilon, careless * exact}, epsilon) >= exact);
     }
-    const run once{0.8, 1, 1};
+    const phase once{0.8, 1, 1};
     for (const double tail : {0.3, 0.1, 1e-3}) {
         const auto on = mesh::choose(direction::add, sensitivity(3), {&once, 1}, 1e-4, tail);
         for (const double epsilon : {0.5, 3.0, 6.0}) {

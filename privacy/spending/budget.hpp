@@ -12,10 +12,10 @@
 
 namespace rldp::privacy {
 
-class account {
+class budget {
   public:
     /// Replays the ledger's charges into the policy. Errors: bad_input if they are not what this policy grants.
-    account(std::unique_ptr<spending_policy> policy, ledger book);
+    budget(std::unique_ptr<spending_policy> policy, ledger book);
 
     /// Charges `step` at what the policy grants for `requested` and returns once the ledger holds it; nothing once
     /// exhausted.
@@ -32,7 +32,7 @@ class account {
     const ledger_content& book() const { return book_.content(); }
 
   private:
-    double progress_epsilon(const std::vector<run>& runs) const;
+    double progress_epsilon(const std::vector<phase>& phases) const;
 
     std::unique_ptr<spending_policy> policy_;
     ledger book_;

@@ -1,4 +1,4 @@
-#include "privacy/spending/account.hpp"
+#include "privacy/spending/budget.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -18,35 +18,35 @@ std::unique_ptr<accountant> make_progress_accountant(std::string_view name) {
 
 }  // namespace
 
-account::account(std::unique_ptr<spending_policy> policy, ledger book)
+budget::budget(std::unique_ptr<spending_policy> policy, ledger book)
     : policy_(std::move(policy)),
       book_(std::move(book)),
       accountant_(make_progress_accountant(book_.content().header.accountant)) {
     for (const auto& past : book_.content().charges) policy_->replay(past->step, {past->noise_multiplier, past->card});
 }
 
-std::optional<charge> account::grant(std::int64_t step, double requested) {
+std::optional<charge> budget::grant(std::int64_t step, double requested) {
     const auto granted = policy_->next(step, requested);
     if (!granted) return std::nullopt;
     return book_.append(step, granted->noise_multiplier, book_.content().header.sample_rate, granted->card);
 }
 
-double account::progress_epsilon() const {
-    return progress_epsilon(book_.content().runs());
+double budget::progress_epsilon() const {
+    return progress_epsilon(book_.content().phases());
 }
 
-double account::progress_epsilon(std::size_t charges) const {
-    return progress_epsilon(book_.content().runs(charges));
+double budget::progress_epsilon(std::size_t charges) const {
+    return progress_epsilon(book_.content().phases(charges));
 }
 
-double account::progress_epsilon(const std::vector<run>& runs) const {
-    if (runs.empty()) return 0;
+double budget::progress_epsilon(const std::vector<phase>& phases) const {
+    if (phases.empty()) return 0;
     const auto& header = book_.content().header;
     // A prefix costs no more than the whole plan may; the coarse mesh must not say otherwise.
-    return std::min(accountant_->epsilon(runs, header.mechanism_delta()), header.guaranteed_epsilon);
+    return std::min(accountant_->epsilon(phases, header.mechanism_delta()), header.guaranteed_epsilon);
 }
 
-std::size_t account::charges_through(std::int64_t step) const {
+std::size_t budget::charges_through(std::int64_t step) const {
     const auto& charges = book_.content().charges;
     return static_cast<std::size_t>(
         std::count_if(charges.begin(), charges.end(), [&](const charge& past) { return past->step <= step; }));
