@@ -94,11 +94,12 @@ reference ground::refer(const variant& how) const {
     out.multipliers = multipliers_of(whole.run() / "public/ledger.jsonl");
     out.steps = read_steps(content_of(whole.run() / "public/metrics.jsonl"));
 
-    // Killed after the fifth release: two steps beyond a checkpoint, so that the log is needed.
+    // Killed after the fifth release, two steps beyond a checkpoint, so that the log is needed. It is synced when it is
+    // opened, three times, when the checkpoint empties it, and twice more.
     const yard half{scratch / (how.name + "-interrupted")};
     std::filesystem::create_directories(half.below());
     run_once(*this,
-             {how.start(sources, half.run()), watched(half, half.root / "journal", "fsync:releases.log:5:die-after")},
+             {how.start(sources, half.run()), watched(half, half.root / "journal", "fsync:releases.log:7:die-after")},
              half);
     out.interrupted = half.root;
     out.before = read_journal(half.root / "journal");

@@ -10,6 +10,8 @@
 #include <deque>
 #include <sstream>
 
+#include "tests/faults/shim/journal.hpp"
+
 namespace rldp::testing::shim {
 
 namespace {
@@ -84,6 +86,7 @@ std::size_t room_for(std::size_t bytes) {
 }
 
 void die() {
+    const auto order = in_order();  // no other thread is between a call and its record
     ::kill(::getpid(), SIGKILL);
     for (;;) ::pause();
 }
