@@ -170,7 +170,8 @@ selection selection_from(const std::vector<std::string>& only, const std::vector
         const auto equals = text.find('=');
         if (equals == std::string::npos || equals == 0)
             refuse(fmt::format("--only {}: not of the form axis=v1,v2", text));
-        const auto& of = axis_named(text.substr(0, equals), axes);
+        const auto name = text.substr(0, equals);
+        const auto& of = axis_named(name, axes);
         if (chosen.count(of.name))
             refuse(fmt::format("--only {}: is given twice; list all its values at once", of.name));
         for (const auto& value : distinct_list("--only " + of.name, text.substr(equals + 1)))

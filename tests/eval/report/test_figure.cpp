@@ -33,7 +33,7 @@ std::set<std::string> ids_of(const std::string& svg) {
     return ids;
 }
 
-const figure& drawing(const std::vector<captioned>& all, const std::string& id) {
+const figure& drawing(const std::vector<captioned>& all, std::string_view id) {
     for (const auto& one : all)
         if (one.drawing.id == id) return one.drawing;
     throw std::runtime_error("no figure " + id);

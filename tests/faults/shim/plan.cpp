@@ -1,11 +1,11 @@
 #include "tests/faults/shim/plan.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <deque>
 #include <sstream>
