@@ -36,7 +36,7 @@ std::set<std::string> ids_of(const std::string& svg) {
 const figure& drawing(const std::vector<captioned>& all, std::string_view id) {
     for (const auto& one : all)
         if (one.drawing.id == id) return one.drawing;
-    throw std::runtime_error("no figure " + id);
+    throw std::runtime_error("no figure " + std::string(id));
 }
 
 }  // namespace
