@@ -34,11 +34,11 @@ std::string place(const std::string& text, std::size_t byte) {
 
 /// What keeps the order of keys takes time that grows with the square of their number: half a second for a text as long
 /// as this.
-constexpr std::size_t longest = 256 << 10;
+constexpr std::size_t most_bytes = 256 << 10;
 
 json parse_json(const std::string& text, const std::string& origin) {
-    if (text.size() > longest)
-        refuse(fmt::format("{}: {} bytes; a configuration has at most {}", origin, text.size(), longest));
+    if (text.size() > most_bytes)
+        refuse(fmt::format("{}: {} bytes; a configuration has at most {}", origin, text.size(), most_bytes));
     const auto flaw = flaw_of(text);
     if (!flaw) return json::parse(text);
     switch (flaw->what) {
