@@ -53,7 +53,7 @@ class spending_policy {
 };
 
 /// What a deck commits to: its cards, the one with the most noise shortened so that the steps are the plan's. That
-/// multiset dominates every order in which the deck can be dealt (policy_deck.cpp).
+/// multiset dominates every order in which the deck can be dealt (deck.cpp).
 std::vector<phase> priced_phases(const std::vector<card>& deck, double sample_rate, std::int64_t steps);
 
 /// By the name of a row of config/policies.hpp; "published" is as_published's free σ in [0.5 z_0, 2 z_0] under a

@@ -24,7 +24,7 @@ spending_plan small_plan(std::int64_t steps, std::int64_t interval) {
     return p;
 }
 
-/// V(S) of policy_deck.cpp by its recursion: the last card dealt is played for `last_steps` only. S is counts by level.
+/// V(S) of deck.cpp by its recursion: the last card dealt is played for `last_steps` only. S is counts by level.
 class adversary {
   public:
     adversary(std::vector<double> levels, double q, int interval, int last_steps)
