@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "config/base/error.hpp"
+#include "models/thread_count.hpp"
 
 namespace rldp::models {
 
@@ -67,7 +68,7 @@ bool is_narrow(const model_config& model) {
 }
 
 void choose_threads(const model_config& model, int threads) {
-    at::set_num_threads(threads);
+    use_threads(threads);
     if (!is_narrow(model) || threading() != blas_threading::own || std::getenv("OPENBLAS_NUM_THREADS")) return;
     if (const auto set = blas_symbol<void (*)(int)>("openblas_set_num_threads")) set(1);
 }

@@ -15,9 +15,10 @@ int default_threads();
 /// 15 s beside a compilation).
 bool is_narrow(const model_config& model);
 
-/// Sets the number of threads of LibTorch's operators, for the whole process. Where the BLAS is OpenBLAS with threads
-/// of its own (not OpenMP's, which LibTorch shares), it is kept to one thread for narrow models: between many small
-/// products its threads only spin, and take the processors from LibTorch's. The user's OPENBLAS_NUM_THREADS wins.
+/// Sets the number of threads of the calling thread's operators. Where the BLAS is OpenBLAS with threads of its own
+/// (not OpenMP's, which LibTorch shares), it is kept to one thread for narrow models, in the whole process: between
+/// many small products its threads only spin, and take the processors from LibTorch's. The user's OPENBLAS_NUM_THREADS
+/// wins.
 void choose_threads(const model_config& model, int threads = default_threads());
 
 /// The type of the weights for a precision float32, tf32 (products in TensorFloat-32) or bfloat16. Sets for the whole

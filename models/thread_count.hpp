@@ -3,7 +3,8 @@
 
 namespace rldp::models {
 
-/// From now on `count`. at::set_num_threads() would do more: threads that come later would start with that number too.
+/// From now on `count`. at::set_num_threads() would do more: threads that come later would start with that number, too,
+/// and each of them would first make LibTorch's pool for mobile models anew, whose workers spin for 10 ms.
 void use_threads(int count);
 
 /// One, while this lives: where a result must be the same to the bit on any machine. (How OpenBLAS divides a product

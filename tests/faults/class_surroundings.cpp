@@ -67,10 +67,10 @@ verdict two_processes(trial& t) {
     if (below(t.random, 2) == 0) stage.from_interrupted();
     // The second is no part of the journal: two writers have no order.
     const auto words = stage.next();
-    auto second = std::make_unique<process>(t.on.program, command{words, {{"OMP_NUM_THREADS", "1"}}},
+    auto second = std::make_unique<process>(t.on.forked, command{words, {{"OMP_NUM_THREADS", "1"}}},
                                             stage.where().aside() / "second");
     if (below(t.random, 2) == 0) second->ends_within(t.moment(stage.whole()));
-    process first(t.on.program, {words, {{"OMP_NUM_THREADS", "1"}}}, stage.where().aside() / "first");
+    process first(t.on.forked, {words, {{"OMP_NUM_THREADS", "1"}}}, stage.where().aside() / "first");
     const auto said = first.wait(), also = second->wait();
     judge_pair(stage, said, also);
     stage.seen().take_as_it_is();
@@ -117,7 +117,7 @@ verdict grid_killed(trial& t) {
     const auto out = stage.where().below() / "grid";
     const auto words = grid(t.on, out);
     {
-        process running(t.on.program, {words}, stage.where().aside() / "grid");
+        process running(executed(t.on.program), {words}, stage.where().aside() / "grid");
         running.ends_within(2 * t.moment(stage.whole()));
         const auto workers = running.children();
         const bool parent = workers.empty() || below(t.random, 2) == 0;
@@ -132,7 +132,7 @@ verdict grid_killed(trial& t) {
     // are several, and in no journal.
     answer said;
     for (int calls = 0; calls < 4 && (calls == 0 || said.status != 0); ++calls)
-        said = process(t.on.program, {words}, stage.where().aside() / std::to_string(calls)).wait();
+        said = process(executed(t.on.program), {words}, stage.where().aside() / std::to_string(calls)).wait();
     if (said.status != 0) stage.seen().object("compare can't go on: " + error_line(said));
     judge_grid(stage, out);
     auto judged = stage.judged();
@@ -143,7 +143,7 @@ verdict grid_killed(trial& t) {
 verdict audit_beside(trial& t) {
     auto stage = t.stage();
     stage.from_interrupted();
-    process audit(t.on.program,
+    process audit(t.on.forked,
                   {{"audit", "--during-run", "--quiet", stage.where().run().string()}, {{"OMP_NUM_THREADS", "1"}}},
                   stage.where().aside() / "audit");
     stage.go(stage.next(), {.kill_after = t.moment(stage.whole())});

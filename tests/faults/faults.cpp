@@ -18,6 +18,8 @@
 
 #include "tests/faults/classes.hpp"
 #include "tests/faults/results.hpp"
+#include "tests/faults/shim/plan.hpp"
+#include "tests/support/whole_program.hpp"
 
 namespace {
 
@@ -31,6 +33,15 @@ struct options {
     std::string only;
     bool keep = false;
 };
+
+/// The program is linked to this one, as is the library of faults.
+void become_program(char** argv, char** envp) {
+    environ = envp;
+    shim::obey();
+    std::vector<std::string> arguments;
+    while (*++argv != nullptr) arguments.emplace_back(*argv);
+    ::_exit(whole_program(arguments));  // LibTorch takes as long to end as it does to start
+}
 
 verdict play(const options& how, std::uint64_t number, const path& root) try {
     std::seed_seq mixed{how.seed, number};
@@ -119,6 +130,7 @@ int main(int argc, char** argv) {
     program.add_flag("--keep", how.keep, "keep all files");
     CLI11_PARSE(program, argc, argv);
     try {
+        how.on.forked = become_program;
         for (auto* file : {&how.on.program, &how.on.shim, &how.on.sources}) *file = std::filesystem::absolute(*file);
         return work(how);
     } catch (const std::exception& e) {

@@ -19,7 +19,7 @@ std::vector<std::string> multipliers_of(const path& ledger) {
 }
 
 answer run_once(const ground& on, const command& what, const yard& where) {
-    process running(on.program, what, where.aside());
+    process running(on.forked, what, where.aside());
     return running.wait();
 }
 

@@ -57,6 +57,7 @@ struct reference {
 
 struct ground {
     path program, shim, sources, scratch;
+    beginning forked;      ///< the same program, in a process that needn't load it: most of a short run's time
     std::string sabotage;  ///< an order to the library that every process gets: the harness must see what it breaks
     std::vector<reference> references;
 

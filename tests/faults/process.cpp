@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -69,14 +70,19 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-process::process(const path& program, const command& what, const path& folder) : folder_(folder) {
+beginning executed(const path& program) {
+    return [program](char** argv, char** envp) { ::execve(program.c_str(), argv, envp); };
+}
+
+process::process(const beginning& program, const command& what, const path& folder) : folder_(folder) {
     std::filesystem::create_directories(folder);
-    std::vector<std::string> words{program.string()};
+    std::vector<std::string> words{"rldp"};
     words.insert(words.end(), what.arguments.begin(), what.arguments.end());
     auto settings = environment_of(what);
-    const auto argv = pointers(words), envp = pointers(settings);
+    auto argv = pointers(words), envp = pointers(settings);
     const auto out = (folder / "stdout").string(), err = (folder / "stderr").string();
     const auto parent = ::getpid();
+    std::fflush(nullptr);  // nothing is printed twice
     id_ = ::fork();
     if (id_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
     if (id_ == 0) {
@@ -91,7 +97,7 @@ process::process(const path& program, const command& what, const path& folder) :
             const rlimit limit{value, resource == RLIMIT_FSIZE ? RLIM_INFINITY : value};
             if (::setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) ::_exit(70);
         }
-        ::execve(argv[0], argv.data(), envp.data());
+        program(argv.data(), envp.data());
         ::_exit(71);
     }
     handle_ = static_cast<int>(::syscall(SYS_pidfd_open, id_, 0));

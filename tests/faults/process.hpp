@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,10 +31,16 @@ struct answer {
     std::string out, err;
 };
 
+/// Makes the calling process the program, with such arguments and such an environment. Does not return.
+using beginning = std::function<void(char** argv, char** envp)>;
+
+/// The program is loaded from its file.
+beginning executed(const path& program);
+
 class process {
   public:
     /// Starts it; its streams are kept in `folder`, which no other process uses meanwhile.
-    process(const path& program, const command& what, const path& folder);
+    process(const beginning& program, const command& what, const path& folder);
     ~process();
     process(const process&) = delete;
     process& operator=(const process&) = delete;

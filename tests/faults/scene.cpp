@@ -26,7 +26,9 @@ answer scene::go(const std::vector<std::string>& arguments, const disturbance& w
     const auto name = std::to_string(commands_++);
     auto environment = on_.watched(where_, where_.root / ("journal-" + name), what.orders);
     for (const auto& [key, value] : what.environment) environment[key] = value;
-    process running(on_.program, {arguments, environment, what.limits, what.out, what.err}, where_.aside() / name);
+    // Limits are there for the loader of programs, too.
+    process running(what.limits.empty() ? on_.forked : executed(on_.program),
+                    {arguments, environment, what.limits, what.out, what.err}, where_.aside() / name);
     if (what.kill_after && !running.ends_within(*what.kill_after)) running.signal(SIGKILL);
     if (what.stop_after && !running.ends_within(*what.stop_after)) {
         running.signal(SIGSTOP);

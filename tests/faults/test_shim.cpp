@@ -29,7 +29,7 @@ struct workshop {
                       {"RLDP_FAULT_JOURNAL", (root / "journal").string()},
                       {"RLDP_FAULT", orders}}};
         if (!room.empty()) what.environment["RLDP_FAULT_ROOM"] = room;
-        process running("/usr/bin/python3", what, root / "aside");
+        process running(executed("/usr/bin/python3"), what, root / "aside");
         return running.wait();
     }
 };

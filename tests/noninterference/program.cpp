@@ -10,19 +10,12 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "app/command_line.hpp"
 #include "config/base/files.hpp"
+#include "tests/support/whole_program.hpp"
 
 namespace rldp::testing {
 
 namespace {
-
-/// Of rldp and of rldp-torch.
-const std::vector<app::declaration> every_command = {
-    app::add_run,      app::add_compare,  app::add_sweep,   app::add_check,     app::add_pretrain,
-    app::add_tokenize, app::add_generate, app::add_merge,   app::add_monitor,   app::add_audit,
-    app::add_ledger,   app::add_clean,    app::add_machine, app::add_account,   app::add_calibrate,
-    app::add_key,      app::add_sign,     app::add_verify,  app::add_reference, app::add_version};
 
 void redirect(int descriptor, const char* file) {
     const int to = ::open(file, O_RDWR | O_CREAT | O_TRUNC, 0644);
@@ -57,11 +50,7 @@ void limit_files(std::uint64_t bytes) {
     for (const auto& [name, value] : what.environment) ::setenv(name.c_str(), value.c_str(), 1);
     if (what.signal != 0) expect(what.signal, what.after);
     if (what.file_limit) limit_files(*what.file_limit);
-    auto words = what.arguments;
-    words.insert(words.begin(), "rldp");
-    std::vector<char*> pointers;
-    for (auto& word : words) pointers.push_back(word.data());
-    const int status = app::command_line(static_cast<int>(pointers.size()), pointers.data(), every_command);
+    const int status = whole_program(what.arguments);
     std::fflush(nullptr);
     ::_exit(status);
 }

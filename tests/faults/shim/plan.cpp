@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <deque>
+#include <memory>
 #include <sstream>
 
 #include "tests/faults/shim/journal.hpp"
@@ -53,17 +54,34 @@ int error_named(const std::string& name) {
     return 0;
 }
 
+/// What the environment says.
+struct plan {
+    std::string top = setting("RLDP_FAULT_BELOW");
+    std::deque<order> orders = parse(setting("RLDP_FAULT"));
+    bool limited = !setting("RLDP_FAULT_ROOM").empty();
+    std::atomic<long long> room{std::atoll(setting("RLDP_FAULT_ROOM").c_str())};
+};
+
+/// Read at the first call, which may come before any constructor has run.
+std::unique_ptr<plan>& current() {
+    static auto out = std::make_unique<plan>();
+    return out;
+}
+
 }  // namespace
 
+void obey() {
+    current() = std::make_unique<plan>();
+}
+
 bool watches(const std::string& path) {
-    static const std::string top = setting("RLDP_FAULT_BELOW"), below = top + "/";
-    return !top.empty() && (path == top || path.starts_with(below));
+    const auto& top = current()->top;
+    return !top.empty() && path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
 }
 
 decision decide(const char* kind, const std::string& path) {
-    static auto orders = parse(setting("RLDP_FAULT"));
     decision out;
-    for (auto& one : orders) {
+    for (auto& one : current()->orders) {
         if ((one.kind != kind && one.kind != "any") || path.find(one.path) == std::string::npos) continue;
         const auto number = ++one.seen;
         if (one.number != 0 && one.number != number) continue;
@@ -77,11 +95,9 @@ decision decide(const char* kind, const std::string& path) {
 }
 
 std::size_t room_for(std::size_t bytes) {
-    static const std::string limit = setting("RLDP_FAULT_ROOM");
-    if (limit.empty()) return bytes;
-    static std::atomic<long long> left{std::atoll(limit.c_str())};
+    if (!current()->limited) return bytes;
     const auto wanted = static_cast<long long>(bytes);
-    const auto before = left.fetch_sub(wanted);
+    const auto before = current()->room.fetch_sub(wanted);
     return static_cast<std::size_t>(std::clamp(before, 0LL, wanted));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the preloaded library shall do to which call. It reads its orders from the environment:
+// What the library shall do to which call. It reads its orders from the environment:
 //   RLDP_FAULT_BELOW    a directory: only it and what is below it are touched
 //   RLDP_FAULT          KIND:PATH:N:ACTION, several parted by commas: the N-th call of that kind whose path holds
 //                       PATH; 0 is every call; KIND any is every kind
@@ -16,6 +16,9 @@ struct decision {
     int error = 0;
     bool half = false, drop = false, die_before = false, die_after = false;
 };
+
+/// Reads the orders again: for a process that was forked, and not executed, with an environment of its own.
+void obey();
 
 /// Whether files of this absolute path are touched at all.
 bool watches(const std::string& path);

@@ -27,7 +27,7 @@ spending_plan small_plan(std::int64_t steps, std::int64_t interval) {
 /// V(S) of deck.cpp by its recursion: the last card dealt is played for `last_steps` only. S is counts by level.
 class adversary {
   public:
-    adversary(std::vector<double> levels, double q, int interval, int last_steps)
+    adversary(const std::vector<double>& levels, double q, int interval, int last_steps)
         : interval_(interval), last_steps_(last_steps) {
         for (const double z : levels) steps_.push_back(lattice::step(z, q));
     }

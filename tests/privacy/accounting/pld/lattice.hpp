@@ -10,19 +10,24 @@ namespace lattice {
 constexpr double spacing = 0.05;
 constexpr int reach = 160;  // losses and ε from −8 to 8
 
+/// Where the k-th point lies in a vector.
+inline std::size_t place(int k) {
+    const int from_the_end = k + reach;
+    return static_cast<std::size_t>(from_the_end);
+}
+
 /// D(ε) on the lattice's points.
 using curve = std::vector<double>;
 
 inline double at(const curve& d, int k) {
     if (k > reach) return 0;
-    return k < -reach ? -std::expm1(k * spacing) : d[static_cast<std::size_t>(k + reach)];
+    return k < -reach ? -std::expm1(k * spacing) : d[place(k)];
 }
 
 /// The empty composition: (1 − e^ε)+.
 inline curve nothing() {
     curve d(2 * reach + 1);
-    for (int k = -reach; k <= reach; ++k)
-        d[static_cast<std::size_t>(k + reach)] = std::max(0.0, -std::expm1(k * spacing));
+    for (int k = -reach; k <= reach; ++k) d[place(k)] = std::max(0.0, -std::expm1(k * spacing));
     return d;
 }
 
@@ -40,8 +45,7 @@ inline std::vector<double> step(double z, double q) {
     const auto slope = [&](int k) {  // between k and k + 1
         return (exact((k + 1) * spacing) - exact(k * spacing)) / (std::exp((k + 1) * spacing) - std::exp(k * spacing));
     };
-    for (int k = -reach + 1; k < reach; ++k)
-        mass[static_cast<std::size_t>(k + reach)] = std::exp(k * spacing) * (slope(k) - slope(k - 1));
+    for (int k = -reach + 1; k < reach; ++k) mass[place(k)] = std::exp(k * spacing) * (slope(k) - slope(k - 1));
     return mass;
 }
 
@@ -53,8 +57,7 @@ inline curve before(const std::vector<double>& mass, const curve& d) {
     curve out(2 * reach + 1, std::max(0.0, 1 - total));
     for (int k = -reach; k <= reach; ++k)
         for (int l = -reach; l <= reach; ++l)
-            if (const double m = mass[static_cast<std::size_t>(l + reach)]; m > 0)
-                out[static_cast<std::size_t>(k + reach)] += m * at(d, k - l);
+            if (const double m = mass[place(l)]; m > 0) out[place(k)] += m * at(d, k - l);
     return out;
 }
 

@@ -1,0 +1,26 @@
+#include "tests/support/whole_program.hpp"
+
+#include "app/command_line.hpp"
+
+namespace rldp::testing {
+
+namespace {
+
+/// Of rldp and of rldp-torch.
+const std::vector<app::declaration> every_command = {
+    app::add_run,      app::add_compare,  app::add_sweep,   app::add_check,     app::add_pretrain,
+    app::add_tokenize, app::add_generate, app::add_merge,   app::add_monitor,   app::add_audit,
+    app::add_ledger,   app::add_clean,    app::add_machine, app::add_account,   app::add_calibrate,
+    app::add_key,      app::add_sign,     app::add_verify,  app::add_reference, app::add_version};
+
+}  // namespace
+
+int whole_program(const std::vector<std::string>& arguments) {
+    std::vector<std::string> words{"rldp"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (auto& word : words) pointers.push_back(word.data());
+    return app::command_line(static_cast<int>(words.size()), pointers.data(), every_command);
+}
+
+}  // namespace rldp::testing
