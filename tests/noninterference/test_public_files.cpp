@@ -7,7 +7,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 #include "config/base/files.hpp"
 #include "data/units/corpus.hpp"
@@ -160,17 +163,35 @@ struct forbidden {
 };
 
 /// What of it is in the bytes of a file; in tensors, where any few bytes can be by chance, only the longer pieces.
-std::vector<std::string> found_in(const std::string& bytes, bool tensors, const forbidden& what) {
-    std::vector<std::string> out;
-    const auto look = [&](const std::string& piece) {
-        return ::memmem(bytes.data(), bytes.size(), piece.data(), piece.size()) != nullptr;
-    };
-    for (const auto& text : what.texts)
-        if ((!tensors || text.size() >= 8) && look(text)) out.push_back(text);
-    for (const auto& four : what.numbers)
-        if (look(four)) out.emplace_back("four token numbers");
-    return out;
-}
+class finder {
+  public:
+    explicit finder(forbidden what) : what_(std::move(what)) {
+        for (const auto& text : what_.texts) pieces_[start_of(text)].emplace_back(text, text);
+        for (const auto& four : what_.numbers) pieces_[start_of(four)].emplace_back(four, "four token numbers");
+    }
+
+    std::set<std::string_view> found_in(std::string_view bytes, bool tensors) const {
+        std::set<std::string_view> out;
+        for (std::size_t at = 0; at + sizeof(start) <= bytes.size(); ++at) {
+            const auto known = pieces_.find(start_of(bytes.substr(at)));
+            if (known == pieces_.end()) continue;
+            for (const auto& [piece, name] : known->second)
+                if ((!tensors || piece.size() >= 8) && bytes.substr(at).starts_with(piece)) out.insert(name);
+        }
+        return out;
+    }
+
+  private:
+    using start = std::uint32_t;  ///< a piece's first bytes; none is shorter
+    static start start_of(std::string_view bytes) {
+        start out = 0;
+        std::memcpy(&out, bytes.data(), sizeof out);
+        return out;
+    }
+
+    forbidden what_;
+    std::unordered_map<start, std::vector<std::pair<std::string_view, std::string_view>>> pieces_;  ///< with a name
+};
 
 struct tally {
     std::int64_t runs = 0, files = 0;
@@ -194,7 +215,7 @@ class search {
 
     generator random_;
     std::unique_ptr<const models::tokenizer> tokens_;
-    forbidden forbidden_;
+    std::optional<finder> finder_;
     std::vector<std::string> shown_;
     tally count_;
 };
@@ -236,7 +257,7 @@ call search::first_call(const std::filesystem::path& folder) {
 void search::scan(const std::string& name, const std::string& bytes) {
     ++count_.files;
     count_.bytes += bytes.size();
-    for (const auto& piece : found_in(bytes, name.ends_with(".safetensors"), forbidden_))
+    for (const auto piece : finder_->found_in(bytes, name.ends_with(".safetensors")))
         shown_.push_back(fmt::format("{} holds \"{}\"", name, piece));
 }
 
@@ -259,9 +280,11 @@ std::vector<std::string> search::one_run() {
     write_file(folder / "template.json", wide_template);
     const auto config = configuration(on, folder, records);
     write_file(folder / "config.json", config.dump());
-    forbidden_ = {};
-    for (const auto& text : on.cells) forbidden_.add(text, *tokens_);
-    forbidden_.add(on.bytes, *tokens_);  // also what damage brought in
+    forbidden what;
+    for (const auto& text : on.cells) what.add(text, *tokens_);
+    what.add(on.bytes, *tokens_);  // also what damage brought in
+    count_.pieces += what.texts.size() + what.numbers.size();
+    finder_.emplace(std::move(what));
     shown_.clear();
     const auto first = first_call(folder);
     say(first);
@@ -269,7 +292,6 @@ std::vector<std::string> search::one_run() {
         say({.arguments = {"run", "--resume", "run"}, .directory = folder});
     for (const auto& [name, bytes] : files_below(folder / "run/public")) scan(name, bytes);
     ++count_.runs;
-    count_.pieces += forbidden_.texts.size() + forbidden_.numbers.size();
     if (!shown_.empty()) shown_.push_back(config.dump());
     return shown_;
 }
@@ -301,11 +323,12 @@ TEST_CASE("the search finds what is there") {
     const auto tokens = models::tokenizer::load("config/tiny-gpt2");
     forbidden what;
     what.add("the note is qxzjvkqx", *tokens);
-    CHECK_FALSE(found_in("{\"a\": \"qxzjvkqx\"}", false, what).empty());
+    const finder pieces(what);
+    CHECK_FALSE(pieces.found_in("{\"a\": \"qxzjvkqx\"}", false).empty());
     const auto ids = tokens->encode("the note is qxzjvkqx");
     REQUIRE(ids.size() >= 8);
     const std::vector<std::int32_t> four(ids.end() - 4, ids.end());
-    CHECK_FALSE(found_in("x" + tokens->decode(four) + "y", false, what).empty());
-    CHECK_FALSE(found_in(std::string(reinterpret_cast<const char*>(four.data()), 16), true, what).empty());
-    CHECK(found_in("{\"a\": \"the note is this\"}", false, what).empty());
+    CHECK_FALSE(pieces.found_in("x" + tokens->decode(four) + "y", false).empty());
+    CHECK_FALSE(pieces.found_in(std::string(reinterpret_cast<const char*>(four.data()), 16), true).empty());
+    CHECK(pieces.found_in("{\"a\": \"the note is this\"}", false).empty());
 }
