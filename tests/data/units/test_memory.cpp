@@ -31,6 +31,15 @@ void* operator new(std::size_t size) {
     return out;
 }
 
+// Under the address sanitizer this one would not come to the one above.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    try {
+        return operator new(size);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
 void operator delete(void* bytes) noexcept {
     count(-static_cast<std::ptrdiff_t>(::malloc_usable_size(bytes)));
     std::free(bytes);
