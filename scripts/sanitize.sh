@@ -11,7 +11,8 @@ build() {  # PRESET TARGETS…
 }
 
 export OMP_NUM_THREADS=1
-export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1
+# The library of faults is preloaded before the sanitizer's own.
+export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:verify_asan_link_order=0
 export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=suppressions=$root/scripts/ubsan.supp:print_stacktrace=1:halt_on_error=1
 export TSAN_OPTIONS=suppressions=$root/scripts/tsan.supp:halt_on_error=1
