@@ -52,6 +52,28 @@ verdict limited(trial& t) {
     return stage.judged();
 }
 
+verdict short_of_memory(trial& t) {
+    auto stage = t.stage();
+    if (below(t.random, 2) == 0) stage.from_interrupted();
+    stage.go(stage.next(), {.memory = (20 + below(t.random, sanitized ? 2000 : 200)) * mib});
+    stage.finish();
+    return stage.judged();
+}
+
+verdict unsteady_clock(trial& t) {
+    auto stage = t.stage();
+    const auto jumps = [&] {
+        return disturbance{.environment = {{"RLDP_FAULT_CLOCK", std::to_string(1 + below(t.random, 1'000'000))}}};
+    };
+    auto first = jumps();
+    if (below(t.random, 2) == 0) first.kill_after = t.moment(stage.whole());
+    stage.go(stage.next(), first);
+    if (!stage.seen().finished()) stage.go(stage.next(), jumps());
+    if (!stage.seen().finished()) stage.seen().object("a clock that jumps cost the run");
+    stage.finish();
+    return stage.judged();
+}
+
 verdict deaf_streams(trial& t) {
     auto stage = t.stage();
     const std::vector<stream> deaf{stream::closed, stream::full_device, stream::broken_pipe};

@@ -38,6 +38,8 @@ verdict power_cut(trial& t);
 verdict flipped_bit(trial& t);
 verdict full_disk(trial& t);
 verdict limited(trial& t);
+verdict short_of_memory(trial& t);
+verdict unsteady_clock(trial& t);
 verdict deaf_streams(trial& t);
 verdict two_processes(trial& t);
 verdict grid_killed(trial& t);

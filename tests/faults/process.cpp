@@ -50,6 +50,12 @@ void direct(int descriptor, stream where, const std::string& file) {
     if (to != descriptor) ::close(to);
 }
 
+/// This process becomes one of the group's.
+bool join(const path& group) {
+    const int file = ::open(group.c_str(), O_WRONLY | O_CLOEXEC);
+    return file >= 0 && ::write(file, "0", 1) == 1;
+}
+
 std::vector<std::string> environment_of(const command& what) {
     std::vector<std::string> out;
     for (const auto& [name, value] : what.environment) out.push_back(name + "=" + value);
@@ -97,6 +103,7 @@ process::process(const beginning& program, const command& what, const path& fold
             const rlimit limit{value, resource == RLIMIT_FSIZE ? RLIM_INFINITY : value};
             if (::setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) ::_exit(70);
         }
+        if (!what.group.empty() && !join(what.group)) ::_exit(70);
         program(argv.data(), envp.data());
         ::_exit(71);
     }

@@ -23,6 +23,7 @@ struct command {
     std::map<std::string, std::string> environment = {};
     std::map<int, rlim_t> limits = {};  ///< by RLIMIT_…
     stream out = stream::kept, err = stream::kept;
+    path group = {};  ///< memory_group::door(); empty: none
 };
 
 struct answer {

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <thread>
 
+#include "tests/faults/memory_group.hpp"
+
 namespace rldp::testing {
 
 scene::scene(const ground& on, const reference& whole, const path& root)
@@ -26,9 +28,13 @@ answer scene::go(const std::vector<std::string>& arguments, const disturbance& w
     const auto name = std::to_string(commands_++);
     auto environment = on_.watched(where_, where_.root / ("journal-" + name), what.orders);
     for (const auto& [key, value] : what.environment) environment[key] = value;
-    // Limits are there for the loader of programs, too.
-    process running(what.limits.empty() ? on_.forked : executed(on_.program),
-                    {arguments, environment, what.limits, what.out, what.err}, where_.aside() / name);
+    std::optional<memory_group> group;
+    if (what.memory) group.emplace(where_.root.filename().string(), *what.memory);
+    // Limits are there for the loader of programs, too; and a forked process has its memory already.
+    const bool forks = what.limits.empty() && !group;
+    process running(forks ? on_.forked : executed(on_.program),
+                    {arguments, environment, what.limits, what.out, what.err, group ? group->door() : path()},
+                    where_.aside() / name);
     if (what.kill_after && !running.ends_within(*what.kill_after)) running.signal(SIGKILL);
     if (what.stop_after && !running.ends_within(*what.stop_after)) {
         running.signal(SIGSTOP);

@@ -18,8 +18,9 @@ struct disturbance {
     std::optional<microseconds> kill_after = {};
     std::optional<microseconds> stop_after = {};  ///< SIGSTOP, for `stopped`
     microseconds stopped = {};
+    std::optional<std::uint64_t> memory = {};  ///< bytes, of a control group
 
-    bool kills() const { return kill_after || orders.find(":die-") != std::string::npos; }
+    bool kills() const { return kill_after || memory || orders.find(":die-") != std::string::npos; }
 };
 
 struct verdict {

@@ -3,6 +3,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/faults/disk.hpp"
+#include "tests/faults/memory_group.hpp"
 #include "tests/faults/process.hpp"
 
 using namespace rldp::testing;
@@ -120,4 +121,36 @@ TEST_CASE("a library that drops a sync or a rename is one that the simulator see
     CHECK_FALSE(always_there("fsync::1:drop"));
     CHECK_FALSE(always_there("fsync::2:drop"));
     CHECK_FALSE(always_there("rename::1:drop"));
+}
+
+TEST_CASE("the preloaded library lets the time of day jump, and no other clock") {
+    const workshop at;
+    const std::string script =
+        "import time\n"
+        "def jumps(clock): return sum(abs(b - a) > 3600 for a, b in zip(clock, clock[1:]))\n"
+        "print(jumps([time.time() for _ in range(40)]), jumps([time.monotonic() for _ in range(40)]))\n";
+    const auto said = [&](const std::string& seed) {
+        command what{{"-c", script}, {{"LD_PRELOAD", RLDP_FAULTS_SHIM}, {"RLDP_FAULT_CLOCK", seed}}};
+        return process(executed("/usr/bin/python3"), what, at.root / "aside").wait().out;
+    };
+    CHECK(said("0") == "0 0\n");
+    const auto jumping = said("7");
+    CHECK(std::stoi(jumping) > 30);
+    CHECK(jumping.ends_with(" 0\n"));
+}
+
+TEST_CASE("who takes more than a group's memory is killed, and nobody else") {
+    const workshop at;
+    const memory_group small("test-" + at.root.filename().string(), 64 << 20);
+    if (small.door().empty()) {
+        WARN("skipped: no control group of memory can be made here");
+        return;
+    }
+    const auto status = [&](const std::string& megabytes) {
+        command what{{"-c", "bytearray(" + megabytes + " << 20)"}};
+        what.group = small.door();
+        return process(executed("/usr/bin/python3"), what, at.root / "aside").wait().status;
+    };
+    CHECK(status("8") == 0);
+    CHECK(status("200") == 137);
 }

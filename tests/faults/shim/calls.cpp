@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -281,6 +283,27 @@ int rmdir(const char* path) {
 int remove(const char* path) {
     if (guarded_unlink(AT_FDCWD, path, 0) == 0) return 0;
     return errno == EISDIR ? rmdir(path) : -1;
+}
+
+int clock_gettime(clockid_t clock, timespec* now) {
+    static const auto real = next<decltype(&::clock_gettime)>("clock_gettime");
+    const int failed = real(clock, now);
+    if (failed == 0 && clock == CLOCK_REALTIME) now->tv_sec += clock_error();
+    return failed;
+}
+
+time_t time(time_t* out) {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (out) *out = now.tv_sec;
+    return now.tv_sec;
+}
+
+int gettimeofday(timeval* __restrict now, void* __restrict zone) {
+    static const auto real = next<int (*)(timeval*, void*)>("gettimeofday");
+    const int failed = real(now, zone);
+    if (failed == 0) now->tv_sec += clock_error();
+    return failed;
 }
 
 int close(int file) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <deque>
 #include <memory>
@@ -60,6 +61,8 @@ struct plan {
     std::deque<order> orders = parse(setting("RLDP_FAULT"));
     bool limited = !setting("RLDP_FAULT_ROOM").empty();
     std::atomic<long long> room{std::atoll(setting("RLDP_FAULT_ROOM").c_str())};
+    std::atomic<std::uint32_t> jumps{static_cast<std::uint32_t>(std::atol(setting("RLDP_FAULT_CLOCK").c_str()))};
+    bool clock_jumps = jumps != 0;
 };
 
 /// Read at the first call, which may come before any constructor has run.
@@ -99,6 +102,13 @@ std::size_t room_for(std::size_t bytes) {
     const auto wanted = static_cast<long long>(bytes);
     const auto before = current()->room.fetch_sub(wanted);
     return static_cast<std::size_t>(std::clamp(before, 0LL, wanted));
+}
+
+long clock_error() {
+    if (!current()->clock_jumps) return 0;
+    constexpr std::uint32_t odd = 2654435761, step = 40503;  // Knuth's multiplicative hash of the reading's number
+    constexpr long years = 20 * 365 * 86400L;
+    return static_cast<long>((current()->jumps += step) * odd) % years * (current()->jumps % 2 == 0 ? 1 : -1);
 }
 
 void die() {

@@ -4,6 +4,7 @@
 //   RLDP_FAULT          KIND:PATH:N:ACTION, several parted by commas: the N-th call of that kind whose path holds
 //                       PATH; 0 is every call; KIND any is every kind
 //   RLDP_FAULT_ROOM     bytes that may be written below, as on a disk that is nearly full
+//   RLDP_FAULT_CLOCK    a seed: the time of day jumps at every reading, by up to twenty years to either side
 //   RLDP_FAULT_JOURNAL  a file: every call below that changes something is recorded there (journal.hpp)
 // Kinds: write fsync rename mkdir truncate open unlink close. Actions: an errno (EIO, ENOSPC, EDQUOT, EINTR, EACCES,
 // EMFILE), short (half is written), drop (says it was done), die-before, die-after.
@@ -28,6 +29,9 @@ decision decide(const char* kind, const std::string& path);
 
 /// How many of so many bytes the disk has room for. It fills up.
 std::size_t room_for(std::size_t bytes);
+
+/// By how many seconds the time of day is wrong this time.
+long clock_error();
 
 /// SIGKILL to this process, at once.
 [[noreturn]] void die();
