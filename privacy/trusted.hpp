@@ -10,7 +10,7 @@ namespace rldp::privacy {
 /// Proof of standing on the trusted side.
 class trusted_key {
   private:
-    trusted_key() {}  // not defaulted: an aggregate could be made by anyone with {}
+    trusted_key() {}  // NOLINT(modernize-use-equals-default): an aggregate could be made by anyone with {}
     friend struct trusted_side;
 };
 

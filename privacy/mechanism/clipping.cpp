@@ -154,13 +154,15 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     auto [norms, finite] = group_norms(gradients, segments_);
     require(batch.losses.numel() == gradients.size(0), "sanitizer: losses must be [units]");
     auto losses = batch.losses.to(at::kCPU, at::kDouble).reshape({-1});
+    auto dummies = batch.dummies;
     if (!finite.all().item<bool>()) {
         const auto whole = finite.nonzero().squeeze(1);
+        dummies = whole.ge(gradients.size(0) - dummies).sum().item<std::int64_t>();
         gradients = gradients.index_select(0, whole);
         norms = norms.index_select(0, whole);
         losses = losses.index_select(0, whole.to(at::kCPU));
     }
-    const auto units = gradients.size(0) - batch.dummies;
+    const auto units = gradients.size(0) - dummies;
     if (gradients.size(0) > 0) {
         units_ += units;
         if (!sum_.defined()) sum_ = at::zeros({gradients.size(1)}, gradients.options().dtype(at::kDouble));
@@ -209,7 +211,7 @@ at::Tensor clipped_sum::take() {
 }
 
 at::Tensor clipped_sum::clipped_mean(at::Tensor sum) const {
-    sum /= static_cast<double>(units_);
+    sum /= static_cast<double>(std::max<std::int64_t>(1, units_));  // of nobody, dummies alone: zero
     auto squares = at::zeros({1, groups_of(segments_)}, at::kDouble);
     std::vector<at::Tensor> parts;
     std::int64_t offset = 0;

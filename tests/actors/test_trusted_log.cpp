@@ -43,7 +43,7 @@ TEST_CASE("A trusted log on a full disk says nothing on standard error", "[actor
               const auto log = actors::open_trusted_log("/dev/full");
               log->error("a line that can't be written");
               log->flush();
-          }) == "");
+          }).empty());
 }
 
 }  // namespace rldp

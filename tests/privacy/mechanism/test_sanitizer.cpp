@@ -202,9 +202,21 @@ TEST_CASE("rows that stand for no unit add nothing, whatever they hold") {
                    b = one_step(make(), {padded}, order(1, 1, share));
         CHECK(at::equal(a.gradient, b.gradient));
         CHECK(a.statistics == b.statistics);
-        padded.gradients.slice(0, 5).fill_(7);
-        CHECK(at::equal(a.gradient, one_step(make(), {padded}, order(1, 1, share)).gradient));
+        for (const float filling : {7.0F, std::nanf("")}) {
+            padded.gradients.slice(0, 5).fill_(filling);
+            CHECK(at::equal(a.gradient, one_step(make(), {padded}, order(1, 1, share)).gradient));
+        }
     }
+}
+
+TEST_CASE("a mean over nobody is zero, whether dummies stand for them or not") {
+    auto by_mean = order(1);
+    by_mean.terms.rule = clip_rule::batch_mean;
+    auto nobody = random_batch(3, 7);
+    nobody.dummies = 3;
+    const auto without = one_step(make(), {}, by_mean).gradient, with = one_step(make(), {nobody}, by_mean).gradient;
+    CHECK(with.isfinite().all().item<bool>());
+    CHECK(at::equal(with, without));
 }
 
 TEST_CASE("statistics noise has its deviation over many steps") {
