@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# clang-tidy on the sources that differ from a commit, by default the one before: scripts/tidy.sh [COMMIT]. RLDP_TIDY_FILES is the
-# most that are looked at (20; half a minute each), the largest changes first.
+# clang-tidy on the lines that differ from a commit, by default the one before: scripts/tidy.sh [COMMIT]. RLDP_TIDY_FILES is the
+# most sources that are looked at (20; half a minute each), the largest changes first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,8 +18,18 @@ most=${RLDP_TIDY_FILES:-20}
 ((${#changed[@]} > most)) && echo "tidy: ${#changed[@]} sources changed since $since; looking at $most" && changed=("${changed[@]:0:most}")
 ((${#changed[@]} == 0)) && echo "tidy: no source changed since $since" && exit 0
 
+# [{"name": "a/b.cpp", "lines": [[3, 5], …]}, …] of all that changed, headers too.
+lines=$(git diff -U0 --diff-filter=d "$since" -- '*.cpp' '*.hpp' | awk '
+    /^\+\+\+ b\// { name = substr($2, 3); next }
+    /^@@ / {
+        split(substr($3, 2), at, ","); count = at[2] == "" ? 1 : at[2]
+        if (count > 0) ranges[name] = ranges[name] (ranges[name] ? "," : "") "[" at[1] "," at[1] + count - 1 "]"
+    }
+    END { for (name in ranges) printf "%s{\"name\":\"%s\",\"lines\":[%s]}", (n++ ? "," : ""), name, ranges[name] }')
+
 # A database of its own: clang reads neither GCC's precompiled headers nor several sources as one.
 cmake -S . -B build-tidy -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=clang++ -DRLDP_PRECOMPILED_HEADERS=OFF \
     -DRLDP_UNITY=OFF > build-tidy.log 2>&1 || { cat build-tidy.log; exit 1; }
 rm build-tidy.log
-printf '%s\n' "${changed[@]}" | xargs -P "$(nproc)" -n 1 clang-tidy -p build-tidy --quiet --warnings-as-errors='*'
+printf '%s\n' "${changed[@]}" |
+    xargs -P "$(nproc)" -n 1 clang-tidy -p build-tidy --quiet --warnings-as-errors='*' --line-filter="[$lines]"

@@ -44,8 +44,8 @@ inline std::unique_ptr<privacy::method> small_method(const actors::run_model& mo
 inline std::vector<data::token_unit> tiny_units(int count) {
     std::vector<data::token_unit> units;
     for (int i = 0; i < count; ++i) {
-        std::vector<std::int32_t> tokens;
-        for (int t = 0; t < 6 + i % 5; ++t) tokens.push_back((i * 7 + t * 3) % 17);
+        std::vector<std::int32_t> tokens(6 + static_cast<std::size_t>(i % 5));
+        for (int t = 0; auto& token : tokens) token = (i * 7 + t++ * 3) % 17;
         units.push_back({{tokens}});
     }
     return units;

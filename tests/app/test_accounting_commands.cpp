@@ -55,7 +55,7 @@ std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_
     header.epsilon = plan.epsilon * budget_factor;
     header.guaranteed_epsilon = policy->guaranteed_epsilon() * promise_factor;
     header.data_hmac = std::string(64, 'a');
-    const auto path = scratch / "ledger.jsonl";
+    auto path = scratch / "ledger.jsonl";
     auto book = privacy::ledger::create(path, header);
     for (std::int64_t step = 1; step <= charges; ++step) {
         const auto granted = policy->next(step, 1);

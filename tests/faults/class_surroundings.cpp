@@ -11,7 +11,7 @@ namespace rldp::testing {
 
 namespace {
 
-constexpr std::uint64_t mib = 1024 * 1024;
+constexpr std::uint64_t mib = 1 << 20;
 
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool sanitized = true;

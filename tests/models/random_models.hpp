@@ -70,10 +70,10 @@ inline std::shared_ptr<const causal_lm> tiny_gpt2(unsigned seed, std::int64_t la
 inline lora_config random_lora(random_source& random, const model_config& model) {
     lora_config config{random.between(1, 4), static_cast<double>(random.between(1, 16)), 0, {}};
     const bool gpt2 = model.model_type == "gpt2";
-    if (gpt2 && random.between(0, 2) == 0) config.targets.push_back("c_attn");
+    if (gpt2 && random.between(0, 2) == 0) config.targets.emplace_back("c_attn");
     for (const auto& module : block_modules(model, 0))
         if (module.role != "c_attn" && random.between(0, 1) &&
-            !(module.inside != "" && !config.targets.empty() && config.targets[0] == "c_attn"))
+            !(!module.inside.empty() && !config.targets.empty() && config.targets[0] == "c_attn"))
             config.targets.push_back(module.role);
     if (config.targets.empty()) config.targets = {"v"};
     return config;

@@ -107,7 +107,7 @@ std::size_t room_for(std::size_t bytes) {
 long clock_error() {
     if (!current()->clock_jumps) return 0;
     constexpr std::uint32_t odd = 2654435761, step = 40503;  // Knuth's multiplicative hash of the reading's number
-    constexpr long years = 20 * 365 * 86400L;
+    constexpr long years = 20L * 365 * 86400;
     return static_cast<long>((current()->jumps += step) * odd) % years * (current()->jumps % 2 == 0 ? 1 : -1);
 }
 

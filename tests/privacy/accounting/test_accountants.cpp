@@ -14,11 +14,10 @@ namespace {
 
 std::vector<phase> random_list(std::mt19937_64& random) {
     std::uniform_real_distribution<double> unit(0, 1);
-    std::vector<phase> phases;
-    const int count = 1 + static_cast<int>(unit(random) * 4);
-    for (int i = 0; i < count; ++i)
-        phases.push_back({0.4 * std::pow(25, unit(random)), std::pow(10, -4 * unit(random)),
-                          static_cast<std::int64_t>(std::pow(10, 3 * unit(random)))});
+    std::vector<phase> phases(1 + static_cast<std::size_t>(unit(random) * 4));
+    for (auto& one : phases)
+        one = {0.4 * std::pow(25, unit(random)), std::pow(10, -4 * unit(random)),
+               static_cast<std::int64_t>(std::pow(10, 3 * unit(random)))};
     return phases;
 }
 
@@ -104,8 +103,8 @@ TEST_CASE("who releases with probability q only is (0, q)-private") {
 }
 
 TEST_CASE("ten thousand different runs") {
-    std::vector<phase> phases;
-    for (int i = 0; i < 10'000; ++i) phases.push_back({0.5 + 1e-4 * i, 1e-3, 2});
+    std::vector<phase> phases(10'000);
+    for (std::size_t i = 0; i < phases.size(); ++i) phases[i] = {0.5 + 1e-4 * static_cast<double>(i), 1e-3, 2};
     for (const std::string name : {"rdp", "pld"}) {
         const double epsilon = make_accountant(name)->epsilon(phases, 1e-5);
         const phase least{0.5, 1e-3, 20'000}, most{1.5, 1e-3, 20'000};
