@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "tests/faults/classes.hpp"
+#include "tests/faults/memory_group.hpp"
 #include "tests/faults/results.hpp"
 #include "tests/faults/shim/plan.hpp"
 #include "tests/support/whole_program.hpp"
@@ -96,6 +97,8 @@ int work(options& how) {
     if (how.results.empty()) how.results = how.on.scratch / "results.tsv";
     const auto began = std::chrono::steady_clock::now();
     how.on.prepare();
+    if (memory_group("probe", 1 << 30).door().empty())
+        fmt::print("no control group of memory can be made here: the cases of that class are undisturbed runs\n");
     const auto numbers = cases_left(how);
     play_all(how, numbers);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;

@@ -1,5 +1,7 @@
 #include "tests/faults/memory_group.hpp"
 
+#include <unistd.h>
+
 #include <fstream>
 
 namespace rldp::testing {
@@ -24,7 +26,7 @@ constexpr const char* version_2 = "/sys/fs/cgroup";
 memory_group::memory_group(const std::string& name, std::uint64_t bytes) {
     for (const auto& [root, limit] : {hierarchy{version_1, "memory.limit_in_bytes"}, {version_2, "memory.max"}}) {
         std::error_code refused;
-        const auto made = root / ("rldp-" + name);
+        const auto made = root / ("rldp-" + std::to_string(::getpid()) + "-" + name);
         if (!std::filesystem::create_directory(made, refused)) continue;
         at_ = made;
         if (std::filesystem::exists(made / limit, refused) && write_to(made / limit, std::to_string(bytes))) {

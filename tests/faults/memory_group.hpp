@@ -8,7 +8,7 @@ namespace rldp::testing {
 
 class memory_group {
   public:
-    /// Where this process may make none, there is none.
+    /// Where this process may make none, there is none. Other processes may use the same name.
     memory_group(const std::string& name, std::uint64_t bytes);
     /// Its processes are over.
     ~memory_group();
