@@ -1,5 +1,6 @@
 // rldp: private fine-tuning of language models under an (ε, δ) contract. This file only picks the subcommand; those
 // that need LibTorch are rldp-torch's.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "app/command_line.hpp"
@@ -30,8 +32,25 @@ std::filesystem::path torch_program() {
     return std::filesystem::exists(beside, unknown) ? beside : here.parent_path() / "lib/rldp/rldp-torch";
 }
 
+/// Before main(), LibTorch's libraries end or wait forever where they may not map what they need: half a GiB of their
+/// own, and OpenBLAS's buffers, one per processor.
+bool may_map_torch() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+    constexpr rlim_t mib = rlim_t{1} << 20;
+    const auto needed = 1024 * mib + std::thread::hardware_concurrency() * 128 * mib;
+    if (limit.rlim_cur >= needed) return true;
+    rldp::say(
+        stderr,
+        "rldp: the limit on addresses (ulimit -v) is {} MiB, and LibTorch needs {}; raise it, or limit memory by a "
+        "control group\n",
+        limit.rlim_cur / mib, needed / mib);
+    return false;
+}
+
 /// Returns only where it fails.
 int become_torch_program(char** argv) {
+    if (!may_map_torch()) return static_cast<int>(rldp::errc::bad_input);
     const auto program = torch_program();
     ::execv(program.c_str(), argv);
     rldp::say(stderr, "rldp: {}: can't be started ({}); install RLDP whole\n", program.string(), std::strerror(errno));

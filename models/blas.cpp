@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "config/base/error.hpp"
 #include "models/thread_count.hpp"
@@ -68,9 +71,31 @@ bool is_narrow(const model_config& model) {
 }
 
 void choose_threads(const model_config& model, int threads) {
+    reserve_blas_memory(4 * (threads + 1));  // gradients, evaluation, an attack and the short products of other actors
     use_threads(threads);
     if (!is_narrow(model) || threading() != blas_threading::own || std::getenv("OPENBLAS_NUM_THREADS")) return;
     if (const auto set = blas_symbol<void (*)(int)>("openblas_set_num_threads")) set(1);
+}
+
+void reserve_blas_memory(int callers) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    const auto take = blas_symbol<void* (*)(int)>("blas_memory_alloc");
+    const auto give_back = blas_symbol<void (*)(void*)>("blas_memory_free");
+    if (!take || !give_back) return;
+    constexpr std::size_t buffer = std::size_t{128} << 20;  // OpenBLAS's BUFFER_SIZE on 64-bit processors
+    const auto needed = static_cast<std::size_t>(callers) * buffer;
+    void* probe = ::mmap(nullptr, needed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (probe == MAP_FAILED)
+        refuse(fmt::format(
+            "the limit on addresses (ulimit -v) is {} MiB, which leaves less than the {} MiB that OpenBLAS maps for "
+            "{} threads, and it would wait for them forever; raise the limit, or limit memory by a "
+            "control group",
+            limit.rlim_cur >> 20, needed >> 20, callers));
+    ::munmap(probe, needed);
+    std::vector<void*> buffers;
+    for (int caller = 0; caller < callers; ++caller) buffers.push_back(take(0));
+    for (void* taken : buffers) give_back(taken);  // OpenBLAS keeps them for whoever asks next
 }
 
 at::ScalarType use_precision(const std::string& precision, at::Device device) {

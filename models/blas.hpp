@@ -15,10 +15,14 @@ int default_threads();
 /// 15 s beside a compilation).
 bool is_narrow(const model_config& model);
 
-/// Sets the number of threads of the calling thread's operators. Where the BLAS is OpenBLAS with threads of its own
-/// (not OpenMP's, which LibTorch shares), it is kept to one thread for narrow models, in the whole process: between
-/// many small products its threads only spin, and take the processors from LibTorch's. The user's OPENBLAS_NUM_THREADS
-/// wins.
+/// Where addresses are limited (ulimit -v): has OpenBLAS map now what `callers` products at a time need. Asked later,
+/// at the limit, it repeats the refused call forever. Errors: bad_input where the limit leaves too few.
+void reserve_blas_memory(int callers);
+
+/// Reserves what OpenBLAS needs, and sets the number of threads of the calling thread's operators. Where the BLAS is
+/// OpenBLAS with threads of its own (not OpenMP's, which LibTorch shares), it is kept to one thread for narrow models,
+/// in the whole process: between many small products its threads only spin, and take the processors from LibTorch's.
+/// The user's OPENBLAS_NUM_THREADS wins.
 void choose_threads(const model_config& model, int threads = default_threads());
 
 /// The type of the weights for a precision float32, tf32 (products in TensorFloat-32) or bfloat16. Sets for the whole

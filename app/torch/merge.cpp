@@ -1,6 +1,8 @@
 // rldp merge: base and adapter as one plain checkpoint.
 #include "models/merge.hpp"
+
 #include "config/base/output.hpp"
+#include "models/blas.hpp"
 
 #include <fmt/format.h>
 
@@ -16,6 +18,7 @@ struct merge_arguments {
 };
 
 int merge(const merge_arguments& given) {
+    models::reserve_blas_memory(models::default_threads());
     models::merge(given.model, given.adapter, given.out);
     say("{}: {} with {} merged\n", given.out, given.model, given.adapter);
     return 0;

@@ -1,5 +1,7 @@
 #include "models/pretrain/pretrain.hpp"
+
 #include "config/base/output.hpp"
+#include "models/blas.hpp"
 
 #include <fmt/format.h>
 
@@ -22,6 +24,7 @@ struct pretrain_arguments {
 
 int pretrain(const pretrain_arguments& given) {
     if (std::filesystem::exists(given.out)) refuse(given.out + ": exists already; choose another directory");
+    models::reserve_blas_memory(models::default_threads());
     const auto every = std::max<std::int64_t>(1, given.config.steps / 20);
     const double perplexity = models::pretrain(given.config, given.out, [&](std::int64_t step, double loss) {
         if (step % every == 0) say(stderr, "step {} of {}  loss {:.3f}\n", step, given.config.steps, loss);

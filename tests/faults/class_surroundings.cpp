@@ -6,18 +6,13 @@
 #include <thread>
 
 #include "tests/faults/classes.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace rldp::testing {
 
 namespace {
 
 constexpr std::uint64_t mib = 1 << 20;
-
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
 
 /// One of them does it, the other is refused: it comes while the first is at work, or when it has done all.
 void judge_pair(scene& stage, const answer& one, const answer& other) {
@@ -35,7 +30,6 @@ void judge_pair(scene& stage, const answer& one, const answer& other) {
 verdict limited(trial& t) {
     auto stage = t.stage();
     disturbance what;
-    // The address sanitizer takes more addresses for itself than there is memory.
     switch (below(t.random, sanitized ? 2 : 3)) {
         case 0:
             what.limits[RLIMIT_NOFILE] = 4 + below(t.random, 60);
@@ -44,7 +38,7 @@ verdict limited(trial& t) {
             what.limits[RLIMIT_FSIZE] = below(t.random, 400'000);
             break;
         default:
-            what.limits[RLIMIT_AS] = (200 + below(t.random, 2000)) * mib;
+            what.limits[RLIMIT_AS] = (200 + below(t.random, 6000)) * mib;
     }
     if (below(t.random, 2) == 0) stage.from_interrupted();
     stage.go(stage.next(), what);

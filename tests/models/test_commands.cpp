@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/base/files.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/scratch_directory.hpp"
 
 #include "tests/catch.hpp"
@@ -20,12 +21,12 @@ struct answer {
     std::string out, err;
 };
 
-answer rldp_says(const std::string& arguments, const std::string& input = "") {
+answer rldp_says(const std::string& arguments, const std::string& input = "", const std::string& before = "") {
     const scratch_directory scratch;
     const auto file = [&](const char* name) { return (scratch.path() / name).string(); };
     write_file(file("in"), input);
     const auto command =
-        std::string(RLDP_PROGRAM) + " " + arguments + " <" + file("in") + " >" + file("out") + " 2>" + file("err");
+        before + RLDP_PROGRAM + " " + arguments + " <" + file("in") + " >" + file("out") + " 2>" + file("err");
     const int status = std::system(command.c_str());
     REQUIRE(WIFEXITED(status));
     return {WEXITSTATUS(status), read_file(file("out")), read_file(file("err"))};
@@ -98,6 +99,26 @@ TEST_CASE("generate refuses bad options in one line") {
     refuses(generate("--max-new-tokens 3 --logprobs 2"), "--json");
     refuses(generate("--max-new-tokens 3 --adapter tests"), "adapter_model.safetensors");
     refuses("generate tests --prompt x --max-new-tokens 3", "config.json");
+}
+
+// OpenBLAS would repeat a refused mmap() forever.
+TEST_CASE("who limits addresses so that OpenBLAS can't work is told so") {
+    if (sanitized || rldp_says("machine").out.find("OpenBLAS") == std::string::npos) {
+        WARN("skipped: the BLAS is not OpenBLAS, or the address sanitizer takes more addresses than any limit leaves");
+        return;
+    }
+    const std::string made = "build/never", limited = "ulimit -v 6000000; OMP_NUM_THREADS=";
+    for (const auto& command : {generate("--max-new-tokens 1"), "pretrain --steps 1 " + made,
+                                std::string("merge ") + model + " --adapter tests --out " + made}) {
+        INFO(command);
+        const auto got = rldp_says(command, "", limited + "99 ");
+        CHECK(got.status == 2);
+        CHECK(got.err.find("ulimit -v") != std::string::npos);
+        CHECK(std::count(got.err.begin(), got.err.end(), '\n') == 1);
+    }
+    CHECK(!std::filesystem::exists(made));
+    CHECK(rldp_says("machine", "", "ulimit -v 700000; ").err.find("LibTorch needs") != std::string::npos);
+    CHECK(rldp_says(generate("--max-new-tokens 1"), "", limited + "1 ").status == 0);
 }
 
 TEST_CASE("merge refuses a directory that is there, and a missing adapter") {
