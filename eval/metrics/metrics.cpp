@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/crc.hpp>
 #include <map>
 
 #include "config/base/files.hpp"
@@ -58,6 +59,20 @@ metrics_line parse_metrics_line(const std::string& text) try {
     refuse(fmt::format("metrics line: {}", reason.what()));
 }
 
+std::string with_checksum(const std::string& json) {
+    boost::crc_32_type sum;
+    sum.process_bytes(json.data(), json.size());
+    return fmt::format(R"({},"crc32":"{:08x}"}})", std::string_view(json).substr(0, json.size() - 1), sum.checksum());
+}
+
+std::string without_checksum(const std::string& text) {
+    const auto end = text.rfind(R"(,"crc32":)");
+    if (end == std::string::npos) refuse("metrics line: it has no checksum");
+    const auto json = text.substr(0, end) + "}";
+    if (with_checksum(json) != text) refuse("metrics line: its checksum is another one; the line was changed");
+    return json;
+}
+
 readable_metrics read_metrics_before_damage(const std::filesystem::path& path) {
     const std::string text = read_file(path);
     readable_metrics out;
@@ -67,7 +82,7 @@ readable_metrics read_metrics_before_damage(const std::filesystem::path& path) {
         const auto end = text.find('\n', begin);
         if (end == std::string::npos) break;  // a torn last line is no line
         try {
-            const auto line = parse_metrics_line(text.substr(begin, end - begin));
+            const auto line = parse_metrics_line(without_checksum(text.substr(begin, end - begin)));
             const auto [place, is_new] = steps.try_emplace(line.step, line);
             if (!is_new) merge(place->second, line);
         } catch (const error& reason) {
@@ -91,7 +106,7 @@ metrics_log::metrics_log(std::filesystem::path path, const std::vector<metrics_l
 }
 
 void metrics_log::append(const metrics_line& line) {
-    file_->append_unsynced(to_json(line) + "\n");
+    file_->append_unsynced(with_checksum(to_json(line)) + "\n");
 }
 
 void metrics_log::sort() {
@@ -100,7 +115,7 @@ void metrics_log::sort() {
 
 void metrics_log::replace(const std::vector<metrics_line>& lines) {
     std::string text;
-    for (const auto& line : lines) text += to_json(line) + "\n";
+    for (const auto& line : lines) text += with_checksum(to_json(line)) + "\n";
     file_.reset();
     write_file(path_, text);
     file_.emplace(path_);

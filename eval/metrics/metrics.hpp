@@ -1,5 +1,6 @@
 #pragma once
-// public/metrics.jsonl: one line per step.
+// public/metrics.jsonl: one line per step. Each ends with "crc32", the checksum (as zlib's) of the line without that
+// field: a digit that a disk has changed is a damaged line, not another number.
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -19,9 +20,13 @@ struct metrics_line {
     std::optional<double> eval_perplexity;
 };
 
-/// One line of JSON without its newline; infinite and NaN numbers are the strings "inf", "-inf", "nan".
+/// JSON without the checksum; infinite and NaN numbers are the strings "inf", "-inf", "nan".
 std::string to_json(const metrics_line& line);
 metrics_line parse_metrics_line(const std::string& json);
+/// A line of the file, without its newline.
+std::string with_checksum(const std::string& json);
+/// Errors: bad_input where the checksum is missing or another one.
+std::string without_checksum(const std::string& text);
 /// Every whole line; several lines of one step are merged (evaluations arrive later than their step). Errors: bad_input
 /// naming path and line for one that is none.
 std::vector<metrics_line> read_metrics(const std::filesystem::path& path);

@@ -76,9 +76,9 @@ TEST_CASE("an evaluation that arrives later joins its step") {
     evaluation.step = 2;
     evaluation.eval_perplexity = 9.5;
     CHECK(to_json(evaluation) == R"({"step":2,"eval_perplexity":9.5})");
-    const auto torn = to_json(next).substr(0, 20);
-    const auto path =
-        written("metrics.jsonl", to_json(step) + "\n" + to_json(next) + "\n" + to_json(evaluation) + "\n" + torn);
+    const auto line = [](const metrics_line& of) { return with_checksum(to_json(of)) + "\n"; };
+    const auto torn = line(next).substr(0, 20);
+    const auto path = written("metrics.jsonl", line(step) + line(next) + line(evaluation) + torn);
     const auto lines = read_metrics(path);
     REQUIRE(lines.size() == 2);
     CHECK(lines[0].step == 2);
@@ -91,8 +91,24 @@ TEST_CASE("an evaluation that arrives later joins its step") {
     std::filesystem::remove(path);
 }
 
+// The expected sum is Python's zlib.crc32().
+TEST_CASE("a metrics line carries its checksum, and no changed bit gets past it") {
+    const auto line = with_checksum(R"({"step":3,"loss_released":1.25})");
+    CHECK(line == R"({"step":3,"loss_released":1.25,"crc32":"c6148ff2"})");
+    CHECK(without_checksum(line) == R"({"step":3,"loss_released":1.25})");
+    for (std::size_t byte = 0; byte < line.size(); ++byte)
+        for (int bit = 0; bit < 8; ++bit) {
+            auto changed = line;
+            changed[byte] = static_cast<char>(changed[byte] ^ (1 << bit));
+            INFO(changed);
+            CHECK_THROWS_AS(without_checksum(changed), rldp::error);
+        }
+    CHECK_THROWS_AS(without_checksum(R"({"step":3})"), rldp::error);
+    CHECK_THROWS_AS(without_checksum(""), rldp::error);
+}
+
 TEST_CASE("a damaged metrics line is refused with its number") {
-    const auto path = written("bad.jsonl", "{\"step\":1}\n{\"step\":\n");
+    const auto path = written("bad.jsonl", with_checksum("{\"step\":1}") + "\n" + with_checksum("{\"step\":") + "\n");
     CHECK(message_of(path).find(path.string() + ":2: ") == 0);
     CHECK_THROWS_AS(parse_metrics_line("{}"), rldp::error);
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":-1})"), rldp::error);
