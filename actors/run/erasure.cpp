@@ -1,5 +1,6 @@
 #include "actors/run/erasure.hpp"
 
+#include "config/base/directory.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
@@ -50,7 +51,7 @@ void append(std::vector<fs::path>& to, std::vector<fs::path> more) {
 
 void clean_below(const fs::path& directory, std::vector<fs::path>& erased) {
     if (is_run(directory)) append(erased, finish_erasure({directory}));
-    for (const auto& entry : fs::directory_iterator(directory)) {
+    for (const auto& entry : entries_of(directory)) {
         if (entry.is_symlink() || !entry.is_directory()) continue;
         if (!nascent_directory::is_one(entry.path()))
             clean_below(entry.path(), erased);

@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "config/base/directory.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
@@ -227,7 +228,7 @@ void check_gradients(const run_model& model, const std::string& path) {
 
 std::string model_digest(const std::filesystem::path& directory) {
     std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    for (const auto& entry : entries_of(directory)) {
         const auto extension = entry.path().extension();
         const bool read =
             extension == ".json" || extension == ".safetensors" || extension == ".model" || extension == ".txt";

@@ -6,12 +6,31 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "config/base/file_kind.hpp"
 #include "config/base/write_all.hpp"
 
 namespace rldp {
+
+namespace {
+
+/// Tries for a second: what a process that was just killed had begun to start (gnuplot, for a figure) shares its locks
+/// until it has become another program.
+bool lock(int descriptor) {
+    using namespace std::chrono_literals;
+    const auto until = std::chrono::steady_clock::now() + 1s;
+    while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) return false;
+        if (std::chrono::steady_clock::now() > until) return false;
+        std::this_thread::sleep_for(20ms);
+    }
+    return true;
+}
+
+}  // namespace
 
 append_file::append_file(const std::filesystem::path& path) : path_(path) {
     constexpr int how = O_RDWR | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -23,8 +42,7 @@ append_file::append_file(const std::filesystem::path& path) : path_(path) {
         struct stat found {};
         if (::fstat(descriptor_, &found) != 0) storage_fault(path, "can't be opened", errno);
         if (!S_ISREG(found.st_mode)) refuse_kind(path, found.st_mode);
-        if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0)
-            refuse(path.string() + ": another process is writing it; wait for that run to end");
+        if (!lock(descriptor_)) refuse(path.string() + ": another process is writing it; wait for that run to end");
         // Only under the lock is the length nobody else's to change.
         if (::fstat(descriptor_, &found) != 0) storage_fault(path, "can't be opened", errno);
         size_ = static_cast<std::uintmax_t>(found.st_size);

@@ -11,8 +11,8 @@ namespace rldp {
 /// A file that only grows, each append durable before it returns (fsync). Holds an exclusive lock: one writer.
 class append_file {
   public:
-    /// Opens or creates; a new one's name is durable. Errors: bad_input if another process holds the lock, and for what
-    /// is no regular file.
+    /// Opens or creates; a new one's name is durable. Errors: bad_input if another process holds the lock and keeps it,
+    /// and for what is no regular file.
     explicit append_file(const std::filesystem::path& path);
     ~append_file();
     append_file(append_file&&) noexcept;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <string>
 
+#include "config/base/directory.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 
@@ -65,7 +66,7 @@ nascent_directory::~nascent_directory() {
 
 void nascent_directory::settle() {
     // Files made their names durable in their own directories; the directories' names are these.
-    for (const auto& entry : fs::recursive_directory_iterator(partial_))
+    for (const auto& entry : entries_below(partial_))
         if (entry.is_directory()) sync_directory(entry.path());
     put_in_place(partial_, target_);
     partial_.clear();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "config/base/directory.hpp"
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
 
@@ -18,10 +19,8 @@ namespace fs = std::filesystem;
 void clear_place(const cell_files& files) {
     fs::remove_all(files.run().root);
     const auto unborn = files.id + ".partial-";
-    std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(files.run().root.parent_path()))
-        if (entry.path().filename().string().starts_with(unborn)) found.push_back(entry.path());
-    for (const auto& path : found) fs::remove_all(path);
+    for (const auto& entry : entries_of(files.run().root.parent_path()))
+        if (entry.path().filename().string().starts_with(unborn)) fs::remove_all(entry.path());
 }
 
 std::vector<std::string> arguments_for(const cell& one, const cell_files& files, const run_settings& how) {

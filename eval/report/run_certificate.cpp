@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "config/base/directory.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/config.hpp"
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 /// SHA-256 of every public file but the certificate itself, by its path under public/.
 std::map<std::string, std::string> digests(const run_directory& run) {
     std::map<std::string, std::string> out;
-    for (const auto& entry : fs::recursive_directory_iterator(run.public_side())) {
+    for (const auto& entry : entries_below(run.public_side())) {
         if (entry.is_directory() || entry.path() == run.certificate()) continue;
         if (!entry.is_regular_file()) refuse(entry.path().string() + ": is no plain file; public/ holds nothing else");
         out[entry.path().lexically_relative(run.public_side()).generic_string()] =

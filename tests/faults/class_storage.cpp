@@ -75,6 +75,7 @@ verdict flipped_in_finished(trial& t, scene& stage) {
     const auto before = audits ? audited(stage) : std::string();
     std::filesystem::remove_all(run / "trusted/audit");
     const auto what = flip(run, t.random);
+    seen.take_as_it_is();
     const bool verified = stage.go({"verify", run.string()}).status == 0;
     if (verified && what.starts_with("public/")) seen.object("verify passes over " + what);
     const auto after = audits ? audited(stage) : std::string();

@@ -1,12 +1,16 @@
 // Files that are whole or absent, and files that only grow.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <string>
 
+#include "config/base/directory.hpp"
 #include "config/base/files.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -95,6 +99,33 @@ TEST_CASE("a private directory is for its owner only") {
     CHECK((status.st_mode & 0777) == 0700);
 }
 
+// As a program does that a killed run was just starting.
+TEST_CASE("a lock that somebody holds for a moment is waited for") {
+    const scratch_directory dir;
+    const auto path = dir.path() / "log";
+    append_file(path).append("one\n");
+    int held[2];
+    REQUIRE(::pipe(held) == 0);
+    const pid_t holder = ::fork();
+    REQUIRE(holder >= 0);
+    if (holder == 0) {
+        const int file = ::open(path.c_str(), O_RDONLY);
+        const bool locked = file >= 0 && ::flock(file, LOCK_EX | LOCK_NB) == 0;
+        std::signal(SIGALRM, SIG_DFL);
+        ::ualarm(100'000, 0);
+        if (locked && ::write(held[1], "x", 1) == 1) ::pause();
+        ::_exit(1);
+    }
+    char seen = 0;
+    REQUIRE(::read(held[0], &seen, 1) == 1);
+    CHECK(append_file(path).size() == 4);
+    int status = 0;
+    CHECK(::waitpid(holder, &status, 0) == holder);
+    CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM));
+    ::close(held[0]);
+    ::close(held[1]);
+}
+
 TEST_CASE("a growing file appends, reopens at its end, is cut, and has one writer") {
     const scratch_directory dir;
     const auto path = dir.path() / "log";
@@ -112,4 +143,16 @@ TEST_CASE("a growing file appends, reopens at its end, is cut, and has one write
     again.truncate(4);
     again.append("2\n");
     CHECK(read_file(path) == "one\n2\n");
+}
+
+TEST_CASE("a directory's entries are listed, or the directory is named") {
+    const scratch_directory dir;
+    const auto top = dir.path() / "top";
+    fs::create_directories(top / "inner");
+    write_file(top / "inner/file", "x");
+    fs::create_directory_symlink(top, top / "inner/again");
+    CHECK(entries_of(top).size() == 1);
+    CHECK(entries_below(top).size() == 3);
+    for (const auto& missing : {top / "none", top / "inner/file"})
+        CHECK(refusal([&] { entries_below(missing); }).find(missing.string() + ": can't be listed: ") == 0);
 }
