@@ -5,7 +5,10 @@
 // a step of the demo).
 #include <caf/actor_system_config.hpp>
 #include <future>
+#include <string>
+#include <system_error>
 
+#include "config/base/error.hpp"
 #include "models/thread_count.hpp"
 
 namespace rldp::actors {
@@ -22,15 +25,22 @@ int all_threads();
 /// Of one actor: an evaluation under way must not slow down training for good.
 using models::use_threads;
 
-/// Runs `work` with `count` threads on a thread that ends with it, and so do its workers.
+/// Runs `work` with `count` threads on a thread that ends with it, and so do its workers. Errors: failed where the
+/// system starts no thread more.
 template <class Work>
 auto on_passing_thread(int count, Work work) {
-    return std::async(std::launch::async,
-                      [&] {
-                          use_threads(count);
-                          return work();
-                      })
-        .get();
+    const auto started = [&] {
+        try {
+            return std::async(std::launch::async, [&] {
+                use_threads(count);
+                return work();
+            });
+        } catch (const std::system_error& reason) {
+            throw error(errc::failed, std::string("no more threads can be started: ") + reason.what() +
+                                          "; a limit on memory, addresses or processes is reached");
+        }
+    };
+    return started().get();
 }
 
 /// One heap for all threads, before the first is started, that keeps what was freed: tensors are made by one actor and

@@ -17,29 +17,23 @@ auto give_up(trainer_pointer self) {
     return [self](const caf::error& reason) { self->state.promise.deliver(reason); };
 }
 
-void save(trainer_pointer self, std::string controller) {
+/// The releases before a checkpoint are no longer needed. That their log can't be cut is heard before anything else.
+template <class Then>
+void save_with(trainer_pointer self, std::string controller, Then then) {
     auto& state = self->state;
     write_checkpoint(state.schedule->checkpoint,
                      {state.steps->training().snapshot(), std::move(controller), state.schedule->charged,
                       state.schedule->belongs_to},
                      state.schedule->seal);
-    self->send(state.wiring.sanitizer, forget_atom::value);
+    self->request(state.wiring.sanitizer, caf::infinite, forget_atom::value).then([then] { then(); }, give_up(self));
 }
 
 /// Writes a checkpoint, then goes on with `then`.
 template <class Then>
 void save_and(trainer_pointer self, Then then) {
-    if (!self->state.wiring.controller) {
-        save(self, {});
-        return then();
-    }
+    if (!self->state.wiring.controller) return save_with(self, {}, then);
     self->request(self->state.wiring.controller, caf::infinite, save_atom::value)
-        .then(
-            [self, then](std::string& controller) {
-                save(self, std::move(controller));
-                then();
-            },
-            give_up(self));
+        .then([self, then](std::string& controller) { save_with(self, std::move(controller), then); }, give_up(self));
 }
 
 /// A resume makes the metrics lines after the checkpoint again, those before it never: they are durable first.

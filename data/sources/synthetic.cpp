@@ -264,7 +264,7 @@ std::optional<std::int64_t> synthetic_size(const std::string& path) {
     std::int64_t n = 0;
     const auto [stopped, status] = std::from_chars(begin, end, n);
     if (status != std::errc{} || stopped != end || n < 1 || n > largest)
-        refuse(fmt::format("{}: the number of encounters must be an integer from 1 to {}", path, largest));
+        refuse(fmt::format("data.path: {}: the number of encounters must be an integer from 1 to {}", path, largest));
     return n;
 }
 

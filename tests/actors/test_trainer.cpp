@@ -54,9 +54,11 @@ struct trainer_between_stubs : deterministic {
             return {
                 [](begin_atom, const privacy::step_order&) {},
                 [](clip_atom, const trusted<privacy::unit_gradients>&) {}, [](finish_atom) { return blank_release(); },
-                [this](forget_atom) {
+                [this](forget_atom) -> caf::result<void> {
                     seen.calls.emplace_back(std::filesystem::exists(scratch / "c.safetensors") ? "forget"
                                                                                                : "forget too early");
+                    if (stuck_log) return failure(errc::failed, "releases.log can't be cut");
+                    return caf::unit;
                 }};
         });
         wiring.controller = spawn([this](controller_actor::pointer) -> controller_actor::behavior_type {
@@ -104,6 +106,7 @@ struct trainer_between_stubs : deterministic {
     trainer_wiring wiring;
     std::shared_ptr<step_machine> machine;
     trainer_actor actor;
+    bool stuck_log = false;       ///< of the releases
     bool slow_evaluator = false;  ///< answers when the test says so
     caf::typed_response_promise<std::int64_t> evaluating;
 };
@@ -135,6 +138,14 @@ TEST_CASE("no grant, no step: an exhausted budget ends training cleanly with a c
     CHECK(ended->steps_done == 3);
     CHECK(side.seen.calls.back() == "forget");
     CHECK(std::count(side.seen.calls.begin(), side.seen.calls.end(), "compute 4") == 0);
+}
+
+TEST_CASE("a log of releases that can't be cut ends the run, after the last step, too") {
+    const std::int64_t steps = GENERATE(4, 9);  // a checkpoint at the end, or before it
+    trainer_between_stubs side(steps);
+    side.stuck_log = true;
+    CHECK_FALSE(side.ask<outcome>(side.actor, train_atom::value));
+    CHECK(std::count(side.seen.calls.begin(), side.seen.calls.end(), "forget") == 1);
 }
 
 TEST_CASE("a stop takes effect after the step under way") {

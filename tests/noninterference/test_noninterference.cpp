@@ -237,6 +237,10 @@ TEST_CASE("nothing public tells random tables of random configurations apart") {
         const auto found = leaks(scratch / "", how, random(), count);
         INFO(fmt::format("{}", fmt::join(found, "\n")));
         CHECK(found.empty());
+        if (scenarios >= 20 && (i + 1) % 10 == 0) {
+            fmt::print("{} of {} configurations, {} tables\n", i + 1, scenarios, count.tables);
+            std::fflush(stdout);
+        }
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     fmt::print(
