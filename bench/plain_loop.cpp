@@ -63,7 +63,8 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
                 const auto granted = parts.budget->grant(step, steps.requested_noise_multiplier());
                 if (!granted) return steps.training().adapter();
                 const auto released = trusted.step({steps.order(*granted), steps.training().adapter()});
-                metrics << eval::to_json(steps.apply(*granted, &released, progress)) << '\n' << std::flush;
+                const auto line = eval::to_json(steps.apply(*granted, &released, progress));
+                metrics << eval::with_checksum(line) << '\n' << std::flush;
                 if (step % run.config.rl.interval == 0) progress = parts.budget->progress_epsilon();
                 break;
             }

@@ -122,6 +122,13 @@ void price_again(const privacy::certificate& found, const fs::path& file, verifi
 
 }  // namespace
 
+void require_named_files(const run_directory& run) {
+    const auto found = privacy::parse_certificate(read_file(run.certificate()), run.certificate().string());
+    auto there = digests(run);
+    std::erase_if(there, [&](const auto& file) { return !found.files.contains(file.first); });
+    require_named_files(found.files, there, run.certificate());
+}
+
 verified_books verify_ledger(const fs::path& ledger) {
     verified_books out;
     out.book = privacy::read_ledger(ledger);

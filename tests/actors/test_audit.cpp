@@ -168,6 +168,25 @@ TEST_CASE("an audit of a whole run reports every attack") {
     }
 }
 
+TEST_CASE("what the run did not release is not attacked") {
+    scratch_directory scratch;
+    finish(small(), scratch / "run");
+    const eval::run_directory where{scratch / "run"};
+    const auto weights = where.adapter() / "adapter_model.safetensors";
+    const auto released = read_file(weights);
+    auto changed = released;
+    changed[changed.size() - 2] = static_cast<char>(changed[changed.size() - 2] ^ 1);  // of the last number's mantissa
+    const auto attack = [&] {
+        auto run = open_audited(where.root, false);
+        read_adapter(run);
+    };
+    write_file(weights, changed);
+    CHECK(refusal(attack).find("public/adapter/adapter_model.safetensors is another file") != std::string::npos);
+    write_file(weights, released);
+    write_file(where.public_side() / "notes.txt", "other files are nobody's business");
+    CHECK(refusal(attack).empty());
+}
+
 TEST_CASE("members are scored on the one side, Attack units on the other") {
     scratch_directory scratch;
     finish(small(), scratch / "run");

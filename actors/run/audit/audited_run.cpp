@@ -10,6 +10,7 @@
 #include "actors/run/trace_file.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
 
 namespace rldp::actors {
@@ -37,6 +38,7 @@ void read_checkpoint_into(audited_run& run) {
 }
 
 void read_finished_into(audited_run& run) {
+    eval::require_named_files(run.where);  // no attack on an adapter that the run didn't release
     auto loaded = models::load_adapter(run.where.adapter(), run.model.base->config());
     if (loaded.layout.dimension != run.model.layout.dimension)
         refuse(fmt::format("{}: has {} numbers, but public/config.json describes {}; bring back the run's own",

@@ -103,7 +103,7 @@ inline eval::run_directory write_run(const std::filesystem::path& root, const co
     write_file(run.config(), config::to_json(config));
     write_ledger(run.ledger(), config);
     write_file(run.summary(), eval::to_json(summary_of(privacy::read_ledger(run.ledger()))) + "\n");
-    write_file(run.metrics(), "{\"step\": 1}\n");
+    write_file(run.metrics(), eval::with_checksum("{\"step\":1}") + "\n");
     write_file(run.report(), "<p>a report</p>\n");
     write_file(run.adapter() / "adapter_config.json", "{}\n");
     write_file(run.adapter() / "adapter_model.safetensors", std::string(64, '\x7f'));
