@@ -38,8 +38,8 @@ verification verify_run(const run_directory& run, const std::optional<privacy::v
 /// The same with nothing but a certificate: signature and arithmetic.
 verification verify_certificate(const std::filesystem::path& file, const std::optional<privacy::verifying_key>& owner);
 
-/// That the files which its certificate names are those of the run; others may lie beside them. Errors: bad_input naming
-/// one that is not, or the certificate where it is missing or damaged.
+/// That the files which its certificate names are those of the run; others may lie beside them. Errors: bad_input
+/// naming one that is not, or the certificate where it is missing or damaged.
 void require_named_files(const run_directory& run);
 
 /// Writes public/certificate.html and public/certificate.json of a run that has ended, signed where `by` is given.
