@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     eval::readable_metrics readable;
     fuzz::write("metrics.jsonl", text);
     fuzz::check_reading(size, [&] { readable = eval::read_metrics_before_damage(path); });
-    fuzz::write("metrics.jsonl", with_checksums(text));
+    fuzz::write("metrics.jsonl", with_checksums(std::string(text)));
     bool whole = false;
     fuzz::check_reading(size, [&] { readable = eval::read_metrics_before_damage(path); });
     fuzz::check_reading(size, [&] {
