@@ -112,6 +112,7 @@ TEST_CASE("a damaged metrics line is refused with its number") {
     CHECK(message_of(path).find(path.string() + ":2: ") == 0);
     CHECK_THROWS_AS(parse_metrics_line("{}"), rldp::error);
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":-1})"), rldp::error);
+    CHECK_THROWS_AS(parse_metrics_line(R"({"step":1e31})"), rldp::error);
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":1,"noise_multiplier":"much"})"), rldp::error);
     CHECK_THROWS_AS(read_metrics("/nowhere/metrics.jsonl"), rldp::error);
     std::filesystem::remove(path);
