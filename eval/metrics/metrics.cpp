@@ -6,6 +6,7 @@
 #include <map>
 
 #include "config/base/files.hpp"
+#include "config/base/whole_number.hpp"
 #include "eval/metrics/json_number.hpp"
 
 namespace rldp::eval {
@@ -46,8 +47,7 @@ std::string to_json(const metrics_line& line) {
 metrics_line parse_metrics_line(const std::string& text) try {
     const auto in = json::parse(text);
     metrics_line line;
-    if (!in.at("step").is_number_integer()) refuse("metrics line: step is no whole number");
-    line.step = in.at("step").get<std::int64_t>();
+    line.step = whole_number(in.at("step"));
     if (line.step < 0) refuse("metrics line: step is negative; it counts from 0");
     if (in.contains("loss_released")) line.loss_released = number_from(in["loss_released"]);
     if (in.contains("noise_multiplier")) line.noise_multiplier = number_from(in["noise_multiplier"]);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "config/base/whole_number.hpp"
 #include "eval/metrics/json_number.hpp"
 #include "eval/report/report.hpp"
 
@@ -60,10 +61,10 @@ run_summary parse_summary(const std::string& text) try {
     run_summary s;
     in.at("version").get_to(s.version);
     in.at("status").get_to(s.status);
-    in.at("steps_planned").get_to(s.steps_planned);
-    in.at("steps_done").get_to(s.steps_done);
-    in.at("units").get_to(s.units);
-    in.at("trainable_parameters").get_to(s.trainable_parameters);
+    s.steps_planned = whole_number(in.at("steps_planned"));
+    s.steps_done = whole_number(in.at("steps_done"));
+    s.units = whole_number(in.at("units"));
+    s.trainable_parameters = whole_number(in.at("trainable_parameters"));
     in.at("groups").get_to(s.groups);
     s.perplexity_before = number_from(in.at("perplexity_before"));
     s.perplexity_after = optional_number(in, "perplexity_after");
@@ -77,7 +78,7 @@ run_summary parse_summary(const std::string& text) try {
     s.method = in.value("method", "");
     in.at("policy").get_to(s.policy);
     for (const auto& level : in.at("deck"))
-        s.deck.emplace_back(level.at("noise_multiplier").get<double>(), level.at("steps").get<std::int64_t>());
+        s.deck.emplace_back(level.at("noise_multiplier").get<double>(), whole_number(level.at("steps")));
     in.at("allocation").get_to(s.allocation);
     s.semantics = semantics_from(in.at("semantics").get<std::string>());
     in.at("unit").get_to(s.unit);

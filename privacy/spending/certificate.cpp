@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "config/base/error.hpp"
+#include "config/base/whole_number.hpp"
 #include "privacy/keys/digest.hpp"
 #include "privacy/spending/ledger_format.hpp"
 
@@ -22,12 +23,6 @@ json written(const std::optional<T>& value) {
 
 std::optional<double> real_or_none(const json& value) {
     return value.is_null() ? std::nullopt : std::optional(value.get<double>());
-}
-
-/// get() alone would turn 1e300 into whatever the processor makes of it.
-std::int64_t whole(const json& value) {
-    refuse_unless(value.is_number_integer(), value.dump() + " is no whole number");
-    return value.get<std::int64_t>();
 }
 
 json to_object(const contract& c) {
@@ -66,17 +61,17 @@ contract contract_from(const json& in) {
     in.at("padding_delta").get_to(c.padding_delta);
     in.at("rounding_margin").get_to(c.rounding_margin);
     in.at("sample_rate").get_to(c.sample_rate);
-    c.population = whole(in.at("population"));
-    c.expected_batch_size = whole(in.at("expected_batch_size"));
-    c.steps = whole(in.at("steps"));
+    c.population = whole_number(in.at("population"));
+    c.expected_batch_size = whole_number(in.at("expected_batch_size"));
+    c.steps = whole_number(in.at("steps"));
     in.at("unit").get_to(c.unit);
-    if (const auto& most = in.at("max_records_per_unit"); !most.is_null()) c.max_records_per_unit = whole(most);
+    if (const auto& most = in.at("max_records_per_unit"); !most.is_null()) c.max_records_per_unit = whole_number(most);
     in.at("pad_batches").get_to(c.pad_batches);
     in.at("policy").get_to(c.policy);
     in.at("accountant").get_to(c.accountant);
     in.at("split").get_to(c.split);
     for (const auto& card : in.at("deck"))
-        c.deck.push_back({card.at("noise_multiplier").get<double>(), whole(card.at("steps"))});
+        c.deck.push_back({card.at("noise_multiplier").get<double>(), whole_number(card.at("steps"))});
     return c;
 }
 
@@ -137,7 +132,7 @@ std::string message(const certificate& given) {
 certificate read_certificate(std::string_view text) {
     const auto in = json::parse(text, nullptr, false);
     refuse_unless(in.is_object() && in.contains("contract"), "not a certificate");
-    const auto version = whole(in.at("version"));
+    const auto version = whole_number(in.at("version"));
     refuse_unless(version == certificate::current_version,
                   fmt::format("certificate version {} is unknown, this program knows {}; use the program that wrote it",
                               version, certificate::current_version));

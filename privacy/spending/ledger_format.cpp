@@ -10,6 +10,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/require.hpp"
+#include "config/base/whole_number.hpp"
 #include "privacy/keys/digest.hpp"
 
 namespace rldp::privacy::detail {
@@ -82,18 +83,11 @@ std::string format(ledger_line& line) {
                 line.hash);
 }
 
-/// get() alone would turn 1e300 into whatever the processor makes of it.
-template <class Number>
-void read_whole(const json& value, Number& into) {
-    refuse_unless(value.is_number_integer(), value.dump() + " is no whole number");
-    value.get_to(into);
-}
-
 header_line parse_header(std::string_view text) try {
     const json line = parse_object(text);
     header_line out;
     auto& header = out.header;
-    read_whole(line.at("version"), header.version);
+    header.version = whole_number<int>(line.at("version"));
     refuse_unless(
         header.version <= ledger_header::current_version,
         fmt::format(
@@ -106,17 +100,15 @@ header_line parse_header(std::string_view text) try {
     line.at("padding_delta").get_to(header.padding_delta);
     line.at("rounding_margin").get_to(header.rounding_margin);
     line.at("sample_rate").get_to(header.sample_rate);
-    read_whole(line.at("population"), header.population);
-    read_whole(line.at("steps"), header.steps);
+    header.population = whole_number(line.at("population"));
+    header.steps = whole_number(line.at("steps"));
     line.at("policy").get_to(header.policy);
     line.at("accountant").get_to(header.accountant);
     header.semantics = semantics_from(line.at("semantics").get<std::string>());
     line.at("unit").get_to(header.unit);
     line.at("split").get_to(header.split);
     for (const auto& card : line.at("deck")) {
-        auto& level = header.deck.emplace_back();
-        card.at("noise_multiplier").get_to(level.noise_multiplier);
-        read_whole(card.at("steps"), level.steps);
+        header.deck.push_back({card.at("noise_multiplier").get<double>(), whole_number(card.at("steps"))});
     }
     header.epsilon = real(line.at("epsilon"));
     header.guaranteed_epsilon = real(line.at("guaranteed_epsilon"));
@@ -132,11 +124,11 @@ header_line parse_header(std::string_view text) try {
 ledger_line parse_line(std::string_view text) try {
     const json line = parse_object(text);
     ledger_line out{};
-    read_whole(line.at("seq"), out.seq);
-    read_whole(line.at("step"), out.step);
+    out.seq = whole_number<std::uint64_t>(line.at("seq"));
+    out.step = whole_number(line.at("step"));
     line.at("noise_multiplier").get_to(out.noise_multiplier);
     line.at("sample_rate").get_to(out.sample_rate);
-    if (const auto& card = line.at("card"); !card.is_null()) read_whole(card, out.card.emplace());
+    if (const auto& card = line.at("card"); !card.is_null()) out.card = whole_number<std::size_t>(card);
     line.at("prev").get_to(out.prev);
     const auto canonical = format(out);
     require_canonical(text, line, canonical, out.hash);

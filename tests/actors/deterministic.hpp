@@ -53,11 +53,12 @@ struct deterministic {
         return dynamic_cast<caf::stateful_actor<State, typename Handle::base>&>(*abstract).state;
     }
 
-    /// Request, run, and return the answer or the error.
+    /// Request, run, and return the answer or the error; an error, too, where nobody has answered.
     template <class T, class Handle, class... Args>
     caf::expected<T> ask(const Handle& handle, Args&&... args) {
         auto request = self->request(handle, caf::infinite, std::forward<Args>(args)...);
         run();
+        if (self->mailbox().empty()) return caf::make_error(caf::sec::request_timeout);
         caf::expected<T> answer{caf::error{}};
         request.receive([&](T& value) { answer = std::move(value); },
                         [&](caf::error& reason) { answer = std::move(reason); });

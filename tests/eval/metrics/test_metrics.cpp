@@ -113,6 +113,7 @@ TEST_CASE("a damaged metrics line is refused with its number") {
     CHECK_THROWS_AS(parse_metrics_line("{}"), rldp::error);
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":-1})"), rldp::error);
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":1e31})"), rldp::error);
+    CHECK_THROWS_AS(parse_metrics_line(R"({"step":2.5})"), rldp::error);
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":1,"noise_multiplier":"much"})"), rldp::error);
     CHECK_THROWS_AS(read_metrics("/nowhere/metrics.jsonl"), rldp::error);
     std::filesystem::remove(path);
