@@ -129,6 +129,8 @@ json parse_json(const std::string& text, const std::string& file) {
         const std::string what =
             reason.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: …"
         refuse(file + ": " + what.substr(what.find("] ") + 2));
+    } catch (const json::out_of_range&) {
+        refuse(file + ": it has a number that no double holds");
     }
 }
 

@@ -133,6 +133,7 @@ TEST_CASE("a broken template is refused with file and key") {
     CHECK(has(refused("{\"opening\": "), "n.json: parse error at line 1, column"));
     CHECK(has(refused(""), "n.json: the file is empty"));
     CHECK(has(refused("[]"), "n.json: must be an object"));
+    CHECK(has(refused("{\"opening\": 1e999}"), "n.json: it has a number that no double holds"));
     CHECK(has(refused("{\"titel\": \"x\"}"), "n.json: titel: unknown key; known here are record, person"));
     CHECK(has(refused("{\"opening\": 1}"), "n.json: opening: must be a string"));
     CHECK(has(refused("{\"leave_out\": \"a\"}"), "n.json: leave_out: must be a list of strings"));
