@@ -2,8 +2,9 @@
 # Fuzzes the readers of what comes from outside under the address and undefined-behaviour sanitizers, each for so many
 # seconds:
 #   scripts/fuzz.sh [SECONDS [TARGETS…]]        by default 20 seconds each of all targets of tests/fuzz/CMakeLists.txt
-# It begins with tests/fuzz/seeds. What it reaches beyond, logs and what was found stay in build-fuzz/;
-#   RLDP_FUZZ_KEEP=1 scripts/fuzz.sh …          also puts the smallest inputs that reach it all into tests/fuzz/seeds
+# It begins with tests/fuzz/seeds, written by hand, and tests/fuzz/corpora, found earlier. What it reaches beyond, logs
+# and what was found stay in build-fuzz/;
+#   RLDP_FUZZ_KEEP=1 scripts/fuzz.sh …          also packs the fewest small inputs that reach it all into tests/fuzz/corpora
 # Needs clang with libFuzzer; without them nothing is done.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -26,13 +27,17 @@ export CCACHE_DISABLE=1
 parallel=$(($(nproc) > 1 ? 2 : 1))
 cmake --build "$build" --parallel "$parallel" --target "${targets[@]/#/fuzz_}"
 
-# Beside the seeds: small files of the project's own, and where they are present those of the tests.
+# Beside the seeds: what was found earlier, small files of the project's own, and where they are present those of the tests.
 small_files() {  # TARGET PATTERN DIRECTORIES…
     { find "${@:3}" -name "$2" -type f -size "-$((longest + 1))c" 2>/dev/null || true; } |
         while read -r file; do cp "$file" "$build/seeds/$1/$(sha1sum "$file" | cut -d ' ' -f 1)"; done
 }
 rm -rf "$build/seeds"
-for target in "${all[@]}"; do mkdir -p "$build"/{seeds,corpus}/"$target" "$build/found"; done
+corpora=$root/tests/fuzz/corpora
+for target in "${all[@]}"; do
+    mkdir -p "$build"/{seeds,corpus}/"$target" "$build/found"
+    [[ ! -e $corpora/$target.tar.xz ]] || tar -C "$build/seeds/$target" -xf "$corpora/$target.tar.xz"
+done
 models=("$root/config" "${RLDP_GOLDEN:-$root/../shared/golden/models}" "$root/../shared/data")
 small_files config '*.json' "$root/config" -maxdepth 1
 small_files template 'narrative-*.json' "$root/config"
@@ -52,13 +57,16 @@ export ASAN_OPTIONS=strict_string_checks=1:quarantine_size_mb=16
 export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=suppressions=$root/scripts/ubsan.supp:print_stacktrace=1:halt_on_error=1
 
-# The seeds, and of what was found beyond them the fewest small inputs that cover the rest.
+# Beyond the seeds: of all that was found the fewest small inputs that cover it. Archives of equal files are equal.
 keep() {  # TARGET
-    local found=$build/kept/$1 kept=$root/tests/fuzz/seeds/$1
-    rm -rf "$found"
-    mkdir -p "$found" "$kept"
-    find "$build/corpus/$1" -type f -size -1025c -exec cp -t "$found" {} +
-    "$build/tests/fuzz/fuzz_$1" -set_cover_merge=1 -max_len=1024 "$kept" "$found" > "$build/$1.keep.log" 2>&1
+    local found=$build/kept/$1 chosen=$build/chosen/$1
+    rm -rf "$found" "$chosen"
+    mkdir -p "$found" "$chosen"
+    find "$build/corpus/$1" "$build/seeds/$1" -type f -size -1025c -exec cp -t "$found" {} +
+    cp "$root/tests/fuzz/seeds/$1"/* "$chosen"
+    "$build/tests/fuzz/fuzz_$1" -set_cover_merge=1 -max_len=1024 "$chosen" "$found" > "$build/$1.keep.log" 2>&1
+    for seed in "$root/tests/fuzz/seeds/$1"/*; do rm "$chosen/${seed##*/}"; done
+    tar -C "$chosen" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cJf "$corpora/$1.tar.xz" .
 }
 
 # One allocation may take what tests/fuzz/reading.cpp grants the longest input in all; of the process, torch takes most.
