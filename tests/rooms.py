@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A room sees only what it names: every header that a source includes belongs to its own target or to one that the
-target's link line reaches. Also: every source of a folder stands in its CMakeLists.txt, and every .cpp of a library has a
-header that declares what it defines, by its own name or named here.
+"""A room sees only what it names: every header that a source includes belongs to its own target, to config/base, or to
+a target on the link line, and a library names no room in vain. Tests and benchmarks also see what those reach. Every
+source of a folder stands in its CMakeLists.txt.
 
     tests/rooms.py SOURCES
 """
@@ -9,15 +9,15 @@ import pathlib
 import re
 import sys
 
-root = pathlib.Path(sys.argv[1])
+root = pathlib.Path(sys.argv[1]).resolve()
 rooms = ["config", "data", "models", "privacy", "rl", "eval", "messages", "monitor", "actors", "app", "bench", "tests"]
 complaints = []
 
 
 class target:
-    def __init__(self, name, folder, arguments):
+    def __init__(self, kind, name, folder, arguments):
         words = arguments.split()
-        self.name, self.folder = name, folder
+        self.kind, self.name, self.folder = kind, name, folder
         self.sources, self.depends = [], []
         into = None
         for word in words:
@@ -33,13 +33,13 @@ def targets_of(listing):
         kind, name, arguments = call.groups()
         if kind == "fuzz_target":
             arguments = f"SOURCES {name}.cpp " + arguments
-        yield target(name, listing.parent, arguments)
+        yield target(kind, name, listing.parent, arguments)
     for call in re.finditer(r"add_library\((\w+) INTERFACE\)", text):
-        yield target(call[1], listing.parent, "")
+        yield target("headers", call[1], listing.parent, "")
     for call in re.finditer(r"add_executable\(([\w-]+) ([^()$]*)\)", text):
-        yield target(call[1], listing.parent, "SOURCES " + call[2])
+        yield target("other", call[1], listing.parent, "SOURCES " + call[2])
     for call in re.finditer(r"add_library\((\w+) (?:SHARED|OBJECT|STATIC) ([^()$]*)\)", text):
-        yield target(call[1], listing.parent, "SOURCES " + call[2])
+        yield target("other", call[1], listing.parent, "SOURCES " + call[2])
 
 
 listings = [root / "CMakeLists.txt"] + [path for room in rooms for path in sorted((root / room).rglob("CMakeLists.txt"))]
@@ -80,7 +80,9 @@ def owner(path):
 
 listed = set()
 for one in targets.values():
-    may = reached(one.name)
+    strict = not one.folder.is_relative_to(root / "tests") and not one.folder.is_relative_to(root / "bench")
+    may = {one.name, "rldp_base", *one.depends} if strict else reached(one.name)
+    used = set()
     for source in one.sources:
         path = (one.folder / source.replace("${PROJECT_SOURCE_DIR}/", str(root) + "/")).resolve()
         if not path.suffix == ".cpp" or not path.exists():
@@ -99,8 +101,14 @@ for one in targets.values():
                 holder = owner(header)
                 if holder is None or holder == one.name:
                     todo.append(header)
-                elif holder not in may:
-                    complaints.append(f"{file.relative_to(root)} includes {name} of {holder}, which {one.name} does not link")
+                    continue
+                used.add(holder)
+                if holder not in may:
+                    complaints.append(f"{file.relative_to(root)} includes {name} of {holder}, which {one.name} does not name")
+    if strict and one.kind == "library":
+        for name in one.depends:
+            if name in targets and name not in used and targets[name].sources:
+                complaints.append(f"{one.name} names {name}, of which it includes nothing")
 
 for room in rooms:
     for path in sorted((root / room).rglob("*.cpp")):
