@@ -2,10 +2,11 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "config/base/nascent_directory.hpp"
+#include "config/base/require.hpp"
 #include "models/architecture/modules.hpp"
 #include "models/checkpoint/finite.hpp"
 #include "models/checkpoint/safetensors.hpp"
@@ -33,29 +34,8 @@ linear_module module_named(const model_config& model, const std::string& name) {
     for (std::int64_t layer = 0; layer < model.layers; ++layer)
         for (auto& module : block_modules(model, layer))
             if (module.name == name) return module;
-    throw error(errc::failed, "no module " + name);
+    bug("no module " + name);
 }
-
-/// A directory under a name that nothing else uses, gone unless it got its own.
-class unfinished_directory {
-  public:
-    explicit unfinished_directory(const fs::path& final)
-        : final_(final), path_(final.string() + fmt::format(".unfinished-{}", ::getpid())) {
-        make_directory(path_);
-    }
-    ~unfinished_directory() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    unfinished_directory(const unfinished_directory&) = delete;
-    unfinished_directory& operator=(const unfinished_directory&) = delete;
-
-    const fs::path& path() const { return path_; }
-    void finish() const { put_in_place(path_, final_); }
-
-  private:
-    fs::path final_, path_;
-};
 
 }  // namespace
 
@@ -79,17 +59,15 @@ std::map<std::string, at::Tensor> merged_weights(const model_config& model, std:
 }
 
 void merge(const fs::path& base, const fs::path& adapter, const fs::path& out) {
-    auto target = fs::absolute(out).lexically_normal();
-    if (!target.has_filename()) target = target.parent_path();  // "out/"
-    if (fs::exists(fs::symlink_status(target))) refuse(out.string() + ": exists already; choose another directory");
+    if (fs::exists(fs::symlink_status(out))) refuse(out.string() + ": exists already; choose another directory");
     const auto model = read_model_config(base);
     const auto weights =
         merged_weights(model, load_weights(base, model, std::nullopt, at::kCPU), load_adapter(adapter, model));
-    const unfinished_directory directory(target);
+    nascent_directory directory(out);
     for (const auto* name : companions)
         if (fs::exists(base / name)) write_file(directory.path() / name, read_file(base / name));
     save_safetensors(directory.path() / "model.safetensors", weights, {{"format", "pt"}});
-    directory.finish();
+    directory.settle();
 }
 
 }  // namespace rldp::models

@@ -76,7 +76,7 @@ std::vector<fs::path> finish_erasure(const eval::run_directory& where) {
 
 std::vector<fs::path> clean(const fs::path& root) {
     const bool there = fs::is_directory(root);
-    auto erased = nascent_directory::remove_abandoned_of(root.has_filename() ? root : root.parent_path());
+    auto erased = nascent_directory::remove_abandoned_of(root);
     if (!there && erased.empty())
         refuse(root.string() + ": no such directory; give a run, a grid, or a folder of them");
     if (there) clean_below(root, erased);

@@ -92,8 +92,6 @@ std::string ownership(const privacy::run_key& key, const privacy::ledger_content
 /// The two sides of a run directory that is being made.
 void make_sides(const eval::run_directory& where) {
     make_directory(where.public_side());
-    // A nascent directory is private; the run directory itself is as open as the user's others.
-    std::filesystem::permissions(where.root, std::filesystem::status(where.public_side()).permissions());
     create_private_directory(where.trusted_side());
 }
 

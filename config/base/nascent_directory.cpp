@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <random>
 #include <string>
 
 #include "config/base/directory.hpp"
@@ -21,7 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view mark = ".partial-";
-constexpr std::size_t random_letters = 6;  // of mkdtemp
+constexpr std::size_t random_letters = 6;
+
+std::string some_letters() {
+    std::random_device source;
+    std::string out;
+    while (out.size() < random_letters) out += static_cast<char>('a' + source() % 26);
+    return out;
+}
 
 int open_directory(const fs::path& path) {
     return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -39,16 +47,22 @@ fs::path parent_of(const fs::path& target) {
     return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
 
+fs::path without_slash(const fs::path& target) {
+    return target.has_filename() ? target : target.parent_path();
+}
+
 }  // namespace
 
-nascent_directory::nascent_directory(const fs::path& target) : target_(target) {
-    make_directory(parent_of(target));
-    remove_abandoned_of(target);
+nascent_directory::nascent_directory(const fs::path& target) : target_(without_slash(target)) {
+    make_directory(parent_of(target_));
+    remove_abandoned_of(target_);
     do {  // again where somebody who cleans up was faster than the lock
         if (lock_ >= 0) ::close(lock_);
-        auto name = target.string() + std::string(mark) + std::string(random_letters, 'X');
-        if (::mkdtemp(name.data()) == nullptr) storage_fault(target, "can't be created", errno);
-        partial_ = name;
+        partial_ = target_.string() + std::string(mark) + some_letters();
+        if (::mkdir(partial_.c_str(), 0777) != 0) {
+            if (errno == EEXIST) continue;
+            storage_fault(target, "can't be created", errno);
+        }
         lock_ = open_directory(partial_);
         if (lock_ < 0 && errno != ENOENT) {  // no descriptor left, for example
             const int reason = errno;
@@ -91,7 +105,8 @@ bool nascent_directory::remove_abandoned(const fs::path& path) {
     return abandoned;
 }
 
-std::vector<fs::path> nascent_directory::remove_abandoned_of(const fs::path& target) {
+std::vector<fs::path> nascent_directory::remove_abandoned_of(const fs::path& place) {
+    const auto target = without_slash(place);
     std::vector<fs::path> out;
     const auto name = target.filename().string() + std::string(mark);
     std::error_code unreadable;

@@ -1,6 +1,7 @@
 #pragma once
 // A directory that appears whole or not at all: made beside its place under a name of its own, renamed into it at the
 // end. A process that is killed leaves it behind; whoever next makes the same directory, or cleans up, removes it.
+// What is secret lies in a private directory inside it.
 #include <filesystem>
 #include <vector>
 
@@ -8,7 +9,8 @@ namespace rldp {
 
 class nascent_directory {
   public:
-    /// Makes it, locked for as long as this lives, and first removes what killed processes left at `target`'s place.
+    /// Makes it, locked for as long as this lives, and first removes what killed processes left at `target`'s place; a
+    /// slash at `target`'s end says nothing.
     /// Errors: bad_input where it can't be made.
     explicit nascent_directory(const std::filesystem::path& target);
     /// Removes it unless it was settled.

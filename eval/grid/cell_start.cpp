@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "config/base/directory.hpp"
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
+#include "config/base/nascent_directory.hpp"
 
 namespace rldp::eval {
 namespace {
@@ -18,9 +18,7 @@ namespace fs = std::filesystem;
 // The run's directory and the unnamed ones that a run makes before its ledger begins.
 void clear_place(const cell_files& files) {
     fs::remove_all(files.run().root);
-    const auto unborn = files.id + ".partial-";
-    for (const auto& entry : entries_of(files.run().root.parent_path()))
-        if (entry.path().filename().string().starts_with(unborn)) fs::remove_all(entry.path());
+    nascent_directory::remove_abandoned_of(files.run().root);
 }
 
 std::vector<std::string> arguments_for(const cell& one, const cell_files& files, const run_settings& how) {

@@ -15,6 +15,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "config/base/nascent_directory.hpp"
 #include "models/causal_lm.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/tokenizer/tokenizer.hpp"
@@ -210,14 +211,15 @@ double perplexity(const pretrain_config& c, const token_list& stream, const caus
 
 }  // namespace
 
-double pretrain(const pretrain_config& config, const std::filesystem::path& directory,
+double pretrain(const pretrain_config& config, const std::filesystem::path& out,
                 const std::function<void(std::int64_t, double)>& progress) {
     validate(config);
     std::vector<std::string> texts, held_out;
     for (auto& text : synthetic_prose(config.texts, config.seed))
         ((texts.size() + held_out.size()) % 50 == 49 ? held_out : texts).push_back(std::move(text));
     const auto vocabulary = train_byte_level_bpe(texts, config.vocab);
-    make_directory(directory);
+    nascent_directory made(out);
+    const auto& directory = made.path();
     write_file(directory / "tokenizer.json", vocabulary);
     write_json(directory / "tokenizer_config.json", tokenizer_settings(config));
     const auto end = config.vocab - 1;
@@ -226,7 +228,6 @@ double pretrain(const pretrain_config& config, const std::filesystem::path& dire
     if (stream.size() < static_cast<std::size_t>(config.window))
         refuse("pretrain: the texts are shorter than one window");
 
-    // config.json comes last of all, so that a directory without it is seen to be unfinished.
     initial_weights start(config);
     const auto shape = shape_of(config);
     train(config, stream, shape, start.weights, progress);
@@ -236,6 +237,7 @@ double pretrain(const pretrain_config& config, const std::filesystem::path& dire
     save_safetensors(directory / "model.safetensors", start.weights, {{"format", "pt"}});
     write_json(directory / "generation_config.json", {{"bos_token_id", end}, {"eos_token_id", end}});
     write_json(directory / "config.json", model_json(config));
+    made.settle();
     return result;
 }
 

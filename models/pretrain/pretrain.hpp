@@ -24,7 +24,7 @@ std::vector<std::string> synthetic_prose(std::int64_t count, std::int64_t seed);
 /// Trains a GPT-2 from scratch and writes tokenizer.json, tokenizer_config.json, model.safetensors,
 /// generation_config.json and, last, config.json. `progress(step, loss)` is called after every step. Returns the
 /// perplexity per token of the passages held out, every fiftieth.
-double pretrain(const pretrain_config& config, const std::filesystem::path& directory,
+double pretrain(const pretrain_config& config, const std::filesystem::path& out,
                 const std::function<void(std::int64_t, double)>& progress);
 
 }  // namespace rldp::models

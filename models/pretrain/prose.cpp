@@ -1,4 +1,4 @@
-// Ordinary English prose from a seeded grammar (prose_grammar.hpp).
+// Ordinary English prose from a seeded grammar (grammar.hpp).
 #include <fmt/format.h>
 
 #include <map>

@@ -13,7 +13,7 @@ std::string call_of(const event& what) {
     return found == others.end() ? what.kind : found->second;
 }
 
-/// The last two names, less what mkdtemp chose.
+/// The last two names, less the letters of a nascent directory.
 std::string end_of(const event& what) {
     const path whole(what.kind == "rename" ? what.bytes : what.where);
     const auto parent = whole.parent_path().filename().string();

@@ -199,13 +199,6 @@ int mkdirat(int directory, const char* path, mode_t mode) {
     return guarded_mkdir(directory, path, mode);
 }
 
-char* mkdtemp(char* pattern) {
-    static const auto real = next<decltype(&::mkdtemp)>("mkdtemp");
-    return guarded<char*>(
-        "mkdir", absolute(AT_FDCWD, pattern), nullptr, [&] { return real(pattern); },
-        [&](char* made) { record("mkdir", 0700, absolute(AT_FDCWD, made)); });
-}
-
 int ftruncate(int file, off_t size) {
     return guarded_truncate(path_of(file), size,
                             [&] { return static_cast<int>(::syscall(SYS_ftruncate, file, size)); });
