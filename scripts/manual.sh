@@ -18,30 +18,49 @@ page() {
     printf '.fi\n'
 }
 
+# "NAME SENTENCE" for each subcommand of the help on standard input.
+subcommands() { sed -n '/^Subcommands:/,$p' | sed -nE 's/^  ([a-z]+) +(.*)/\1 \2/p'; }
+
+cases=
+# command SENTENCE WORD…: the page of one command, of those below it, and what completes it.
+command_page() {
+    local sentence=$1 of_it options below name rest
+    shift
+    of_it=$("$program" "$@" --help)
+    page "$(IFS=-; echo "rldp-$*")" "$sentence" <<< "$of_it" > "$out/man1/$(IFS=-; echo "rldp-$*").1"
+    options=$(grep -oE -- '^  (-[a-z],)?--[a-z][a-z-]*' <<< "$of_it" | grep -oE -- '--[a-z-]+' | tr '\n' ' ')
+    below=$(subcommands <<< "$of_it")
+    cases+="            \"$*\") words=\"$options$(cut -d ' ' -f 1 <<< "$below" | tr '\n' ' ')\" ;;"$'\n'
+    while read -r name rest; do
+        [[ -z $name ]] || command_page "$rest" "$@" "$name"
+    done <<< "$below"
+}
+
 help=$("$program" --help)
 page rldp "$(head -n 1 <<< "$help")" <<< "$help" > "$out/man1/rldp.1"
-
-subcommands=()
-cases=
+all=$(subcommands <<< "$help")
 while read -r name sentence; do
-    of_it=$("$program" "$name" --help)
-    page "rldp-$name" "$sentence" <<< "$of_it" > "$out/man1/rldp-$name.1"
-    options=$(grep -oE -- '^  (-[a-z],)?--[a-z][a-z-]*' <<< "$of_it" | grep -oE -- '--[a-z-]+' | tr '\n' ' ')
-    subcommands+=("$name")
-    cases+="        $name) words=\"$options\" ;;"$'\n'
-done < <(sed -n '/^Subcommands:/,$p' <<< "$help" | sed -nE 's/^  ([a-z]+) +(.*)/\1 \2/p')
+    command_page "$sentence" "$name"
+done <<< "$all"
 
 cat > "$out/completions/rldp" <<END
 # bash completion for rldp: subcommands, their options, and files
 _rldp() {
-    local words current=\${COMP_WORDS[COMP_CWORD]}
+    local words= word command=() current=\${COMP_WORDS[COMP_CWORD]}
     COMPREPLY=()
-    case \$((COMP_CWORD > 1)):\$current in
-        0:*) words="${subcommands[*]}" ;;
-        1:-*) case \${COMP_WORDS[1]} in
-$cases        esac ;;
-        *) return ;;
-    esac
+    for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        [[ \$word =~ ^[a-z]+\$ ]] || break
+        command+=("\$word")
+    done
+    # An argument may look like a subcommand: then the longest command that there is.
+    while true; do
+        case "\${command[*]}" in
+            "") ((COMP_CWORD > 1)) || words="$(cut -d ' ' -f 1 <<< "$all" | tr '\n' ' ')" ;;
+$cases        esac
+        [[ -z \$words && \${#command[@]} -gt 0 ]] || break
+        unset 'command[-1]'
+    done
+    [[ \$current == -* ]] || words=\$(tr " " "\n" <<< "\$words" | grep -v "^-")
     mapfile -t COMPREPLY < <(compgen -W "\$words" -- "\$current")
 }
 complete -o default -F _rldp rldp

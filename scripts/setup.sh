@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the build needs and the machine lacks: Debian 12, Debian 13, Ubuntu 24.04. A second call installs nothing.
+# scripts/setup.sh --developer also installs what formats, lints and fuzzes the sources.
 # A downloaded LibTorch (CUDA, for example) is used instead of the packaged one, which Ubuntu 24.04 does not have:
 #   CMAKE_PREFIX_PATH=/path/to/libtorch scripts/setup.sh
 set -euo pipefail
@@ -12,6 +13,11 @@ packages=(
     libcaf-dev libboost-dev libboost-filesystem-dev nlohmann-json3-dev catch2 libcli11-dev libspdlog-dev libfmt-dev
     libsodium-dev libpcre2-dev libsentencepiece-dev libfftw3-dev libopenblas0-openmp
 )
+case "${1:-}" in
+    "") ;;
+    --developer) packages+=(clang clang-format clang-tidy libclang-rt-dev shellcheck) ;;
+    *) die "$1 is not an option; there is --developer" ;;
+esac
 
 # Whether a directory of CMAKE_PREFIX_PATH (separated by : or ;) holds a LibTorch; prints it.
 own_libtorch() {

@@ -13,7 +13,20 @@ if ! git rev-parse -q --verify "$since^{tree}" >/dev/null; then
     echo "tidy: skipped: there is no commit $since to compare with"
     exit 0
 fi
-mapfile -t changed < <(git diff --numstat --diff-filter=d "$since" -- '*.cpp' ':!tests/actors/leaks' | sort -rn | cut -f 3)
+# A header speaks through the source of its name, or through one that includes it.
+sources_of() {
+    while read -r file; do
+        if [[ $file == *.cpp ]]; then
+            echo "$file"
+        elif [[ -e ${file%.hpp}.cpp ]]; then
+            echo "${file%.hpp}.cpp"
+        else
+            { git grep -lF "#include \"$file\"" -- '*.cpp' ':!tests/actors/leaks' || true; } | head -n 1
+        fi
+    done | awk '!seen[$0]++'
+}
+mapfile -t changed < <(git diff --numstat --no-renames --diff-filter=d "$since" -- '*.cpp' '*.hpp' ':!tests/actors/leaks' | sort -rn |
+    cut -f 3 | sources_of)
 most=${RLDP_TIDY_FILES:-20}
 ((${#changed[@]} > most)) && echo "tidy: ${#changed[@]} sources changed since $since; looking at $most" && changed=("${changed[@]:0:most}")
 ((${#changed[@]} == 0)) && echo "tidy: no source changed since $since" && exit 0
