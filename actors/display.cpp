@@ -16,7 +16,7 @@ display_actor::behavior_type make_display(display_pointer self, hub_actor source
     return {show_and_ack};
 }
 
-display_actor::behavior_type fed_display(display_pointer self, show shown) {
+display_actor::behavior_type make_fed_display(display_pointer self, show shown) {
     fail_publicly(self);
     return {[=](const telemetry& seen) { shown(seen); }};
 }

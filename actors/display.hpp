@@ -18,6 +18,6 @@ display_actor::behavior_type make_display(display_actor::stateful_pointer<displa
                                           show how);
 
 /// Shows what it is asked to; the answer comes once it is shown.
-display_actor::behavior_type fed_display(display_actor::stateful_pointer<display_state> self, show how);
+display_actor::behavior_type make_fed_display(display_actor::stateful_pointer<display_state> self, show how);
 
 }  // namespace rldp::actors

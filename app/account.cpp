@@ -2,11 +2,11 @@
 // accountant. Needs no data and no model.
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
+#include "config/base/accountants.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "eval/metrics/json_number.hpp"
@@ -19,8 +19,6 @@ namespace {
 
 using eval::json_number;
 using json = nlohmann::ordered_json;
-
-constexpr std::array accountants{"pld", "rdp", "gdp_clt"};
 
 struct account_arguments {
     std::vector<std::string> phases;
@@ -43,7 +41,7 @@ std::string_view bound(const privacy::accountant& by) {
 
 json prices(std::span<const privacy::phase> phases, double delta) {
     json out = json::object();
-    for (const auto* name : accountants) {
+    for (const auto& name : accountant_names()) {
         const auto by = privacy::make_accountant(name);
         out[name] = {{"epsilon", json_number(by->epsilon(phases, delta))}, {"is_upper_bound", by->is_upper_bound()}};
     }
@@ -51,7 +49,7 @@ json prices(std::span<const privacy::phase> phases, double delta) {
 }
 
 void print_prices(const json& all, int indent) {
-    for (const auto* name : accountants)
+    for (const auto& name : accountant_names())
         say("{:{}}{:<9}ε = {:<12}{}\n", "", indent, name, show(eval::number_from(all.at(name).at("epsilon"))),
             bound(*privacy::make_accountant(name)));
 }
@@ -62,7 +60,7 @@ json curve(std::span<const privacy::phase> phases, const std::vector<std::string
     for (const auto& text : epsilons) {
         const double epsilon = parse_number("--epsilon", text);
         json point{{"epsilon", epsilon}};
-        for (const auto* name : accountants) {
+        for (const auto& name : accountant_names()) {
             const auto by = privacy::make_accountant(name);
             point[name] = {{"delta", by->delta(phases, epsilon)}, {"is_upper_bound", by->is_upper_bound()}};
         }
@@ -91,7 +89,7 @@ int account_phases(const account_arguments& given) {
     }
     for (const auto& point : out.value("curve", json::array())) {
         say("at ε = {:g}\n", point.at("epsilon").get<double>());
-        for (const auto* name : accountants)
+        for (const auto& name : accountant_names())
             say("  {:<9}δ = {:<12.4g}{}\n", name, point.at(name).at("delta").get<double>(),
                 bound(*privacy::make_accountant(name)));
     }

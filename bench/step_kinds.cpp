@@ -70,7 +70,7 @@ step_kinds::step_kinds(const step_shape& shape)
       options_(at::TensorOptions(at::Device(shape.device))
                    .dtype(models::use_precision(shape.precision, at::Device(shape.device)))),
       model_(random_model(shape_of(shape.model), options_)),
-      layout_(models::make_layout(model_->config(), {.dropout = shape.dropout})),
+      layout_(models::make_layout(model_->config(), {8, 16, shape.dropout, {"q", "v"}})),
       batch_(random_batch(shape, model_->config().vocab)),
       optimizer_(models::initial_adapter(layout_, 1).to(options_.device())),
       sanitizer_(sanitizer_of(layout_), key_) {

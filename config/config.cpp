@@ -72,8 +72,8 @@ run_config parse(const std::string& text, const std::string& origin, const std::
     run_config config;
     layer file{origin, std::filesystem::absolute(base)};
     read(parse_object(text, origin), "", file, config);
-    if (config.train.epochs && config.train.steps)
-        refuse(origin + ": gives both train.steps and train.epochs; keep one of the two");
+    // An override takes the file's own contradiction away.
+    if (const auto found = length_problem(config)) refuse(origin + ": " + *found);
     apply(overrides, config);
     if (const auto found = problem(config)) refuse(origin + ": " + *found);
     return config;
@@ -101,11 +101,7 @@ std::string to_json(const run_config& config) {
 std::int64_t planned_steps(const run_config& config, std::int64_t population) {
     const auto& train = config.train;
     if (population < 1) refuse("no training units; give more data, or another split");
-    if (train.expected_batch_size > population)
-        refuse(
-            fmt::format("train.expected_batch_size is {} with {} training units; lower it, for the sampling rate "
-                        "can't exceed 1",
-                        train.expected_batch_size, population));
+    if (const auto found = rate_problem(config, population)) refuse(*found);
     if (train.steps) return *train.steps;
     const auto epochs = train.epochs.value_or(default_epochs);
     // 0.29·100 is 28.999…96 in floating point and means 29.

@@ -30,17 +30,17 @@ struct deck_section {
 };
 
 struct noise_section {
-    std::optional<std::string> policy;        ///< fixed | deck | filter; default: deck for rldp, else fixed
+    std::optional<std::string> policy;        ///< fixed | deck | filter; default by method (methods.hpp)
     std::string allocation = "proportional";  ///< shares | proportional | uniform | min_variance
     std::optional<double>
-        statistics_share;  ///< part of 1/z² spent on statistics, [0, 1); default 0.02 for rldp, else 0
+        statistics_share;  ///< part of 1/z² spent on statistics, [0, 1); default by method (methods.hpp)
     deck_section deck;
     bool insecure_reproducible = false;  ///< draws, dropout and noise from `seed`: no guarantee, for tests
 };
 
 struct clip_section {
     std::optional<std::string> groups;  ///< adapters (a radius each) | factors (one for all A, one for all B) | flat
-    std::optional<double> initial;      ///< default by method (method_choices.hpp)
+    std::optional<double> initial;      ///< default by method (methods.hpp)
     double min = 1e-3;
     double max = 1;
     std::optional<std::string> public_data;  ///< records whose unit norms set the radii
@@ -91,7 +91,7 @@ struct lora_section {
 struct rl_section {
     std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
     std::string policy = "learned";                         ///< learned | frozen | random
-    std::optional<double> radius_scale;                     ///< default: 0.1 under sound semantics, else 1
+    std::optional<double> radius_scale;                     ///< default by semantics (method_choices.hpp)
     std::optional<bool> rescale;                            ///< default: true under sound semantics
     std::int64_t interval = 112;                            ///< T_RL, steps
     std::int64_t warmup = 50;                               ///< T_warm, steps
@@ -122,7 +122,7 @@ struct audit_section {
 };
 
 struct monitor_section {
-    std::optional<std::string> address;  ///< HOST:PORT where the hub is published
+    std::optional<std::string> address;  ///< HOST:PORT where live values are served
 };
 
 struct run_config {

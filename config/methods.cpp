@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 
 namespace rldp::config {
 
@@ -14,7 +15,13 @@ const std::vector<method_row>& methods() {
     const auto of_batch = scaled_default{.per_unit_of_batch = 0.05, .words = "expected_batch_size/20"};
     const auto six = scaled_default{.constant = 6, .words = "6"};
     static const std::vector<method_row> rows = {
-        {kind::rldp, "rldp", "a controller steers radii and noise", groups::per_adapter, 0.1},
+        {.kind = kind::rldp,
+         .name = "rldp",
+         .sentence = "a controller steers radii and noise",
+         .groups = groups::per_adapter,
+         .initial_radius = 0.1,
+         .policy = "deck",
+         .statistics_share = 0.02},
         {kind::fixed_radius, "static", "DP-SGD with one fixed radius and fixed noise", groups::any, 1},
         {kind::adaclip, "adaclip", "AdaCliP: noise shaped by estimated means and deviations of the coordinates",
          groups::whole, 1},
@@ -62,6 +69,19 @@ const std::vector<method_row>& methods() {
          groups::by_factor, 1},
     };
     return rows;
+}
+
+std::string method_row::default_groups() const {
+    switch (groups) {
+        case clip_groups::per_adapter:
+            return "adapters";
+        case clip_groups::by_factor:
+            return "factors";
+        case clip_groups::any:
+        case clip_groups::whole:
+            return "flat";
+    }
+    bug("a method that clips no groups");
 }
 
 const method_row& method_named(const std::string& name) {

@@ -43,7 +43,9 @@ struct method_row {
     std::string name;      ///< method.name
     std::string sentence;  ///< what it is, for tables
     clip_groups groups;
-    double initial_radius;
+    double initial_radius;         ///< default of clip.initial
+    std::string policy = "fixed";  ///< default of noise.policy
+    double statistics_share = 0;   ///< default of noise.statistics_share
     /// Defaults of the keys of its own; without one, the key has no meaning for it.
     std::optional<double> quantile = {};
     std::optional<scaled_default> query_noise = {};
@@ -52,6 +54,8 @@ struct method_row {
 
     /// Whether a controller steers it: only then there are statistics, a deck to deal and decisions.
     bool steered() const { return kind == method_kind::rldp; }
+    /// Default of clip.groups.
+    std::string default_groups() const;
 };
 
 /// In the order of the reference.

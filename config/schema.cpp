@@ -6,6 +6,10 @@
 #include <charconv>
 #include <limits>
 
+#include "config/base/accountants.hpp"
+#include "config/base/limits.hpp"
+#include "config/base/made_up.hpp"
+#include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "config/policies.hpp"
 
@@ -14,7 +18,7 @@ namespace rldp::config {
 namespace {
 
 constexpr double most_units = 1e12;   // units or records: no table is larger
-constexpr double most_width = 65536;  // ranks, batches, windows
+constexpr double most_width = 65536;  // batches, records of a unit
 
 interval open(interval range) {
     range.least_open = range.most_open = true;
@@ -36,10 +40,6 @@ std::optional<Number> whole(std::string_view text) {
     const auto [stop, status] = std::from_chars(text.data(), end, number);
     if (status != std::errc{} || stop != end) return std::nullopt;
     return number;
-}
-
-bool is_synthetic(const std::string& text) {
-    return text.starts_with("synthetic:");  // how many is checked where they are made
 }
 
 bool is_host_and_port(const std::string& text) {
@@ -69,12 +69,15 @@ std::vector<std::string> policy_names() {
     return names;
 }
 
-/// "0.5 for autoclip_quantile, 0.3 for dcsgd_p": rows of one default together.
+/// "0.5 for autoclip_quantile, 0.3 for dcsgd_p": rows of one default together. Where every row has one, the commonest
+/// stands last: "0.02 for rldp, else 0".
 template <class Default>
 std::string by_method(Default words_of) {
     std::vector<std::pair<std::string, std::vector<std::string>>> kinds;
+    bool all = true;
     for (const auto& row : methods()) {
         const std::optional<std::string> words = words_of(row);
+        all = all && words;
         if (!words) continue;
         const auto found =
             std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == *words; });
@@ -84,9 +87,22 @@ std::string by_method(Default words_of) {
             found->second.push_back(row.name);
     }
     if (kinds.size() == 1) return kinds.front().first;
+    std::string others;
+    if (all) {
+        const auto commonest = std::max_element(
+            kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+        others = ", else " + commonest->first;
+        kinds.erase(commonest);
+    }
     std::string out;
     for (const auto& [words, names] : kinds) out += (out.empty() ? "" : ", ") + words + " for " + joined_names(names);
-    return out;
+    return out + others;
+}
+
+/// Of a member that every row has.
+template <class Value>
+std::string by_method(Value method_row::*key) {
+    return by_method([key](const method_row& row) { return std::optional(fmt::format("{}", row.*key)); });
 }
 
 template <class Value>
@@ -111,6 +127,9 @@ bool read_unit(const json& value, const std::filesystem::path&, run_config& into
     if (group) {
         if (!value["group"].is_string() || value["group"].get<std::string>().empty()) return false;
         privacy.unit = value["group"].get<std::string>();
+        if (privacy.unit == "record")
+            refuse(
+                "privacy.unit: a column named \"record\" can't be told from the unit of that name; rename the column");
     } else {
         if (!value.is_string() || value.get<std::string>() != "record") return false;
         privacy.unit = "record";
@@ -172,7 +191,7 @@ void add_privacy(std::vector<key>& keys) {
     part.add("epsilon", &privacy_section::epsilon, above(0), "", "ε of the contract.")
         .add("delta", &privacy_section::delta, open(between(0, 1)), "",
              "δ of the contract; well below 1/N, or the contract says little.")
-        .add("accountant", &privacy_section::accountant, words{{"pld", "rdp", "gdp_clt"}}, "",
+        .add("accountant", &privacy_section::accountant, words{accountant_names()}, "",
              "Enforces the budget; pld is the tightest bound, gdp_clt is no bound and serves as_published only.");
     keys.push_back({"privacy.semantics",
                     "",
@@ -199,17 +218,18 @@ void add_privacy(std::vector<key>& keys) {
 }
 
 void add_noise_and_clip(std::vector<key>& keys) {
+    const auto radii = between(limits::least_radius, limits::greatest_radius);
     section(
         keys, "noise.", [](auto& c) -> auto& { return c.noise; })
         .add("policy", &noise_section::policy, words{policy_names()}, "",
              "How the budget is spent: the same noise at each step, a deck of levels played in the controller's order, "
              "or free levels under a Rényi filter.",
-             "deck for rldp, fixed for other methods")
+             by_method(&method_row::policy))
         .add("allocation", &noise_section::allocation, words{{"shares", "proportional", "uniform", "min_variance"}}, "",
              "How the gradient's noise is divided among the adapters.")
         .add("statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
              "Part of 1/z² spent on the statistics that the controller sees; other methods have none.",
-             "0.02 for rldp, 0 for other methods")
+             by_method(&method_row::statistics_share))
         .add("insecure_reproducible", &noise_section::insecure_reproducible, yes_or_no{}, "",
              "Draws, dropout and noise follow from the seed: for tests, no guarantee.");
     section(
@@ -221,13 +241,13 @@ void add_noise_and_clip(std::vector<key>& keys) {
         .add("groups", &clip_section::groups, words{{"adapters", "factors", "flat"}}, "",
              "What is clipped as one: each adapter on its own, all A matrices and all B matrices, or the whole "
              "gradient.",
-             "adapters for rldp, factors for dp_lora and dp_lora_literal, else flat")
-        .add("initial", &clip_section::initial, between(1e-8, 1e8), "gradient norm", "Every radius at the first step.",
-             "0.1 for rldp and autoclip_quantile, else 1")
-        .add("min", &clip_section::min, between(1e-8, 1e8), "gradient norm", "No radius goes below.")
-        .add("max", &clip_section::max, between(1e-8, 1e8), "gradient norm", "No radius goes above.")
+             by_method([](const method_row& row) { return std::optional(row.default_groups()); }))
+        .add("initial", &clip_section::initial, radii, "gradient norm", "Every radius at the first step.",
+             by_method(&method_row::initial_radius))
+        .add("min", &clip_section::min, radii, "gradient norm", "No radius goes below.")
+        .add("max", &clip_section::max, radii, "gradient norm", "No radius goes above.")
         .add("public_data", &clip_section::public_data,
-             location{"the path of a CSV, JSONL or text file, or synthetic:N", is_synthetic}, "",
+             location{"the path of a CSV, JSONL or text file, or synthetic:N", is_made_up}, "",
              "Public records on which an adapter is trained beforehand, without noise: the medians of their gradient "
              "norms become rldp's radii, in place of the private ones.",
              "the private quantile trackers set the radii");
@@ -276,8 +296,8 @@ void add_train(std::vector<key>& keys) {
 void add_data_and_model(std::vector<key>& keys) {
     section(
         keys, "data.", [](auto& c) -> auto& { return c.data; })
-        .add("path", &data_section::path,
-             location{"the path of a CSV, JSONL or text file, or synthetic:N", is_synthetic}, "",
+        .add("path", &data_section::path, location{"the path of a CSV, JSONL or text file, or synthetic:N", is_made_up},
+             "",
              "The records: a CSV table, JSONL or text with one record per line, or synthetic:N for N made-up "
              "encounters.")
         .add("ids_mapping", &data_section::ids_mapping, location{"the path of IDs_mapping.csv"}, "",
@@ -285,12 +305,12 @@ void add_data_and_model(std::vector<key>& keys) {
              "IDs_mapping.csv beside data.path, if it is there")
         .add("template", &data_section::narrative, location{"the path of a template (JSON)"}, "",
              "Turns a row of a table into prose.", "none: records are text already")
-        .add("max_tokens", &data_section::max_tokens, between(2, 1 << 24), "tokens", "Longer records are cut.",
-             "the model's window")
+        .add("max_tokens", &data_section::max_tokens, between(2, limits::longest_window), "tokens",
+             "Longer records are cut.", "the model's window")
         .add("keep", &data_section::keep, words{{"head", "tail"}}, "", "Which part of a record that is cut remains.")
         .add("canaries", &data_section::canaries, between(0, 1e6), "records",
              "Training records that get a secret appended, for extraction attacks.")
-        .add("canary_length", &data_section::canary_length, between(1, 10), "characters",
+        .add("canary_length", &data_section::canary_length, between(1, limits::longest_secret), "characters",
              "Length of those secrets, of A-Z and 0-9; up to 3, an audit ranks a secret among all that exist.")
         .add("split", &data_section::split, words{{"hash", "exact"}}, "",
              "Sides by a keyed hash per unit, or exact shares of a shuffled table (the contract is then conditional on "
@@ -304,7 +324,7 @@ void add_data_and_model(std::vector<key>& keys) {
              "Type of the frozen weights; tf32 is float32 with the products of a CUDA device in TensorFloat-32.");
     section(
         keys, "lora.", [](auto& c) -> auto& { return c.lora; })
-        .add("rank", &lora_section::rank, between(1, most_width), "", "Rank of every adapter.")
+        .add("rank", &lora_section::rank, between(1, limits::largest_rank), "", "Rank of every adapter.")
         .add("alpha", &lora_section::alpha, above(0), "", "An adapter's output is scaled by alpha/rank.")
         .add("dropout", &lora_section::dropout, half_open(0, 1), "", "Dropout of an adapter's input.")
         .add("targets", &lora_section::targets, form{"module names", is_name}, "",
@@ -324,7 +344,8 @@ void add_rl(std::vector<key>& keys) {
         .add(
             "radius_scale", &rl_section::radius_scale, above_to(0, 100), "",
             "In the warm-up, and under clip_action delta, radii are relative to so many medians of the gradient norms.",
-            "0.1, but 1 under as_published")
+            fmt::format("{}, but {} under as_published", default_radius_scale(semantics::sound),
+                        default_radius_scale(semantics::as_published)))
         .add("rescale", &rl_section::rescale, yes_or_no{}, "",
              "Each group's released sum is divided by its radius, so that AdamW, whose memory is long, sees one scale "
              "while radii change.",
@@ -366,7 +387,7 @@ void add_rl(std::vector<key>& keys) {
              "The extraction attack's instruction, with {profile} where the record goes.",
              "the record alone is continued")
         .add("trials", &audit_section::trials, between(1, 1e7), "texts", "Generations of the extraction attack.")
-        .add("references", &audit_section::references, between(20, 1e6), "secrets",
+        .add("references", &audit_section::references, between(limits::fewest_references, 1e6), "secrets",
              "Made-up secrets that exposure compares a canary with, where not all that exist can be.")
         .add("shadow", &audit_section::shadow, between(0, 1e6), "",
              "Makes this a shadow run of that number: every target is in training with probability ½.", "no shadow");

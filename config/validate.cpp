@@ -49,11 +49,7 @@ finding contract(const run_config& config) {
         return "noise.policy and noise.allocation have no part in as_published, which has its own; leave them out";
     if (sound && privacy.accountant == "gdp_clt")
         return R"(privacy.accountant "gdp_clt" is no upper bound and can't enforce a budget; use "pld" or "rdp")";
-    if (privacy.population && config.train.expected_batch_size > *privacy.population)
-        return fmt::format(
-            "train.expected_batch_size is {}, above privacy.population {}; the sampling rate can't exceed 1",
-            config.train.expected_batch_size, *privacy.population);
-    return {};
+    return privacy.population ? rate_problem(config, *privacy.population) : std::nullopt;
 }
 
 finding precision(const run_config& config) {
@@ -113,10 +109,12 @@ finding unsteered(const run_config& config) {
 }
 
 finding steered(const run_config& config) {
-    const auto choices = choices_of(config);
-    if (choices.statistics_share == 0 && config.privacy.semantics == semantics::sound)
-        return "noise.statistics_share is 0, but method rldp steers by the statistics it pays for; give 0.02, or use "
-               "method.name static";
+    const auto& row = method_of(config);
+    if (choices_of(config).statistics_share == 0 && config.privacy.semantics == semantics::sound)
+        return fmt::format(
+            "noise.statistics_share is 0, but method {} steers by the statistics it pays for; give {}, or use "
+            "method.name static",
+            row.name, row.statistics_share);
     if (acts_on(config, "shares") && config.noise.allocation != "shares")
         return fmt::format(R"(rl.actions has "shares", but noise.allocation is "{}"; set noise.allocation to "shares")",
                            config.noise.allocation);
@@ -135,10 +133,7 @@ finding sizes(const run_config& config) {
     const double initial = choices_of(config).initial_radius;
     if (!(clip.min <= initial && initial <= clip.max))
         return fmt::format("clip.initial is {}, outside [clip.min, clip.max] = [{}, {}]", initial, clip.min, clip.max);
-    if (config.train.epochs && config.train.steps)
-        return fmt::format("train.steps is {} and train.epochs is {}; give one of the two", *config.train.steps,
-                           *config.train.epochs);
-    return {};
+    return length_problem(config);
 }
 
 finding audit(const run_config& config) {
@@ -156,6 +151,20 @@ finding audit(const run_config& config) {
 }
 
 }  // namespace
+
+std::optional<std::string> length_problem(const run_config& config) {
+    if (!config.train.epochs || !config.train.steps) return {};
+    return fmt::format("train.steps is {} and train.epochs is {}; give one of the two", *config.train.steps,
+                       *config.train.epochs);
+}
+
+std::optional<std::string> rate_problem(const run_config& config, std::int64_t population) {
+    if (config.train.expected_batch_size <= population) return {};
+    return fmt::format(
+        "train.expected_batch_size is {}, above the population of {} units; lower it, for the sampling rate can't "
+        "exceed 1",
+        config.train.expected_batch_size, population);
+}
 
 std::optional<std::string> problem(const run_config& config) {
     for (const auto check : {ranges, contract, precision, method_keys, method, sizes, audit})

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "config/base/error.hpp"
+#include "config/base/require.hpp"
 
 namespace rldp::models {
 
@@ -16,7 +16,7 @@ adamw::adamw(at::Tensor parameters, adamw_config config)
       second_(at::zeros_like(parameters_)) {}
 
 void adamw::step(const at::Tensor& gradient, double lr) {
-    if (gradient.sizes() != parameters_.sizes()) throw error(errc::failed, "adamw: gradient of another shape");
+    require(gradient.sizes() == parameters_.sizes(), "adamw: a gradient of another shape");
     const at::NoGradGuard no_grad;
     const auto here = gradient.to(parameters_.device());  // a release is made on the host
     const auto& [beta1, beta2, epsilon, decay] = config_;

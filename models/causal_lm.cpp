@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "models/architecture/modules.hpp"
 #include "models/families.hpp"
 #include "models/forward_pass.hpp"
@@ -21,15 +22,12 @@ namespace {
 
 adaptation adapted(const lora_layout* layout, const at::Tensor* adapter, const at::TensorOptions& options) {
     if (!layout || !adapter) return {};
-    if (adapter->dim() != 1 || adapter->size(0) != layout->dimension)
-        throw error(errc::failed,
-                    fmt::format("adapter of {} numbers for a layout of {}", adapter->numel(), layout->dimension));
+    require(adapter->dim() == 1 && adapter->size(0) == layout->dimension, "an adapter of another layout's size");
     return {*layout, adapter->to(options)};
 }
 
 void check_batch(const token_batch& batch) {
-    if (batch.ids.dim() != 2 || batch.ids.sizes() != batch.labels.sizes())
-        throw error(errc::failed, "ids and labels must both be [b, T]");
+    require(batch.ids.dim() == 2 && batch.ids.sizes() == batch.labels.sizes(), "ids and labels are not both [b, T]");
 }
 
 /// float64 [M]: the loss of a record is the mean over its tokens that count; records without any weigh nothing.
@@ -65,8 +63,7 @@ token_batch make_batch(std::span<const token_span> sequences, std::int64_t lengt
     const std::vector<std::int64_t> shape{static_cast<std::int64_t>(sequences.size()), length};
     token_batch batch{at::zeros(shape, at::kLong), at::zeros(shape, at::kLong), at::zeros(shape, at::kBool)};
     for (std::size_t i = 0; i < sequences.size(); ++i) {
-        if (static_cast<std::int64_t>(sequences[i].size()) > length)
-            throw error(errc::failed, "a record is longer than its padded batch");
+        require(std::ssize(sequences[i]) <= length, "a record is longer than its padded batch");
         const std::int64_t begin = static_cast<std::int64_t>(i) * length;
         std::copy(sequences[i].begin(), sequences[i].end(), batch.ids.data_ptr<std::int64_t>() + begin);
         std::copy(sequences[i].begin(), sequences[i].end(), batch.labels.data_ptr<std::int64_t>() + begin);
@@ -115,7 +112,7 @@ at::TensorOptions causal_lm::options() const {
 }
 
 at::Tensor causal_lm::on_device(const at::Tensor& ids) const {
-    if (ids.dim() != 2 || ids.numel() == 0) throw error(errc::failed, "ids must be [b, T] and not empty");
+    require(ids.dim() == 2 && ids.numel() > 0, "ids are not [b, T], or empty");
     if (ids.size(1) > config_.window)
         refuse(fmt::format("a sequence of {} tokens is longer than the model's window of {}", ids.size(1),
                            config_.window));
@@ -156,8 +153,8 @@ at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, co
     const at::NoGradGuard no_grad;
     const bool prompts = !memory.has_prompts();
     const auto tokens = on_device(ids);
-    if (ids.size(0) != (prompts ? memory.prompts() : memory.rows()) || (!prompts && ids.size(1) != 1))
-        throw error(errc::failed, "ids to read do not match the memory's rows");
+    require(ids.size(0) == (prompts ? memory.prompts() : memory.rows()) && (prompts || ids.size(1) == 1),
+            "ids to read do not match the memory's rows");
     auto x = hidden(tokens, adapted(layout, adapter, options()), nullptr, &memory);
     memory.advance();
     // What follows a prompt's last token is the same for all its samples.
@@ -206,9 +203,7 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     const auto weights = weights_of(where, batch);
     const auto parts = head_losses(x.detach(), head(), where.targets, weights.to(at::kFloat));
     torch::autograd::backward({x}, {parts.d_hidden});
-    if (sink.written != layout.pairs.size())
-        throw error(errc::failed, fmt::format("{} of {} adapters got no gradient", layout.pairs.size() - sink.written,
-                                              layout.pairs.size()));
+    require(sink.written == layout.pairs.size(), "an adapter got no gradient");
     losses.index_add_(0, where.record,
                       at::where(weights > 0, parts.nll.to(at::kDouble) * weights, at::zeros_like(weights)));
     return {sink.gradients, losses};

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include "config/base/error.hpp"
+#include "config/base/require.hpp"
 
 namespace rldp::models {
 
@@ -19,7 +19,7 @@ linear linear_of(const model_config& config, const std::map<std::string, at::Ten
         return {module, weights.at(owner + ".weight"), bias == weights.end() ? at::Tensor() : bias->second,
                 config.model_type == "gpt2"};
     }
-    throw error(errc::failed, "no module of role " + role);
+    bug("no module of role " + role);
 }
 
 }  // namespace

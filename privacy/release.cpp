@@ -11,6 +11,7 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
+#include "config/base/require.hpp"
 #include "privacy/release.hpp"
 
 namespace rldp::privacy {
@@ -212,10 +213,9 @@ release_log::release_log(const std::filesystem::path& path, file_seal seal) : fi
 }
 
 void release_log::append(const release& value) {
-    if (!value.gradient.defined() || value.gradient.dim() != 1 || value.gradient.scalar_type() != at::kFloat ||
-        !value.gradient.device().is_cpu()) {
-        throw error(errc::failed, "release log: the gradient must be a float32 vector on the CPU");
-    }
+    require(value.gradient.defined() && value.gradient.dim() == 1 && value.gradient.scalar_type() == at::kFloat &&
+                value.gradient.device().is_cpu(),
+            "release log: the gradient is no float32 vector on the CPU");
     const auto payload = payload_of(value, value.gradient.contiguous());
     const auto sum = seal_(sealed_as, payload);
     std::string record(magic);

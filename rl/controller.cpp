@@ -88,8 +88,7 @@ dials controller::dials_for(const std::vector<double>& action, const privacy::ob
     dials result;
     if (acts_on("radii")) {
         const bool delta = config_.clip_action == "delta";
-        if (delta && base_radii.size() != config_.groups)
-            throw error(errc::failed, "controller: there is not one base radius per group");
+        require(!delta || base_radii.size() == config_.groups, "controller: there is not one base radius per group");
         result.radii = radii_from(take(config_.groups), delta ? base_radii : std::vector<double>{}, config_.clip_min,
                                   config_.clip_max);
     }

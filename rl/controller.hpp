@@ -13,14 +13,14 @@
 namespace rldp::rl {
 
 struct controller_config {
-    std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
-    std::string policy = "learned";                         ///< learned | frozen | random
-    std::size_t groups = 0;                                 ///< n
-    double clip_min = 1e-3, clip_max = 1;
-    std::string clip_action = "delta";    ///< absolute: C = e^a (published); delta: C = median·e^a
-    double initial_noise_multiplier = 1;  ///< σ_0
-    double epsilon = 8;                   ///< ε_max
-    double reward_floor = 10;             ///< R_max
+    std::vector<std::string> actions;  ///< of radii, noise, shares, lr
+    std::string policy;                ///< learned | frozen | random
+    std::size_t groups = 0;            ///< n
+    double clip_min = 0, clip_max = 0;
+    std::string clip_action;              ///< absolute: C = e^a (published); delta: C = median·e^a
+    double initial_noise_multiplier = 0;  ///< σ_0
+    double epsilon = 0;                   ///< ε_max
+    double reward_floor = 0;              ///< R_max
     sac_config learner;                   ///< sizes are filled in from groups and actions
 };
 

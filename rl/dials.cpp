@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "privacy/spending/noise_range.hpp"
+
 namespace rldp::rl {
 namespace {
 
@@ -28,7 +30,8 @@ std::vector<double> radii_from(std::span<const double> action, const std::vector
 double next_log_sigma(double log_sigma, double action, double spent_fraction, double initial_noise_multiplier) {
     // ε_t is for orientation and may pass ε_max at the very end; the step then is 0, never reversed.
     const double step = std::tanh(action) * largest_step * std::max(0.0, 1 - spent_fraction);
-    return smoothed(log_sigma, step, std::log(0.5 * initial_noise_multiplier), std::log(2 * initial_noise_multiplier));
+    const privacy::noise_range allowed(initial_noise_multiplier);
+    return smoothed(log_sigma, step, std::log(allowed.least), std::log(allowed.most));
 }
 
 std::vector<double> shares_from(std::span<const double> action) {

@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 
 namespace rldp::rl {
 
 std::vector<double> normaliser::add(const std::vector<double>& values) {
-    if (values.size() != mean_.size()) throw error(errc::failed, "controller: an observation of the wrong size");
+    require(values.size() == mean_.size(), "controller: an observation of the wrong size");
     ++count_;
     const auto n = static_cast<double>(count_);
     std::vector<double> result(values.size());

@@ -159,21 +159,25 @@ sac::~sac() = default;
 sac::sac(sac&&) noexcept = default;
 
 std::vector<double> sac::act(std::span<const double> state) {
-    if (!fits(state, impl_->config.state_size))
-        throw error(errc::failed, "controller: a state of the wrong size or with a number that is not finite");
+    require(fits(state, impl_->config.state_size),
+            "sac: a state of the wrong size or with a number that is not finite");
     const at::NoGradGuard no_gradient;
     const models::one_thread same_bits_everywhere;
     auto& my = *impl_;
     const auto features = my.nets.features(my.nets.encoder_part(my.critics.parameters()), row(state).unsqueeze(0));
     const auto action = my.nets.policy(my.heads.parameters(), features).sample(my.generator).to(at::kDouble);
     const auto* begin = action.data_ptr<double>();
-    return {begin, begin + my.config.action_size};
+    std::vector<double> out(begin, begin + my.config.action_size);
+    if (!fits(out, my.config.action_size))  // the learning rates are the user's
+        throw error(errc::failed, "controller: its networks have diverged; lower rl.actor_lr and rl.critic_lr");
+    return out;
 }
 
 void sac::remember(transition value) {
-    if (!fits(value.state, impl_->config.state_size) || !fits(value.next_state, impl_->config.state_size) ||
-        !fits(value.action, impl_->config.action_size) || !std::isfinite(value.reward))
-        throw error(errc::failed, "controller: a transition of the wrong size or with a number that is not finite");
+    const auto& config = impl_->config;
+    require(fits(value.state, config.state_size) && fits(value.next_state, config.state_size) &&
+                fits(value.action, config.action_size) && std::isfinite(value.reward),
+            "sac: a transition of the wrong size or with a number that is not finite");
     auto& replay = impl_->replay;
     if (std::ssize(replay) == impl_->config.replay) replay.pop_front();
     replay.push_back(std::move(value));

@@ -11,10 +11,10 @@ namespace rldp::rl {
 
 struct sac_config {
     std::int64_t state_size = 0, action_size = 0;
-    std::int64_t batch = 4, updates = 2, replay = 10000;
-    double gamma = 0.99, alpha = 0.04, tau = 0.01, actor_lr = 2e-4, critic_lr = 1e-4;
+    std::int64_t batch = 0, updates = 0, replay = 0;
+    double gamma = 0, alpha = 0, tau = 0, actor_lr = 0, critic_lr = 0;
     std::int64_t hidden = 128;
-    std::int64_t seed = 42;
+    std::int64_t seed = 0;
 };
 
 struct transition {

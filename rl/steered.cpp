@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "privacy/mechanism/noise.hpp"
 #include "privacy/methods/method_state.hpp"
 
@@ -16,7 +17,7 @@ steered::steered(const steered_config& config)
       tracker_(groups_, config.expected_batch, config.initial_radius, config.initial_loss),
       radii_(groups_, config.initial_radius) {
     if (config_.public_radii.empty()) return;
-    if (config_.public_radii.size() != groups_) refuse("clip.public_data: one radius per group is needed");
+    require(config_.public_radii.size() == groups_, "there is not one public radius per group");
     follow_medians();
 }
 

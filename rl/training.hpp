@@ -1,7 +1,6 @@
 #pragma once
 // The public side of a run as plain code: adapter, AdamW, learning-rate schedule, method and dials. Everything in here
-// is post-processing of releases. The trainer actor is a shell around it; resume and the plain loop of the benchmarks
-// call it too.
+// is post-processing of releases. actors/run/step_machine drives it.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>

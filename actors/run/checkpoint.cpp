@@ -32,8 +32,8 @@ std::string seal_of(const tensors_by_name& tensors, const texts_by_key& texts, c
     return out.hex();
 }
 
-void require_sealed(const models::safetensors_file& file, const std::filesystem::path& path,
-                    const privacy::file_seal& seal) {
+void check_sealed(const models::safetensors_file& file, const std::filesystem::path& path,
+                  const privacy::file_seal& seal) {
     tensors_by_name tensors;
     for (const auto& name : file.names()) tensors[name] = file.tensor(name);
     const auto found = file.metadata().find(sealed);
@@ -67,7 +67,7 @@ void write_checkpoint(const std::filesystem::path& path, const checkpoint& value
 
 checkpoint read_checkpoint(const std::filesystem::path& path, const privacy::file_seal& seal) {
     const models::safetensors_file file(path);
-    require_sealed(file, path, seal);
+    check_sealed(file, path, seal);
     const auto text = [&](const std::string& key) {
         const auto found = file.metadata().find(key);
         if (found == file.metadata().end())

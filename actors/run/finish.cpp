@@ -19,7 +19,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     const auto spent = book.phases();
     eval::run_summary out;
     out.version = RLDP_VERSION;
-    out.status = word_of(ended.how);
+    out.how = ended.how;
     out.steps_planned = run.plan.steps;
     out.steps_done = ended.steps_done;
     out.steps_lost = ended.steps_lost;

@@ -18,6 +18,7 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
+#include "config/base/made_up.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/blas.hpp"
 
@@ -58,7 +59,7 @@ class public_records {
   public:
     explicit public_records(const config::run_config& config) {
         // Made-up records are nobody's.
-        if (!config.clip.public_data || config.data.path.starts_with("synthetic:")) return;
+        if (!config.clip.public_data || is_made_up(config.data.path)) return;
         path_ = *config.clip.public_data;
         std::error_code absent;
         if (std::filesystem::equivalent(path_, config.data.path, absent)) refuse_it();

@@ -84,7 +84,7 @@ std::unique_ptr<privacy::method> method_of(const config::run_config& config, con
     return std::make_unique<rl::steered>(how);
 }
 
-void require_noise_left(const config::run_config& config, const models::lora_layout& layout, const run_plan& plan) {
+void check_noise_left(const config::run_config& config, const models::lora_layout& layout, const run_plan& plan) {
     if (config::method_of(config).steered()) return;  // its share is a part of 1/z², whatever z is
     const auto terms =
         privacy::make_method(method_config_of(config, layout, plan.groups.size()))->prepare(plan.noise_multiplier);

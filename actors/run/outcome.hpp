@@ -4,7 +4,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+
+#include "eval/metrics/ending.hpp"
 
 namespace rldp::actors {
 
@@ -19,10 +20,7 @@ struct evaluations {
     std::optional<double> before, last, best;
 };
 
-enum class ending { done, budget_exhausted, interrupted };
-
-/// As summary.json and the monitor say it: "done", "budget exhausted" or "interrupted".
-std::string word_of(ending how);
+using eval::ending;
 
 /// How training ended, on the public side.
 struct outcome {

@@ -11,7 +11,9 @@
 
 #include "actors/run/inputs.hpp"
 #include "actors/run/method.hpp"
+#include "config/base/accountants.hpp"
 #include "config/base/error.hpp"
+#include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "eval/metrics/json_number.hpp"
@@ -55,7 +57,7 @@ std::int64_t estimate_memory(const config::run_config& config, const models::mod
 }
 
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
-void require_memory(const run_plan& plan) {
+void check_memory(const run_plan& plan) {
     const auto there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     if (static_cast<double>(plan.memory_bytes) > there)
         refuse(
@@ -86,7 +88,7 @@ std::vector<privacy::phase> committed_phases(const privacy::spending_policy& pol
 
 std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs, double delta) {
     std::map<std::string, double> out;
-    for (const auto* name : {"pld", "rdp", "gdp_clt"}) out[name] = privacy::make_accountant(name)->epsilon(runs, delta);
+    for (const auto& name : accountant_names()) out[name] = privacy::make_accountant(name)->epsilon(runs, delta);
     return out;
 }
 
@@ -112,11 +114,8 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
                   const models::lora_layout& layout) {
     run_plan out;
     out.population = config.privacy.population.value_or(units);
-    if (config.train.expected_batch_size > out.population)
-        refuse(fmt::format("train.expected_batch_size: {} is more than the population of {} units (q > 1); lower it",
-                           config.train.expected_batch_size, out.population));
-    out.sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(out.population);
     out.steps = config::planned_steps(config, out.population);
+    out.sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(out.population);
     out.epsilon_budget = config.privacy.epsilon;
     out.delta = config.privacy.delta;
     if (out.delta * static_cast<double>(out.population) >= 1)
@@ -125,22 +124,23 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
                         "pass; choose a smaller one",
                         out.delta, 1.0 / static_cast<double>(out.population)));
 
+    out.max_tokens = token_limit(config, model);
+    out.padded = padding_of(config, out.population, out.max_tokens);
     const auto policy = policy_of(config, out.population);
     out.noise_multiplier = policy->initial_noise_multiplier();
     out.guaranteed_epsilon = policy->guaranteed_epsilon();
     const auto committed = committed_phases(*policy, out.sample_rate, out.steps);
-    out.epsilon = epsilon_of(committed, out.delta);
+    const double mechanism_delta = out.delta - (out.padded ? out.padded->delta : 0);
+    out.epsilon = epsilon_of(committed, mechanism_delta);
     out.groups = group_names(config, layout);
-    require_noise_left(config, layout, out);
+    check_noise_left(config, layout, out);
     if (config.privacy.semantics == semantics::as_published)
-        out.published = price_as_published(committed, out.groups.size(), out.delta);
+        out.published = price_as_published(committed, out.groups.size(), mechanism_delta);
     out.trainable_parameters = layout.dimension;
-    out.max_tokens = token_limit(config, model);
     out.memory_bytes = estimate_memory(config, model, layout, out.population, out.max_tokens);
     if (config.privacy.unit_is_group) out.max_records_per_unit = config.privacy.max_records_per_unit;
     out.rounding_margin = rounding_margin_of(config);
-    out.padded = padding_of(config, out.population, out.max_tokens);
-    if (out.padded) require_memory(out);
+    if (out.padded) check_memory(out);
     if (config.noise.insecure_reproducible)
         out.warnings.emplace_back(
             "noise.insecure_reproducible: draws and noise follow from the seed; there is NO guarantee");
@@ -177,7 +177,7 @@ run_plan check(const config::run_config& config) {
         missing.push_back(config.model.path +
                           ": holds config.json only; a run needs the model's safetensors and tokenizer there");
 
-    const bool data_there = config.data.path.starts_with("synthetic:") || std::filesystem::exists(config.data.path);
+    const bool data_there = is_made_up(config.data.path) || std::filesystem::exists(config.data.path);
     if (config.privacy.population && (!data_there || !weights)) {
         if (!data_there) missing.push_back(config.data.path + ": not there; planned from privacy.population");
         auto out = plan_run(config, *config.privacy.population, model, layout);

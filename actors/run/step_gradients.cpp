@@ -105,6 +105,10 @@ struct chunk_worker {
                 const auto alone = made({unit}, (unit + 1) * work.first_pass.back());
                 out.gradients[row].copy_(alone.gradients[0]);
                 out.losses[row].copy_(alone.losses[0]);
+            } catch (const std::bad_alloc&) {
+                throw;
+            } catch (const c10::OutOfMemoryError&) {
+                throw;
             } catch (const std::exception& reason) {
                 failed(reason);
             }

@@ -7,6 +7,7 @@
 #include "app/torch_commands.hpp"
 #include "config/base/append_file.hpp"
 #include "config/base/files.hpp"
+#include "config/base/limits.hpp"
 #include "config/base/output.hpp"
 #include "eval/grid/comparison/files.hpp"
 #include "eval/grid/owner_page.hpp"
@@ -87,7 +88,7 @@ void add_compare(CLI::App& program, action& chosen) {
     command
         ->add_option("--tune-records", grid.tune_records,
                      "made-up records of the choice (default: as many as give privacy.population, else 6000)")
-        ->check(CLI::Range(1, 1'000'000));
+        ->check(CLI::Range(std::int64_t{1}, limits::most_made_up_records));
     add_grid_options(*command, *given, "method, epsilon, seed, stage, tune_lr, tune_seed");
     command->footer(
         "Example: rldp compare config/demo.json --methods static,dp_lora,rldp --epsilons 2,8 --seeds 0,1 --jobs 2\n"

@@ -1,6 +1,6 @@
 #pragma once
 // What is said to people, on standard output or error. Output is never worth a run: a full disk or a closed pipe behind
-// it ends nothing. Whether standard output took everything is asked once, at the end (app/main.cpp).
+// it ends nothing. Whether standard output took everything is asked once, at the end (app/command_line.cpp).
 #include <fmt/format.h>
 
 #include <cstdio>

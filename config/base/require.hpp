@@ -9,9 +9,15 @@
 
 namespace rldp {
 
-/// Throws an error with status failed, "a bug in rldp: LINE", unless `holds`.
+/// Throws an error with status failed, "a bug in rldp: LINE": behind a switch over every value, or where the line is
+/// worth making only then.
+[[noreturn]] inline void bug(std::string_view line) {
+    throw error(errc::failed, "a bug in rldp, please report it: " + std::string(line));
+}
+
+/// A bug unless `holds`.
 inline void require(bool holds, std::string_view line) {
-    if (!holds) throw error(errc::failed, "a bug in rldp, please report it: " + std::string(line));
+    if (!holds) bug(line);
 }
 
 inline bool is_positive(double value) {

@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "config/base/error.hpp"
+#include "config/base/limits.hpp"
+#include "config/base/made_up.hpp"
 
 namespace rldp::data {
 
 namespace {
-
-constexpr std::int64_t largest = 1'000'000;
 
 using choice = std::pair<std::string_view, double>;  ///< a value and its weight
 
@@ -257,14 +257,14 @@ class generator {
 }  // namespace
 
 std::optional<std::int64_t> synthetic_size(const std::string& path) {
-    constexpr std::string_view prefix = "synthetic:";
-    if (!path.starts_with(prefix)) return std::nullopt;
-    const auto* begin = path.data() + prefix.size();
+    if (!is_made_up(path)) return std::nullopt;
+    const auto* begin = path.data() + made_up_prefix.size();
     const auto* end = path.data() + path.size();
     std::int64_t n = 0;
     const auto [stopped, status] = std::from_chars(begin, end, n);
-    if (status != std::errc{} || stopped != end || n < 1 || n > largest)
-        refuse(fmt::format("data.path: {}: the number of encounters must be an integer from 1 to {}", path, largest));
+    if (status != std::errc{} || stopped != end || n < 1 || n > limits::most_made_up_records)
+        refuse(fmt::format("data.path: {}: the number of encounters must be an integer from 1 to {}", path,
+                           limits::most_made_up_records));
     return n;
 }
 
@@ -280,7 +280,7 @@ synthetic_stream::~synthetic_stream() = default;
 
 std::optional<table> synthetic_stream::next(std::int64_t rows) {
     if (state_->made == state_->encounters) return std::nullopt;
-    table out(fmt::format("synthetic:{}", state_->encounters), schema);
+    table out(fmt::format("{}{}", made_up_prefix, state_->encounters), schema);
     for (const auto end = std::min(state_->encounters, state_->made + rows); state_->made < end; ++state_->made)
         out.add_row(state_->make.next(), static_cast<std::size_t>(state_->made) + 2);
     return out;

@@ -11,7 +11,8 @@
 
 namespace rldp::data {
 
-/// N of "synthetic:N", nullopt for any other path. Errors: bad_input where N is not an integer from 1 to 1,000,000.
+/// N of "synthetic:N", nullopt for any other path. Errors: bad_input where N is not an integer from 1 to
+/// limits::most_made_up_records.
 std::optional<std::int64_t> synthetic_size(const std::string& path);
 
 /// The first `encounters` rows of an endless table that `seed` names; about three rows in ten are a known patient's.

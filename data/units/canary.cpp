@@ -4,6 +4,7 @@
 
 #include <unordered_set>
 
+#include "config/base/limits.hpp"
 #include "data/units/split.hpp"
 
 namespace rldp::data {
@@ -61,9 +62,8 @@ audit_pool choose_audit_pool(const corpus& from, const audit_rule& rule) {
     audit_pool out;
     out.members = first(from.train, rule.targets, [](const unit& u) { return !u.canary; });
     out.non_members = first(from.attack, rule.targets, [](const unit&) { return true; });
-    constexpr std::int64_t length = 10;
     std::uint64_t number = 0;
-    for (const auto& secret : made_up_secrets(rule.seed, "audit canary", rule.canaries, length))
+    for (const auto& secret : made_up_secrets(rule.seed, "audit canary", rule.canaries, limits::longest_secret))
         out.canaries.push_back({number++, {with_secret("", secret)}, secret});
     return out;
 }

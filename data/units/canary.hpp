@@ -23,7 +23,7 @@ std::int64_t count_of_secrets(std::int64_t length);
 std::vector<std::string> all_secrets(std::int64_t length);
 
 struct audit_rule {
-    std::int64_t seed = 42;     ///< the split's
+    std::int64_t seed = 0;      ///< the split's
     std::int64_t targets = 0;   ///< members, and as many non-members
     std::int64_t canaries = 0;  ///< m
 };

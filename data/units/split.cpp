@@ -23,8 +23,8 @@ std::uint64_t little_endian(const unsigned char* bytes, std::size_t count) {
 }
 
 /// Each character from 24 bits of its own: no symbol is favoured by more than 3e-6.
-std::array<char, 10> symbols_of(const unsigned char* bytes) {
-    std::array<char, 10> out;
+std::array<char, limits::longest_secret> symbols_of(const unsigned char* bytes) {
+    std::array<char, limits::longest_secret> out;
     for (std::size_t i = 0; i < out.size(); ++i)
         out[i] = secret_symbols[little_endian(bytes + 3 * i, 3) * secret_symbols.size() >> 24];
     return out;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/base/limits.hpp"
 #include "data/units/corpus.hpp"
 
 namespace rldp::data {
@@ -18,10 +19,10 @@ inline constexpr std::string_view secret_symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZ01
 /// Independent uniform words of one identity, and the secret it would carry.
 struct identity_hash {
     std::uint64_t id;
-    std::uint64_t side;            ///< decides Attack
-    std::uint64_t eval;            ///< decides Eval among the rest
-    std::uint64_t canary;          ///< decides who carries a canary
-    std::array<char, 10> symbols;  ///< of [A-Z0-9]
+    std::uint64_t side;                                ///< decides Attack
+    std::uint64_t eval;                                ///< decides Eval among the rest
+    std::uint64_t canary;                              ///< decides who carries a canary
+    std::array<char, limits::longest_secret> symbols;  ///< of [A-Z0-9]
 
     /// What it would carry; a shorter canary is its beginning.
     std::string secret() const { return {symbols.begin(), symbols.end()}; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/base/require.hpp"
 #include "data/units/split.hpp"
 #include "eval/audit/statistics/jaccard.hpp"
 #include "models/generate.hpp"
@@ -24,6 +25,7 @@ token_ids fit_prompt(token_ids prompt, const models::model_config& model, std::i
 
 std::vector<std::string> continue_prompts(const attacked_model& model, const models::tokenizer& words,
                                           const std::vector<token_ids>& prompts, const extraction_config& config) {
+    require(config.trials >= 1, "an extraction attack without a trial");
     const auto count = std::ssize(prompts);
     std::vector<models::prompt> asked;
     for (std::int64_t i = 0; i < count; ++i)

@@ -4,14 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "config/base/limits.hpp"
 #include "eval/audit/likelihood.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 
 namespace rldp::eval {
 
 struct extraction_config {
-    std::int64_t trials = 4000;
-    std::int64_t max_new_tokens = 10;
+    std::int64_t trials = 0;
+    std::int64_t max_new_tokens = limits::longest_secret;
     double temperature = 0.7, top_p = 0.95;
     std::int64_t top_k = 50;
     std::uint64_t seed = 0;

@@ -4,6 +4,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "config/base/require.hpp"
 #include "eval/metrics/json_number.hpp"
 
 namespace rldp::eval {
@@ -43,7 +44,7 @@ std::string name_of(cell_state state) {
         case cell_state::done:
             return "done";
     }
-    return {};
+    bug("a cell's state without a name");
 }
 
 cell_history read_history(const cell_files& files) {
@@ -85,7 +86,7 @@ std::optional<commitment> read_commitment(const cell_files& files) {
 std::optional<run_summary> finished_summary(const cell_files& files) {
     if (!std::filesystem::exists(files.run().summary())) return std::nullopt;
     auto summary = parse_summary(read_text(files.run().summary()));
-    if (summary.status != "done" && summary.status != "budget exhausted") return std::nullopt;
+    if (summary.how == ending::interrupted) return std::nullopt;
     return summary;
 }
 

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "config/base/accountants.hpp"
 #include "eval/metrics/json_number.hpp"
 
 namespace rldp::eval {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-constexpr const char* accountants[] = {"pld", "rdp", "gdp_clt"};
 
 // Of a summary, what a page that is passed on shows: no counts of units, no warnings, nothing that a crash decides.
 constexpr const char* shown_keys[] = {"version",
@@ -96,18 +95,18 @@ std::string csv_line(const std::vector<std::string>& fields) {
 std::vector<std::string> result_columns() {
     std::vector<std::string> out = {"status", "perplexity_before", "perplexity_end", "perplexity_best",
                                     "guaranteed_epsilon"};
-    for (const char* name : accountants) out.push_back(std::string("epsilon_") + name);
+    for (const auto& name : accountant_names()) out.push_back("epsilon_" + name);
     for (const char* name : {"steps_planned", "steps_done"}) out.emplace_back(name);
     return out;
 }
 
 std::vector<std::string> result_fields(const cell_result& result) {
     const auto& summary = result.summary;
-    std::vector<std::string> out = {summary ? summary->status : name_of(result.state),
+    std::vector<std::string> out = {summary ? name_of(summary->how) : name_of(result.state),
                                     summary ? number(summary->perplexity_before) : "",
                                     summary ? number(summary->perplexity_after) : "",
                                     summary ? number(summary->perplexity_best) : "", number(guaranteed(result))};
-    for (const char* name : accountants) {
+    for (const auto& name : accountant_names()) {
         const bool known = summary && summary->epsilon.count(name) > 0;
         out.push_back(known ? number(summary->epsilon.at(name)) : "");
     }

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "config/base/made_up.hpp"
 #include "eval/grid/grid.hpp"
 
 namespace rldp::eval {
@@ -12,10 +13,6 @@ constexpr const char* sections[] = {"data", "audit"};
 const std::set<std::string> harmless = {"data.max_tokens", "data.keep"};
 
 }  // namespace
-
-bool is_made_up(const std::string& path) {
-    return path.starts_with(made_up_prefix);
-}
 
 std::optional<data_split> split_of(const nlohmann::ordered_json& configuration) {
     if (is_made_up(value_at(configuration, "data.path").get<std::string>())) return std::nullopt;

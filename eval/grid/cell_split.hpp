@@ -4,14 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace rldp::eval {
-
-inline constexpr std::string_view made_up_prefix = "synthetic:";
-/// Whether `path` asks for made-up records (synthetic:N), which are nobody's.
-bool is_made_up(const std::string& path);
 
 /// The keys that decide on which side a unit of real data stands, and their values as JSON. Cells with equal ones train
 /// on the same units and show the others'.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "config/base/made_up.hpp"
 #include "eval/metrics/json_number.hpp"
 
 namespace rldp::eval {

@@ -75,7 +75,7 @@ std::string ended_line(const grid_tally& tally, const cell_files& files, cell_st
     auto line = fmt::format("[{}/{}] {}: {}{}", tally.over(), tally.of(), files.id, name_of(how),
                             kept && how == cell_state::done ? " before" : "");
     if (result.summary) {
-        if (result.summary->status != "done") line += ", " + result.summary->status;
+        if (result.summary->how != ending::done) line += ", " + name_of(result.summary->how);
         if (result.summary->perplexity_after)
             line += fmt::format(", perplexity {:.4g}", *result.summary->perplexity_after);
     }

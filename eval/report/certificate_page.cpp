@@ -115,8 +115,7 @@ std::string check(const privacy::certificate& made) {
     return "<h2>How to check it</h2><p>" + who + "</p>\n<pre>rldp verify DIRECTORY" +
            std::string(made.signer ? " --key OWNER.pub" : "") +
            "</pre>\n<p>DIRECTORY holds <code>public/</code>. The command recomputes every number here, compares every "
-           "file "
-           "with <code>certificate.json</code>, and says what it could not check: the owner's data, and that the "
+           "file with <code>certificate.json</code>, and says what it could not check: the owner's data, and that the "
            "machine really drew the noise.</p>\n";
 }
 

@@ -53,7 +53,7 @@ void replay_deck(const config::run_config& config, const privacy::ledger_content
 
 }  // namespace
 
-void require_same(const config::run_config& config, const privacy::ledger_content& book) {
+void check_same(const config::run_config& config, const privacy::ledger_content& book) {
     const auto& header = book.header;
     const comparison with("public/config.json");
     with.same("privacy.semantics", name_of(config.privacy.semantics), name_of(header.semantics));
@@ -74,7 +74,7 @@ void require_same(const config::run_config& config, const privacy::ledger_conten
     if (config::policy_named(header.policy).kind == config::policy_kind::deck) replay_deck(config, book);
 }
 
-void require_same(const run_summary& summary, const privacy::ledger_content& book) {
+void check_same(const run_summary& summary, const privacy::ledger_content& book) {
     const auto& header = book.header;
     const comparison with("public/summary.json");
     with.same("semantics", name_of(summary.semantics), name_of(header.semantics));
@@ -95,8 +95,8 @@ void require_same(const run_summary& summary, const privacy::ledger_content& boo
         with.same("deck: steps", summary.deck[i].second, levels[i].steps);
     }
     // A run that was interrupted may have gone on since.
-    if (summary.status == "interrupted") return;
-    if (summary.status == "done")
+    if (summary.how == ending::interrupted) return;
+    if (summary.how == ending::done)
         with.same("the last step, by status done,", header.steps, book.charges.empty() ? 0 : book.charges.back()->step);
     const auto spent = book.phases();
     for (const auto& [name, epsilon] : summary.epsilon)

@@ -8,10 +8,10 @@ namespace rldp::eval {
 
 /// Budget, δ, unit, split, semantics, policy, accountant, population, steps, B/N and, for a deck, the cards that the
 /// configuration makes and the order of its blocks. Errors: bad_input naming key and both values.
-void require_same(const config::run_config& config, const privacy::ledger_content& book);
+void check_same(const config::run_config& config, const privacy::ledger_content& book);
 
 /// What the summary repeats of the header; that a run called done has charged its last step; and, of a run that is
 /// over, ε of the charges under every accountant. Errors: as above.
-void require_same(const run_summary& summary, const privacy::ledger_content& book);
+void check_same(const run_summary& summary, const privacy::ledger_content& book);
 
 }  // namespace rldp::eval

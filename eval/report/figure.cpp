@@ -13,6 +13,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "config/base/require.hpp"
+
 extern char** environ;
 
 namespace rldp::eval {
@@ -62,7 +64,7 @@ std::string style(const series& one) {
         case mark::dashed:
             return fmt::format("with lines lw 1.6 dt (7,5) lc rgb '{}'", one.colour);
     }
-    return {};
+    bug("a mark that nothing draws");
 }
 
 std::string script_for(const figure& what, const std::filesystem::path& output) {

@@ -16,23 +16,20 @@ std::string unit_of(const run_summary& s) {
 }
 
 void add_published(const run_summary& s, guarantees& out) {
-    out.any = false;
     out.headline =
-        "<b>No guarantee.</b> This run used <code>privacy.semantics: \"as_published\"</code>, a reproduction aid. "
-        "No ε on this page protects anyone.";
+        "<b>No guarantee.</b> This run used <code>privacy.semantics: \"as_published\"</code>, a reproduction aid. No ε "
+        "on this page protects anyone.";
     out.does_not.emplace_back("Raw statistics of the batches reached the controller. That alone voids every ε here.");
     if (s.tight_epsilon_as_released)
         out.does_not.emplace_back(
             fmt::format("The gradient releases taken alone, with the noise that was really added over all {} adapters, "
-                        "have a tight "
-                        "ε of <b>{}</b> at δ = {}. The raw statistics void even that.",
+                        "have a tight ε of <b>{}</b> at δ = {}. The raw statistics void even that.",
                         s.groups.size(), readable(*s.tight_epsilon_as_released), readable(s.delta)));
     out.does_not.emplace_back(
         "The published noise rule adds σ·C to each adapter and charges σ once, whatever the number of adapters.");
 }
 
 void add_insecure(guarantees& out) {
-    out.any = false;
     out.headline =
         "<b>No guarantee.</b> Draws, dropout and noise came from the configuration's seed "
         "(<code>noise.insecure_reproducible</code>), so anyone can compute and subtract the noise.";
@@ -41,7 +38,6 @@ void add_insecure(guarantees& out) {
 
 void add_sound(const run_summary& s, guarantees& out) {
     if (!std::isfinite(s.guaranteed_epsilon)) {
-        out.any = false;
         out.headline = "<b>No guarantee.</b> The committed ε is not finite.";
         return;
     }
@@ -49,28 +45,26 @@ void add_sound(const run_summary& s, guarantees& out) {
         "Everything this run published is <b>(ε, δ)-differentially private with ε = {}, δ = {}</b> for its training "
         "units.",
         readable(s.guaranteed_epsilon), readable(s.delta));
-    out.holds = {
-        fmt::format(
-            "Whatever adapter, ledger, metrics and this page together tell about the training units obeys the bound, "
-            "when {} is added or removed.",
-            unit_of(s)),
-        "The whole committed budget counts from the first release on, however the run ended. Stopping early saves "
-        "nothing.",
-        config::policy_named(s.policy).proof,
-        fmt::format("A step draws every unit independently with probability {}; who was drawn stays secret.",
-                    readable(s.sample_rate)),
-        "Anything computed from the public files alone, and any use of the adapter, stays within the bound."};
+    out.holds = {fmt::format("Whatever adapter, ledger, metrics and this page together tell about the training units "
+                             "obeys the bound, when {} is added or removed.",
+                             unit_of(s)),
+                 "The whole committed budget counts from the first release on, however the run ended. Stopping early "
+                 "saves nothing.",
+                 config::policy_named(s.policy).proof,
+                 fmt::format("A step draws every unit independently with probability {}; who was drawn stays secret.",
+                             readable(s.sample_rate)),
+                 "Anything computed from the public files alone, and any use of the adapter, stays within the bound."};
     if (s.split == "exact")
         out.holds.emplace_back(
             "<b>Conditional on the split.</b> The exact split shuffles the whole table, so one more unit can move "
-            "others "
-            "between the sides. The bound holds for a given split, not for the choice of it.");
+            "others between the sides. The bound holds for a given split, not for the choice of it.");
 }
 
 }  // namespace
 
 guarantees guarantees_of(const run_summary& s) {
     guarantees out;
+    out.any = s.guarantee().holds();
     if (s.semantics != semantics::sound)
         add_published(s, out);
     else if (s.insecure_reproducible)
@@ -82,15 +76,12 @@ guarantees guarantees_of(const run_summary& s) {
             "Draws and noise came from the configuration's seed; anyone can compute and subtract them.");
     out.does_not.insert(out.does_not.end(),
                         {"<b>Progress ε</b>, and the ε per accountant of the steps so far, price noise that was chosen "
-                         "along the way. They are "
-                         "for orientation and no guarantee.",
+                         "along the way. They are for orientation and no guarantee.",
                          "<b>Held-out perplexity</b> is raw information about the evaluation units, which are outside "
-                         "the contract. It was "
-                         "shown, and steered nothing.",
+                         "the contract. It was shown, and steered nothing.",
                          "<code>gdp_clt</code> is an approximation that can under-report; it is never an upper bound.",
                          "Files under <code>trusted/</code> are not for release. Nor are durations: whoever can time "
-                         "the steps learns about "
-                         "batch sizes.",
+                         "the steps learns about batch sizes.",
                          "Tuning over several runs costs the budget of each of them."});
     return out;
 }

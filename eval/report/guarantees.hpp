@@ -9,7 +9,7 @@ namespace rldp::eval {
 
 struct guarantees {
     std::string headline;                      ///< HTML; one sentence
-    bool any = true;                           ///< false: nothing is guaranteed
+    bool any = false;                          ///< false: nothing is guaranteed
     std::vector<std::string> holds, does_not;  ///< HTML sentences; `holds` is empty where nothing is guaranteed
 };
 

@@ -41,7 +41,7 @@ std::string head(const run_summary& s, const guarantees& claims) {
     std::string out = fmt::format(
         "<header><h1>Private fine-tuning report</h1>\n<p class=\"sub\">RLDP {} · {} · {} of {} steps</p>\n"
         "<div class=\"cards\">\n",
-        escaped(s.version), escaped(s.status), readable(s.steps_done), readable(s.steps_planned));
+        escaped(s.version), name_of(s.how), readable(s.steps_done), readable(s.steps_planned));
     const auto before = readable(s.perplexity_before);
     out += card(s.perplexity_after ? before + " → " + readable(*s.perplexity_after) : before, perplexity_change(s));
     out += claims.any
@@ -84,7 +84,7 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
         privacy.emplace_back("ε of the publication's printed formula", readable(*s.printed_formula_epsilon));
     if (s.tight_epsilon_as_released)
         privacy.emplace_back("tight ε of the gradients as released", readable(*s.tight_epsilon_as_released));
-    const rows run = {{"status", escaped(s.status)},
+    const rows run = {{"status", name_of(s.how)},
                       {"steps planned", readable(s.steps_planned)},
                       {"steps made", readable(s.steps_done)},
                       {"training units", readable(s.units)},

@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "config/base/guarantee.hpp"
+#include "eval/metrics/ending.hpp"
 #include "eval/metrics/metrics.hpp"
 
 namespace rldp::eval {
 
 /// The end of a run in numbers; also what `rldp run --json` prints.
 struct run_summary {
-    std::string version, status;  ///< status: done | budget exhausted | interrupted
+    std::string version;
+    ending how = ending::interrupted;  ///< "status" in the file
     std::int64_t steps_planned = 0, steps_done = 0;
     std::int64_t steps_lost = 0;  ///< to crashes; for the owner's eyes, in no file: a record may have caused one
     std::int64_t units = 0;       ///< N

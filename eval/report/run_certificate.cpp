@@ -44,8 +44,8 @@ privacy::certificate described(const run_directory& run, const privacy::ledger_c
 }
 
 /// One line for all files that are not those of the certificate.
-void require_named_files(const std::map<std::string, std::string>& named,
-                         const std::map<std::string, std::string>& there, const fs::path& certificate) {
+void check_named_files(const std::map<std::string, std::string>& named, const std::map<std::string, std::string>& there,
+                       const fs::path& certificate) {
     std::vector<std::string> wrong;
     for (const auto& [file, digest] : named) {
         const auto found = there.find(file);
@@ -122,11 +122,11 @@ void price_again(const privacy::certificate& found, const fs::path& file, verifi
 
 }  // namespace
 
-void require_named_files(const run_directory& run) {
+void check_named_files(const run_directory& run) {
     const auto found = privacy::parse_certificate(read_file(run.certificate()), run.certificate().string());
     auto there = digests(run);
     std::erase_if(there, [&](const auto& file) { return !found.files.contains(file.first); });
-    require_named_files(found.files, there, run.certificate());
+    check_named_files(found.files, there, run.certificate());
 }
 
 verified_books verify_ledger(const fs::path& ledger) {
@@ -147,7 +147,7 @@ verified_books verify_books(const run_directory& run) {
     auto out = verify_ledger(run.ledger());
     const auto compare = [&](const fs::path& file, const char* subject, auto&& read) {
         if (fs::exists(file)) {
-            require_same(read(), out.book);
+            check_same(read(), out.book);
             out.checked.push_back({subject, "every number that it shares with the ledger is the same"});
         } else {
             out.not_checked.push_back({subject, "public/" + file.filename().string() + " is missing"});
@@ -166,7 +166,7 @@ verification verify_run(const run_directory& run, const std::optional<privacy::v
                         run.root.string()));
     auto out = opened(run.certificate(), owner);
     const auto files = digests(run);
-    require_named_files(out.found.files, files, run.certificate());
+    check_named_files(out.found.files, files, run.certificate());
     out.checked.push_back({"files", fmt::format("all {} under public/ are those that it names", files.size())});
     auto books = verify_books(run);
     out.checked.insert(out.checked.end(), books.checked.begin(), books.checked.end());

@@ -29,7 +29,7 @@ struct verified_books {
 /// A ledger alone, priced again. Errors: bad_input as of read_ledger and verify.
 verified_books verify_ledger(const std::filesystem::path& ledger);
 /// The ledger of a run, compared with configuration and summary where they are there. Errors:
-/// as above, and as of require_same.
+/// as above, and as of check_same.
 verified_books verify_books(const run_directory& run);
 
 /// Everything that the public side allows to be checked. `owner`: whose signature is asked for. Errors: bad_input
@@ -40,7 +40,7 @@ verification verify_certificate(const std::filesystem::path& file, const std::op
 
 /// That the files which its certificate names are those of the run; others may lie beside them. Errors: bad_input
 /// naming one that is not, or the certificate where it is missing or damaged.
-void require_named_files(const run_directory& run);
+void check_named_files(const run_directory& run);
 
 /// Writes public/certificate.html and public/certificate.json of a run that has ended, signed where `by` is given.
 /// Errors: bad_input where its books don't verify; then neither is written.

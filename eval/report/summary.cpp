@@ -22,7 +22,7 @@ std::optional<double> optional_number(const json& in, const char* key) {
 
 std::string to_json(const run_summary& s) {
     json out = {{"version", s.version},
-                {"status", s.status},
+                {"status", name_of(s.how)},
                 {"steps_planned", s.steps_planned},
                 {"steps_done", s.steps_done},
                 {"units", s.units},
@@ -60,7 +60,7 @@ run_summary parse_summary(const std::string& text) try {
     const auto in = json::parse(text);
     run_summary s;
     in.at("version").get_to(s.version);
-    in.at("status").get_to(s.status);
+    s.how = ending_from(in.at("status").get<std::string>());
     s.steps_planned = whole_number(in.at("steps_planned"));
     s.steps_done = whole_number(in.at("steps_done"));
     s.units = whole_number(in.at("units"));

@@ -6,13 +6,14 @@
 
 #include "config/base/error.hpp"
 #include "config/base/json_reader.hpp"
+#include "config/base/limits.hpp"
 
 namespace rldp::models {
 
 namespace {
 
 // Bounds of what is believed; larger numbers are damage, not models.
-constexpr std::int64_t most_layers = 1024, most_heads = 4096, widest = 1 << 20, longest = 1 << 24,
+constexpr std::int64_t most_layers = 1024, most_heads = 4096, widest = 1 << 20, longest = limits::longest_window,
                        largest_vocabulary = 1 << 24;
 
 std::vector<std::int64_t> token_list(const json_reader& json, const std::string& key) {

@@ -13,6 +13,7 @@
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
 #include "config/base/json_reader.hpp"
+#include "config/base/require.hpp"
 #include "models/checkpoint/safetensors_dtypes.hpp"
 
 namespace rldp::models {
@@ -171,8 +172,7 @@ void save_safetensors(const std::filesystem::path& path, const std::map<std::str
     std::size_t end = 0;
     for (const auto& [name, tensor] : tensors) {
         const auto dtype = dtype_name(tensor.scalar_type());
-        if (!dtype)
-            throw error(errc::failed, fmt::format("{}: tensor '{}' has no safetensors dtype", path.string(), name));
+        require(dtype.has_value(), "a tensor to be stored has no safetensors dtype");
         const std::size_t begin = end;
         end += tensor.nbytes();
         header[name] = {{"dtype", *dtype}, {"shape", tensor.sizes().vec()}, {"data_offsets", {begin, end}}};

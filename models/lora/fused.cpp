@@ -7,7 +7,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "models/architecture/modules.hpp"
 
 namespace rldp::models {
@@ -42,7 +42,7 @@ std::vector<placed_pair> places(const lora_layout& layout, const model_config& m
 std::size_t pair_of(const lora_layout& layout, const std::string& module) {
     const auto found = std::find_if(layout.pairs.begin(), layout.pairs.end(),
                                     [&](const lora_pair& pair) { return pair.module == module; });
-    if (found == layout.pairs.end()) throw error(errc::failed, "no adapter of " + module);
+    require(found != layout.pairs.end(), "no adapter of " + module);
     return static_cast<std::size_t>(found - layout.pairs.begin());
 }
 

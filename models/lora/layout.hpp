@@ -8,19 +8,22 @@
 #include <string>
 #include <vector>
 
+#include "config/base/limits.hpp"
+
 namespace rldp::models {
 
 struct model_config;
 
-constexpr std::int64_t largest_rank = std::int64_t{1} << 18;
+/// Of adapters in files, too: what adapts GPT-2's q, k and v apart is stored as one of their joint rank.
+constexpr std::int64_t largest_rank = 4 * limits::largest_rank;
 
 struct lora_config {
-    std::int64_t rank = 8;
-    double alpha = 16;
-    double dropout = 0.05;
+    std::int64_t rank = 0;
+    double alpha = 0;
+    double dropout = 0;
     /// "q", "k", "v", "o", "gate", "up", "down", "fc", "proj": linear modules by role; or full or last module names
     /// (q_proj, c_attn, model.layers.0.self_attn.q_proj). On GPT-2, q and v adapt those thirds of c_attn separately.
-    std::vector<std::string> targets = {"q", "v"};
+    std::vector<std::string> targets;
 };
 
 /// One adapted linear module. A is [rank, d_in], B is [d_out, rank], both row-major in the flat vector, A before B.

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <tuple>
 
+#include "config/base/accountants.hpp"
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "privacy/accounting/checked_phases.hpp"
 #include "privacy/accounting/gdp.hpp"
 #include "privacy/accounting/pld/pld.hpp"
@@ -56,10 +58,15 @@ void check_epsilon(double epsilon) {
 }
 
 std::unique_ptr<accountant> make_accountant(std::string_view name) {
-    if (name == "pld") return make_pld();
-    if (name == "rdp") return make_rdp();
-    if (name == "gdp_clt") return make_gdp_clt();
-    refuse(fmt::format("accountant \"{}\" is unknown: use pld, rdp or gdp_clt", name));
+    switch (accountant_named(name)) {
+        case accountant_kind::pld:
+            return make_pld();
+        case accountant_kind::rdp:
+            return make_rdp();
+        case accountant_kind::gdp_clt:
+            return make_gdp_clt();
+    }
+    bug("an accountant that nothing makes");
 }
 
 }  // namespace rldp::privacy

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/base/error.hpp"
 #include "config/base/require.hpp"
 #include "privacy/mechanism/kernels.hpp"
 
@@ -84,9 +83,8 @@ void device_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t 
 
 group_norms_result group_norms(const at::Tensor& gradients, const std::vector<segment>& segments) {
     const at::NoGradGuard no_grad;
-    if (gradients.dim() != 2 || gradients.size(1) != coordinates_of(segments)) {
-        throw error(errc::failed, "sanitizer: gradients must be [units, coordinates]");
-    }
+    require(gradients.dim() == 2 && gradients.size(1) == coordinates_of(segments),
+            "sanitizer: gradients are not [units, coordinates]");
     auto squares = at::zeros({gradients.size(0), groups_of(segments)}, gradients.options().dtype(at::kDouble));
     const auto add_squares = gradients.is_cpu() ? host_squares : device_squares;
     add_squares(gradients, segments, squares);
@@ -111,7 +109,7 @@ at::Tensor clip_factors(clip_rule rule, const at::Tensor& norms, const std::vect
         case clip_rule::batch_mean:
             break;
     }
-    throw error(errc::failed, "sanitizer: a batch mean is not clipped unit by unit");
+    bug("sanitizer: a batch mean is not clipped unit by unit");
 }
 
 std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& radii, double rounding_margin) {

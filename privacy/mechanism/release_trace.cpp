@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 
 namespace rldp::privacy {
 
@@ -26,9 +27,7 @@ release_trace::release_trace(sanitizer_config how)
     : how_(std::move(how)), sum_(at::zeros({coordinates_of(how_.segments)}, at::kDouble)) {}
 
 void release_trace::add(const step_terms& terms, const release& value) {
-    if (value.gradient.numel() != sum_.numel())
-        throw error(errc::failed, fmt::format("step {}: the release has {} numbers, the trace {}", value.charged->step,
-                                              value.gradient.numel(), sum_.numel()));
+    require(value.gradient.numel() == sum_.numel(), "a release of another size than the trace");
     sum_ =
         sum_ + value.gradient.to(at::kDouble) / deviations(how_, value.charged, terms);  // snapshots hold the old one
 }

@@ -12,7 +12,6 @@
 #include <span>
 #include <utility>
 
-#include "config/base/error.hpp"
 #include "config/base/require.hpp"
 
 namespace rldp::privacy {
@@ -81,8 +80,8 @@ void sanitizer::check_charge(const step_order& order) const {
     const double joint =
         std::hypot(1 / effective_multiplier(bounds, deviations_), 1 / order.terms.measurement_multiplier);
     if (!(std::abs(joint * expected - 1) < 1e-9))
-        throw error(errc::failed, fmt::format("sanitizer: step {}: the noise amounts to multiplier {}, {} was charged",
-                                              order.charged->step, 1 / joint, expected));
+        bug(fmt::format("sanitizer: step {}: the noise amounts to multiplier {}, {} was charged", order.charged->step,
+                        1 / joint, expected));
 }
 
 void sanitizer::add(const unit_gradients& batch) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
+#include "config/base/limits.hpp"
 #include "config/base/require.hpp"
 #include "privacy/mechanism/statistics.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::int64_t least_window = 10, longest_window = 100;  // steps
 constexpr std::array<double, 3> quantiles = {0.25, 0.5, 0.75};
-constexpr double least_radius = 1e-8, greatest_radius = 1e8;
+using limits::least_radius, limits::greatest_radius;
 constexpr double least_loss_range = 0.25, greatest_loss = 1e3;  // nats
 constexpr double least_variance = 1e-4;                         // of ν/R, which lies in [0, 1]
 
@@ -42,7 +43,7 @@ statistics_tracker::statistics_tracker(std::size_t groups, double expected_batch
     require(groups > 0, "statistics need at least one group");
     require_positive(expected_batch, "the expected batch size");
     require(initial_radius >= least_radius && initial_radius <= greatest_radius,
-            "the initial clip radius lies outside [1e-8, 1e8]");
+            "the initial clip radius is out of range");
     require(initial_loss >= 0 && initial_loss <= greatest_loss, "the initial loss lies outside [0, 1000] nats");
     frame_.trackers.assign(groups, {initial_radius, initial_radius, initial_radius});
     frame_.loss_centre = initial_loss;

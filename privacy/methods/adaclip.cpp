@@ -112,7 +112,7 @@ method_state adaclip::save() const {
 }
 
 void adaclip::load(const method_state& from) {
-    require_sizes(from, config_.name, config_.pair_sizes);
+    check_sizes(from, config_.name, config_.pair_sizes);
     const std::vector<std::int64_t> shape{coordinates_};
     reshape(state_tensor(from, "centre", shape), state_tensor(from, "variances", shape),
             state_tensor(from, "errors", shape));

@@ -97,7 +97,7 @@ method_state geoclip::save() const {
 }
 
 void geoclip::load(const method_state& from) {
-    require_sizes(from, config_.name, config_.pair_sizes);
+    check_sizes(from, config_.name, config_.pair_sizes);
     std::vector<covariance_track> tracks;
     for (std::size_t p = 0; p < tracks_.size(); ++p) {
         const auto suffix = std::to_string(p);

@@ -4,14 +4,14 @@
 
 #include <utility>
 
-#include "config/base/error.hpp"
+#include "config/base/require.hpp"
 
 namespace rldp::privacy {
 
 diagonal_geometry::diagonal_geometry(at::Tensor centre, at::Tensor scales)
     : centre_(std::move(centre)), scales_(std::move(scales)) {
-    if (!centre_.isfinite().all().item<bool>() || !(scales_.isfinite() & (scales_ > 0)).all().item<bool>())
-        throw error(errc::failed, "clipping geometry: centre and scales must be finite, and the scales positive");
+    require(centre_.isfinite().all().item<bool>() && (scales_.isfinite() & (scales_ > 0)).all().item<bool>(),
+            "clipping geometry: centre and scales are not all finite, or a scale is not positive");
 }
 
 at::Tensor diagonal_geometry::norms(const at::Tensor& centred) const {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "config/base/error.hpp"
 #include "config/base/require.hpp"
 
 namespace rldp::privacy {
@@ -41,8 +40,8 @@ spiked_geometry::spiked_geometry(at::Tensor centre, std::vector<spiked_block> bl
         require(well_formed(block), "clipping geometry: a block is no spiked covariance");
         coordinates += block.directions.size(0);
     }
-    if (centre_.numel() != coordinates || !centre_.isfinite().all().item<bool>())
-        throw error(errc::failed, "clipping geometry: the centre must be finite and as long as the blocks");
+    require(centre_.numel() == coordinates && centre_.isfinite().all().item<bool>(),
+            "clipping geometry: the centre is not finite, or not as long as the blocks");
 }
 
 at::Tensor spiked_geometry::norms(const at::Tensor& centred) const {

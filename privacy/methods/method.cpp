@@ -16,19 +16,21 @@ namespace rldp::privacy {
 
 namespace {
 
-void check(const method_config& config) {
+void check(const method_config& config, const config::method_row& row) {
     require_positive(config.expected_batch, "the expected batch size");
-    require_positive(config.query_noise, "method.query_noise");
-    require_positive(config.stabiliser, "method.stabiliser");
+    if (row.query_noise) require_positive(config.query_noise, "method.query_noise");
+    if (row.stabiliser) require_positive(config.stabiliser, "method.stabiliser");
     require_positive(config.clip_min, "clip.min");
     require(config.clip_min <= config.initial_radius && config.initial_radius <= config.clip_max &&
                 std::isfinite(config.clip_max),
             "the initial radius lies outside [clip.min, clip.max]");
-    require(config.quantile > 0 && config.quantile < 1, "method.quantile lies outside (0, 1)");
+    if (row.quantile) require(config.quantile > 0 && config.quantile < 1, "method.quantile lies outside (0, 1)");
     require(config.rank >= 0, "method.rank is negative");
     require(config.groups > 0 && !config.pair_sizes.empty() &&
                 std::all_of(config.pair_sizes.begin(), config.pair_sizes.end(), [](auto d) { return d >= 1; }),
             "a method has no adapter to train");
+    require(row.groups != config::clip_groups::whole || config.groups == 1,
+            "a method that clips the whole gradient as one has several groups");
 }
 
 }  // namespace
@@ -38,11 +40,9 @@ std::int64_t coordinates_of(const method_config& config) {
 }
 
 std::unique_ptr<method> make_method(const method_config& how) {
-    check(how);
     using kind = config::method_kind;
     const auto& row = config::method_named(how.name);
-    if (row.groups == config::clip_groups::whole && how.groups != 1)
-        refuse(fmt::format("method {} needs clip.groups \"flat\": it clips the whole gradient as one", how.name));
+    check(how, row);
     switch (row.kind) {
         case kind::fixed_radius:
         case kind::dp_lora:
@@ -66,7 +66,7 @@ std::unique_ptr<method> make_method(const method_config& how) {
         case kind::rldp:
             break;  // rl::steered
     }
-    throw error(errc::failed, fmt::format("method {} is not made here", how.name));
+    bug("method rldp is not made here");
 }
 
 nlohmann::json numbers_of(const method_state& from, const std::string& name) try {

@@ -27,7 +27,7 @@ class method {
     virtual step_terms prepare(double noise_multiplier) const = 0;
     /// The estimate of the mean gradient that a release gives, float32 [D] on the CPU; then what the release says is
     /// taken into account for the next step. Sums are divided by the public B = q·N, never by the realised batch size
-    /// (docs/privacy.md §1).
+    /// (docs/privacy.md §2).
     virtual at::Tensor absorb(const release& value) = 0;
     /// What the metrics show: C_i per group, or the radius that means the same where the clip is in another metric.
     virtual std::vector<double> radii() const = 0;
@@ -43,16 +43,17 @@ struct method_config {
     std::vector<std::int64_t> pair_sizes;  ///< coordinates of each adapter, sum D
     std::size_t groups = 1;                ///< n: what is clipped as one
     double expected_batch = 0;             ///< B
-    double initial_radius = 1, clip_min = 1e-3, clip_max = 1;
-    double quantile = 0.5;       ///< p of autoclip_quantile and dcsgd_p
-    double query_noise = 1;      ///< standard deviation of a bit sum (autoclip_quantile) or of a bin (dcsgd_*)
-    double stabiliser = 0.01;    ///< γ of auto_s, r of psac
-    std::int64_t rank = 8;       ///< k of geoclip; 0: a scalar per adapter
+    double initial_radius = 0, clip_min = 0, clip_max = 0;
+    // Of the method's own keys; 0 where it has none.
+    double quantile = 0;         ///< p of autoclip_quantile and dcsgd_p
+    double query_noise = 0;      ///< standard deviation of a bit sum (autoclip_quantile) or of a bin (dcsgd_*)
+    double stabiliser = 0;       ///< γ of auto_s, r of psac
+    std::int64_t rank = 0;       ///< k of geoclip; 0: a scalar per adapter
     double rounding_margin = 0;  ///< η, which the noise covers too (sanitizer_config)
 };
 
-/// static, dp_lora, dp_lora_literal, auto_s, psac, autoclip_quantile, dcsgd_p, dcsgd_e, adaclip, geoclip. Errors:
-/// bad_input for another name, or a number out of range.
+/// static, dp_lora, dp_lora_literal, auto_s, psac, autoclip_quantile, dcsgd_p, dcsgd_e, adaclip, geoclip. Requires
+/// numbers in range and the groups that the method clips. Errors: bad_input for a name that no row has.
 std::unique_ptr<method> make_method(const method_config& how);
 
 }  // namespace rldp::privacy

@@ -36,7 +36,7 @@ at::Tensor state_tensor(const method_state& from, const std::string& name, const
     return tensor.to(at::kCPU).clone();
 }
 
-void require_sizes(const method_state& from, const std::string& name, const std::vector<std::int64_t>& sizes) {
+void check_sizes(const method_state& from, const std::string& name, const std::vector<std::int64_t>& sizes) {
     const auto numbers = numbers_of(from, name);
     const auto written = numbers.find("sizes");
     if (written == numbers.end() || *written != nlohmann::json(sizes))

@@ -20,6 +20,6 @@ at::Tensor released_mean(const release& value, std::int64_t coordinates, double 
 at::Tensor state_tensor(const method_state& from, const std::string& name, const std::vector<std::int64_t>& shape);
 
 /// Errors: bad_input unless a state that save() of the method `name` wrote has these adapters.
-void require_sizes(const method_state& from, const std::string& name, const std::vector<std::int64_t>& sizes);
+void check_sizes(const method_state& from, const std::string& name, const std::vector<std::int64_t>& sizes);
 
 }  // namespace rldp::privacy

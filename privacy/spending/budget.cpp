@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "config/base/accountants.hpp"
 #include "privacy/accounting/pld/pld.hpp"
 
 namespace rldp::privacy {
@@ -13,7 +14,7 @@ namespace {
 /// Progress is shown at every decision: a mesh of one per cent is accurate enough there, still a bound, and ten times
 /// as fast.
 std::unique_ptr<accountant> make_progress_accountant(std::string_view name) {
-    return name == "pld" ? make_pld(1e-2) : make_accountant(name);
+    return accountant_named(name) == accountant_kind::pld ? make_pld(1e-2) : make_accountant(name);
 }
 
 }  // namespace

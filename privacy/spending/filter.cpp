@@ -5,9 +5,6 @@
 // however the k_t were chosen: e^{λ Σ_{s≤t} L_s − Σ_{s≤t} k_s} is a supermartingale. K = λε + log δ − log_conversion(λ)
 // then gives δ at ε (Canonne, Kamath, Steinke 2020). log_moment of `remove` bounds both directions. Minimising over
 // orders afterwards would break the argument: each order's budget would have to hold at once.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 
 #include "privacy/accounting/rdp.hpp"
@@ -29,7 +26,7 @@ class filter_policy final : public spending_policy {
         const phase all{initial_, plan.sample_rate, plan.steps};
         lambda_ = best_order_for_delta(direction::remove, {&all, 1}, plan.delta).lambda;
         budget_ = lambda_ * plan.epsilon + std::log(plan.delta) - log_conversion(lambda_);
-        least_cost_ = cost(2 * initial_);
+        least_cost_ = cost(noise_range(initial_).most);
     }
     double initial_noise_multiplier() const override { return initial_; }
     double guaranteed_epsilon() const override { return epsilon_; }
@@ -37,7 +34,7 @@ class filter_policy final : public spending_policy {
     std::optional<grant> next(std::int64_t step, double requested) override {
         if (!steps_.open(step)) return std::nullopt;
         check_request(step, requested);
-        const double z = raised(std::clamp(requested, initial_ / 2, 2 * initial_), affordable(step));
+        const double z = raised(noise_range(initial_).clamp(requested), affordable(step));
         spend(step, z);
         return grant{z, std::nullopt};
     }
@@ -45,8 +42,7 @@ class filter_policy final : public spending_policy {
         const double z = granted.noise_multiplier;
         if (!steps_.open(step)) refuse_replay(step, granted, "the plan ends before");
         if (granted.card) refuse_replay(step, granted, "the filter has no cards");
-        if (!(z >= initial_ / 2 * (1 - 1e-9) && z <= 2 * initial_ * (1 + 1e-9)))
-            refuse_replay(step, granted, fmt::format("it lies outside [{}, {}]", initial_ / 2, 2 * initial_));
+        check_range(step, granted, noise_range(initial_));
         if (cost(z) > affordable(step) + slack * budget_)
             refuse_replay(step, granted, "the budget left does not cover it");
         spend(step, z);
@@ -64,7 +60,7 @@ class filter_policy final : public spending_policy {
     /// The smallest multiplier from z up, at most 2·z_0, that costs no more than `most`.
     double raised(double z, double most) const {
         if (cost(z) <= most) return z;
-        double low = z, high = 2 * initial_;
+        double low = z, high = noise_range(initial_).most;
         while (high / low > 1 + 1e-6) {
             const double middle = std::sqrt(low * high);
             (cost(middle) > most ? low : high) = middle;

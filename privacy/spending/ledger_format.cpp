@@ -35,7 +35,7 @@ std::string seal(json line, std::string& hash) {
 }
 
 /// The line must be, to the byte, what is written for the value that was read from it.
-void require_canonical(std::string_view text, const json& line, const std::string& canonical, const std::string& hash) {
+void check_canonical(std::string_view text, const json& line, const std::string& canonical, const std::string& hash) {
     refuse_unless(line.at("hash") == hash, "its hash is not that of its text: the line was edited");
     refuse_unless(text == canonical, "not in canonical form: the line was edited");
 }
@@ -115,7 +115,7 @@ header_line parse_header(std::string_view text) try {
     line.at("data_hmac").get_to(header.data_hmac);
     line.at("insecure_reproducible").get_to(header.insecure_reproducible);
     const auto canonical = format(header, out.hash);
-    require_canonical(text, line, canonical, out.hash);
+    check_canonical(text, line, canonical, out.hash);
     return out;
 } catch (const nlohmann::json::exception& e) {
     throw std::runtime_error(fmt::format("not a ledger's header ({})", e.what()));
@@ -131,7 +131,7 @@ ledger_line parse_line(std::string_view text) try {
     if (const auto& card = line.at("card"); !card.is_null()) out.card = whole_number<std::size_t>(card);
     line.at("prev").get_to(out.prev);
     const auto canonical = format(out);
-    require_canonical(text, line, canonical, out.hash);
+    check_canonical(text, line, canonical, out.hash);
     return out;
 } catch (const nlohmann::json::exception& e) {
     throw std::runtime_error(fmt::format("not a charge ({})", e.what()));

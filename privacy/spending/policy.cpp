@@ -83,6 +83,11 @@ void refuse_replay(std::int64_t step, const grant& granted, const std::string& w
         step, granted.noise_multiplier, granted.card ? std::to_string(*granted.card) : "none", why));
 }
 
+void check_range(std::int64_t step, const grant& granted, const noise_range& allowed) {
+    if (!allowed.contains(granted.noise_multiplier))
+        refuse_replay(step, granted, fmt::format("it lies outside [{}, {}]", allowed.least, allowed.most));
+}
+
 std::unique_ptr<spending_policy> make_policy(const std::string& name, const spending_plan& plan) {
     check(plan);
     using kind = config::policy_kind;
@@ -96,7 +101,7 @@ std::unique_ptr<spending_policy> make_policy(const std::string& name, const spen
         case kind::published:
             return make_published_policy(plan);
     }
-    return {};
+    bug("a spending policy that nothing makes");
 }
 
 }  // namespace rldp::privacy

@@ -57,8 +57,9 @@ class spending_policy {
 std::vector<phase> priced_phases(const std::vector<card>& deck, double sample_rate, std::int64_t steps);
 
 /// By the name of a row of config/policies.hpp; "published" is as_published's free σ in [0.5 z_0, 2 z_0] under a
-/// gdp_clt budget: no guarantee. Errors: bad_input for another name, a number out of range, an accountant that is no
-/// upper bound (published alone always uses gdp_clt), a budget that no noise meets.
+/// gdp_clt budget: no guarantee. Requires an interval and levels of at least 1 and a ratio of at least 1. Errors:
+/// bad_input for another name, another number out of range, an accountant that is no upper bound (published alone
+/// always uses gdp_clt), a budget that no noise meets.
 std::unique_ptr<spending_policy> make_policy(const std::string& name, const spending_plan& plan);
 
 }  // namespace rldp::privacy

@@ -2,6 +2,7 @@
 // The parts of policy.cpp, one file per policy.
 #include <memory>
 
+#include "privacy/spending/noise_range.hpp"
 #include "privacy/spending/policy.hpp"
 
 namespace rldp::privacy {
@@ -34,5 +35,7 @@ class step_counter {
 
 /// Refuses a grant in the ledger that the policy would not have made.
 [[noreturn]] void refuse_replay(std::int64_t step, const grant& granted, const std::string& why);
+/// Refuses one at a multiplier outside `allowed`.
+void check_range(std::int64_t step, const grant& granted, const noise_range& allowed);
 
 }  // namespace rldp::privacy

@@ -1,8 +1,5 @@
 // as_published: σ free in [σ_0/2, 2·σ_0], priced step by step after it was chosen, by an approximation that
 // under-reports. Twice no guarantee (docs/privacy.md §9); kept to reproduce the publication.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -28,7 +25,7 @@ class published_policy final : public spending_policy {
     std::optional<grant> next(std::int64_t step, double requested) override {
         if (!steps_.open(step)) return std::nullopt;
         check_request(step, requested);
-        const double z = std::clamp(requested, initial_ / 2, 2 * initial_);
+        const double z = noise_range(initial_).clamp(requested);
         if (!affordable(z)) return std::nullopt;
         spend(step, z);
         return grant{z, std::nullopt};
@@ -37,8 +34,7 @@ class published_policy final : public spending_policy {
         const double z = granted.noise_multiplier;
         if (!steps_.open(step)) refuse_replay(step, granted, "the plan ends before");
         if (granted.card) refuse_replay(step, granted, "the published policy has no cards");
-        if (!(z >= initial_ / 2 * (1 - 1e-9) && z <= 2 * initial_ * (1 + 1e-9)))
-            refuse_replay(step, granted, fmt::format("it lies outside [{}, {}]", initial_ / 2, 2 * initial_));
+        check_range(step, granted, noise_range(initial_));
         if (!affordable(z)) refuse_replay(step, granted, "the budget left does not cover it");
         spend(step, z);
     }

@@ -21,7 +21,7 @@ namespace rldp::testing {
 inline actors::run_model tiny_model() {
     actors::run_model out;
     out.base = models::test::tiny_gpt2(3, 1);
-    out.layout = models::make_layout(out.base->config(), {.rank = 2});
+    out.layout = models::make_layout(out.base->config(), {2, 16, 0.05, {"q", "v"}});
     out.initial_adapter = models::initial_adapter(out.layout, 1);
     return out;
 }

@@ -48,8 +48,23 @@ std::shared_ptr<privacy::budget> new_budget(const std::filesystem::path& ledger,
 
 rl::controller new_controller(std::size_t groups) {
     rl::controller_config config;
+    config.actions = {"radii", "noise"};
+    config.policy = "learned";
     config.groups = groups;
+    config.clip_min = 1e-3;
+    config.clip_max = 1;
+    config.clip_action = "delta";
+    config.initial_noise_multiplier = 1;
+    config.epsilon = 8;
+    config.reward_floor = 10;
     config.learner.batch = 2;
+    config.learner.updates = 2;
+    config.learner.replay = 100;
+    config.learner.gamma = 0.99;
+    config.learner.alpha = 0.04;
+    config.learner.tau = 0.01;
+    config.learner.actor_lr = 2e-4;
+    config.learner.critic_lr = 1e-4;
     return rl::controller(config);
 }
 

@@ -51,7 +51,7 @@ TEST_CASE("a monitor attaches to a run, hears its end and attaches to the next o
     caf::actor_system system(configuration);
     said lines;
     const auto display = system.spawn(
-        fed_display, show([&](const telemetry& seen) { lines(seen.run + " " + std::to_string(seen.step)); }));
+        make_fed_display, show([&](const telemetry& seen) { lines(seen.run + " " + std::to_string(seen.step)); }));
     const std::shared_ptr<void> ending(nullptr,
                                        [&](void*) { caf::anon_send_exit(display, caf::exit_reason::user_shutdown); });
     auto run = std::make_unique<monitor::stream_server>(monitor::endpoint{"127.0.0.1", 0});
@@ -80,7 +80,7 @@ TEST_CASE("a monitor that waits for a run can be ended") {
         monitor::stream_server passing({"127.0.0.1", 0});
         port = passing.port();
     }
-    const auto display = system.spawn(fed_display, show([](const telemetry&) {}));
+    const auto display = system.spawn(make_fed_display, show([](const telemetry&) {}));
     {
         const stream_feed feed(
             system, display, {"127.0.0.1", port}, [](const std::string&) {}, std::chrono::hours(1));

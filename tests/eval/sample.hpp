@@ -5,7 +5,7 @@
 inline rldp::eval::run_summary sample_summary() {
     rldp::eval::run_summary s;
     s.version = "1.2.3";
-    s.status = "done";
+    s.how = rldp::eval::ending::done;
     s.steps_planned = s.steps_done = 120;
     s.steps_lost = 1;
     s.units = 73271;

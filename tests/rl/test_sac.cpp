@@ -17,7 +17,16 @@ sac_config small() {
     sac_config config;
     config.state_size = 3;
     config.action_size = 2;
+    config.batch = 4;
+    config.updates = 2;
+    config.replay = 10000;
+    config.gamma = 0.99;
+    config.alpha = 0.04;
+    config.tau = 0.01;
+    config.actor_lr = 2e-4;
+    config.critic_lr = 1e-4;
     config.hidden = 32;
+    config.seed = 42;
     return config;
 }
 

@@ -17,7 +17,7 @@ namespace rldp::actors {
 
 namespace {
 
-void require_run(const eval::run_directory& where, bool during_run) {
+void check_run(const eval::run_directory& where, bool during_run) {
     const auto name = where.root.string();
     if (!std::filesystem::exists(where.ledger())) refuse(name + ": holds no run (public/ledger.jsonl is missing)");
     if (!std::filesystem::exists(where.membership()))
@@ -38,7 +38,7 @@ void read_checkpoint_into(audited_run& run) {
 }
 
 void read_finished_into(audited_run& run) {
-    eval::require_named_files(run.where);  // no attack on an adapter that the run didn't release
+    eval::check_named_files(run.where);  // no attack on an adapter that the run didn't release
     auto loaded = models::load_adapter(run.where.adapter(), run.model.base->config());
     if (loaded.layout.dimension != run.model.layout.dimension)
         refuse(fmt::format("{}: has {} numbers, but public/config.json describes {}; bring back the run's own",
@@ -64,7 +64,7 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
     audited_run out;
     out.where = {directory};
     finish_erasure(out.where);
-    require_run(out.where, during_run);
+    check_run(out.where, during_run);
     out.config = config::load(out.where.config(), {});
     out.who = eval::read_membership(out.where.membership());
     out.records = load_records(out.config);

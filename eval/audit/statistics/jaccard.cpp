@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 
+#include "config/base/limits.hpp"
+
 namespace rldp::eval {
 namespace {
 
@@ -45,7 +47,8 @@ similarity summary_of(const std::vector<weighed>& values) {
 
 bool secret_like(std::string_view text) {
     const auto allowed = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
-    return !text.empty() && text.size() <= 10 && std::all_of(text.begin(), text.end(), allowed);
+    return !text.empty() && std::ssize(text) <= limits::longest_secret &&
+           std::all_of(text.begin(), text.end(), allowed);
 }
 
 std::optional<std::array<similarity, longest_gram>> jaccard(const std::vector<std::string>& generated,

@@ -10,6 +10,7 @@
 #include <numbers>
 
 #include "config/base/error.hpp"
+#include "config/base/limits.hpp"
 #include "eval/audit/statistics/finite.hpp"
 #include "eval/audit/statistics/nelder_mead.hpp"
 
@@ -79,7 +80,9 @@ double log_cdf(const skew_normal& law, double x) {
 
 skew_normal_fit fit_skew_normal(std::vector<double> values) {
     check_finite("reference", values);
-    if (values.size() < 20) refuse(fmt::format("{} references are too few to fit; give 20 or more", values.size()));
+    if (std::ssize(values) < limits::fewest_references)
+        refuse(
+            fmt::format("{} references are too few to fit; give {} or more", values.size(), limits::fewest_references));
     std::sort(values.begin(), values.end());
     if (values.front() == values.back()) refuse(fmt::format("all references are {}: no law to fit", values.front()));
     namespace statistics = boost::math::statistics;

@@ -24,7 +24,7 @@ struct skew_normal_fit {
 };
 
 /// Where values are so skewed that the likelihood has its supremum at an infinite shape, a large finite one stands for
-/// it. Errors: bad_input for fewer than 20 values, an infinite or NaN one, all equal.
+/// it. Errors: bad_input for fewer than limits::fewest_references values, an infinite or NaN one, all equal.
 skew_normal_fit fit_skew_normal(std::vector<double> values);
 
 }  // namespace rldp::eval

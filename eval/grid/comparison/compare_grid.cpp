@@ -9,6 +9,8 @@
 
 #include "config/base/error.hpp"
 #include "config/base/guarantee.hpp"
+#include "config/base/limits.hpp"
+#include "config/base/made_up.hpp"
 #include "data/units/corpus.hpp"
 #include "eval/grid/cell_settings.hpp"
 #include "eval/grid/lists.hpp"
@@ -17,8 +19,6 @@ namespace rldp::eval {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-constexpr std::int64_t most_records = 1'000'000;  // of synthetic:N
 
 template <class Number>
 std::vector<std::string> as_text(const std::vector<Number>& numbers) {
@@ -38,7 +38,7 @@ std::int64_t tuning_records(const compare_options& given, const json& base) {
     } else if (const auto population = value_at(base, "privacy.population"); !population.is_null()) {
         records = static_cast<std::int64_t>(std::ceil(population.get<double>() / data::split_rule{}.train()));
     }
-    return std::min(records, most_records);
+    return std::min(records, limits::most_made_up_records);
 }
 
 // At the base's learning rate.
@@ -94,7 +94,7 @@ std::vector<axis> axes_of(const compare_plan& plan) {
     return out;
 }
 
-void require_apart(const compare_plan& plan) {
+void check_apart(const compare_plan& plan) {
     for (const auto seed : plan.tune_seeds)
         if (std::find(plan.seeds.begin(), plan.seeds.end(), seed) != plan.seeds.end())
             refuse(fmt::format("--tune-seeds: {} is one of --seeds too; tune on seeds that are not reported", seed));
@@ -121,7 +121,7 @@ compare_plan plan_compare(const compare_options& given, const resolver& resolve)
         plan.rates = positive_list("--tune-lr", given.tune_lr);
         plan.tune_seeds = seed_list("--tune-seeds", given.tune_seeds);
         plan.tuning_records = tuning_records(given, base);
-        require_apart(plan);
+        check_apart(plan);
     }
     add_cells(plan);
     for (auto& one : plan.cells) resolve_cell(one.run, resolve);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "config/methods.hpp"
 #include "eval/grid/lists.hpp"
 
@@ -111,7 +112,7 @@ std::string name_of(role part) {
         case role::unsound:
             return "unsound";
     }
-    return {};
+    bug("a role without a name");
 }
 
 }  // namespace rldp::eval

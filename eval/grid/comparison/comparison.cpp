@@ -61,7 +61,7 @@ score score_of(const variant& method, double epsilon, const cells_of_grid& cells
         ++out.cells[one->result.state];
         if (!one->result.summary) continue;
         add_privacy(out, *one->result.summary);
-        if (one->result.summary->status != "done") ++out.exhausted;
+        if (one->result.summary->how != ending::done) ++out.exhausted;
     }
     if (cells.size() < seeds) out.cells[cell_state::not_run] += seeds - cells.size();
     return out;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "config/base/error.hpp"
+#include "config/base/made_up.hpp"
 #include "config/schema.hpp"
 #include "eval/grid/cell_settings.hpp"
 #include "eval/grid/lists.hpp"

@@ -2,8 +2,8 @@
 // convolution:
 //     δ(ε) = Σ_{l>ε} p(l)(1 − e^{ε−l}) = M^T·Σ_{l>ε} p̃_T(l)·e^{-λl}(1 − e^{ε−l}),
 // and it brings the losses near ε to the centre, so that errors are small relative to δ, however small δ is. Each error
-// is bounded and added: mass at infinity, mass outside the window (pld_window.cpp), rounding of the transforms
-// (pld_spectrum.cpp), and rounding of the step's masses and of the sums here, which is relative, hence a factor
+// is bounded and added: mass at infinity, mass outside the window (window.cpp), rounding of the transforms
+// (spectrum.cpp), and rounding of the step's masses and of the sums here, which is relative, hence a factor
 // e^{steps·τ + points·6u}.
 #include "privacy/accounting/pld/compose.hpp"
 

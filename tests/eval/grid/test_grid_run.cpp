@@ -25,9 +25,9 @@ class bench {
         std::filesystem::copy_file("tests/eval/grid/fake_run.sh", settings.program);
         auto summary = sample_summary();
         rldp::write_file(scratch / "summary.json", to_json(summary));
-        summary.status = "budget exhausted";
+        summary.how = ending::budget_exhausted;
         rldp::write_file(scratch / "exhausted.json", to_json(summary));
-        summary.status = "interrupted";
+        summary.how = ending::interrupted;
         rldp::write_file(scratch / "interrupted.json", to_json(summary));
         rldp::write_file(
             scratch / "ledger.jsonl",

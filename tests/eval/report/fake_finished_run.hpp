@@ -76,7 +76,7 @@ inline eval::run_summary summary_of(const privacy::ledger_content& book) {
     const auto& header = book.header;
     eval::run_summary out;
     out.version = "1.2.3";
-    out.status = "done";
+    out.how = eval::ending::done;
     out.steps_planned = out.steps_done = header.steps;
     out.units = header.population;
     out.perplexity_before = 12;

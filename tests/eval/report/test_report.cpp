@@ -54,7 +54,7 @@ TEST_CASE("every id of the page is unique") {
 TEST_CASE("what comes from files is escaped") {
     auto summary = sample_summary();
     const std::string attack = "<script>alert('x')</script>";
-    summary.version = summary.status = summary.method = summary.allocation = summary.unit = summary.split = attack;
+    summary.version = summary.method = summary.allocation = summary.unit = summary.split = attack;
     summary.warnings = {attack};
     summary.groups = {attack, attack};
     summary.epsilon[attack] = 1;

@@ -235,7 +235,7 @@ TEST_CASE("a summary that is not the ledger's is refused by key") {
     // Its end was cut off: the chain is whole, but the run says that it reached the end.
     write_ledger(run.ledger(), small_config(), {}, 5);
     CHECK(has(refused([](auto&) {}), "the last step"));
-    CHECK(refused([](auto& s) { s.status = "interrupted"; }).empty());
+    CHECK(refused([](auto& s) { s.how = eval::ending::interrupted; }).empty());
 }
 
 TEST_CASE("a run without a guarantee gets a certificate that can't be mistaken for one") {

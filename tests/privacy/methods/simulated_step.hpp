@@ -37,6 +37,8 @@ inline rldp::privacy::method_config method_of(const char* name, std::vector<std:
     out.pair_sizes = std::move(sizes);
     out.expected_batch = batch;
     out.initial_radius = radius;
+    out.clip_min = 1e-3;
+    out.clip_max = 1;
     out.rank = rank;
     return out;
 }

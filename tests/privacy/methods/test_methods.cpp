@@ -27,6 +27,11 @@ method_config config_of(const std::string& name) {
     out.pair_sizes = pairs;
     out.expected_batch = 64;
     out.initial_radius = 0.5;
+    out.clip_min = 1e-3;
+    out.clip_max = 1;
+    out.quantile = 0.5;
+    out.stabiliser = 0.01;
+    out.rank = 8;
     if (name.starts_with("dp_lora")) out.groups = 2;
     if (name == "autoclip_quantile") out.query_noise = 3.2;
     if (name.starts_with("dcsgd")) out.query_noise = 6;
@@ -306,9 +311,13 @@ TEST_CASE("methods that can't be are refused") {
     config.groups = 3;
     CHECK_THROWS_AS(make_method(config), rldp::error);
     for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
-        for (auto member : {&method_config::expected_batch, &method_config::initial_radius, &method_config::query_noise,
-                            &method_config::stabiliser, &method_config::clip_min}) {
-            config = config_of("static");
+        const std::pair<const char*, double method_config::*> members[] = {{"static", &method_config::expected_batch},
+                                                                           {"static", &method_config::initial_radius},
+                                                                           {"static", &method_config::clip_min},
+                                                                           {"dcsgd_e", &method_config::query_noise},
+                                                                           {"auto_s", &method_config::stabiliser}};
+        for (const auto& [name, member] : members) {
+            config = config_of(name);
             config.*member = bad;
             CHECK_THROWS_AS(make_method(config), rldp::error);
         }

@@ -1,0 +1,64 @@
+// What becomes of a unit whose gradient can't be computed, and of a machine that can't compute.
+#include "actors/run/step_gradients.hpp"
+
+#include <new>
+#include <stdexcept>
+
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+struct outcome {
+    at::Tensor gradients;  // [units, D]
+    int failures = 0;
+};
+
+/// Of three units in one chunk; `fail` is called before forward pass number `pass`.
+outcome computed(const std::function<void(std::size_t pass)>& fail) {
+    const auto model = tiny_model();
+    std::vector<std::vector<models::sequence>> units;
+    for (const auto& unit : tiny_units(3)) units.push_back(unit.records);
+    outcome out;
+    std::vector<at::Tensor> rows;
+    step_gradients(
+        model, {.micro_batch = 4}, model.initial_adapter, models::views_of(units),
+        [&](std::size_t pass) {
+            fail(pass);
+            return models::dropout_source{};
+        },
+        [&](const privacy::unit_gradients& chunk) { rows.push_back(chunk.gradients); },
+        [&](const std::exception&) { ++out.failures; });
+    out.gradients = at::cat(rows);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a unit that fails counts as zero, and the others as they are") {
+    const auto whole = computed([](std::size_t) {});
+    REQUIRE(whole.failures == 0);
+    const auto one_fails = computed([](std::size_t pass) {
+        if (pass == 0 || pass == 2) throw std::runtime_error("this unit");  // the chunk, then its second unit alone
+    });
+    CHECK(one_fails.failures == 1);
+    CHECK(one_fails.gradients[1].abs().max().item<float>() == 0);
+    for (const std::int64_t row : {0, 2}) {
+        CHECK(whole.gradients[row].norm().item<float>() > 0);
+        CHECK((one_fails.gradients[row] - whole.gradients[row]).norm().item<float>() <
+              1e-4F * whole.gradients[row].norm().item<float>());
+    }
+}
+
+TEST_CASE("exhausted memory is the machine's failure, in a chunk and in a unit alone") {
+    CHECK_THROWS_AS(computed([](std::size_t) { throw std::bad_alloc(); }), std::bad_alloc);
+    CHECK_THROWS_AS(computed([](std::size_t pass) {
+                        if (pass == 0) throw std::runtime_error("the chunk");
+                        throw std::bad_alloc();
+                    }),
+                    std::bad_alloc);
+}
