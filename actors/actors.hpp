@@ -12,8 +12,7 @@ namespace rldp::actors {
 using namespace rldp::messages;
 using privacy::trusted;
 
-// -- trusted side
-// ---------------------------------------------------------------------------------------------------------
+// ---- trusted side ----
 
 using loader_actor = caf::typed_actor<
     // Hands out the draw of a ledger seq; the next one is then made ready ahead of need.
@@ -40,8 +39,7 @@ using auditor_actor = caf::typed_actor<
     // disk.
     caf::replies_to<audit_atom>::with<std::string>>;
 
-// -- public side
-// ----------------------------------------------------------------------------------------------------------
+// ---- public side ----
 
 using accountant_actor = caf::typed_actor<
     // Charges a step at the multiplier that the policy grants for the one asked for, durably, or answers "exhausted".
@@ -99,8 +97,7 @@ using supervisor_actor = caf::typed_actor<
     // Ends the run cleanly, resumable.
     caf::reacts_to<stop_atom>>;
 
-// -- the one-way door
-// -----------------------------------------------------------------------------------------------------
+// ---- the one-way door ----
 
 static_assert(is_public<accountant_actor> && is_public<controller_actor> && is_public<evaluator_actor> &&
                   is_public<trainer_actor> && is_public<hub_actor> && is_public<display_actor> &&

@@ -48,7 +48,7 @@ gradient_actor::behavior_type make_gradient(gradient_actor::stateful_pointer<gra
     return {
         [=](compute_atom, const step_task& task) {
             auto promise = self->make_response_promise<privacy::release>();
-            // The grant is there: only now is the draw opened (docs/privacy.md §4).
+            // The grant is there: only now is the draw opened (docs/privacy.md §5).
             self->request(loader, caf::infinite, draw_atom::value, task.order.charged->seq)
                 .then([=](const trusted<draw>& drawn) mutable {
                     self->send(sanitizer, begin_atom::value, task.order);

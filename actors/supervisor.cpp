@@ -49,7 +49,7 @@ void conclude(supervisor_pointer self, outcome ended) {
             auto whole = ended;
             whole.perplexity = seen;
             // Where the hub can't write, its down message names the cause.
-            self->request(self->state.hub, caf::infinite, state_atom::value, word_of(ended.how))
+            self->request(self->state.hub, caf::infinite, state_atom::value, eval::name_of(ended.how))
                 .then([deliver, whole] { deliver(whole); }, [](const caf::error&) {});
         });
 }
@@ -150,7 +150,7 @@ supervisor_actor::behavior_type make_supervisor(supervisor_pointer self, opened_
         [self](stop_atom) {
             self->state.stopping = true;  // before the trainer is there, too
             if (self->state.trainer) self->send(self->state.trainer, stop_atom::value);
-            self->send(self->state.hub, state_atom::value, std::string("stopping (once more ends at once)"));
+            self->send(self->state.hub, state_atom::value, std::string("stopping"));
         },
     };
 }

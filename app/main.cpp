@@ -32,7 +32,7 @@ std::filesystem::path torch_program() {
     return std::filesystem::exists(beside, unknown) ? beside : here.parent_path() / "lib/rldp/rldp-torch";
 }
 
-/// Before main(), LibTorch's libraries end or wait forever where they may not map what they need: half a GiB of their
+/// Before main(), LibTorch's libraries end or wait forever where they may not map what they need: a GiB of their
 /// own, and OpenBLAS's buffers, one per processor.
 bool may_map_torch() {
     rlimit limit{};

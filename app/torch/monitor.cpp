@@ -26,9 +26,8 @@ actors::show live_line() {
         winsize size{};
         const std::size_t width =
             terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 200;
-        const bool over = seen.state != "running" && seen.state != "starting";
         say("{}{}{}", terminal ? "\r\x1b[K" : "", monitor::progress_line(seen, time->estimate(), width),
-            terminal && !over ? "" : "\n");
+            terminal && !monitor::is_over(seen) ? "" : "\n");
         std::fflush(stdout);
     };
 }
@@ -42,7 +41,7 @@ int watch(const std::string& address) {
     actors::system_config configuration;
     caf::actor_system system(configuration);
     say(stderr, "waiting for a run at {}; Ctrl-C ends\n", address);
-    const auto display = system.spawn<caf::detached>(actors::fed_display, live_line());
+    const auto display = system.spawn<caf::detached>(actors::make_fed_display, live_line());
     {
         const actors::stream_feed feed(system, display, where,
                                        [](const std::string& news) { say(stderr, "\n{}\n", news); });

@@ -36,7 +36,7 @@ actors::show progress_bar() {
             shown = std::int64_t{-1}](const monitor::telemetry& seen) mutable {
         if (seen.steps == 0) return;
         time->observe(seen, monitor::time_left::clock::now());
-        const bool over = seen.state != "running";
+        const bool over = monitor::is_over(seen);
         const std::int64_t tenth = seen.step * 10 / seen.steps;
         if (!terminal && !over && tenth == shown) return;
         shown = tenth;
@@ -65,7 +65,7 @@ std::string number(double x) {
 
 void print_summary(const eval::run_summary& run, const std::filesystem::path& directory) {
     const auto row = [](const std::string& name, const std::string& value) { say("  {:<34}{}\n", name, value); };
-    say("\n{}: {} of {} steps{}\n", run.status, run.steps_done, run.steps_planned,
+    say("\n{}: {} of {} steps{}\n", name_of(run.how), run.steps_done, run.steps_planned,
         run.steps_lost > 0 ? fmt::format(", {} lost to crashes and still charged", run.steps_lost) : "");
     row("perplexity before", number(run.perplexity_before));
     row("perplexity after", number(run.perplexity_after.value_or(std::nan(""))));
@@ -132,11 +132,11 @@ int run(const run_arguments& given) {
         say("{}\n", eval::to_json(summary));
     else
         print_summary(summary, directory);
-    if (summary.status == "interrupted") {
+    if (summary.how == eval::ending::interrupted) {
         say(stderr, "rldp: interrupted; go on with: rldp run --resume {}\n", directory.string());
         return static_cast<int>(errc::interrupted);
     }
-    return summary.status == "budget exhausted" ? static_cast<int>(errc::budget_exhausted) : 0;
+    return summary.how == eval::ending::budget_exhausted ? static_cast<int>(errc::budget_exhausted) : 0;
 }
 
 }  // namespace

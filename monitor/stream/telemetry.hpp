@@ -7,7 +7,8 @@
 namespace rldp::monitor {
 
 struct telemetry {
-    std::string run, state;  ///< name of the run; starting | running | done | budget exhausted | interrupted | failed
+    std::string run;    ///< its name
+    std::string state;  ///< starting | running | stopping | done | budget exhausted | interrupted | failed
     std::int64_t step = 0, steps = 0;  ///< done and planned
     double loss = 0;                   ///< mean token loss as released, nats; NaN where none was
     double noise_multiplier = 0;
@@ -16,5 +17,10 @@ struct telemetry {
     double perplexity = 0;  ///< of the last evaluation; NaN before the first
     std::vector<double> radii;
 };
+
+/// Whether nothing comes after it.
+inline bool is_over(const telemetry& seen) {
+    return seen.state != "starting" && seen.state != "running" && seen.state != "stopping";
+}
 
 }  // namespace rldp::monitor

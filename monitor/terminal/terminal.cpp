@@ -49,7 +49,9 @@ std::string progress_line(const monitor::telemetry& seen, std::optional<std::chr
                                    std::isfinite(seen.guaranteed_epsilon) ? "guaranteed" : "NO GUARANTEE");
     if (std::isfinite(seen.perplexity))
         text += fmt::format("  perplexity {} at {}", or_dash(seen.perplexity), seen.evaluated_step);
-    if (seen.state != "running")
+    if (seen.state == "stopping")
+        text += "  stopping; once more ends it at once";
+    else if (seen.state != "running")
         text += "  " + seen.state;
     else if (left)
         text += fmt::format("  {:%H:%M:%S} left", *left);

@@ -201,9 +201,10 @@ TEST_CASE("padding pays for larger draws within a hundredth of δ") {
 
     scratch_directory scratch;
     const auto summary = run_quietly(config, scratch / "run");
-    CHECK(summary.status == "done");
+    CHECK(summary.how == eval::ending::done);
     const auto header = privacy::read_ledger(scratch / "run/public/ledger.jsonl").header;
     CHECK(header.padding_delta == plan.padded->delta);
+    CHECK(plan.epsilon == summary.epsilon);  // both at what the padding leaves of δ
     CHECK(header.delta == 1e-5);
     CHECK_NOTHROW(privacy::verify(privacy::read_ledger(scratch / "run/public/ledger.jsonl")));
 

@@ -69,7 +69,7 @@ TEST_CASE("a damaged line of the run log is made again after the checkpoint, and
     CHECK(line.find("up to 5") != std::string::npos);
     write_file(where.metrics(), whole);
     spoil_line(where.metrics(), 6);
-    CHECK(resume_quietly(where.root).status == "done");
+    CHECK(resume_quietly(where.root).how == eval::ending::done);
     const auto lines = eval::read_metrics(where.metrics());
     REQUIRE(lines.size() == 13);  // the evaluation before the first step is a line of its own
     for (std::int64_t step = 1; step <= 12; ++step) {
@@ -135,7 +135,7 @@ TEST_CASE("what a kill during the last erasure left is erased by the next comman
     CHECK(names_in(over.trusted_side()) == std::vector<std::string>{"membership.json"});
     CHECK(clean(underway.root).empty());
     CHECK(names_in(underway.trusted_side()) == left);
-    CHECK(resume_quietly(underway.root).status == "done");
+    CHECK(resume_quietly(underway.root).how == eval::ending::done);
 }
 
 TEST_CASE("a start that was killed is removed by the next, one under way is not") {

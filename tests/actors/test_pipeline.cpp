@@ -48,7 +48,7 @@ TEST_CASE("demo: on three seeds the model learns, every adapter moves, and the c
         const auto config =
             config::load("config/demo.json", {seed, "train.steps=48", "data.max_tokens=96", "train.eval_every=24"});
         const auto summary = run_quietly(config, scratch / "run");
-        CHECK(summary.status == "done");
+        CHECK(summary.how == eval::ending::done);
         CHECK(summary.steps_done == 48);
         CHECK(summary.guaranteed_epsilon <= 8);
         CHECK(summary.guaranteed_epsilon > 7.9);
@@ -145,7 +145,7 @@ TEST_CASE("as_published runs only when acknowledged, and prints the tight ε bes
 TEST_CASE("flat clipping is one group: one radius, three trackers") {
     scratch_directory scratch;
     const auto summary = run_quietly(small({"clip.groups=flat"}), scratch / "run");
-    CHECK(summary.status == "done");
+    CHECK(summary.how == eval::ending::done);
     CHECK(summary.groups.size() == 1);
     for (const auto& line : eval::read_metrics(scratch / "run/public/metrics.jsonl"))
         if (line.noise_multiplier > 0) CHECK(line.radii.size() == 1);
@@ -154,7 +154,7 @@ TEST_CASE("flat clipping is one group: one radius, three trackers") {
 TEST_CASE("patients as units: the run goes through and the ledger says so") {
     scratch_directory scratch;
     const auto summary = run_quietly(small({R"(privacy.unit={"group":"patient_nbr"})"}), scratch / "run");
-    CHECK(summary.status == "done");
+    CHECK(summary.how == eval::ending::done);
     CHECK(privacy::read_ledger(scratch / "run/public/ledger.jsonl").header.unit.find("patient_nbr") !=
           std::string::npos);
 }
@@ -194,5 +194,5 @@ TEST_CASE("a record without anything to predict counts as zero") {
     const auto summary = run_quietly(small({"data.path=" + (scratch / "table.txt").string(), "data.template=null",
                                             "train.steps=4", "train.expected_batch_size=30", "privacy.population=50"}),
                                      scratch / "run");
-    CHECK(summary.status == "done");
+    CHECK(summary.how == eval::ending::done);
 }

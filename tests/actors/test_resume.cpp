@@ -116,7 +116,7 @@ TEST_CASE("every method runs, spends the budget, and resumes to the bits of an u
             bench::run_plain(cut, 7);  // a checkpoint at 5, two releases in the log
         }
         const auto summary = resume_quietly(scratch / "cut");
-        CHECK(summary.status == "done");
+        CHECK(summary.how == eval::ending::done);
         CHECK(summary.guaranteed_epsilon > 7.9);
         models::save_adapter(scratch / "adapter", whole.facts->model.layout, expected, "x",
                              whole.facts->model.base->config());

@@ -22,6 +22,15 @@ TEST_CASE("the progress line fits its width and shows step, loss, ε and the tim
         CHECK(line.find(part) != std::string::npos);
     CHECK(monitor::progress_line(value, std::chrono::seconds(75), 10).find("░") == std::string::npos);
 
+    value.state = "stopping";
+    CHECK(monitor::progress_line(value, std::chrono::seconds(75), 120).find("stopping; once more ends it at once") !=
+          std::string::npos);
+    for (const auto* state : {"done", "budget exhausted", "interrupted", "failed", "starting", "running", "stopping"}) {
+        value.state = state;
+        CHECK(monitor::is_over(value) == !value.state.ends_with("ing"));
+    }
+    value.state = "running";
+
     value.guaranteed_epsilon = std::numeric_limits<double>::infinity();
     CHECK(monitor::progress_line(value, {}, 100).find("NO GUARANTEE") != std::string::npos);
 
