@@ -93,8 +93,8 @@ void reserve_blas_memory(int callers) {
             "control group",
             limit.rlim_cur >> 20, needed >> 20, callers));
     ::munmap(probe, needed);
-    std::vector<void*> buffers;
-    for (int caller = 0; caller < callers; ++caller) buffers.push_back(take(0));
+    std::vector<void*> buffers(static_cast<std::size_t>(callers));
+    std::generate(buffers.begin(), buffers.end(), [&] { return take(0); });
     for (void* taken : buffers) give_back(taken);  // OpenBLAS keeps them for whoever asks next
 }
 

@@ -1,5 +1,7 @@
 #include "tests/support/whole_program.hpp"
 
+#include <algorithm>
+
 #include "app/command_line.hpp"
 
 namespace rldp::testing {
@@ -18,8 +20,8 @@ const std::vector<app::declaration> every_command = {
 int whole_program(const std::vector<std::string>& arguments) {
     std::vector<std::string> words{"rldp"};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    std::vector<char*> pointers;
-    for (auto& word : words) pointers.push_back(word.data());
+    std::vector<char*> pointers(words.size());
+    std::transform(words.begin(), words.end(), pointers.begin(), [](std::string& word) { return word.data(); });
     return app::command_line(static_cast<int>(words.size()), pointers.data(), every_command);
 }
 
