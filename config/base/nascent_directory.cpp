@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "config/base/directory.hpp"
 #include "config/base/error.hpp"
@@ -57,7 +58,7 @@ nascent_directory::nascent_directory(const fs::path& target) : target_(without_s
     make_directory(parent_of(target_));
     remove_abandoned_of(target_);
     do {  // again where somebody who cleans up was faster than the lock
-        if (lock_ >= 0) ::close(lock_);
+        if (lock_ >= 0) ::close(std::exchange(lock_, -1));
         partial_ = target_.string() + std::string(mark) + some_letters();
         if (::mkdir(partial_.c_str(), 0777) != 0) {
             if (errno == EEXIST) continue;
