@@ -58,10 +58,10 @@ using controller_actor = caf::typed_actor<
     caf::replies_to<save_atom>::with<std::string>>;
 
 using evaluator_actor = caf::typed_actor<
-    // Perplexity of a snapshot, told to the hub; answers the step, that it is done.
+    // A snapshot on held-out records, told to the hub; answers the step, that it is done.
     caf::replies_to<evaluate_atom, snapshot>::with<std::int64_t>,
-    // The perplexities so far, once all snapshots are evaluated.
-    caf::replies_to<settle_atom>::with<evaluations>>;
+    // What was found, once all snapshots are evaluated.
+    caf::replies_to<settle_atom, snapshot>::with<evaluations>>;
 
 using trainer_actor = caf::typed_actor<
     // Runs the steps to the plan's end, exhaustion or a stop.
@@ -82,8 +82,8 @@ using hub_actor = caf::typed_actor<
     caf::reacts_to<announce_atom, run_header>,
     // A step's released numbers, to the run log and the next tick.
     caf::reacts_to<metrics_atom, eval::metrics_line>,
-    // An evaluation's step and perplexity.
-    caf::reacts_to<evaluated_atom, std::int64_t, double>,
+    // An evaluation's step and what it found.
+    caf::reacts_to<evaluated_atom, std::int64_t, eval::scores>,
     // All that came before is durable once this is answered.
     caf::reacts_to<sync_atom>,
     // The run's state in a word; sent on at once.

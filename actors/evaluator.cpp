@@ -4,28 +4,36 @@
 
 #include "actors/failure.hpp"
 #include "actors/threads.hpp"
-#include "eval/perplexity.hpp"
 
 namespace rldp::actors {
 
 evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
-                                              std::shared_ptr<const std::vector<models::sequence>> eval,
-                                              std::int64_t batch, hub_actor hub, evaluations seen_before) {
+                                              std::shared_ptr<const eval::held_out> records, std::int64_t batch,
+                                              hub_actor hub, evaluations seen_before) {
     fail_publicly(self);
     self->state.seen = seen_before;
+    const auto threads = std::max(1, all_threads() / 2);
+    const auto prediction_of = [=](const at::Tensor& adapter) {
+        return on_passing_thread(
+            threads, [&] { return eval::predict(*model.base, &model.layout, &adapter, *records->target, batch); });
+    };
     return {
         [=](evaluate_atom, const snapshot& at) {
-            const double found = on_passing_thread(std::max(1, all_threads() / 2), [&] {
-                return eval::perplexity(*model.base, &model.layout, &at.adapter, *eval, batch);
+            const auto found = on_passing_thread(threads, [&] {
+                return eval::score_held_out(*model.base, &model.layout, &at.adapter, records->sequences, batch);
             });
-            auto& seen = self->state.seen;
-            if (at.step == 0) seen.before = found;
-            seen.last = found;
-            seen.best = std::min(found, seen.best.value_or(found));
+            self->state.seen.add(at.step, found);
             self->send(hub, evaluated_atom::value, at.step, found);
             return at.step;  // the trainer must not learn what was found
         },
-        [self](settle_atom) { return self->state.seen; },
+        [=](settle_atom, const snapshot& end) {
+            auto& seen = self->state.seen;
+            if (records->target && end.adapter.defined()) {
+                seen.predicted_before = prediction_of(model.initial_adapter);
+                seen.predicted = prediction_of(end.adapter);
+            }
+            return seen;
+        },
     };
 }
 

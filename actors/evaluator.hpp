@@ -1,10 +1,10 @@
 #pragma once
 // The evaluator reads held-out units, which are outside the contract; what it finds is shown and steers nothing.
 #include <memory>
-#include <vector>
 
 #include "actors/actors.hpp"
 #include "actors/run/inputs.hpp"
+#include "eval/held_out.hpp"
 
 namespace rldp::actors {
 
@@ -15,7 +15,7 @@ struct evaluator_state {
 
 /// `seen_before`: what evaluations of a resumed run found.
 evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
-                                              std::shared_ptr<const std::vector<models::sequence>> eval,
-                                              std::int64_t batch, hub_actor hub, evaluations seen_before);
+                                              std::shared_ptr<const eval::held_out> records, std::int64_t batch,
+                                              hub_actor hub, evaluations seen_before);
 
 }  // namespace rldp::actors

@@ -28,10 +28,11 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
         take(trusted<privacy::unit_gradients>(std::move(chunk)));
     };
     if (!canaries.empty())
-        hand_over({at::stack(canaries).to(device), at::zeros({std::ssize(canaries)}, at::kDouble), 0});
+        hand_over({at::stack(canaries).to(device),
+                   at::zeros({std::ssize(canaries), 1 + std::ssize(task.order.probes)}, at::kDouble), 0});
     step_gradients(
-        model, how, task.adapter, std::move(units), dropout_of(own.key, task.order.charged->seq, model.layout, device),
-        hand_over,
+        model, how, task.adapter, task.order.probes, std::move(units),
+        dropout_of(own.key, task.order.charged->seq, model.layout, device), hand_over,
         [&](const std::exception& reason) { trusted_log->error("a unit counts as zero: {}", reason.what()); });
 }
 

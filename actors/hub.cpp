@@ -84,14 +84,15 @@ void hub_state::record(const eval::metrics_line& line) {
     note(latest);
 }
 
-void hub_state::evaluated(std::int64_t step, double perplexity) {
+void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
     eval::metrics_line line;
     line.step = step;
     if (const auto known = unevaluated.find(step); known != unevaluated.end()) line = known->second;
-    line.eval_perplexity = perplexity;
+    line.eval_perplexity = found.perplexity;
+    line.eval_value_nats = found.value_nats;
     log->append(line);
     latest.evaluated_step = step;
-    latest.perplexity = perplexity;
+    latest.perplexity = found.perplexity;
     changed = true;
 }
 
@@ -118,7 +119,7 @@ hub_actor::behavior_type make_hub(hub_pointer self, std::string run) {
         },
         [self](announce_atom, const run_header& header) { self->state.begin(header); },
         [self](metrics_atom, const eval::metrics_line& line) { self->state.record(line); },
-        [self](evaluated_atom, std::int64_t step, double perplexity) { self->state.evaluated(step, perplexity); },
+        [self](evaluated_atom, std::int64_t step, const eval::scores& found) { self->state.evaluated(step, found); },
         [self](sync_atom) {
             if (self->state.log) self->state.log->sync();
         },

@@ -30,7 +30,7 @@ struct hub_state {
 
     void begin(const run_header& header);
     void record(const eval::metrics_line& line);
-    void evaluated(std::int64_t step, double perplexity);
+    void evaluated(std::int64_t step, const eval::scores& found);
 };
 
 inline constexpr std::chrono::seconds tick_interval{1};

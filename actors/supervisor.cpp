@@ -44,10 +44,12 @@ void conclude(supervisor_pointer self, outcome ended) {
         self->state.promise.deliver(whole);
         stop_all(self);
     };
-    self->request(self->state.evaluator, caf::infinite, settle_atom::value)
+    // Who interrupts a run does not wait for its predictions, either.
+    const snapshot predicted{ended.steps_done, ended.how == ending::interrupted ? at::Tensor() : ended.adapter};
+    self->request(self->state.evaluator, caf::infinite, settle_atom::value, predicted)
         .then([self, ended, deliver](const evaluations& seen) {
             auto whole = ended;
-            whole.perplexity = seen;
+            whole.held_out = seen;
             // Where the hub can't write, its down message names the cause.
             self->request(self->state.hub, caf::infinite, state_atom::value, eval::name_of(ended.how))
                 .then([deliver, whole] { deliver(whole); }, [](const caf::error&) {});
@@ -62,10 +64,7 @@ bool evaluated(const std::vector<eval::metrics_line>& lines, std::int64_t step) 
 evaluations evaluations_in(const std::vector<eval::metrics_line>& lines) {
     evaluations out;
     for (const auto& line : lines) {
-        if (!line.eval_perplexity) continue;
-        if (line.step == 0) out.before = line.eval_perplexity;
-        out.last = line.eval_perplexity;
-        out.best = std::min(*line.eval_perplexity, out.best.value_or(*line.eval_perplexity));
+        if (line.eval_perplexity) out.add(line.step, {*line.eval_perplexity, line.eval_value_nats});
     }
     return out;
 }

@@ -47,7 +47,7 @@ void end(trainer_pointer self, ending how) {
     checkpoint_and(self, [self, how] {
         const auto& training = self->state.steps->training();
         self->state.promise.deliver(
-            outcome{how, training.step(), training.lost(), training.adapter(), training.trace(), {}});
+            outcome{how, training.step(), training.lost(), training.result(), training.trace(), {}});
     });
 }
 
@@ -55,7 +55,7 @@ void evaluate(trainer_pointer self) {
     auto& state = self->state;
     state.evaluating = true;
     self->request(state.wiring.evaluator, caf::infinite, evaluate_atom::value,
-                  snapshot{state.steps->training().step(), state.steps->training().adapter()})
+                  snapshot{state.steps->training().step(), state.steps->training().result()})
         .then(
             [self](std::int64_t) {
                 self->state.evaluating = false;

@@ -17,6 +17,7 @@ inline constexpr std::array torch_commands{
     torch_command{"compare", "Run methods side by side under one contract, and report which is better"},
     torch_command{"sweep", "Run one configuration over a grid of its keys' values"},
     torch_command{"check", "Validate a configuration and print the plan; trains nothing"},
+    torch_command{"plan", "Propose how a budget of examples or minutes is best divided into steps"},
     torch_command{"pretrain", "Make a tiny public GPT-2 base from synthetic prose, as in config/tiny-gpt2"},
     torch_command{"tokenize", "Turn lines on standard input into JSON arrays of token ids"},
     torch_command{"generate", "Continue a text with a model, with an adapter or without"},

@@ -76,7 +76,7 @@ class rounding_probe {
         models::record_gradients out{at::zeros({std::ssize(units), layout_.dimension}, adapter_.options()),
                                      at::zeros({std::ssize(units)}, at::kDouble)};
         for (const auto& chunk : models::plan_chunks(units, apart_ ? 1 : micro_batch_)) {
-            const auto made = models::unit_gradients(*model_, layout_, adapter_, units, chunk, micro_batch_, {}, 0);
+            const auto made = models::unit_gradients(*model_, layout_, adapter_, units, chunk, {micro_batch_});
             for (std::size_t row = 0; row < chunk.size(); ++row) {
                 const auto unit = static_cast<std::int64_t>(chunk[row]);
                 out.gradients[unit].copy_(made.gradients[static_cast<std::int64_t>(row)]);

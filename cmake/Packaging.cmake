@@ -9,7 +9,7 @@ install(TARGETS rldp-torch RUNTIME DESTINATION lib/rldp)
 # Presets name their templates and the demo's model beside them; those on stories260K name files outside, and are left out.
 install(DIRECTORY config/ DESTINATION share/rldp/config
   FILES_MATCHING PATTERN "*.json" PATTERN "canary-prompt.txt" PATTERN "*.safetensors"
-  PATTERN "base" EXCLUDE PATTERN "*-stories260k.json" EXCLUDE)
+  PATTERN "base" EXCLUDE PATTERN "*-stories260k.json" EXCLUDE PATTERN "arena-*.json" EXCLUDE)
 install(FILES README.md CHANGELOG.md DESTINATION share/doc/rldp)
 install(FILES LICENSE DESTINATION share/doc/rldp RENAME copyright)
 install(DIRECTORY docs/ DESTINATION share/doc/rldp/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")

@@ -1,6 +1,7 @@
 #pragma once
 // What a run is told: one struct per section of the configuration file. The schema (schema.hpp) gives every key its
 // unit, range and sentence; defaults are those of the members.
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -43,7 +44,18 @@ struct clip_section {
     std::optional<double> initial;      ///< default by method (methods.hpp)
     double min = 1e-3;
     double max = 1;
-    std::optional<std::string> public_data;  ///< records whose unit norms set the radii
+};
+
+/// Records that need no protection, and what they are used for.
+struct public_section {
+    std::optional<std::string> path;                ///< as data.path, through the same template
+    std::vector<std::string> use = {"warm_start"};  ///< of warm_start, subspace, radii
+    std::int64_t steps = 100;                       ///< of training on them, without noise
+    std::int64_t directions = 4;                    ///< k of the subspace, for each matrix
+
+    bool used_for(const std::string& what) const {
+        return path && std::find(use.begin(), use.end(), what) != use.end();
+    }
 };
 
 struct method_section {
@@ -59,6 +71,12 @@ struct train_section {
     std::int64_t micro_batch = 16;          ///< records per forward pass
     double lr = 5e-4;
     std::int64_t warmup = 100;                 ///< steps of linear learning-rate warm-up
+    std::string schedule = "constant";         ///< constant | linear | cosine | wsd: what follows
+    double final_lr = 0;                       ///< behind the last step
+    std::optional<std::int64_t> decay;         ///< steps of wsd's last part; default: a fifth of them
+    std::string average = "none";              ///< none | ema | tail: of the iterates, evaluated and saved
+    double average_window = 0.2;               ///< share of the steps
+    double value_weight = 1;                   ///< of tokens that carry a value, in a record's mean loss
     std::int64_t eval_every = 48;              ///< steps
     std::optional<std::int64_t> eval_records;  ///< size of the fixed Eval subset; default all
 };
@@ -86,6 +104,12 @@ struct lora_section {
     double alpha = 16;
     double dropout = 0.05;
     std::vector<std::string> targets = {"q", "v"};
+    bool freeze_a = false;  ///< only B is trained
+    double b_lr_ratio = 1;  ///< learning rate of B over that of A
+};
+
+struct eval_section {
+    std::optional<std::string> target;  ///< a column whose value is guessed in held-out records
 };
 
 struct rl_section {
@@ -129,11 +153,13 @@ struct run_config {
     privacy_section privacy;
     noise_section noise;
     clip_section clip;
+    public_section public_data;  ///< JSON key "public"
     method_section method;
     train_section train;
     data_section data;
     model_section model;
     lora_section lora;
+    eval_section eval;
     rl_section rl;
     audit_section audit;
     monitor_section monitor;

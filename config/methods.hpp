@@ -22,6 +22,9 @@ enum class method_kind {
     psac,
     dp_lora,
     dp_lora_literal,
+    dp_adambc,
+    scale_first,
+    hyfreedp,
 };
 
 /// What a method may clip as one.
@@ -45,7 +48,7 @@ struct method_row {
     clip_groups groups;
     double initial_radius;         ///< default of clip.initial
     std::string policy = "fixed";  ///< default of noise.policy
-    double statistics_share = 0;   ///< default of noise.statistics_share
+    double statistics_share = 0;   ///< default of noise.statistics_share; 0: the method uses no statistics
     /// Defaults of the keys of its own; without one, the key has no meaning for it.
     std::optional<double> quantile = {};
     std::optional<scaled_default> query_noise = {};

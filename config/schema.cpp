@@ -228,7 +228,8 @@ void add_noise_and_clip(std::vector<key>& keys) {
         .add("allocation", &noise_section::allocation, words{{"shares", "proportional", "uniform", "min_variance"}}, "",
              "How the gradient's noise is divided among the adapters.")
         .add("statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
-             "Part of 1/z² spent on the statistics that the controller sees; other methods have none.",
+             "Part of 1/z² spent on the statistics that rldp's controller sees, or, at every tenth step, on the losses "
+             "by which hyfreedp sets the learning rate; other methods have none.",
              by_method(&method_row::statistics_share))
         .add("insecure_reproducible", &noise_section::insecure_reproducible, yes_or_no{}, "",
              "Draws, dropout and noise follow from the seed: for tests, no guarantee.");
@@ -245,12 +246,20 @@ void add_noise_and_clip(std::vector<key>& keys) {
         .add("initial", &clip_section::initial, radii, "gradient norm", "Every radius at the first step.",
              by_method(&method_row::initial_radius))
         .add("min", &clip_section::min, radii, "gradient norm", "No radius goes below.")
-        .add("max", &clip_section::max, radii, "gradient norm", "No radius goes above.")
-        .add("public_data", &clip_section::public_data,
+        .add("max", &clip_section::max, radii, "gradient norm", "No radius goes above.");
+    section(
+        keys, "public.", [](auto& c) -> auto& { return c.public_data; })
+        .add("path", &public_section::path,
              location{"the path of a CSV, JSONL or text file, or synthetic:N", is_made_up}, "",
-             "Public records on which an adapter is trained beforehand, without noise: the medians of their gradient "
-             "norms become rldp's radii, in place of the private ones.",
-             "the private quantile trackers set the radii");
+             "Records that need no protection, of the private ones' kind: an adapter is trained on them beforehand, "
+             "without noise. Refused where it shares a record with data.path.",
+             "no public records")
+        .add("use", &public_section::use, words{{"warm_start", "subspace", "radii"}}, "",
+             "What that is good for: training starts from that adapter; gradients are projected on the directions that "
+             "public ones take; the medians of public gradient norms become rldp's radii, in place of private ones.")
+        .add("steps", &public_section::steps, between(1, most_steps), "steps", "Length of the training on them.")
+        .add("directions", &public_section::directions, between(1, most_width), "",
+             "k: the subspace has so many directions of each matrix's inputs (A) or outputs (B).");
 }
 
 void add_train(std::vector<key>& keys) {
@@ -267,7 +276,10 @@ void add_train(std::vector<key>& keys) {
              "the histogram's 20 counts (dcsgd_p, dcsgd_e); charged jointly with the gradient.",
              query_noise_by_method())
         .add("stabiliser", &method_section::stabiliser, above(0), "gradient norm",
-             "γ of auto_s, r of psac: what keeps the weight of the smallest gradients finite.",
+             "γ of auto_s and hyfreedp, r of psac: what keeps the weight of the smallest gradients finite. dp_adambc: "
+             "the least root "
+             "of a second moment without its noise, in standard deviations of that noise. scale_first: the least "
+             "scale, relative to the root mean square.",
              by_method(&method_row::stabiliser))
         .add("rank", &method_section::rank, between(0, 64), "",
              "geoclip: directions per adapter whose variance is tracked on its own; 0 tracks one number per adapter.",
@@ -287,6 +299,20 @@ void add_train(std::vector<key>& keys) {
         .add("lr", &train_section::lr, above_to(0, 10), "", "AdamW's learning rate after the warm-up.")
         .add("warmup", &train_section::warmup, between(0, most_steps), "steps",
              "The learning rate rises linearly over these steps.")
+        .add("schedule", &train_section::schedule, words{{"constant", "linear", "cosine", "wsd"}}, "",
+             "The learning rate after the warm-up: it stays; falls to final_lr in a straight line or along half a "
+             "cosine; stays, and falls over the last decay steps.")
+        .add("final_lr", &train_section::final_lr, between(0, 10), "",
+             "Where a falling rate ends, behind the last step.")
+        .add("decay", &train_section::decay, between(1, most_steps), "steps", "Of wsd: over how many it falls.",
+             "a fifth of the steps")
+        .add("average", &train_section::average, words{{"none", "ema", "tail"}}, "",
+             "What is evaluated and saved: the last iterate, an exponential moving average, or the mean of the last "
+             "ones. Gradients are taken at the last iterate.")
+        .add("average_window", &train_section::average_window, above_to(0, 1), "share of the steps",
+             "How far the average reaches back.")
+        .add("value_weight", &train_section::value_weight, above_to(0, 1000), "",
+             "Of tokens that carry a value of the table, in a record's mean loss; the template's own weigh 1.")
         .add("eval_every", &train_section::eval_every, between(1, most_steps), "steps",
              "Steps between evaluations on held-out units.")
         .add("eval_records", &train_section::eval_records, between(1, most_units), "records",
@@ -329,7 +355,17 @@ void add_data_and_model(std::vector<key>& keys) {
         .add("dropout", &lora_section::dropout, half_open(0, 1), "", "Dropout of an adapter's input.")
         .add("targets", &lora_section::targets, form{"module names", is_name}, "",
              "The linear modules that get an adapter: q, k, v, o, all-linear, the end of a module's name, or a regular "
-             "expression for the whole name.");
+             "expression for the whole name.")
+        .add("freeze_a", &lora_section::freeze_a, yes_or_no{}, "",
+             "Only B is trained, A stays as it was drawn: half of the numbers that noise enters (FFA-LoRA).")
+        .add("b_lr_ratio", &lora_section::b_lr_ratio, above_to(0, 1000), "",
+             "B's learning rate over A's, which is train.lr (LoRA+).");
+    section(
+        keys, "eval.", [](auto& c) -> auto& { return c.eval; })
+        .add("target", &eval_section::target, form{"a column's name", is_text}, "",
+             "At the end every value of this column is put in its place in held-out records, and scored: AUC and "
+             "accuracy.",
+             "none");
 }
 
 void add_rl(std::vector<key>& keys) {

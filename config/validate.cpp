@@ -52,6 +52,42 @@ finding contract(const run_config& config) {
     return privacy.population ? rate_problem(config, *privacy.population) : std::nullopt;
 }
 
+finding learning(const run_config& config) {
+    const auto& train = config.train;
+    if (train.schedule == "constant" && train.final_lr != 0)
+        return fmt::format(R"(train.final_lr is {}, but train.schedule "constant" never falls; leave it out)",
+                           train.final_lr);
+    if (train.final_lr > train.lr)
+        return fmt::format("train.final_lr is {}, above train.lr {}; a rate falls to it", train.final_lr, train.lr);
+    if (method_of(config).kind == method_kind::hyfreedp && train.schedule != "constant")
+        return fmt::format(R"(train.schedule is "{}", but method hyfreedp sets the rate itself; give "constant")",
+                           train.schedule);
+    if (train.average == "none" && train.average_window != train_section{}.average_window)
+        return R"(train.average_window is of an average, but train.average is "none"; leave it out)";
+    if (train.decay && train.schedule != "wsd")
+        return fmt::format(R"(train.decay is of train.schedule "wsd"; it is "{}", so leave it out)", train.schedule);
+    const auto &lessons = config.public_data, none = public_section{};
+    if (!lessons.path &&
+        (lessons.use != none.use || lessons.steps != none.steps || lessons.directions != none.directions))
+        return "public.use, public.steps and public.directions are of public records, but there is no public.path";
+    if (lessons.path && !lessons.used_for("subspace") && lessons.directions != none.directions)
+        return R"(public.directions is of public.use "subspace", which is not there; leave it out)";
+    if (train.value_weight != 1 && !config.data.narrative)
+        return fmt::format("train.value_weight is {}, but only data.template tells values from other words; give 1",
+                           train.value_weight);
+    if (train.value_weight != 1 && config.audit.shadow)
+        return "train.value_weight: a shadow run reads records as text and knows no values; give 1";
+    if (config.eval.target && !config.data.narrative)
+        return fmt::format(R"(eval.target is "{}", a column, but there is no data.template; leave it out)",
+                           *config.eval.target);
+    if (config.lora.freeze_a && config.lora.b_lr_ratio != 1)
+        return fmt::format("lora.b_lr_ratio is {}, but lora.freeze_a leaves no A to compare with; leave it out",
+                           config.lora.b_lr_ratio);
+    if (config.lora.freeze_a && choices_of(config).groups == "factors")
+        return R"(lora.freeze_a is true, but clip.groups "factors" clips A and B apart, and there is no A to clip)";
+    return {};
+}
+
 finding precision(const run_config& config) {
     if (config.model.dtype == "tf32" && config.device != "cuda")
         return R"(model.dtype "tf32" is a precision of CUDA devices; use "float32", or device "cuda")";
@@ -82,9 +118,15 @@ finding method_keys(const run_config& config) {
 finding unsteered(const run_config& config) {
     const auto& name = config.method.name;
     const auto choices = choices_of(config);
-    if (choices.statistics_share != 0)
+    const auto& row = method_of(config);
+    if (row.statistics_share == 0 && choices.statistics_share != 0)
         return fmt::format("noise.statistics_share is {}, but method {} uses no statistics; give 0 or leave it out",
                            choices.statistics_share, name);
+    if (row.statistics_share > 0 && choices.statistics_share == 0)
+        return fmt::format(
+            "noise.statistics_share is 0, but method {} sets the learning rate by the losses it pays for; "
+            "give {} or leave it out",
+            name, row.statistics_share);
     if (choices.policy != "fixed")
         return fmt::format(
             R"(noise.policy is "{}", but method {} has no controller to choose the noise; give "fixed" or )"
@@ -94,9 +136,9 @@ finding unsteered(const run_config& config) {
         return fmt::format(R"(noise.allocation is "shares", but method {} has no controller to set them; give )"
                            R"("proportional")",
                            name);
-    if (config.clip.public_data)
-        return fmt::format("clip.public_data sets the radii of method rldp only; method {} has its own", name);
-    const auto may = method_of(config).groups;
+    if (config.public_data.used_for("radii"))
+        return fmt::format(R"(public.use has "radii", which are those of method rldp; method {} has its own)", name);
+    const auto may = row.groups;
     if (may == clip_groups::by_factor && choices.groups != "factors")
         return fmt::format(R"(clip.groups is "{}", but method {} clips A and B apart: give "factors" or leave it out)",
                            choices.groups, name);
@@ -138,6 +180,8 @@ finding sizes(const run_config& config) {
 
 finding audit(const run_config& config) {
     const auto& audit = config.audit;
+    if (audit.gradient_canaries > 0 && config.public_data.used_for("subspace"))
+        return "audit.gradient_canaries: an audit has no way to know the subspace of public.use; leave one of them out";
     if (!audit.guesses) return {};
     if (*audit.guesses % 2 != 0)
         return fmt::format("audit.guesses is {}; it must be even, half for \"in\" and half for \"out\"",
@@ -167,7 +211,7 @@ std::optional<std::string> rate_problem(const run_config& config, std::int64_t p
 }
 
 std::optional<std::string> problem(const run_config& config) {
-    for (const auto check : {ranges, contract, precision, method_keys, method, sizes, audit})
+    for (const auto check : {ranges, contract, precision, learning, method_keys, method, sizes, audit})
         if (auto found = check(config)) return found;
     return {};
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "models/functions.hpp"
+#include "models/narrow_attention.hpp"
 #include "models/torch_compat.hpp"
 
 namespace rldp::models {
@@ -111,8 +112,8 @@ at::Tensor causal_mask(std::int64_t length, std::optional<std::int64_t> window, 
 
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
                   std::optional<std::int64_t> window) {
+    if (is_narrow(q)) return attend_narrow(q, k, v, window).reshape({q.size(0) * q.size(1), -1});
 #if RLDP_FUSED_ATTENTION
-    static_cast<void>(window);  // the mask says it
     const auto out = compat::fused_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask);
     return out.transpose(1, 2).reshape({q.size(0) * q.size(1), -1});
 #else

@@ -13,6 +13,7 @@
 #include "models/families.hpp"
 #include "models/forward_pass.hpp"
 #include "models/head.hpp"
+#include "models/marked_token.hpp"
 #include "models/torch_compat.hpp"
 #include "models/weights.hpp"
 
@@ -30,14 +31,26 @@ void check_batch(const token_batch& batch) {
     require(batch.ids.dim() == 2 && batch.ids.sizes() == batch.labels.sizes(), "ids and labels are not both [b, T]");
 }
 
-/// float64 [M]: the loss of a record is the mean over its tokens that count; records without any weigh nothing.
-at::Tensor weights_of(const predicted_positions& where, const token_batch& batch) {
-    const auto shares = [&](const at::Tensor& tokens) {
-        return tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record);
-    };
-    if (!batch.counts.defined()) return shares(where.tokens);
-    const auto counts = batch.counts.narrow(1, 1, batch.counts.size(1) - 1).to(where.rows.device());
-    return shares(counts.sum(1)) * counts.reshape({-1}).to(at::kDouble);
+/// Of positions that predict, from something [b, T] of each label: [M].
+at::Tensor of_predicted(const at::Tensor& labelled, const token_batch& batch, const predicted_positions& where) {
+    const auto labels = batch.labels.narrow(1, 1, batch.labels.size(1) - 1).ne(-100);
+    return labelled.narrow(1, 1, labelled.size(1) - 1).masked_select(labels).to(where.rows.device());
+}
+
+/// float64 [M]: a label's share of its record's mean; records without any weight nothing.
+at::Tensor shares_of(const predicted_positions& where, const token_batch& batch) {
+    if (!batch.weights.defined())
+        return where.tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record);
+    const auto weights = of_predicted(batch.weights, batch, where).to(at::kDouble);
+    const auto sums = at::zeros({batch.ids.size(0)}, weights.options()).index_add_(0, where.record, weights);
+    return at::where(weights > 0, weights / sums.index_select(0, where.record), at::zeros_like(weights));
+}
+
+/// float64 [b], of the positions' losses and shares [M].
+at::Tensor record_means(const at::Tensor& nll, const at::Tensor& shares, const predicted_positions& where) {
+    // A label without a share counts as none, whatever its loss.
+    const auto parts = at::where(shares > 0, nll.to(at::kDouble) * shares, at::zeros_like(shares));
+    return at::zeros({where.tokens.size(0)}, parts.options()).index_add_(0, where.record, parts);
 }
 
 }  // namespace
@@ -46,28 +59,31 @@ token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences) 
     return make_batch(std::vector<token_span>(sequences.begin(), sequences.end()));
 }
 
-token_batch make_batch(std::span<const token_span> sequences) {
+token_batch make_batch(std::span<const token_span> sequences, const batch_rule& how) {
     std::size_t longest = 1;
-    for (const auto& sequence : sequences) longest = std::max(longest, sequence.size());
-    const auto shape = {static_cast<std::int64_t>(sequences.size()), static_cast<std::int64_t>(longest)};
-    token_batch batch{at::zeros(shape, at::kLong), at::full(shape, -100, at::kLong), {}};
-    for (std::size_t i = 0; i < sequences.size(); ++i) {
-        const std::size_t begin = i * longest;
-        std::copy(sequences[i].begin(), sequences[i].end(), batch.ids.data_ptr<std::int64_t>() + begin);
-        std::copy(sequences[i].begin(), sequences[i].end(), batch.labels.data_ptr<std::int64_t>() + begin);
+    bool any_marked = false;
+    for (const auto& sequence : sequences) {
+        longest = std::max(longest, sequence.size());
+        any_marked = any_marked || std::any_of(sequence.begin(), sequence.end(), is_marked);
     }
-    return batch;
-}
-
-token_batch make_batch(std::span<const token_span> sequences, std::int64_t length) {
+    require(!how.length || static_cast<std::int64_t>(longest) <= std::max<std::int64_t>(1, *how.length),
+            "a record is longer than its padded batch");
+    const auto length = how.length.value_or(static_cast<std::int64_t>(longest));
     const std::vector<std::int64_t> shape{static_cast<std::int64_t>(sequences.size()), length};
-    token_batch batch{at::zeros(shape, at::kLong), at::zeros(shape, at::kLong), at::zeros(shape, at::kBool)};
+    token_batch batch{at::zeros(shape, at::kLong), at::full(shape, how.length ? 0 : -100, at::kLong), {}, {}};
+    if (how.length || (any_marked && how.value_weight != 1)) batch.weights = at::zeros(shape, at::kFloat);
+    if (any_marked) batch.values = at::zeros(shape, at::kBool);
     for (std::size_t i = 0; i < sequences.size(); ++i) {
-        require(std::ssize(sequences[i]) <= length, "a record is longer than its padded batch");
+        const auto& sequence = sequences[i];
         const std::int64_t begin = static_cast<std::int64_t>(i) * length;
-        std::copy(sequences[i].begin(), sequences[i].end(), batch.ids.data_ptr<std::int64_t>() + begin);
-        std::copy(sequences[i].begin(), sequences[i].end(), batch.labels.data_ptr<std::int64_t>() + begin);
-        std::fill_n(batch.counts.data_ptr<bool>() + begin, sequences[i].size(), true);
+        std::transform(sequence.begin(), sequence.end(), batch.ids.data_ptr<std::int64_t>() + begin, unmarked);
+        std::transform(sequence.begin(), sequence.end(), batch.labels.data_ptr<std::int64_t>() + begin, unmarked);
+        if (any_marked)
+            std::transform(sequence.begin(), sequence.end(), batch.values.data_ptr<bool>() + begin, is_marked);
+        if (batch.weights.defined())
+            std::transform(
+                sequence.begin(), sequence.end(), batch.weights.data_ptr<float>() + begin,
+                [&](std::int32_t token) { return is_marked(token) ? static_cast<float>(how.value_weight) : 1.0F; });
     }
     return batch;
 }
@@ -181,7 +197,11 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
     const auto where = predicted(batch.labels.to(ids.device()));
     const auto x = hidden(ids, adapted(layout, adapter, options())).index_select(0, where.rows);
     const auto nll = head_losses(final_norm(x), head(), where.targets, {}).nll.to(at::kDouble);
-    return {at::zeros({ids.size(0)}, nll.options()).index_add_(0, where.record, nll), where.tokens};
+    const auto summed = [&](const at::Tensor& of) {
+        return at::zeros({ids.size(0)}, of.options()).index_add_(0, where.record, of);
+    };
+    const auto values = batch.values.defined() ? nll * of_predicted(batch.values, batch, where) : at::zeros_like(nll);
+    return {summed(nll), where.tokens, summed(values)};
 }
 
 record_gradients causal_lm::backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
@@ -195,18 +215,26 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     const auto floats = options().dtype(at::kFloat);
     gradient_sink sink{at::zeros({per_record ? records : 1, layout.dimension}, floats),
                        at::zeros({0}, floats).requires_grad_(), 0};
-    auto losses = at::zeros({records}, options().dtype(at::kDouble));
-    if (count == 0) return {sink.gradients, losses};
+    if (count == 0) return {sink.gradients, at::zeros({records}, options().dtype(at::kDouble))};
 
     const adaptation adapted_model(layout, flat, &sink, dropout);
     const auto x = final_norm(hidden(ids, adapted_model).index_select(0, where.rows));
-    const auto weights = weights_of(where, batch);
+    const auto weights = shares_of(where, batch);
     const auto parts = head_losses(x.detach(), head(), where.targets, weights.to(at::kFloat));
     torch::autograd::backward({x}, {parts.d_hidden});
     require(sink.written == layout.pairs.size(), "an adapter got no gradient");
-    losses.index_add_(0, where.record,
-                      at::where(weights > 0, parts.nll.to(at::kDouble) * weights, at::zeros_like(weights)));
-    return {sink.gradients, losses};
+    return {sink.gradients, record_means(parts.nll, weights, where)};
+}
+
+at::Tensor causal_lm::record_losses(const token_batch& batch, const lora_layout& layout,
+                                    const at::Tensor& adapter) const {
+    const at::NoGradGuard no_grad;
+    check_batch(batch);
+    const auto ids = on_device(batch.ids);
+    const auto where = predicted(batch.labels.to(ids.device()));
+    if (where.rows.size(0) == 0) return at::zeros({ids.size(0)}, options().dtype(at::kDouble));
+    const auto x = final_norm(hidden(ids, adapted(&layout, &adapter, options())).index_select(0, where.rows));
+    return record_means(head_losses(x, head(), where.targets, {}).nll, shares_of(where, batch), where);
 }
 
 record_gradients causal_lm::gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,

@@ -22,29 +22,34 @@ class attention_memory;
 struct forward_pass;
 struct rotation;
 
-/// A record's tokens, wherever they lie.
+/// A record's tokens, wherever they lie, marked_token.hpp.
 using token_span = std::span<const std::int32_t>;
 
 /// Sequences of one micro-batch, right-padded to the longest of them.
 struct token_batch {
-    at::Tensor ids;     ///< [b, T] int64
-    at::Tensor labels;  ///< [b, T] int64, ids again, -100 where nothing is to be predicted (padding)
-    at::Tensor counts;  ///< [b, T] bool: predictions that count in the loss; undefined where all do
+    at::Tensor ids;           ///< [b, T] int64
+    at::Tensor labels;        ///< [b, T] int64, ids again, -100 where nothing is to be predicted (padding)
+    at::Tensor weights = {};  ///< [b, T] float32, of each label in its record's mean loss; undefined where all weigh 1
+    at::Tensor values = {};   ///< [b, T] bool, labels that were marked; undefined where none is
 };
-/// Pads with id 0.
-token_batch make_batch(std::span<const token_span> sequences);
+struct batch_rule {
+    /// Pads to so many tokens, labelled but of weight 0: the work depends on the batch's shape alone. Default: to the
+    /// longest, with id 0 and without labels.
+    std::optional<std::int64_t> length = {};
+    double value_weight = 1;  ///< of marked tokens; others weigh 1
+};
+token_batch make_batch(std::span<const token_span> sequences, const batch_rule& how = {});
 token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences);
-/// Pads to `length` tokens, the padding labelled but not counted: the work depends on the batch's shape alone.
-token_batch make_batch(std::span<const token_span> sequences, std::int64_t length);
 
 struct sequence_loss {
-    at::Tensor nll;     ///< [b] float64, summed negative log-likelihood, nats
-    at::Tensor tokens;  ///< [b] int64, predicted positions
+    at::Tensor nll;        ///< [b] float64, summed negative log-likelihood, nats
+    at::Tensor tokens;     ///< [b] int64, predicted positions
+    at::Tensor value_nll;  ///< [b] float64, of marked tokens alone
 };
 
 struct record_gradients {
-    at::Tensor gradients;  ///< [b, D] float32, gradient of each record's mean token loss
-    at::Tensor losses;     ///< [b] float64, mean token loss, nats
+    at::Tensor gradients;  ///< [b, D] float32, gradient of each record's mean token loss, weighted as the batch says
+    at::Tensor losses;     ///< [b] float64, that mean, nats
 };
 
 /// An immutable model: safe to share between threads and replicas.
@@ -78,6 +83,8 @@ class causal_lm {
     /// (architecture: ∇B = s·gᵀh, ∇A = (s·gB)ᵀx).
     record_gradients gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
                                const dropout_source& dropout = {}) const;
+    /// The losses of gradients() alone, [b] float64, without dropout. No gradient.
+    at::Tensor record_losses(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter) const;
     /// What an ordinary LoRA step needs, by the same code: [1, D], the sum over records of the same gradients.
     record_gradients summed_gradient(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
                                      const dropout_source& dropout = {}) const;

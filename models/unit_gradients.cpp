@@ -78,19 +78,29 @@ chunk_records records_of(std::span<const unit_records> units, const std::vector<
     return out;
 }
 
+batch_rule batching_of(const chunk_rule& how) {
+    return {how.shape ? std::optional(how.shape->tokens) : std::nullopt, how.value_weight};
+}
+
+/// What each of a unit's records counts; a dummy's gradient and loss are zero, whatever it counts.
+double share_of_record(const unit_records& unit) {
+    return 1.0 / static_cast<double>(std::max<std::size_t>(1, unit.size()));
+}
+
 }  // namespace
 
 record_gradients unit_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
                                 std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
-                                std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass,
-                                const std::optional<unit_shape>& shape) {
-    const auto held = records_of(units, chunk, shape ? shape->records : 0);
+                                const chunk_rule& how, const dropout_factory& dropout, std::size_t first_pass) {
+    const auto micro_batch = how.micro_batch;
+    const auto batching = batching_of(how);
+    const auto held = records_of(units, chunk, how.shape ? how.shape->records : 0);
     const auto& records = held.records;  // no structured binding: clang before 16 lets no lambda capture one
     const auto& owner = held.owner;
     const auto pass = [&](std::size_t begin, std::size_t end) {
         const auto some = std::span(records).subspan(begin, end - begin);
-        const auto batch = shape ? make_batch(some, shape->tokens) : make_batch(some);
-        return model.gradients(batch, layout, adapter, dropout ? dropout(first_pass++) : dropout_source{});
+        return model.gradients(make_batch(some, batching), layout, adapter,
+                               dropout ? dropout(first_pass++) : dropout_source{});
     };
     const bool one_each = std::all_of(chunk.begin(), chunk.end(), [&](auto unit) { return units[unit].size() == 1; });
     if (one_each && records.size() == chunk.size() && static_cast<std::int64_t>(records.size()) <= micro_batch)
@@ -103,13 +113,30 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
         const auto part = pass(begin, end);
         for (std::size_t i = begin; i < end; ++i) {
             const auto row = static_cast<std::size_t>(owner[i]);
-            // A dummy's gradient is zero, whatever its weight.
-            const double weight = 1.0 / static_cast<double>(std::max<std::size_t>(1, units[chunk[row]].size()));
+            const double weight = share_of_record(units[chunk[row]]);
             units_out.gradients[owner[i]].add_(part.gradients[static_cast<std::int64_t>(i - begin)], weight);
             units_out.losses[owner[i]].add_(part.losses[static_cast<std::int64_t>(i - begin)], weight);
         }
     }
     return units_out;
+}
+
+at::Tensor unit_losses(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
+                       std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
+                       const chunk_rule& how) {
+    const auto held = records_of(units, chunk, how.shape ? how.shape->records : 0);
+    const auto most = static_cast<std::size_t>(how.micro_batch);
+    auto out = at::zeros({static_cast<std::int64_t>(chunk.size())}, adapter.options().dtype(at::kDouble));
+    for (std::size_t begin = 0; begin < held.records.size(); begin += most) {
+        const auto some = std::span(held.records).subspan(begin, std::min(most, held.records.size() - begin));
+        const auto losses = model.record_losses(make_batch(some, batching_of(how)), layout, adapter);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            const auto row = held.owner[begin + i];
+            out[row].add_(losses[static_cast<std::int64_t>(i)],
+                          share_of_record(units[chunk[static_cast<std::size_t>(row)]]));
+        }
+    }
+    return out;
 }
 
 }  // namespace rldp::models

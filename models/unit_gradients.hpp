@@ -38,12 +38,22 @@ std::size_t passes_of(std::span<const unit_records> units, const std::vector<std
 /// Dropout of forward pass number `pass` of the step.
 using dropout_factory = std::function<dropout_source(std::size_t pass)>;
 
+struct chunk_rule {
+    std::int64_t micro_batch = 1;          ///< records of a forward pass
+    std::optional<unit_shape> shape = {};  ///< of every unit: then passes and their shapes depend on their number
+    double value_weight = 1;               ///< of marked tokens in a record's mean loss; others weigh 1
+};
+
 /// Gradient and loss of each unit of one chunk: the mean over its records of their mean token losses; zeros for a unit
 /// without records. `first_pass` numbers the chunk's first forward pass; a unit of more than `micro_batch` records
-/// takes several. With `shape`, passes and their shapes depend on the chunk's number of units alone.
+/// takes several.
 record_gradients unit_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
                                 std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
-                                std::int64_t micro_batch, const dropout_factory& dropout, std::size_t first_pass,
-                                const std::optional<unit_shape>& shape = {});
+                                const chunk_rule& how, const dropout_factory& dropout = {}, std::size_t first_pass = 0);
+
+/// The losses of unit_gradients() alone, [units of the chunk] float64, without dropout.
+at::Tensor unit_losses(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
+                       std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
+                       const chunk_rule& how);
 
 }  // namespace rldp::models

@@ -65,8 +65,10 @@ json stored(const models::adamw::state& state) {
 }
 
 models::adamw::state restored(const json& from, const at::Tensor& pattern) {
-    return {tensor_from(from.at("parameters"), pattern), tensor_from(from.at("first"), pattern),
-            tensor_from(from.at("second"), pattern), from.at("steps").get<std::int64_t>()};
+    return {.parameters = tensor_from(from.at("parameters"), pattern),
+            .first = tensor_from(from.at("first"), pattern),
+            .second = tensor_from(from.at("second"), pattern),
+            .steps = from.at("steps").get<std::int64_t>()};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// The public side of a run as plain code: adapter, AdamW, learning-rate schedule, method and dials. Everything in here
-// is post-processing of releases. actors/run/step_machine drives it.
+// The public side of a run as plain code: adapter, AdamW, learning-rate schedule, average, method and dials. Everything
+// in here is post-processing of releases. actors/run/step_machine drives it.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -13,14 +13,17 @@
 #include "privacy/mechanism/release_trace.hpp"
 #include "privacy/methods/method.hpp"
 #include "rl/controller.hpp"
+#include "rl/iterate_average.hpp"
+#include "rl/rate_schedule.hpp"
 #include "rl/steered.hpp"
 
 namespace rldp::rl {
 
 struct training_config {
-    std::int64_t steps = 0;  ///< of the plan
-    double lr = 0;
-    std::int64_t lr_warmup = 0;                            ///< steps of linear warm-up
+    std::int64_t steps = 0;       ///< of the plan
+    rate_schedule rate = {};      ///< the learning rate, which dials may multiply
+    average_config average = {};  ///< what is made of the iterates
+    models::adamw_config optimizer = {};
     std::int64_t interval = 0, warmup = 0;                 ///< T_RL, T_warm, steps: when a controller decides
     double initial_noise_multiplier = 0;                   ///< σ_0
     std::optional<privacy::sanitizer_config> traced = {};  ///< how releases are noised, where an audit keeps their sum
@@ -34,7 +37,10 @@ class training {
     std::int64_t step() const { return step_; }  ///< steps behind us, lost ones included
     std::int64_t lost() const { return lost_; }
     bool finished() const { return step_ >= config_.steps; }
+    /// Where gradients are taken.
     const at::Tensor& adapter() const { return optimizer_.parameters(); }
+    /// What is evaluated and saved: the average of the iterates, where one is asked for.
+    at::Tensor result() const { return average_.of(adapter()); }
     std::vector<double> radii() const { return method_->radii(); }
     double requested_noise_multiplier() const { return noise_multiplier_; }
     /// Mean loss of the last step as released, if statistics were.
@@ -61,8 +67,10 @@ class training {
     struct state {
         models::adamw::state optimizer;
         privacy::method_state method;
-        at::Tensor trace;  ///< undefined where there is none
-        std::string rest;  ///< JSON
+        at::Tensor trace;    ///< undefined where there is none
+        at::Tensor average;  ///< likewise
+        at::Tensor before;   ///< likewise: the adapter before the last step
+        std::string rest;    ///< JSON
     };
     state snapshot() const;
     void restore(const state& from);
@@ -71,8 +79,10 @@ class training {
     training_config config_;
     std::int64_t step_ = 0, lost_ = 0;
     models::adamw optimizer_;
+    iterate_average average_;
     std::unique_ptr<privacy::method> method_;
-    steered* steered_;  ///< the method, where a controller steers it
+    at::Tensor before_;  ///< the adapter before the last update, where the method probes along it
+    steered* steered_;   ///< the method, where a controller steers it
     double noise_multiplier_, lr_factor_ = 1;
     bool released_ = false;  ///< whether the last step brought statistics
     std::optional<privacy::release_trace> trace_;

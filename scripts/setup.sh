@@ -53,7 +53,10 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 fi
 case "${ID:-} ${VERSION_ID:-}" in
     "debian 12" | "debian 13" | "ubuntu 24.04") ;;
-    *) say "$system is not one of Debian 12, Debian 13, Ubuntu 24.04; trying the same packages" ;;
+    *)
+        say "$system is not one of Debian 12, Debian 13, Ubuntu 24.04; trying the same packages"
+        packages+=(libabsl-dev)  # the headers of sentencepiece 0.2.1 and later include it
+        ;;
 esac
 
 if libtorch=$(own_libtorch); then

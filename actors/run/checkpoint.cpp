@@ -1,103 +1,98 @@
 #include "actors/run/checkpoint.hpp"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
+#include "actors/run/sealed_tensors.hpp"
 #include "config/base/error.hpp"
-#include "models/checkpoint/safetensors.hpp"
 
 namespace rldp::actors {
 
 namespace {
 
+const std::string checkpoint_kind = "checkpoint";
 const std::string method_prefix = "method.";  // of its tensors' names
-const std::string sealed = "seal";            // metadata key
 
-using tensors_by_name = std::map<std::string, at::Tensor>;
-using texts_by_key = std::map<std::string, std::string>;
+/// Takes parts of a checkpoint, each by its name.
+struct checkpoint_reader {
+    const std::filesystem::path& path;
+    const sealed_tensors& all;
 
-/// Over all texts but the seal itself, and all tensors: contiguous, on the CPU.
-std::string seal_of(const tensors_by_name& tensors, const texts_by_key& texts, const privacy::file_seal& seal) {
-    privacy::file_seal::stream out(seal, "checkpoint");
-    for (const auto& [key, text] : texts)
-        if (key != sealed) out.add(key).add(text);
-    for (const auto& [name, tensor] : tensors) {
-        out.add(name).add(at::toString(tensor.scalar_type()));
-        for (const auto size : tensor.sizes()) out.add(std::to_string(size));
-        out.add({static_cast<const char*>(tensor.data_ptr()), tensor.nbytes()});
+    at::Tensor tensor(const std::string& name) const {
+        if (!all.tensors.contains(name))
+            refuse(path.string() + ": tensor '" + name + "' is missing; not a checkpoint of RLDP");
+        return all.tensors.at(name);
     }
-    return out.hex();
-}
-
-void check_sealed(const models::safetensors_file& file, const std::filesystem::path& path,
-                  const privacy::file_seal& seal) {
-    tensors_by_name tensors;
-    for (const auto& name : file.names()) tensors[name] = file.tensor(name);
-    const auto found = file.metadata().find(sealed);
-    if (found == file.metadata().end() || found->second != seal_of(tensors, file.metadata(), seal))
-        refuse(path.string() +
-               ": is not as this run wrote it: damaged, edited, or another run's; bring back the run's own");
-}
+    at::Tensor tensor_if_any(const std::string& name) const {
+        return all.tensors.contains(name) ? all.tensors.at(name) : at::Tensor();
+    }
+    const std::string& text(const std::string& key) const {
+        if (!all.texts.contains(key))
+            refuse(path.string() + ": metadata '" + key + "' is missing; not a checkpoint of RLDP");
+        return all.texts.at(key);
+    }
+    template <class Number>
+    Number number(const std::string& key) const {
+        const auto& digits = text(key);
+        Number value{};
+        const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        if (wrong != std::errc{} || end != digits.data() + digits.size())
+            refuse(path.string() + ": metadata '" + key + "' is no such number; the checkpoint is damaged");
+        return value;
+    }
+};
 
 }  // namespace
 
 void write_checkpoint(const std::filesystem::path& path, const checkpoint& value, const privacy::file_seal& seal) {
-    const auto& [optimizer, method, trace, rest] = value.training;
+    const auto& [optimizer, method, trace, average, before, rest] = value.training;
     auto controller = at::empty({static_cast<std::int64_t>(value.controller.size())}, at::kByte);
     std::copy(value.controller.begin(), value.controller.end(), controller.data_ptr<std::uint8_t>());
-    tensors_by_name tensors = {{"adapter", optimizer.parameters},
-                               {"first_moment", optimizer.first},
-                               {"second_moment", optimizer.second},
-                               {"controller", controller}};
-    if (trace.defined()) tensors["trace"] = trace;
-    for (const auto& [name, tensor] : method.tensors) tensors[method_prefix + name] = tensor;
-    for (auto& [name, tensor] : tensors) tensor = tensor.detach().cpu().contiguous();
-    texts_by_key texts = {{"method", method.numbers},
-                          {"optimizer_steps", std::to_string(optimizer.steps)},
-                          {"training", rest},
-                          {"charges", std::to_string(value.charged.seq)},
-                          {"last_charge", value.charged.hash},
-                          {"belongs_to", value.belongs_to}};
-    texts[sealed] = seal_of(tensors, texts, seal);
-    models::save_safetensors(path, tensors, texts);
+    sealed_tensors out;
+    out.tensors = {{"adapter", optimizer.parameters},
+                   {"first_moment", optimizer.first},
+                   {"second_moment", optimizer.second},
+                   {"controller", controller}};
+    if (trace.defined()) out.tensors["trace"] = trace;
+    if (average.defined()) out.tensors["average"] = average;
+    if (before.defined()) out.tensors["before"] = before;
+    for (const auto& [name, tensor] : method.tensors) out.tensors[method_prefix + name] = tensor;
+    out.texts = {{"method", method.numbers},
+                 {"optimizer_steps", std::to_string(optimizer.steps)},
+                 {"optimizer_noise", fmt::format("{}", optimizer.noise)},  // as many digits as make it the same again
+                 {"training", rest},
+                 {"charges", std::to_string(value.charged.seq)},
+                 {"last_charge", value.charged.hash},
+                 {"belongs_to", value.belongs_to}};
+    write_sealed(path, checkpoint_kind, std::move(out), seal);
 }
 
 checkpoint read_checkpoint(const std::filesystem::path& path, const privacy::file_seal& seal) {
-    const models::safetensors_file file(path);
-    check_sealed(file, path, seal);
-    const auto text = [&](const std::string& key) {
-        const auto found = file.metadata().find(key);
-        if (found == file.metadata().end())
-            refuse(path.string() + ": metadata '" + key + "' is missing; not a checkpoint of RLDP");
-        return found->second;
-    };
+    const auto read = read_sealed(path, checkpoint_kind, seal);
+    const checkpoint_reader from{path, read};
     checkpoint out;
-    out.training.optimizer = {.parameters = file.tensor("adapter").clone(),
-                              .first = file.tensor("first_moment").clone(),
-                              .second = file.tensor("second_moment").clone()};
-    const auto whole = [&](const std::string& key, auto& value) {
-        const auto digits = text(key);
-        const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        if (wrong != std::errc{} || end != digits.data() + digits.size())
-            refuse(path.string() + ": metadata '" + key + "' is no whole number; the checkpoint is damaged");
-    };
-    whole("optimizer_steps", out.training.optimizer.steps);
-    whole("charges", out.charged.seq);
-    out.charged.hash = text("last_charge");
-    out.training.rest = text("training");
-    out.training.method.numbers = text("method");
-    for (const auto& name : file.names()) {
-        if (name == "trace") out.training.trace = file.tensor(name).clone();
+    out.training.optimizer = {.parameters = from.tensor("adapter"),
+                              .first = from.tensor("first_moment"),
+                              .second = from.tensor("second_moment"),
+                              .noise = from.number<double>("optimizer_noise"),
+                              .steps = from.number<std::int64_t>("optimizer_steps")};
+    out.charged.seq = from.number<std::uint64_t>("charges");
+    out.charged.hash = from.text("last_charge");
+    out.training.rest = from.text("training");
+    out.training.method.numbers = from.text("method");
+    out.training.trace = from.tensor_if_any("trace");
+    out.training.average = from.tensor_if_any("average");
+    out.training.before = from.tensor_if_any("before");
+    for (const auto& [name, tensor] : read.tensors)
         if (name.starts_with(method_prefix))
-            out.training.method.tensors.emplace_back(name.substr(method_prefix.size()), file.tensor(name).clone());
-    }
-    const auto controller = file.tensor("controller").contiguous();
+            out.training.method.tensors.emplace_back(name.substr(method_prefix.size()), tensor);
+    const auto controller = from.tensor("controller");
     out.controller.assign(static_cast<const char*>(controller.data_ptr()),
                           static_cast<std::size_t>(controller.numel()));
-    out.belongs_to = text("belongs_to");
+    out.belongs_to = from.text("belongs_to");
     return out;
 }
 

@@ -36,6 +36,7 @@ std::vector<fs::path> erase_all(const eval::run_directory& where) {
     if (!erased.empty()) sync_directory(where.key());
     erase(where.releases(), erased);
     erase(where.checkpoint(), erased);
+    erase(where.lessons(), erased);
     for (const auto& path : unfinished_writes(where)) erase(path, erased);
     if (!erased.empty()) sync_directory(where.key());
     return erased;

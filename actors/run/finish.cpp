@@ -14,6 +14,24 @@ namespace rldp::actors {
 
 namespace {
 
+void add_utility(eval::run_summary& out, const eval::held_out& records, const evaluations& found) {
+    out.perplexity_before = found.before ? found.before->perplexity : std::nan("");
+    if (found.before) {
+        out.value_nats_before = found.before->value_nats;
+        out.bits_per_byte_before = records.bits_per_byte(found.before->perplexity);
+    }
+    if (found.last) {
+        out.perplexity_after = found.last->perplexity;
+        out.value_nats_after = found.last->value_nats;
+        out.bits_per_byte_after = records.bits_per_byte(found.last->perplexity);
+    }
+    if (found.best) out.perplexity_best = found.best->perplexity;
+    out.marginal_nats = records.marginal_nats;
+    const auto &before = found.predicted_before, &after = found.predicted;
+    if (records.target && before && after)
+        out.target = {records.target->column, before->auc, after->auc, before->accuracy, after->accuracy};
+}
+
 eval::run_summary summarise(const session& run, const outcome& ended) {
     const auto book = privacy::read_ledger(run.where.ledger());
     const auto spent = book.phases();
@@ -26,9 +44,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     out.units = run.plan.population;
     out.trainable_parameters = run.plan.trainable_parameters;
     out.groups = run.plan.groups;
-    out.perplexity_before = ended.perplexity.before.value_or(std::nan(""));
-    out.perplexity_after = ended.perplexity.last;
-    out.perplexity_best = ended.perplexity.best;
+    add_utility(out, *run.held_out, ended.held_out);
     out.epsilon_budget = run.config.privacy.epsilon;
     out.delta = run.config.privacy.delta;
     out.guaranteed_epsilon = book.header.guaranteed_epsilon;

@@ -14,53 +14,35 @@
 #include <unordered_set>
 #include <utility>
 
+#include "actors/run/held_out.hpp"
 #include "config/base/directory.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
 #include "config/base/made_up.hpp"
+#include "data/units/cut.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/blas.hpp"
 
 namespace rldp::actors {
 
 data::source public_source(const config::run_config& config) {
-    return {.path = *config.clip.public_data,
+    return {.path = *config.public_data.path,
             .ids_mapping = config.data.ids_mapping,
             .narrative = config.data.narrative,
-            .group = std::nullopt};
+            .group = std::nullopt,
+            .made_up_seed = 2};  // not the rows that are trained on
 }
 
 namespace {
-
-/// `count` of the units' sequences, the same for the same seed: partial Fisher–Yates shuffle. Without `count` all.
-std::vector<models::sequence> fixed_subset(const data::token_store& units, std::optional<std::int64_t> count,
-                                           std::int64_t seed) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> all;  // unit, sequence
-    for (std::size_t u = 0; u < units.size(); ++u)
-        for (std::size_t r = 0; r < units[u].records.size(); ++r)
-            all.emplace_back(static_cast<std::uint32_t>(u), static_cast<std::uint32_t>(r));
-    if (count) {
-        std::mt19937_64 random(static_cast<std::uint64_t>(seed));
-        const auto keep = std::min(all.size(), static_cast<std::size_t>(*count));
-        for (std::size_t i = 0; i < keep; ++i) std::swap(all[i], all[i + random() % (all.size() - i)]);
-        all.resize(keep);
-    }
-    std::vector<models::sequence> out;
-    for (const auto& [unit, record] : all) {
-        const auto tokens = units[unit].records[record];
-        out.emplace_back(tokens.begin(), tokens.end());
-    }
-    return out;
-}
 
 /// Recognises records of a file that is called public. Safe to call from several threads.
 class public_records {
   public:
     explicit public_records(const config::run_config& config) {
-        // Made-up records are nobody's.
-        if (!config.clip.public_data || is_made_up(config.data.path)) return;
-        path_ = *config.clip.public_data;
+        // Made-up records are nobody's, also where some happen to be worded as a person's.
+        if (!config.public_data.path || is_made_up(*config.public_data.path) || is_made_up(config.data.path)) return;
+        path_ = *config.public_data.path;
         std::error_code absent;
         if (std::filesystem::equivalent(path_, config.data.path, absent)) refuse_it();
         const auto given = data::load_corpus(public_source(config), data::split_rule{});
@@ -76,7 +58,7 @@ class public_records {
   private:
     [[noreturn]] void refuse_it() const {
         refuse(
-            fmt::format("clip.public_data: {} shares records with data.path, whose records are to be protected; give "
+            fmt::format("public.path: {} shares records with data.path, whose records are to be protected; give "
                         "a file of others",
                         path_));
     }
@@ -105,13 +87,21 @@ data::audit_rule audit_rule_of(const config::run_config& config) {
     return {.seed = config.data.split_seed, .targets = config.audit.targets, .canaries = config.audit.canaries};
 }
 
-/// A shadow run's training units follow from units of both sides: it reads the texts, as an audit does.
+/// A shadow run's training units follow from units of both sides: it reads the texts, as an audit does. What it is
+/// evaluated on, the first of the Eval side, no attack looks at.
 data::token_corpus load_shadow(const config::run_config& config, const data::token_rule& how) {
     auto corpus = load_records(config).corpus;
     data::token_corpus out;
     auto train = data::tokenise(corpus.train, how.encode, how.max_tokens, how.keep_tail, how.threads);
     out.train = train.units;
-    out.eval = data::tokenise(corpus.eval, how.encode, how.max_tokens, how.keep_tail, how.threads).units;
+    for (const auto& unit : corpus.eval)
+        for (const auto& text : unit.records) {
+            auto& kept = out.held_out.records;
+            if (how.held_out && std::ssize(kept) == *how.held_out) break;
+            auto tokens = how.encode(text);
+            const bool longer = data::cut_to(tokens, how.max_tokens, how.keep_tail);
+            if (tokens.size() >= 2) kept.push_back({std::move(tokens), {text, {}, {}}, longer});
+        }
     out.records = train.records;
     out.cut = train.cut;
     for (const auto& unit : corpus.train)
@@ -132,10 +122,12 @@ std::int64_t token_limit(const config::run_config& config, const models::model_c
 }
 
 models::lora_layout layout_of(const config::run_config& config, const models::model_config& model) {
-    return models::make_layout(model, {.rank = config.lora.rank,
-                                       .alpha = config.lora.alpha,
-                                       .dropout = config.lora.dropout,
-                                       .targets = models::expand_targets(model, config.lora.targets)});
+    return models::make_layout(model,
+                               {.rank = config.lora.rank,
+                                .alpha = config.lora.alpha,
+                                .dropout = config.lora.dropout,
+                                .targets = models::expand_targets(model, config.lora.targets),
+                                .frozen_a_seed = config.lora.freeze_a ? std::optional(config.seed) : std::nullopt});
 }
 
 at::Device device_of(const config::run_config& config) {
@@ -161,17 +153,22 @@ sided_records load_records(const config::run_config& config) {
 
 run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens) {
     const public_records refuse_public(config);
-    const data::token_rule how{.encode = [&](const std::string& text) { return tokens.encode(text); },
-                               .max_tokens = max_tokens,
-                               .keep_tail = config.data.keep == "tail",
-                               .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
-                               .inspect = std::cref(refuse_public)};
+    const data::token_rule how{
+        .encode = [&](const std::string& text) { return tokens.encode(text); },
+        .max_tokens = max_tokens,
+        .keep_tail = config.data.keep == "tail",
+        .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
+        .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, tokens, ids); },
+        .mark_training = config.train.value_weight != 1,
+        .held_out = config.train.eval_records,
+        .held_out_seed = config.data.split_seed,
+        .inspect = std::cref(refuse_public)};
     auto read =
         config.audit.shadow ? load_shadow(config, how) : data::load_tokens(source_of(config), split_of(config), how);
     run_data out;
-    out.eval = fixed_subset(read.eval, config.train.eval_records, config.data.split_seed);
-    if (out.eval.empty())
+    if (read.held_out.records.empty())
         refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
+    out.held_out = held_out_of(read.held_out, {tokens, max_tokens, config.eval.target});
     out.train = std::move(read.train);
     out.records = read.records;
     out.cut = read.cut;
@@ -200,6 +197,7 @@ run_model load_model(const config::run_config& config) {
     out.base = models::causal_lm::load(config.model.path, models::use_precision(config.model.dtype, device), device);
     models::choose_threads(out.base->config());
     out.layout = layout_of(config, out.base->config());
+    for (auto& ground : out.layout.grounds) ground.a = ground.a.to(device);
     out.initial_adapter = models::initial_adapter(out.layout, config.seed).to(device);
     return out;
 }
@@ -211,7 +209,7 @@ void check_gradients(const run_model& model, const std::string& path) {
     for (std::int64_t i = 0; i < std::min(longest, described.window); ++i)
         tokens.push_back(static_cast<std::int32_t>((i * 7919 + 1) % described.vocab));
     const std::vector<models::unit_records> unit = {{tokens}};
-    const auto made = models::unit_gradients(*model.base, model.layout, model.initial_adapter, unit, {0}, 1, {}, 0);
+    const auto made = models::unit_gradients(*model.base, model.layout, model.initial_adapter, unit, {0}, {});
     const auto loss = made.losses.item<double>();
     if (!std::isfinite(loss))
         refuse(path + ": the model's loss is not finite; its weights are damaged, bring back the original files");

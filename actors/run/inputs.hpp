@@ -13,18 +13,19 @@
 #include "data/units/corpus.hpp"
 #include "data/units/token_store.hpp"
 #include "eval/audit/report/membership_record.hpp"
+#include "eval/held_out.hpp"
 #include "models/causal_lm.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 #include "models/unit_gradients.hpp"
 
 namespace rldp::actors {
 
-/// The data of a run, in clear: belongs on the trusted side but for `eval`, `eval_records` and the counts.
+/// The data of a run, in clear: belongs on the trusted side but for `held_out`.
 struct run_data {
     data::token_store train;
-    std::vector<models::sequence> eval;  ///< the fixed subset of held-out records
-    std::int64_t records = 0, cut = 0;   ///< training records, and how many of them were longer than max_tokens
-    std::string digest;                  ///< of the training units; goes out only as an HMAC
+    eval::held_out held_out;            ///< the fixed subset of Eval
+    std::int64_t records = 0, cut = 0;  ///< training records, and how many of them were longer than max_tokens
+    std::string digest;                 ///< of the training units; goes out only as an HMAC
     std::vector<eval::membership_record::planted_secret> planted;  ///< data.canaries
     std::vector<data::token_unit> audit_canaries;                  ///< those that may join the training units
     std::vector<std::string> warnings;
@@ -36,7 +37,7 @@ std::int64_t token_limit(const config::run_config& config, const models::model_c
 /// Errors: bad_input for a target that matches no linear module.
 models::lora_layout layout_of(const config::run_config& config, const models::model_config& model);
 
-/// clip.public_data, each record a unit. Only where it is given.
+/// public.path, each record a unit. Only where it is given.
 data::source public_source(const config::run_config& config);
 
 /// The records on their sides, and whom an audit looks at; of a shadow run, its own training units. Errors: bad_input.
@@ -59,6 +60,8 @@ struct run_model {
     std::shared_ptr<const models::causal_lm> base;
     models::lora_layout layout;
     at::Tensor initial_adapter;  ///< [D] float32 on the device
+    std::vector<double> public_norms =
+        {};  ///< medians of public unit gradients' norms per group, where they are asked for
 };
 run_model load_model(const config::run_config& config);
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "actors/run/public_radii.hpp"
+#include "actors/run/public_lessons.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "privacy/mechanism/noise.hpp"
@@ -12,24 +12,27 @@ namespace rldp::actors {
 
 namespace {
 
-rl::steered_config steered_config_of(const config::run_config& config, const run_model& model) {
-    const auto choices = config::choices_of(config);
-    return {
-        .segments = segments_of(config, model.layout),
-        .expected_batch = static_cast<double>(config.train.expected_batch_size),
-        .initial_radius = choices.initial_radius,
-        .clip_min = config.clip.min,
-        .clip_max = config.clip.max,
-        .radius_scale = choices.radius_scale,
-        .rescale = choices.rescale,
-        // Half of what a uniform guess over the vocabulary loses: public, and near what a pretrained model starts at.
-        .initial_loss = 0.5 * std::log(static_cast<double>(model.base->config().vocab)),
-        .statistics_share = config.privacy.semantics == semantics::as_published ? 0 : choices.statistics_share,
-        .warmup = config.rl.warmup};
+/// Half of what a uniform guess over the vocabulary loses: public, and near what a pretrained model starts at.
+double initial_loss_of(const models::model_config& model) {
+    return 0.5 * std::log(static_cast<double>(model.vocab));
 }
 
-privacy::method_config method_config_of(const config::run_config& config, const models::lora_layout& layout,
-                                        std::size_t groups) {
+rl::steered_config steered_config_of(const config::run_config& config, const run_model& model) {
+    const auto choices = config::choices_of(config);
+    return {.segments = segments_of(config, model.layout),
+            .expected_batch = static_cast<double>(config.train.expected_batch_size),
+            .initial_radius = choices.initial_radius,
+            .clip_min = config.clip.min,
+            .clip_max = config.clip.max,
+            .radius_scale = choices.radius_scale,
+            .rescale = choices.rescale,
+            .initial_loss = initial_loss_of(model.base->config()),
+            .statistics_share = config.privacy.semantics == semantics::as_published ? 0 : choices.statistics_share,
+            .warmup = config.rl.warmup};
+}
+
+privacy::method_config method_config_of(const config::run_config& config, const models::model_config& model,
+                                        const models::lora_layout& layout, std::size_t groups) {
     const auto choices = config::choices_of(config);
     privacy::method_config out{.name = config.method.name,
                                .pair_sizes = {},
@@ -42,6 +45,9 @@ privacy::method_config method_config_of(const config::run_config& config, const 
                                .query_noise = choices.query_noise,
                                .stabiliser = choices.stabiliser,
                                .rank = choices.rank,
+                               .statistics_share = choices.statistics_share,
+                               .warmup = config.train.warmup,
+                               .initial_loss = initial_loss_of(model),
                                .rounding_margin = rounding_margin_of(config)};
     for (const auto& pair : layout.pairs) out.pair_sizes.push_back(pair.size);
     return out;
@@ -65,9 +71,8 @@ std::vector<privacy::segment> segments_of(const config::run_config& config, cons
     for (std::size_t i = 0; i < layout.pairs.size(); ++i) {
         const auto& pair = layout.pairs[i];
         if (groups == "factors") {
-            const auto a = layout.config.rank * pair.d_in;
-            out.push_back({a, 0});
-            out.push_back({pair.size - a, 1});
+            out.push_back({pair.a_size, 0});
+            out.push_back({pair.size - pair.a_size, 1});
         } else {
             out.push_back({pair.size, i});
         }
@@ -78,16 +83,17 @@ std::vector<privacy::segment> segments_of(const config::run_config& config, cons
 std::unique_ptr<privacy::method> method_of(const config::run_config& config, const run_plan& plan,
                                            const run_model& model) {
     if (!config::method_of(config).steered())
-        return privacy::make_method(method_config_of(config, model.layout, plan.groups.size()));
+        return privacy::make_method(method_config_of(config, model.base->config(), model.layout, plan.groups.size()));
     auto how = steered_config_of(config, model);
-    if (config.clip.public_data) how.public_radii = public_radii(config, model);
+    how.public_radii = model.public_norms;
     return std::make_unique<rl::steered>(how);
 }
 
-void check_noise_left(const config::run_config& config, const models::lora_layout& layout, const run_plan& plan) {
+void check_noise_left(const config::run_config& config, const models::model_config& model,
+                      const models::lora_layout& layout, const run_plan& plan) {
     if (config::method_of(config).steered()) return;  // its share is a part of 1/z², whatever z is
-    const auto terms =
-        privacy::make_method(method_config_of(config, layout, plan.groups.size()))->prepare(plan.noise_multiplier);
+    const auto terms = privacy::make_method(method_config_of(config, model, layout, plan.groups.size()))
+                           ->prepare(plan.noise_multiplier);
     privacy::gradient_multiplier(plan.noise_multiplier, terms.measurement_multiplier);
 }
 

@@ -23,6 +23,7 @@ std::unique_ptr<privacy::method> method_of(const config::run_config& config, con
 
 /// Errors: bad_input where what the method asks of a batch besides the gradient would take the whole multiplier z_0:
 /// before anything is charged.
-void check_noise_left(const config::run_config& config, const models::lora_layout& layout, const run_plan& plan);
+void check_noise_left(const config::run_config& config, const models::model_config& model,
+                      const models::lora_layout& layout, const run_plan& plan);
 
 }  // namespace rldp::actors

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "eval/held_out.hpp"
 #include "eval/metrics/ending.hpp"
 
 namespace rldp::actors {
@@ -15,9 +16,15 @@ struct snapshot {
     at::Tensor adapter;
 };
 
-/// Perplexities on held-out units; shown, and steering nothing.
+/// What held-out units say of the adapter that the run began with, of the last one evaluated, and of the one with the
+/// lowest perplexity; shown, and steering nothing.
 struct evaluations {
-    std::optional<double> before, last, best;
+    std::optional<eval::scores> before, last, best;
+    /// Of eval.target, of the adapter that the run began with and the one that it ended with; once training is over.
+    std::optional<eval::prediction> predicted_before, predicted = {};
+
+    /// Takes on what was found after `step`.
+    void add(std::int64_t step, const eval::scores& found);
 };
 
 using eval::ending;
@@ -28,7 +35,7 @@ struct outcome {
     std::int64_t steps_done = 0, steps_lost = 0;
     at::Tensor adapter;
     at::Tensor trace;  ///< sum of releases for an audit (privacy::release_trace); undefined where none asked for it
-    evaluations perplexity;
+    evaluations held_out;
 };
 
 }  // namespace rldp::actors

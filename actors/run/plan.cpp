@@ -11,6 +11,7 @@
 
 #include "actors/run/inputs.hpp"
 #include "actors/run/method.hpp"
+#include "actors/run/public_lessons.hpp"
 #include "config/base/accountants.hpp"
 #include "config/base/error.hpp"
 #include "config/base/made_up.hpp"
@@ -110,11 +111,28 @@ double rounding_margin_of(const config::run_config& config) {
     return 1e-3 * std::max(1.0, std::sqrt(static_cast<double>(config.train.expected_batch_size) / 64));
 }
 
+namespace {
+
+/// A rate that falls needs steps to fall over.
+void check_schedule(const config::run_config& config, std::int64_t steps) {
+    const auto& train = config.train;
+    if (train.schedule == "constant") return;
+    if (train.warmup >= steps)
+        refuse(fmt::format("train.warmup is {} of {} steps, which leaves none for schedule \"{}\"; lower it",
+                           train.warmup, steps, train.schedule));
+    if (train.decay && *train.decay > steps - train.warmup)
+        refuse(fmt::format("train.decay is {}, but {} steps less {} of warm-up leave {}; lower it", *train.decay, steps,
+                           train.warmup, steps - train.warmup));
+}
+
+}  // namespace
+
 run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
                   const models::lora_layout& layout) {
     run_plan out;
     out.population = config.privacy.population.value_or(units);
     out.steps = config::planned_steps(config, out.population);
+    check_schedule(config, out.steps);
     out.sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(out.population);
     out.epsilon_budget = config.privacy.epsilon;
     out.delta = config.privacy.delta;
@@ -133,7 +151,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     const double mechanism_delta = out.delta - (out.padded ? out.padded->delta : 0);
     out.epsilon = epsilon_of(committed, mechanism_delta);
     out.groups = group_names(config, layout);
-    check_noise_left(config, layout, out);
+    check_noise_left(config, model, layout, out);
     if (config.privacy.semantics == semantics::as_published)
         out.published = price_as_published(committed, out.groups.size(), mechanism_delta);
     out.trainable_parameters = layout.dimension;
@@ -167,7 +185,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
 
 run_plan check(const config::run_config& config) {
     const auto model = models::read_model_config(config.model.path);
-    const auto layout = layout_of(config, model);
+    const auto layout = layout_once_taught(config, layout_of(config, model));
     device_of(config);
     std::vector<std::string> missing;
     const bool weights = has_weights(config.model.path);

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "actors/run/audit/canaries.hpp"
 #include "actors/run/checkpoint.hpp"
 #include "actors/run/erasure.hpp"
 #include "actors/run/method.hpp"
+#include "actors/run/public_lessons.hpp"
 #include "actors/run/test_hooks.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
@@ -22,14 +24,28 @@ namespace rldp::actors {
 
 namespace {
 
+rl::rate_schedule rate_of(const config::run_config& config, std::int64_t steps) {
+    return {.shape = rl::schedule_from(config.train.schedule),
+            .peak = config.train.lr,
+            .last = config.train.final_lr,
+            .steps = steps,
+            .warmup = config.train.warmup,
+            .decay = config.train.decay.value_or(
+                std::clamp<std::int64_t>(steps / 5, 1, std::max<std::int64_t>(1, steps - config.train.warmup)))};
+}
+
 rl::training_config training_config_of(const config::run_config& config, const run_plan& plan,
                                        const models::lora_layout& layout) {
     rl::training_config out{.steps = plan.steps,
-                            .lr = config.train.lr,
-                            .lr_warmup = config.train.warmup,
+                            .rate = rate_of(config, plan.steps),
+                            .average = {.how = rl::average_from(config.train.average),
+                                        .window = config.train.average_window,
+                                        .steps = plan.steps},
                             .interval = config.rl.interval,
                             .warmup = config.rl.warmup,
                             .initial_noise_multiplier = plan.noise_multiplier};
+    if (config.lora.b_lr_ratio != 1) out.optimizer.rate_factors = models::rate_factors(layout, config.lora.b_lr_ratio);
+    out.optimizer.least_root = config::choices_of(config).stabiliser;
     if (config.audit.gradient_canaries > 0) out.traced = sanitizer_config_of(config, layout);
     return out;
 }
@@ -102,13 +118,15 @@ struct prepared {
     run_plan plan;
 };
 
-prepared prepare(const config::run_config& config) {
+/// `teach` makes the model what public records taught it.
+prepared prepare(const config::run_config& config, const std::function<run_model(run_model)>& teach) {
     prepared out;
     out.model = load_model(config);
     check_gradients(out.model, config.model.path);
     const auto& described = out.model.base->config();
     const auto tokens = load_tokenizer(config.model.path, described);
-    out.data = load_data(config, *tokens, token_limit(config, described));
+    out.data = load_data(config, *tokens, token_limit(config, described));  // refuses public records that are private
+    if (config.public_data.path) out.model = teach(std::move(out.model));
     out.plan = plan_run(config, static_cast<std::int64_t>(out.data.train.size()), described, out.model.layout);
     out.plan.counts = counts_of(out.data);
     out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
@@ -146,7 +164,7 @@ std::shared_ptr<const session> facts_of(const eval::run_directory& where, const 
                 .config = config,
                 .plan = std::move(ready.plan),
                 .model = std::move(ready.model),
-                .held_out = std::make_shared<std::vector<models::sequence>>(std::move(ready.data.eval)),
+                .held_out = std::make_shared<eval::held_out>(std::move(ready.data.held_out)),
                 .belongs_to = std::move(belongs_to),
                 .seal = privacy::file_seal(key),
                 .known = std::move(found.known),
@@ -209,7 +227,7 @@ class replay {
                     decide_in_line(parts_, progress_through(steps_.training().step()));
                     break;
                 case step_machine::due::evaluation:
-                    found_.passed.push_back({steps_.training().step(), steps_.training().adapter()});
+                    found_.passed.push_back({steps_.training().step(), steps_.training().result()});
                     steps_.evaluated();
                     break;
                 case step_machine::due::checkpoint:
@@ -260,7 +278,7 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());
-    auto ready = prepare(config);
+    auto ready = prepare(config, [&](run_model model) { return taught(config, std::move(model)); });
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::insecure_from_seed(config.seed)
                                                         : privacy::run_key::from_system();
     nascent_directory nascent(directory);
@@ -275,6 +293,7 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
     auto owner = ownership(key, book.content(), config);
     const auto parts = parts_of(config, ready, std::move(policy), std::move(book));
     write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
+    if (config.public_data.path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
     nascent.settle();
     auto closed = secrets_of(config, ready, key);
     return {facts_of(eval::run_directory{directory}, config, std::move(ready), std::move(owner), key), parts,
@@ -292,14 +311,15 @@ opened_run resume_run(const std::filesystem::path& directory) {
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
                                                         : privacy::run_key::load(where.key());
     auto book = privacy::ledger::open(where.ledger());
-    auto ready = prepare(config);
+    const privacy::file_seal seal(key);
+    auto ready =
+        prepare(config, [&](run_model model) { return recalled(config, std::move(model), where.lessons(), seal); });
     const auto hmac = test_hooks::data_hmac(key.hmac(ready.data.digest));
     if (book.content().header.data_hmac != hmac)
         refuse(fmt::format(
             "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
             "the original data",
             where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
-    const privacy::file_seal seal(key);
     const auto saved = read_checkpoint(where.checkpoint(), seal);
     auto ours = ownership(key, book.content(), config);
     if (saved.belongs_to != ours)

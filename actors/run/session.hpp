@@ -36,11 +36,11 @@ struct session {
     config::run_config config;
     run_plan plan;
     run_model model;
-    std::shared_ptr<const std::vector<models::sequence>> held_out;  ///< the fixed subset of Eval
-    std::string belongs_to;                                         ///< see checkpoint
-    privacy::file_seal seal;                                        ///< of the files that a resume reads back
-    std::vector<eval::metrics_line> known;  ///< of the steps made before: the run log begins with them
-    std::vector<snapshot> passed;           ///< where a resume came past an evaluation, which may have died unfinished
+    std::shared_ptr<const eval::held_out> held_out;  ///< the fixed subset of Eval
+    std::string belongs_to;                          ///< see checkpoint
+    privacy::file_seal seal;                         ///< of the files that a resume reads back
+    std::vector<eval::metrics_line> known;           ///< of the steps made before: the run log begins with them
+    std::vector<snapshot> passed;  ///< where a resume came past an evaluation, which may have died unfinished
 };
 
 /// What changes with every step. Each part belongs to one actor once a run goes.

@@ -69,6 +69,7 @@ struct chunk_worker {
     const run_model& model;
     const gradient_settings& how;
     const at::Tensor& adapter;
+    const std::vector<at::Tensor>& probes;
     const step_work& work;
     const models::dropout_factory& dropout;
     const on_failed_unit& failed;
@@ -89,8 +90,14 @@ struct chunk_worker {
 
   private:
     models::record_gradients made(const std::vector<std::size_t>& units, std::size_t first_pass) const {
-        return models::unit_gradients(*model.base, model.layout, adapter, work.units, units, how.micro_batch, dropout,
-                                      first_pass, shape_of(how.padded));
+        const models::chunk_rule rule{how.micro_batch, shape_of(how.padded), how.value_weight};
+        auto out =
+            models::unit_gradients(*model.base, model.layout, adapter, work.units, units, rule, dropout, first_pass);
+        std::vector<at::Tensor> losses{out.losses};
+        for (const auto& at : probes)
+            losses.push_back(models::unit_losses(*model.base, model.layout, at, work.units, units, rule));
+        out.losses = at::stack(losses, 1);
+        return out;
     }
 
     /// Each unit alone; zeros for one that fails. Masks are of passes beyond the step's others: as many for each unit
@@ -98,7 +105,7 @@ struct chunk_worker {
     models::record_gradients one_by_one(const std::vector<std::size_t>& units) const {
         const auto rows = std::ssize(units);
         models::record_gradients out{at::zeros({rows, model.layout.dimension}, adapter.options()),
-                                     at::full({rows}, std::nan(""), at::kDouble)};
+                                     at::full({rows, 1 + std::ssize(probes)}, std::nan(""), at::kDouble)};
         for (std::int64_t row = 0; row < rows; ++row) {
             const auto unit = units[static_cast<std::size_t>(row)];
             try {
@@ -123,15 +130,24 @@ int chunks_abreast(const run_model& model) {
 
 }  // namespace
 
+gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model) {
+    return {.micro_batch = config.train.micro_batch,
+            .apart = computes_apart(config),
+            .abreast = chunks_abreast(model),
+            .value_weight = config.train.value_weight};
+}
+
 gradient_settings gradient_settings_of(const session& run) {
-    return {run.config.train.micro_batch, computes_apart(run.config), run.plan.padded, chunks_abreast(run.model)};
+    auto out = gradient_settings_of(run.config, run.model);
+    out.padded = run.plan.padded;
+    return out;
 }
 
 void step_gradients(const run_model& model, const gradient_settings& how, const at::Tensor& adapter,
-                    std::vector<models::unit_records> units, const models::dropout_factory& dropout,
-                    const on_chunk& take, const on_failed_unit& failed) {
+                    const std::vector<at::Tensor>& probes, std::vector<models::unit_records> units,
+                    const models::dropout_factory& dropout, const on_chunk& take, const on_failed_unit& failed) {
     const auto work = plan_work(std::move(units), how);
-    const chunk_worker made{model, how, adapter, work, dropout, failed};
+    const chunk_worker made{model, how, adapter, probes, work, dropout, failed};
     const auto& chunks = work.chunks;
     const auto hand_over = [&](models::record_gradients chunk, std::size_t i) {
         const auto dummies = std::count_if(chunks[i].begin(), chunks[i].end(),

@@ -21,9 +21,12 @@ struct gradient_settings {
     bool apart = false;                  ///< every unit in passes of its own (computes_apart)
     std::optional<padding> padded = {};  ///< privacy.pad_batches
     int abreast = 1;                     ///< chunks computed at a time, each on one thread where there are several
+    double value_weight = 1;             ///< of tokens that carry a value
 };
 
 /// As many chunks of a narrow model abreast as there are threads, one of others, which share out each operator.
+gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model);
+/// And as the plan pads.
 gradient_settings gradient_settings_of(const session& run);
 
 /// Dropout masks of step `seq` from the stream (run key, dropout, seq, pass·pairs + pair).
@@ -33,11 +36,12 @@ models::dropout_factory dropout_of(const privacy::run_key& key, std::uint64_t se
 using on_chunk = std::function<void(privacy::unit_gradients)>;
 using on_failed_unit = std::function<void(const std::exception&)>;
 
-/// Calls `take` with the unit gradients of each chunk of `units` at `adapter` ([D] float32 on the device), in order. A
-/// unit whose gradient can't be computed counts as zero (docs/privacy.md §2) and is told to `failed`, from any thread.
-/// Errors: what made-up tokens provoke too, for that is the machine's failure, and exhausted memory.
+/// Calls `take` with the unit gradients of each chunk of `units` at `adapter` ([D] float32 on the device), and their
+/// losses there and at the probes (likewise), in order. A unit whose gradient can't be computed counts as zero
+/// (docs/privacy.md §2) and is told to `failed`, from any thread. Errors: what made-up tokens provoke too, for that is
+/// the machine's failure, and exhausted memory.
 void step_gradients(const run_model& model, const gradient_settings& how, const at::Tensor& adapter,
-                    std::vector<models::unit_records> units, const models::dropout_factory& dropout,
-                    const on_chunk& take, const on_failed_unit& failed);
+                    const std::vector<at::Tensor>& probes, std::vector<models::unit_records> units,
+                    const models::dropout_factory& dropout, const on_chunk& take, const on_failed_unit& failed);
 
 }  // namespace rldp::actors

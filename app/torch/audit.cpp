@@ -34,7 +34,7 @@ std::vector<eval::cell> shadow_cells(const eval::run_directory& where, int count
     for (int i = 0; i < count; ++i)
         out.push_back({.id = std::to_string(i),
                        .at = {{"shadow", std::to_string(i)}},
-                       .overrides = {fmt::format("audit.shadow={}", i),
+                       .overrides = {fmt::format("audit.shadow={}", i), "eval.target=null",
                                      fmt::format("privacy.population={}", population), "monitor.address=null"}});
     return out;
 }
@@ -42,6 +42,11 @@ std::vector<eval::cell> shadow_cells(const eval::run_directory& where, int count
 /// Directories of the shadow runs, which are run where they are not there yet. Errors: failed where one is not done.
 std::vector<std::filesystem::path> run_shadows(const eval::run_directory& where, const audit_arguments& given) {
     if (given.shadows == 0) return {};
+    if (const auto weight = config::load(where.config(), {}).train.value_weight; weight != 1)
+        refuse(fmt::format(
+            "audit: the run has train.value_weight {}; shadow runs read records as text and know no values, "
+            "so they would be other trainings: leave --shadows away",
+            weight));
     const auto cells = shadow_cells(where, given.shadows);
     create_private_directory(where.shadows());
     const append_file lock(where.shadows() / "grid.lock");

@@ -4,8 +4,10 @@
 
 #include "app/commands.hpp"
 #include "app/torch/grid_command.hpp"
+#include "app/torch/protocol.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/append_file.hpp"
+#include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/limits.hpp"
 #include "config/base/output.hpp"
@@ -19,6 +21,7 @@ namespace {
 
 struct compare_arguments : grid_options {
     eval::compare_options grid;
+    protocol_options protocol;
 };
 
 std::vector<std::string> words_of(const eval::compare_options& given) {
@@ -49,6 +52,8 @@ bool run_stage(std::vector<eval::compare_cell> cells, eval::stage when, const ev
 }
 
 int run(const compare_arguments& given) {
+    if (!given.protocol.file.empty()) return run_protocol(given, given.protocol);
+    if (given.config.empty()) refuse("compare: give a configuration, or --protocol FILE");
     const auto plan = eval::plan_compare(given.grid, eval::resolver_of(given.config, given.set));
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
     const auto out = directory_of(given, "compare");
@@ -89,7 +94,21 @@ void add_compare(CLI::App& program, action& chosen) {
         ->add_option("--tune-records", grid.tune_records,
                      "made-up records of the choice (default: as many as give privacy.population, else 6000)")
         ->check(CLI::Range(std::int64_t{1}, limits::most_made_up_records));
-    add_grid_options(*command, *given, "method, epsilon, seed, stage, tune_lr, tune_seed");
+    add_grid_options(*command, *given,
+                     "method, epsilon, seed, stage, tune_lr, tune_seed; of a protocol: arm, epsilon, seed, stage");
+    command->get_option("config")->required(false);
+    auto& how = given->protocol;
+    auto* file = command->add_option(
+        "--protocol", how.file, "a comparison that was written down beforehand: arms, seeds, tuning trials, tests");
+    for (const auto* other : {"config", "--set", "--methods", "--epsilons", "--seeds", "--tune-lr", "--tune-seeds",
+                              "--tune-records"})  // all that is to be written down
+        file->excludes(command->get_option(other));
+    command->add_option("--shard", how.shard, "with --protocol: run the i-th of n parts, i/n")->needs(file);
+    command
+        ->add_option("--collect", how.collect,
+                     "with --protocol: take over what another machine's --out holds, repeatable")
+        ->needs(file)
+        ->allow_extra_args(false);
     command->footer(
         "Example: rldp compare config/demo.json --methods static,dp_lora,rldp --epsilons 2,8 --seeds 0,1 --jobs 2\n"
         "Called again with the same --out it keeps finished cells and resumes interrupted ones.\n"

@@ -50,7 +50,8 @@ eval::run_settings settings_of(const grid_options& given, const std::filesystem:
 
 std::string command_line(const std::string& kind, const grid_options& given, const std::filesystem::path& out,
                          const std::vector<std::string>& words) {
-    std::vector<std::string> all = {"rldp", kind, given.config};
+    std::vector<std::string> all = {"rldp", kind};
+    if (!given.config.empty()) all.push_back(given.config);
     all.insert(all.end(), words.begin(), words.end());
     for (const auto& text : given.set) all.insert(all.end(), {"--set", text});
     if (given.jobs > 1) all.insert(all.end(), {"--jobs", std::to_string(given.jobs)});

@@ -29,10 +29,13 @@ std::optional<std::pair<std::string_view, std::string_view>> bounds(std::string_
 
 }  // namespace
 
-void pattern::append(std::string& out, const filling& with) const {
+void pattern::append(std::string& out, const filling& with, std::vector<clause::span>* values) const {
     for (const auto& [literal, slot] : pieces_) {
         out += literal;
-        if (slot) out += with.*slot;
+        if (!slot) continue;
+        const auto begin = out.size();
+        out += with.*slot;
+        if (values && slot != &filling::label) values->push_back({begin, out.size()});
     }
 }
 
@@ -41,6 +44,7 @@ narrator::narrator(const narrative_template& how, const table& rows, const code_
     for (std::size_t c = 0; c < rows.columns().size(); ++c) {
         const auto& name = rows.columns()[c];
         if (name == how.record || name == how.person || how.leave_out.contains(name)) continue;
+        if (how.only_named && !how.columns.contains(name)) continue;
         const auto& rule = rule_of(name);
         fields_.push_back({c, &rule, codes && rule.codes ? &meanings_of(name, *rule.codes, *codes) : nullptr});
     }
@@ -72,11 +76,15 @@ const words& narrator::meanings_of(const std::string& column, const std::string&
     return found->second;
 }
 
-std::string narrator::operator()(std::size_t row) const {
+std::string narrator::operator()(std::size_t row, std::vector<clause>* clauses) const {
     std::string out = how_.opening;
     for (const auto& which : fields_) {
         if (!out.empty()) out += ' ';
-        append_clause(out, which, rows_.cell(row, which.column), row);
+        const auto begin = out.size();
+        auto values = append_clause(out, which, rows_.cell(row, which.column), row);
+        if (!clauses) continue;
+        if (values.empty()) values.push_back({begin, out.size()});
+        clauses->push_back({which.column, {begin, out.size()}, std::move(values)});
     }
     return out;
 }
@@ -92,33 +100,40 @@ std::string_view narrator::decode(const field& which, std::string_view value, st
     return how_.missing.contains(value) ? std::string_view(how_.unknown) : value;
 }
 
-void narrator::append_clause(std::string& out, const field& which, std::string_view value, std::size_t row) const {
+std::vector<clause::span> narrator::append_clause(std::string& out, const field& which, std::string_view value,
+                                                  std::size_t row) const {
     const auto& rule = *which.rule;
     if (const auto found = rule.sentences.find(value); found != rule.sentences.end()) {
         out += found->second;
-    } else if (rule.count && !how_.missing.contains(value)) {
-        append_count(out, which, value, row);
-    } else if (rule.range && !how_.missing.contains(value)) {
-        append_range(out, which, value, row);
-    } else {
-        rule.clause.append(out, {rule.label, decode(which, value, row), {}, {}});
+        return {};
     }
+    if (rule.count && !how_.missing.contains(value)) return append_count(out, which, value, row);
+    if (rule.range && !how_.missing.contains(value)) return append_range(out, which, value, row);
+    std::vector<clause::span> values;
+    rule.clause.append(out, {rule.label, decode(which, value, row), {}, {}}, &values);
+    return values;
 }
 
-void narrator::append_count(std::string& out, const field& which, std::string_view value, std::size_t row) const {
+std::vector<clause::span> narrator::append_count(std::string& out, const field& which, std::string_view value,
+                                                 std::size_t row) const {
     if (!digits(value)) refuse_value(which, row, "a count (0, 1, 2, …)");
     const auto& forms = *which.rule->count;
     const auto significant = std::min(value.find_first_not_of('0'), value.size() - 1);
     value.remove_prefix(significant);
     const bool zero = value == "0" && forms.zero, one = value == "1" && forms.one;
     const auto& form = zero ? *forms.zero : one ? *forms.one : forms.many;
-    form.append(out, {which.rule->label, value, {}, {}});
+    std::vector<clause::span> values;
+    form.append(out, {which.rule->label, value, {}, {}}, &values);
+    return values;
 }
 
-void narrator::append_range(std::string& out, const field& which, std::string_view value, std::size_t row) const {
+std::vector<clause::span> narrator::append_range(std::string& out, const field& which, std::string_view value,
+                                                 std::size_t row) const {
     const auto ends = bounds(value);
     if (!ends) refuse_value(which, row, "a range like [60-70)");
-    which.rule->range->append(out, {which.rule->label, value, ends->first, ends->second});
+    std::vector<clause::span> values;
+    which.rule->range->append(out, {which.rule->label, value, ends->first, ends->second}, &values);
+    return values;
 }
 
 void narrator::refuse_value(const field& which, std::size_t row, const std::string& need) const {

@@ -11,6 +11,7 @@
 
 #include "data/sources/codes.hpp"
 #include "data/sources/csv.hpp"
+#include "data/sources/text.hpp"
 
 namespace rldp::data {
 
@@ -24,7 +25,8 @@ class pattern {
     /// Parses `text`. Returns nullopt where a brace is unmatched or a slot is not in `allowed` (names separated by
     /// blanks).
     static std::optional<pattern> parse(const std::string& text, std::string_view allowed);
-    void append(std::string& out, const filling& with) const;
+    /// Also notes where slots other than the label's were filled, if `values` is given.
+    void append(std::string& out, const filling& with, std::vector<clause::span>* values) const;
 
   private:
     std::vector<std::pair<std::string, std::string_view filling::*>> pieces_;  ///< literal, then slot (or null)
@@ -48,14 +50,17 @@ struct column_rule {
     std::optional<pattern> range;      ///< for values like [60-70)
 };
 
-/// Template keys: "record", "person", "leave_out", "opening", "missing", "unknown", "clause", "values" (named word
-/// lists) and "columns": {name: {"label", "clause", "values" (word list or its name), "sentences", "codes", "count"
-/// {"zero", "one", "many"}, "range"}}. Columns of the table that it does not name read through "clause".
+/// Template keys: "record", "person", "leave_out", "only_named", "opening", "missing", "unknown", "clause", "values"
+/// (named word lists) and "columns": {name: {"label", "clause", "values" (word list or its name), "sentences", "codes",
+/// "count"
+/// {"zero", "one", "many"}, "range"}}. Columns of the table that it does not name read through "clause", or are left
+/// out.
 struct narrative_template {
     std::string file;
     std::optional<std::string> record;  ///< key of the row; never verbalised
     std::optional<std::string> person;  ///< key of the person; never verbalised
     std::set<std::string, std::less<>> leave_out;
+    bool only_named = false;  ///< whether columns without a rule are left out, too
     std::string opening;
     std::set<std::string, std::less<>> missing;
     std::string unknown;
@@ -77,8 +82,9 @@ class narrator {
     narrator(const narrator&) = delete;  // fields point into plain_
     narrator& operator=(const narrator&) = delete;
 
-    /// Errors: bad_input naming the line of a value that does not fit its rule.
-    std::string operator()(std::size_t row) const;
+    /// Errors: bad_input naming the line of a value that does not fit its rule. With `clauses`, says where each column
+    /// stands, in text order.
+    std::string operator()(std::size_t row, std::vector<clause>* clauses = nullptr) const;
 
   private:
     struct field {
@@ -91,9 +97,13 @@ class narrator {
     const column_rule& rule_of(const std::string& column);
     const words& meanings_of(const std::string& column, const std::string& name, const code_book& codes) const;
     std::string_view decode(const field& which, std::string_view value, std::size_t row) const;
-    void append_clause(std::string& out, const field& which, std::string_view value, std::size_t row) const;
-    void append_count(std::string& out, const field& which, std::string_view value, std::size_t row) const;
-    void append_range(std::string& out, const field& which, std::string_view value, std::size_t row) const;
+    /// These append a clause, and say which parts of it the value made: none for all of it.
+    std::vector<clause::span> append_clause(std::string& out, const field& which, std::string_view value,
+                                            std::size_t row) const;
+    std::vector<clause::span> append_count(std::string& out, const field& which, std::string_view value,
+                                           std::size_t row) const;
+    std::vector<clause::span> append_range(std::string& out, const field& which, std::string_view value,
+                                           std::size_t row) const;
     [[noreturn]] void refuse_value(const field& which, std::size_t row, const std::string& need) const;
 
     const narrative_template& how_;

@@ -61,7 +61,7 @@ class table_block : public record_block {
     std::size_t size() const override { return rows_.rows(); }
     record at(std::size_t i) const override {
         auto out = keys(i);
-        out.text = narrate_(i);
+        out.text = narrate_(i, &out.clauses);
         return out;
     }
     record identity(std::size_t i) const override {
@@ -111,8 +111,10 @@ class table_stream : public record_stream {
 
     std::shared_ptr<const record_block> next() override {
         auto made = take(*rows_);
+        if (made) columns_ = made->columns();
         return made ? std::make_shared<table_block>(std::move(*made), read_) : nullptr;
     }
+    std::vector<std::string> columns() const override { return columns_; }
     void rewind() override { rows_->rewind(); }
 
     std::vector<std::string> warnings() const override {
@@ -137,6 +139,7 @@ class table_stream : public record_stream {
     std::string path_;
     std::shared_ptr<const reading> read_;
     std::unique_ptr<Rows> rows_;
+    std::vector<std::string> columns_;
 };
 
 class line_block : public record_block {
@@ -185,7 +188,8 @@ class line_stream : public record_stream {
 std::unique_ptr<record_stream> open_records(const source& from) {
     if (const auto n = synthetic_size(from.path)) {
         auto read = reading_of(from, true);
-        return std::make_unique<table_stream<synthetic_stream>>(from, read, std::make_unique<synthetic_stream>(*n));
+        return std::make_unique<table_stream<synthetic_stream>>(
+            from, read, std::make_unique<synthetic_stream>(*n, from.made_up_seed));
     }
     auto extension = std::filesystem::path(from.path).extension().string();
     std::transform(extension.begin(), extension.end(), extension.begin(),
@@ -196,6 +200,8 @@ std::unique_ptr<record_stream> open_records(const source& from) {
     }
     if (from.narrative) refuse(from.path + ": data.template serves CSV tables only; remove it");
     const bool json = extension == ".jsonl" || extension == ".ndjson";
+    if (extension == ".parquet" || extension == ".arrow" || extension == ".feather")
+        refuse(from.path + ": Parquet and Arrow files are not read; export the table as .csv, or texts as .jsonl");
     if (!json && extension != ".txt")
         refuse(from.path + ": unknown kind of data; name it .csv, .jsonl or .txt, or ask for synthetic:N");
     if (!json && from.group)

@@ -2,6 +2,7 @@
 // The records of a source, whatever its kind, block by block in the source's order, so that they never lie in memory
 // all at once.
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ struct source {        ///< where the records come from; see config::data_sectio
     std::optional<std::string> ids_mapping;
     std::optional<std::string> narrative;  ///< path of the template
     std::optional<std::string> group;      ///< key column of the unit; absent: every record is a unit
+    std::uint64_t made_up_seed = 1;        ///< which made-up table
 };
 
 /// Some records. Safe to call from several threads. Errors: bad_input naming the line.
@@ -38,6 +40,8 @@ class record_stream {
     /// Begins again.
     virtual void rewind() = 0;
     virtual std::vector<std::string> warnings() const { return {}; }
+    /// Names of the table's columns, once a block of it was read; none of text.
+    virtual std::vector<std::string> columns() const { return {}; }
 };
 
 /// The format follows the file's name, see load_corpus. Errors: bad_input.

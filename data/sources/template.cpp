@@ -44,6 +44,12 @@ class node {
         return value_[key].get<std::string>();
     }
 
+    bool flag(const std::string& key) const {
+        if (!has(key)) return false;
+        if (!value_[key].is_boolean()) refuse(place(key) + "must be true or false");
+        return value_[key].get<bool>();
+    }
+
     std::optional<pattern> clause(const std::string& key, std::string_view slots) const {
         const auto written = text(key);
         if (!written) return std::nullopt;
@@ -162,12 +168,14 @@ narrative_template read_template(const std::string& path) {
 narrative_template parse_template(const std::string& text, const std::string& file) {
     const auto value = parse_json(checked_text(text, file), file);
     const node root(value, file, "");
-    root.allow_only({"record", "person", "leave_out", "opening", "missing", "unknown", "clause", "values", "columns"});
+    root.allow_only({"record", "person", "leave_out", "only_named", "opening", "missing", "unknown", "clause", "values",
+                     "columns"});
     narrative_template out;
     out.file = file;
     out.record = root.text("record");
     out.person = root.text("person");
     out.leave_out = root.list("leave_out");
+    out.only_named = root.flag("only_named");
     out.opening = root.text("opening").value_or("");
     out.missing = root.has("missing") ? root.list("missing") : decltype(out.missing){"", "?", "None", "NULL"};
     out.unknown = root.text("unknown").value_or("unknown");

@@ -8,11 +8,23 @@
 
 namespace rldp::data {
 
+/// Where a column of a table stands in a record's text, in bytes.
+struct clause {
+    struct span {
+        std::size_t begin, end;
+    };
+
+    std::size_t column;        ///< in the order of record_stream::columns()
+    span whole;                ///< the clause
+    std::vector<span> values;  ///< what in it depends on the value
+};
+
 /// One record before it joins a unit.
 struct record {
     std::string text;
-    std::string key;    ///< value of the record key column; empty where none is declared
-    std::string group;  ///< value of the unit's key column; empty with record units
+    std::string key;                   ///< value of the record key column; empty where none is declared
+    std::string group;                 ///< value of the unit's key column; empty with record units
+    std::vector<clause> clauses = {};  ///< none of a record that is text already
 };
 
 /// Refuses with "file:line: what".

@@ -46,7 +46,7 @@ corpus load_corpus(const source& from, const split_rule& split) {
     const auto all = enrol(*records, from, split, 1);
     std::vector<std::string> texts(all.first.back());
     read_again(*records, from, all, 1,
-               {.take = [&](std::size_t, std::uint32_t slot, std::string text) { texts[slot] = std::move(text); }});
+               {.take = [&](std::size_t, std::uint32_t slot, record told) { texts[slot] = std::move(told.text); }});
     corpus out;
     out.train = units_of(all, 0, all.train, texts);
     out.eval = units_of(all, all.train, all.train + all.eval, texts);

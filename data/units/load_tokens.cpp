@@ -1,6 +1,10 @@
 #include "data/units/load_tokens.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <numeric>
+#include <random>
+#include <unordered_map>
 
 #include "data/units/cut.hpp"
 #include "data/units/digest.hpp"
@@ -25,6 +29,22 @@ std::vector<std::pair<std::uint64_t, std::string>> planted_in(const enrolment& a
     return out;
 }
 
+/// Which of the Eval side's slots are kept, and where: the same for the same seed, by a partial Fisher–Yates shuffle.
+std::unordered_map<std::uint32_t, std::size_t> held_out_places(std::uint32_t slots, std::optional<std::int64_t> count,
+                                                               std::int64_t seed) {
+    std::vector<std::uint32_t> order(slots);
+    std::iota(order.begin(), order.end(), 0U);
+    if (count) {
+        std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+        const auto keep = std::min(order.size(), static_cast<std::size_t>(*count));
+        for (std::size_t i = 0; i < keep; ++i) std::swap(order[i], order[i + random() % (order.size() - i)]);
+        order.resize(keep);
+    }
+    std::unordered_map<std::uint32_t, std::size_t> places;
+    for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
+    return places;
+}
+
 std::string digest_of_train(const enrolment& all, const std::vector<text_digest>& texts) {
     units_digest sum;
     for (std::uint32_t u = 0; u < all.train; ++u) {
@@ -32,6 +52,23 @@ std::string digest_of_train(const enrolment& all, const std::vector<text_digest>
         for (auto slot = all.first[u]; slot < all.first[u + 1]; ++slot) sum.add_record(texts[slot]);
     }
     return sum.finish();
+}
+
+void count_clauses(const record& told, std::vector<clause_counts>& into) {
+    for (const auto& part : told.clauses) {
+        if (part.column >= into.size()) into.resize(part.column + 1);
+        ++into[part.column][told.text.substr(part.whole.begin, part.whole.end - part.whole.begin)];
+    }
+}
+
+std::vector<clause_counts> sum_of(const std::vector<std::vector<clause_counts>>& parts) {
+    std::vector<clause_counts> out;
+    for (const auto& part : parts) {
+        out.resize(std::max(out.size(), part.size()));
+        for (std::size_t column = 0; column < part.size(); ++column)
+            for (const auto& [text, count] : part[column]) out[column][text] += count;
+    }
+    return out;
 }
 
 }  // namespace
@@ -43,28 +80,44 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     token_corpus out;
     out.planted = planted_in(all);
     all.ids = {};  // eight bytes a unit that nobody needs any more
-    const auto train_slots = all.train_slots(), held_slots = all.eval_slots();
+    const auto train_slots = all.train_slots();
     token_collector train(first_slots(all, 0, all.train), how.threads);
-    token_collector eval(first_slots(all, all.train, all.train + all.eval), how.threads);
+    const auto places = held_out_places(all.eval_slots(), how.held_out, how.held_out_seed);
+    auto& kept = out.held_out.records;
+    kept.resize(places.size());
+    std::vector<std::vector<clause_counts>> counts(static_cast<std::size_t>(how.threads));
     std::vector<text_digest> digests(train_slots);
     std::atomic<std::int64_t> cut{0};
 
-    const auto take = [&](std::size_t worker, std::uint32_t slot, const std::string& text) {
-        const bool trains = slot < train_slots;
-        if (!trains && slot - train_slots >= held_slots) return;
-        auto tokens = how.encode(text);
-        const bool longer = cut_to(tokens, how.max_tokens, how.keep_tail);
+    const auto tokens_of = [&](const record& told, bool marked, bool& longer) {
+        auto tokens = how.encode(told.text);
+        if (marked && how.mark) how.mark(told, tokens);
+        longer = cut_to(tokens, how.max_tokens, how.keep_tail);
         if (tokens.size() < 2) tokens.clear();
-        if (!trains) return eval.take(worker, slot - train_slots, tokens);
-        digests[slot] = digest_of(text);
+        return tokens;
+    };
+    const auto take = [&](std::size_t worker, std::uint32_t slot, record told) {
+        bool longer = false;
+        if (slot >= train_slots) {
+            count_clauses(told, counts[worker]);
+            const auto place = places.find(slot - train_slots);
+            if (place == places.end()) return;
+            auto tokens = tokens_of(told, true, longer);
+            kept[place->second] = {std::move(tokens), std::move(told), longer};
+            return;
+        }
+        const auto tokens = tokens_of(told, how.mark_training, longer);
+        digests[slot] = digest_of(told.text);
         cut += longer ? 1 : 0;
         train.take(worker, slot, tokens);
     };
     read_again(*records, from, all, how.threads,
-               {.take = take, .inspect = how.inspect, .done = [&] { train.settle(), eval.settle(); }});
+               {.take = take, .inspect = how.inspect, .done = [&] { train.settle(); }});
 
     out.train = train.finish();
-    out.eval = eval.finish();
+    std::erase_if(kept, [](const auto& one) { return one.tokens.empty(); });
+    out.held_out.columns = records->columns();
+    out.held_out.values = sum_of(counts);
     out.records = train_slots;
     out.cut = cut;
     out.digest = digest_of_train(all, digests);

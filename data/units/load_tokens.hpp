@@ -1,7 +1,10 @@
 #pragma once
 // From a file to tokens on their sides, without ever holding the texts.
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,13 +18,37 @@ struct token_rule {
     std::int64_t max_tokens = 0;
     bool keep_tail = false;
     int threads = 1;
+    /// Marks those of a record's tokens that carry a value, where somebody wants to know; safe to call from several
+    /// threads.
+    std::function<void(const record& told, std::vector<std::int32_t>& tokens)> mark = {};
+    bool mark_training = false;                 ///< else held-out records alone
+    std::optional<std::int64_t> held_out = {};  ///< at most so many of the Eval side's records are kept; default all
+    std::int64_t held_out_seed = 0;             ///< decides which
     /// Called with every record's own text, by several threads; may throw.
     std::function<void(const std::string&)> inspect = [](const std::string&) {};
 };
 
+/// A record that training never sees.
+struct held_out_record {
+    std::vector<std::int32_t> tokens;
+    record told;
+    bool cut = false;  ///< longer than max_tokens
+};
+
+/// How often a column tells what, clause by clause.
+using clause_counts = std::unordered_map<std::string, std::int64_t>;
+
+/// The Eval side.
+struct held_out_side {
+    std::vector<held_out_record> records;  ///< those kept, of two tokens or more
+    std::vector<std::string> columns;      ///< of the table; none of text
+    std::vector<clause_counts> values;     ///< of each column that is told, by its index: over all records, kept or not
+};
+
 /// The same units in the same order as load_corpus() and tokenise() give, and the same digest.
 struct token_corpus {
-    token_store train, eval;
+    token_store train;
+    held_out_side held_out;
     std::int64_t records = 0, cut = 0;  ///< of the training units, see tokenised
     std::vector<std::pair<std::uint64_t, std::string>>
         planted;  ///< training units with a canary, by id, and its secret

@@ -18,13 +18,13 @@ void read_again(record_stream& from, const source& what, const enrolment& enroll
                          },
                      .work =
                          [&](std::size_t worker, const record_block& block, std::size_t i, std::size_t number) {
-                             auto text = block.at(i).text;
-                             how.inspect(text);
+                             auto told = block.at(i);
+                             how.inspect(told.text);
                              const auto slot = enrolled.slot_of[number];
                              if (slot == enrolment::nowhere) return;
                              const auto secret = enrolled.secrets.find(slot);
-                             if (secret != enrolled.secrets.end()) text = with_secret(text, secret->second);
-                             how.take(worker, slot, std::move(text));
+                             if (secret != enrolled.secrets.end()) told.text = with_secret(told.text, secret->second);
+                             how.take(worker, slot, std::move(told));
                          },
                      .done = how.done});
     if (records != enrolled.slot_of.size()) changed();

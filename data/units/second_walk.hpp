@@ -10,8 +10,8 @@
 namespace rldp::data {
 
 struct text_taker {
-    /// A record's text as training sees it, its secret included, with its slot; called by several threads.
-    std::function<void(std::size_t worker, std::uint32_t slot, std::string text)> take;
+    /// A record as training sees it, its secret included, with its slot; called by several threads.
+    std::function<void(std::size_t worker, std::uint32_t slot, record told)> take;
     /// Every record's own text before that, whether it has a slot or not; called by several threads.
     std::function<void(const std::string& text)> inspect = [](const std::string&) {};
     /// Called when a block of records is done.

@@ -19,6 +19,12 @@ constexpr const char* shown_keys[] = {"version",
                                       "perplexity_before",
                                       "perplexity_after",
                                       "perplexity_best",
+                                      "value_nats_before",
+                                      "value_nats_after",
+                                      "marginal_nats",
+                                      "bits_per_byte_before",
+                                      "bits_per_byte_after",
+                                      "target",
                                       "epsilon_budget",
                                       "delta",
                                       "guaranteed_epsilon",
@@ -72,6 +78,8 @@ json to_json(const cell_result& result) {
     out["curve"] = json::array();
     for (const auto& line : result.metrics)
         if (line.eval_perplexity) out["curve"].push_back({line.step, json_number(*line.eval_perplexity)});
+    for (const auto& line : result.metrics)
+        if (line.eval_value_nats) out["value_nats_curve"].push_back({line.step, json_number(*line.eval_value_nats)});
     return out;
 }
 

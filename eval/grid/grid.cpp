@@ -106,8 +106,10 @@ void erase_key(json& configuration, const std::string& key) {
     if (configuration.contains(pointer)) configuration.at(pointer.parent_pointer()).erase(pointer.back());
 }
 
-void resolve_cell(cell& one, const resolver& resolve) try {
-    one.split = split_of(resolve(one.overrides));
+json resolve_cell(cell& one, const resolver& resolve) try {
+    auto configuration = resolve(one.overrides);
+    one.split = split_of(configuration);
+    return configuration;
 } catch (const error& reason) {
     throw error(reason.code(), fmt::format("cell {}: {}", one.id, reason.what()));
 }

@@ -26,7 +26,7 @@ struct cell {
 };
 
 struct grid {
-    std::string kind;  ///< compare | sweep
+    std::string kind;  ///< compare | sweep | protocol
     std::vector<axis> axes;
     /// The base configuration as resolved, without the keys that all cells set.
     nlohmann::ordered_json base;
@@ -41,8 +41,8 @@ resolver resolver_of(const std::filesystem::path& config, const std::vector<std:
 nlohmann::ordered_json value_at(const nlohmann::ordered_json& configuration, const std::string& key);
 void erase_key(nlohmann::ordered_json& configuration, const std::string& key);
 
-/// Resolves a cell's configuration, and takes its split from it. Errors: a refusal, with the cell's name before it.
-void resolve_cell(cell& one, const resolver& resolve);
+/// The cell's configuration as resolved; takes its split from it. Errors: a refusal, with the cell's name before it.
+nlohmann::ordered_json resolve_cell(cell& one, const resolver& resolve);
 
 /// `text` as a part of a directory name: letters, digits and . _ + - stay, whatever else becomes _.
 std::string as_file_name(const std::string& text);

@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <boost/asio.hpp>
-#include <boost/process.hpp>
-#include <boost/process/extend.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -17,6 +15,15 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#if __has_include(<boost/process/v1/extend.hpp>)  // since Boost 1.86
+#include <boost/process/v1.hpp>
+#include <boost/process/v1/extend.hpp>
+namespace process = boost::process::v1;
+#else
+#include <boost/process.hpp>
+#include <boost/process/extend.hpp>
+namespace process = boost::process;
+#endif
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
@@ -26,7 +33,6 @@ namespace rldp::eval {
 namespace {
 
 namespace asio = boost::asio;
-namespace process = boost::process;
 using clock = std::chrono::steady_clock;
 
 struct file_closer {
@@ -106,7 +112,7 @@ class pool {
         if (!jobs_.empty()) return;
         boost::system::error_code ignored;
         for (auto* set : {&interrupts_, &children_}) set->cancel(ignored);
-        second_.cancel(ignored);
+        second_.cancel();
     }
 
     void begin(const cell& one) {

@@ -27,6 +27,7 @@ void merge(metrics_line& into, const metrics_line& later) {
     }
     if (later.loss_released) into.loss_released = later.loss_released;
     if (later.eval_perplexity) into.eval_perplexity = later.eval_perplexity;
+    if (later.eval_value_nats) into.eval_value_nats = later.eval_value_nats;
 }
 
 }  // namespace
@@ -41,6 +42,7 @@ std::string to_json(const metrics_line& line) {
         out["progress_epsilon"] = json_number(line.progress_epsilon);
     }
     if (line.eval_perplexity) out["eval_perplexity"] = json_number(*line.eval_perplexity);
+    if (line.eval_value_nats) out["eval_value_nats"] = json_number(*line.eval_value_nats);
     return out.dump();
 }
 
@@ -55,6 +57,7 @@ metrics_line parse_metrics_line(const std::string& text) try {
         for (const auto& radius : in["radii"]) line.radii.push_back(number_from(radius));
     if (in.contains("progress_epsilon")) line.progress_epsilon = number_from(in["progress_epsilon"]);
     if (in.contains("eval_perplexity")) line.eval_perplexity = number_from(in["eval_perplexity"]);
+    if (in.contains("eval_value_nats")) line.eval_value_nats = number_from(in["eval_value_nats"]);
     return line;
 } catch (const json::exception& reason) {
     refuse(fmt::format("metrics line: {}", reason.what()));

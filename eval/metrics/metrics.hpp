@@ -18,6 +18,7 @@ struct metrics_line {
     std::vector<double> radii;            ///< C_i
     double progress_epsilon = 0;          ///< for orientation, no guarantee
     std::optional<double> eval_perplexity;
+    std::optional<double> eval_value_nats = {};  ///< per record, of the tokens that carry a value
 };
 
 /// JSON without the checksum; infinite and NaN numbers are the strings "inf", "-inf", "nan".

@@ -72,9 +72,20 @@ std::string accountants(const run_summary& s, bool any_guarantee) {
 }
 
 std::string numbers(const run_summary& s, bool any_guarantee) {
-    const rows utility = {{"perplexity before", readable(s.perplexity_before)},
-                          {"perplexity after", or_dash(s.perplexity_after)},
-                          {"best perplexity seen", or_dash(s.perplexity_best)}};
+    rows utility = {{"perplexity before", readable(s.perplexity_before)},
+                    {"perplexity after", or_dash(s.perplexity_after)},
+                    {"best perplexity seen", or_dash(s.perplexity_best)}};
+    const auto change = [&](const std::string& name, const std::optional<double>& before,
+                            const std::optional<double>& after) {
+        if (after) utility.emplace_back(name + ", before → after", or_dash(before) + " → " + readable(*after));
+    };
+    change("nats on a record's values", s.value_nats_before, s.value_nats_after);
+    if (s.marginal_nats) utility.emplace_back("the same by the columns' marginals alone", readable(*s.marginal_nats));
+    change("bits per byte", s.bits_per_byte_before, s.bits_per_byte_after);
+    if (s.target) {
+        change("AUC of " + escaped(s.target->column), s.target->auc_before, s.target->auc_after);
+        change("accuracy of " + escaped(s.target->column), s.target->accuracy_before, s.target->accuracy_after);
+    }
     rows privacy = {{"guaranteed ε", any_guarantee ? readable(s.guaranteed_epsilon) : "none"},
                     {"budget ε", readable(s.epsilon_budget)},
                     {"δ", readable(s.delta)},

@@ -23,8 +23,17 @@ struct run_summary {
     std::int64_t units = 0;       ///< N
     std::int64_t trainable_parameters = 0;
     std::vector<std::string> groups;  ///< adapter names, in order
-    double perplexity_before = 0;
+    double perplexity_before = 0;     ///< at the first step, as all that is "before": after what public records taught
     std::optional<double> perplexity_after, perplexity_best;
+    /// Of held-out records: nats on the values, per record; what the columns' marginals alone would lose; bits per
+    /// byte.
+    std::optional<double> value_nats_before, value_nats_after, marginal_nats;
+    std::optional<double> bits_per_byte_before, bits_per_byte_after;
+    struct target_scores {
+        std::string column;  ///< eval.target
+        double auc_before = 0, auc_after = 0, accuracy_before = 0, accuracy_after = 0;
+    };
+    std::optional<target_scores> target;
     double epsilon_budget = 0, delta = 0, guaranteed_epsilon = 0;
     std::map<std::string, double> epsilon;    ///< of what was really spent, per accountant: pld, rdp, gdp_clt
     std::map<std::string, bool> upper_bound;  ///< per accountant

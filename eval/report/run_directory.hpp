@@ -21,6 +21,8 @@ struct run_directory {
     std::filesystem::path key() const { return trusted_side() / "run.key"; }
     std::filesystem::path releases() const { return trusted_side() / "releases.log"; }
     std::filesystem::path checkpoint() const { return trusted_side() / "checkpoint.safetensors"; }
+    /// What public records taught the model before the first step; only where there are any.
+    std::filesystem::path lessons() const { return trusted_side() / "lessons.safetensors"; }
     std::filesystem::path membership() const { return trusted_side() / "membership.json"; }
     std::filesystem::path trace() const { return trusted_side() / "trace.safetensors"; }
     std::filesystem::path audit() const { return trusted_side() / "audit"; }

@@ -31,6 +31,17 @@ std::string to_json(const run_summary& s) {
                 {"perplexity_before", json_number(s.perplexity_before)}};
     put(out, "perplexity_after", s.perplexity_after);
     put(out, "perplexity_best", s.perplexity_best);
+    put(out, "value_nats_before", s.value_nats_before);
+    put(out, "value_nats_after", s.value_nats_after);
+    put(out, "marginal_nats", s.marginal_nats);
+    put(out, "bits_per_byte_before", s.bits_per_byte_before);
+    put(out, "bits_per_byte_after", s.bits_per_byte_after);
+    if (s.target)
+        out["target"] = {{"column", s.target->column},
+                         {"auc_before", s.target->auc_before},
+                         {"auc_after", s.target->auc_after},
+                         {"accuracy_before", s.target->accuracy_before},
+                         {"accuracy_after", s.target->accuracy_after}};
     out["epsilon_budget"] = json_number(s.epsilon_budget);
     out["delta"] = json_number(s.delta);
     out["guaranteed_epsilon"] = json_number(s.guaranteed_epsilon);
@@ -69,6 +80,18 @@ run_summary parse_summary(const std::string& text) try {
     s.perplexity_before = number_from(in.at("perplexity_before"));
     s.perplexity_after = optional_number(in, "perplexity_after");
     s.perplexity_best = optional_number(in, "perplexity_best");
+    s.value_nats_before = optional_number(in, "value_nats_before");
+    s.value_nats_after = optional_number(in, "value_nats_after");
+    s.marginal_nats = optional_number(in, "marginal_nats");
+    s.bits_per_byte_before = optional_number(in, "bits_per_byte_before");
+    s.bits_per_byte_after = optional_number(in, "bits_per_byte_after");
+    if (in.contains("target")) {
+        const auto& target = in["target"];
+        s.target.emplace(
+            run_summary::target_scores{target.at("column").get<std::string>(), target.at("auc_before").get<double>(),
+                                       target.at("auc_after").get<double>(), target.at("accuracy_before").get<double>(),
+                                       target.at("accuracy_after").get<double>()});
+    }
     s.epsilon_budget = number_from(in.at("epsilon_budget"));
     s.delta = number_from(in.at("delta"));
     s.guaranteed_epsilon = number_from(in.at("guaranteed_epsilon"));

@@ -49,7 +49,19 @@ std::vector<adaptation::pair_at_work> adaptation::pairs_of(const modules& group)
         for (auto& pair : pairs)
             if (pair.index == found->second) return &pair;
         const std::size_t i = found->second;
-        pairs.push_back({layout_->pairs[i].offset, i, layout_->a(flat_, i), layout_->b(flat_, i), {}, {}, {}, {}});
+        const auto& pair = layout_->pairs[i];
+        pairs.push_back({pair.offset,
+                         i,
+                         layout_->a(flat_, i),
+                         layout_->b(flat_, i),
+                         layout_->directions_in(flat_, i),
+                         layout_->directions_out(flat_, i),
+                         pair.a_size,
+                         pair.size - pair.a_size,
+                         {},
+                         {},
+                         {},
+                         {}});
         return &pairs.back();
     };
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -157,15 +169,30 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
 
     static void write(const call& state, const adaptation::pair_at_work& pair, const variable_list& gradients,
                       const at::Tensor& d_hidden) {
-        const std::int64_t units = state.sink->gradients.size(0);
+        const std::int64_t units = state.sink->gradients.size(0), rank = pair.b.size(1);
         const auto per_unit = [units](const at::Tensor& t) { return t.view({units, -1, t.size(1)}); };
-        const auto row = state.sink->gradients.narrow(1, pair.offset, pair.a.numel() + pair.b.numel());
-        product(row.narrow(1, 0, pair.a.numel()).view({units, pair.a.size(0), pair.a.size(1)}), per_unit(d_hidden),
-                per_unit(pair.input));
-        const auto b = row.narrow(1, pair.a.numel(), pair.b.numel()).view({units, pair.b.size(0), pair.b.size(1)});
-        for (const auto& piece : pair.pieces)
-            product(b.narrow(1, piece.first_row, piece.rows), per_unit(gradients[piece.output]), per_unit(pair.hidden));
+        const auto row = state.sink->gradients.narrow(1, pair.offset, pair.a_size + pair.b_size);
+        if (pair.a_size > 0)
+            product(row.narrow(1, 0, pair.a_size).view({units, rank, -1}), per_unit(d_hidden),
+                    per_unit(pair.in.defined() ? pair.input.mm(pair.in) : pair.input));
+        const auto b = row.narrow(1, pair.a_size, pair.b_size).view({units, -1, rank});
+        if (pair.out.defined())
+            product(b, per_unit(projected(pair, gradients)), per_unit(pair.hidden));
+        else
+            for (const auto& piece : pair.pieces)
+                product(b.narrow(1, piece.first_row, piece.rows), per_unit(gradients[piece.output]),
+                        per_unit(pair.hidden));
         ++state.sink->written;
+    }
+
+    // The gradients of B's outputs along its directions, [N, k].
+    static at::Tensor projected(const adaptation::pair_at_work& pair, const variable_list& gradients) {
+        at::Tensor sum;
+        for (const auto& piece : pair.pieces) {
+            const auto part = gradients[piece.output].mm(pair.out.narrow(0, piece.first_row, piece.rows));
+            sum = sum.defined() ? sum.add_(part) : part;
+        }
+        return sum;
     }
 
     // out [units, m, n] = leftᵀ·right for left [units, T, m], right [units, T, n].

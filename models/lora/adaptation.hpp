@@ -48,7 +48,9 @@ class adaptation {
     struct pair_at_work {
         std::int64_t offset;  ///< in the flat vector
         std::size_t index;
-        at::Tensor a, b;  ///< [r, d_in], [d_out, r]
+        at::Tensor a, b;              ///< [r, d_in], [d_out, r]
+        at::Tensor in, out;           ///< [d_in, k], [d_out, k]: the directions that are trained; undefined: all
+        std::int64_t a_size, b_size;  ///< in the flat vector; no A where it is frozen
         struct piece {
             std::size_t output;
             std::int64_t first_row, rows;

@@ -14,6 +14,7 @@
 #include "models/checkpoint/safetensors.hpp"
 #include "models/lora/fused.hpp"
 #include "models/lora/layout.hpp"
+#include "models/lora/subspace.hpp"
 
 namespace rldp::models {
 
@@ -144,13 +145,13 @@ loaded_adapter described(loaded_adapter whole, const safetensors_file& file, con
 
 }  // namespace
 
-void save_adapter(const std::filesystem::path& directory, const lora_layout& parts, const at::Tensor& flat,
+void save_adapter(const std::filesystem::path& directory, const lora_layout& trained, const at::Tensor& flat,
                   const std::string& base_model, const model_config& model) {
     std::map<std::string, std::string> metadata{{"format", "pt"}};
-    const bool fuse = adapts_parts(parts, model);
-    if (fuse) metadata.merge(describe_parts(parts));
-    const auto [layout, numbers] =
-        fuse ? fused(parts, flat.detach().cpu(), model) : loaded_adapter{parts, flat.detach().cpu()};
+    const auto parts = without_grounds(trained, flat.detach().cpu());
+    const bool fuse = adapts_parts(parts.layout, model);
+    if (fuse) metadata.merge(describe_parts(parts.layout));
+    const auto [layout, numbers] = fuse ? fused(parts.layout, parts.flat, model) : parts;
     std::map<std::string, at::Tensor> tensors;
     for (std::size_t i = 0; i < layout.pairs.size(); ++i) {
         tensors[key_a(layout.pairs[i].module)] = layout.a(numbers, i);

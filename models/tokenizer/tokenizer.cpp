@@ -85,6 +85,33 @@ std::string pipeline_tokenizer::decode(const std::vector<std::int32_t>& ids) con
     return text;
 }
 
+std::size_t pipeline_tokenizer::bytes_of(std::int32_t id) const {
+    const auto at = static_cast<std::size_t>(id);
+    if (parts_.special[at]) return 0;
+    const auto& piece = parts_.pieces[at];
+    if (parts_.words.byte_level) {  // a character for each byte
+        std::size_t characters = 0;
+        for (std::size_t i = 0; i < piece.size(); i += character_length(piece, i)) ++characters;
+        return characters;
+    }
+    if (piece.size() == 6 && piece.starts_with("<0x") && piece.ends_with('>')) return 1;  // byte fallback
+    std::string shown = piece;
+    replace_all(shown, word_mark, " ");
+    return shown.size();
+}
+
+std::optional<std::vector<std::size_t>> token_ends(const tokenizer& words, std::string_view text,
+                                                   const std::vector<std::int32_t>& tokens) {
+    std::vector<std::size_t> ends;
+    std::size_t end = 0;
+    for (const auto token : tokens) ends.push_back(end += words.bytes_of(token));
+    // A text may have got a space in front of it.
+    const auto added = end - text.size();
+    if (added > 1) return std::nullopt;
+    for (auto& one : ends) one -= std::min(one, added);
+    return ends;
+}
+
 std::string decode_after(const tokenizer& words, std::vector<std::int32_t> before,
                          const std::vector<std::int32_t>& more) {
     const auto begun = words.decode(before);

@@ -26,7 +26,13 @@ class tokenizer {
     /// Special tokens are left out.
     virtual std::string decode(const std::vector<std::int32_t>& ids) const = 0;
     virtual std::int64_t size() const = 0;  ///< vocabulary
+    /// Bytes of text that a token stands for, where the tokenizer leaves texts as they are; none of a special token.
+    virtual std::size_t bytes_of(std::int32_t id) const = 0;
 };
+
+/// Where in `text` each of its tokens ends; the next begins there. Absent where the tokenizer changed the text.
+std::optional<std::vector<std::size_t>> token_ends(const tokenizer& words, std::string_view text,
+                                                   const std::vector<std::int32_t>& tokens);
 
 /// The text of `more` where it follows `before`: alone it can't be decoded, for its first token may begin with a blank.
 std::string decode_after(const tokenizer& words, std::vector<std::int32_t> before,

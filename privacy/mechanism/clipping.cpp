@@ -150,8 +150,10 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     const at::NoGradGuard no_grad;
     auto gradients = batch.gradients;
     auto [norms, finite] = group_norms(gradients, segments_);
-    require(batch.losses.numel() == gradients.size(0), "sanitizer: losses must be [units]");
-    auto losses = batch.losses.to(at::kCPU, at::kDouble).reshape({-1});
+    const auto points = 1 + std::ssize(terms_.probes);
+    require(batch.losses.numel() == gradients.size(0) * points, "sanitizer: losses must be [units, 1 + probes]");
+    auto losses = batch.losses.to(at::kCPU, at::kDouble);
+    losses = points == 1 ? losses.reshape({-1}) : losses.reshape({-1, points});
     auto dummies = batch.dummies;
     if (!finite.all().item<bool>()) {
         const auto whole = finite.nonzero().squeeze(1);

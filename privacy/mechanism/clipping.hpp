@@ -26,8 +26,8 @@ class clipped_sum {
   public:
     clipped_sum(std::vector<segment> segments, step_terms terms);
 
-    /// Takes in a micro-batch; answers norms [b, n] and losses [b] of its whole units, float64 on the CPU, for what is
-    /// measured of them. A unit with any non-finite gradient counts as zero.
+    /// Takes in a micro-batch; answers norms [b, n] and losses ([b], or [b, 1 + k] with k probes) of its whole units,
+    /// float64 on the CPU, for what is measured of them. A unit with any non-finite gradient counts as zero.
     struct seen {
         at::Tensor norms, losses;
     };

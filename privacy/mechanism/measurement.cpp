@@ -73,6 +73,28 @@ class histogram_measurement final : public measurement {
     std::size_t bins_;
 };
 
+class losses_measurement final : public measurement {
+  public:
+    losses_measurement(double range, std::size_t probes) : range_(range), probes_(probes) {}
+    std::size_t entries() const override { return probes_; }
+    double sensitivity() const override { return 0.5 * std::sqrt(static_cast<double>(probes_)); }
+    void add(const at::Tensor&, const at::Tensor& losses, std::vector<double>& sum) const override {
+        require(losses.dim() == 2 && losses.size(1) == 1 + static_cast<std::int64_t>(probes_),
+                "measurement: losses at the probes are needed, [units, 1 + probes]");
+        const auto rows = losses.contiguous();
+        const double* at = rows.data_ptr<double>();
+        for (std::int64_t unit = 0; unit < rows.size(0); ++unit) {
+            ++at;  // the loss that the gradient is of
+            for (std::size_t k = 0; k < probes_; ++k, ++at)
+                if (std::isfinite(*at)) sum[k] += std::clamp(*at / range_, 0.0, 1.0) - 0.5;
+        }
+    }
+
+  private:
+    double range_;
+    std::size_t probes_;
+};
+
 std::shared_ptr<const measurement> measure_statistics(const statistics_frame& frame) {
     return std::make_shared<statistics_measurement>(frame);
 }
@@ -86,6 +108,12 @@ std::shared_ptr<const measurement> measure_histogram(double width, std::size_t b
     require_positive(width, "the width of a histogram's bin");
     require(bins > 0, "a histogram needs a bin");
     return std::make_shared<histogram_measurement>(width, bins);
+}
+
+std::shared_ptr<const measurement> measure_losses(double range, std::size_t probes) {
+    require_positive(range, "the range of losses");
+    require(probes > 0, "losses are measured at a probe at least");
+    return std::make_shared<losses_measurement>(range, probes);
 }
 
 }  // namespace rldp::privacy

@@ -29,7 +29,7 @@ class measurement {
     virtual std::size_t entries() const = 0;
     /// Δ: no unit's vector is longer, in L2.
     virtual double sensitivity() const = 0;
-    /// Adds Σ_b φ_b to `sum` [entries]. `norms` float64 [b, n], `losses` float64 [b], both on the CPU.
+    /// Adds Σ_b φ_b to `sum` [entries]. `norms` float64 [b, n], `losses` float64 [b] or [b, 1 + probes], on the CPU.
     virtual void add(const at::Tensor& norms, const at::Tensor& losses, std::vector<double>& sum) const = 0;
 
   private:
@@ -37,6 +37,7 @@ class measurement {
     friend class statistics_measurement;
     friend class below_measurement;
     friend class histogram_measurement;
+    friend class losses_measurement;
 };
 
 /// The controller's statistics (statistics.hpp).
@@ -49,5 +50,8 @@ std::shared_ptr<const measurement> measure_below(double radius);
 /// How many ν_b fall in each of `bins` bins of that width, the last without an end; a norm within `edge` bins of where
 /// two meet counts in both, by parts. Δ = 1: a unit's parts sum to 1.
 std::shared_ptr<const measurement> measure_histogram(double width, std::size_t bins);
+
+/// Σ_b (clip(ℓ_{b,k}/range, 0, 1) − ½) of the losses at each probe k: Δ = √probes/2. A loss that is no number adds 0.
+std::shared_ptr<const measurement> measure_losses(double range, std::size_t probes);
 
 }  // namespace rldp::privacy

@@ -55,7 +55,8 @@ sanitizer::sanitizer(sanitizer_config config, run_key key)
     : config_(std::move(config)), key_(std::move(key)), group_sizes_(sizes_of_groups(config_.segments)) {}
 
 void sanitizer::begin(const step_order& order) {
-    const auto& [charged, terms] = order;
+    const charge& charged = order.charged;
+    const step_terms& terms = order.terms;
     require(charged->seq > last_seq_, "sanitizer: a ledger seq must be new at every step");
     require(!terms.shape || group_sizes_.size() == 1, "sanitizer: a geometry clips the whole gradient as one group");
     require(static_cast<bool>(terms.measured) == std::isfinite(terms.measurement_multiplier),
@@ -64,7 +65,8 @@ void sanitizer::begin(const step_order& order) {
     check_charge(order);
     measurement_.assign(terms.measured ? terms.measured->entries() : 0, 0.0);
     if (terms.measured)  // of nobody: refuses a frame that does not fit before anything is drawn
-        terms.measured->add(at::zeros({0, std::ssize(group_sizes_)}, at::kDouble), at::zeros({0}, at::kDouble),
+        terms.measured->add(at::zeros({0, static_cast<std::int64_t>(group_sizes_.size())}, at::kDouble),
+                            at::zeros({0, static_cast<std::int64_t>(1 + terms.probes.size())}, at::kDouble),
                             measurement_);
     order_ = order;
     last_seq_ = charged->seq;
@@ -133,7 +135,7 @@ release sanitizer::finish() {
                         terms.measurement_multiplier * sensitivity, stream);
     }
     if (config_.as_published) {
-        const auto none = at::zeros({0, std::ssize(group_sizes_)}, at::kDouble);
+        const auto none = at::zeros({0, static_cast<std::int64_t>(group_sizes_.size())}, at::kDouble);
         raw_ = raw_norms_.empty() ? raw_statistics_of(none, none)
                                   : raw_statistics_of(at::cat(raw_norms_), at::cat(raw_losses_));
     }

@@ -29,7 +29,7 @@ std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& rad
 /// A micro-batch's per-unit gradients, trusted.
 struct unit_gradients {
     at::Tensor gradients;      ///< float32 [b, D], in the order of the segments
-    at::Tensor losses;         ///< float64 [b], mean token loss, nats
+    at::Tensor losses;         ///< float64 [b], mean token loss, nats; [b, 1 + k] where k probes are asked for
     std::int64_t dummies = 0;  ///< rows at the end that stand for no unit: worked through, and counted as zero
 };
 
@@ -42,12 +42,15 @@ struct step_terms {
     std::shared_ptr<const geometry> shape;                                    ///< null: the Euclidean; else one group
     std::shared_ptr<const measurement> measured;                              ///< null: the gradient alone is released
     double measurement_multiplier = std::numeric_limits<double>::infinity();  ///< z_φ = s_φ/Δ
+    /// Where losses are taken too, without dropout: the adapter plus so many times what the last step changed in it.
+    std::vector<double> probes;
 };
 
 /// Everything public that a step needs. Seq and noise multiplier are the charge's, and nobody else's.
 struct step_order {
     charge charged;
     step_terms terms;
+    std::vector<at::Tensor> probes = {};  ///< the terms' probes, float32 [D]
 };
 
 /// Consecutive coordinates of the flat gradient that belong to one group.

@@ -8,6 +8,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/require.hpp"
+#include "config/base/whole_number.hpp"
 #include "config/methods.hpp"
 #include "privacy/methods/method_state.hpp"
 #include "privacy/methods/methods.hpp"
@@ -47,6 +48,8 @@ std::unique_ptr<method> make_method(const method_config& how) {
         case kind::fixed_radius:
         case kind::dp_lora:
             return make_fixed(how, clip_rule::clip);
+        case kind::dp_adambc:
+            return make_fixed(how, clip_rule::clip, true);
         case kind::dp_lora_literal:
             return make_fixed(how, clip_rule::batch_mean);
         case kind::auto_s:
@@ -63,6 +66,10 @@ std::unique_ptr<method> make_method(const method_config& how) {
             return make_adaclip(how);
         case kind::geoclip:
             return make_geoclip(how);
+        case kind::scale_first:
+            return make_scale_first(how);
+        case kind::hyfreedp:
+            return make_hyfreedp(how);
         case kind::rldp:
             break;  // rl::steered
     }
@@ -76,6 +83,13 @@ nlohmann::json numbers_of(const method_state& from, const std::string& name) try
     return numbers;
 } catch (const nlohmann::json::exception& reason) {
     refuse(fmt::format("checkpoint: the state of method {} can't be read: {}", name, reason.what()));
+}
+
+std::int64_t steps_in(const nlohmann::json& numbers) {
+    const auto found = numbers.find("steps");
+    if (found == numbers.end() || !found->is_number_unsigned())
+        refuse("checkpoint: steps of the method is missing or no whole number");
+    return whole_number(*found);
 }
 
 double positive_number(const nlohmann::json& numbers, const std::string& key) {

@@ -12,5 +12,7 @@ nlohmann::json numbers_of(const method_state& from, const std::string& name);
 
 /// A positive number of that JSON. Errors: bad_input where it is missing or not finite and positive.
 double positive_number(const nlohmann::json& numbers, const std::string& key);
+/// Its whole number "steps". Errors: bad_input where it is missing or none, or negative.
+std::int64_t steps_in(const nlohmann::json& numbers);
 
 }  // namespace rldp::privacy

@@ -210,7 +210,7 @@ TEST_CASE("canary records are scored by what training changed: an adapter withou
     finish(small({"audit.canaries=100"}), scratch / "run");
     auto run = open_audited(scratch / "run", false);
     read_adapter(run);
-    run.adapter = run.model.initial_adapter;
+    run.adapter = {run.model.layout, run.model.initial_adapter};
     lines left_out;
     const auto seen = bound_epsilon(run, left_out).front().seen;
     const std::vector<double> alike(100, 0);

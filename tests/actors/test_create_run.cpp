@@ -97,15 +97,14 @@ TEST_CASE("a method whose question would take the whole noise multiplier is refu
 
 TEST_CASE("radii from public data are there from the first step, and are the same again") {
     scratch_directory scratch;
-    const auto config = small({"clip.public_data=synthetic:60", "rl.actions=[\"noise\"]"});
+    const auto config = small({"public.path=synthetic:60", "public.use=[\"radii\"]", "rl.actions=[\"noise\"]"});
     const auto first = create_run(config, scratch / "a"), second = create_run(config, scratch / "b");
     const auto radii = first.parts.steps->training().radii();
     CHECK(radii == second.parts.steps->training().radii());
     CHECK(radii.size() == first.facts->model.layout.pairs.size());
     for (const double radius : radii) CHECK((radius > 0 && radius != 0.1));
-    CHECK(refusal([&] {
-              create_run(small({"clip.public_data=synthetic:4"}), scratch / "c");
-          }).find("clip.public_data") != std::string::npos);
+    CHECK(refusal([&] { create_run(small({"public.path=synthetic:4"}), scratch / "c"); }).find("public.path") !=
+          std::string::npos);
 }
 
 TEST_CASE("a tokenizer that can give ids beyond the model's vocabulary is refused, whatever the records hold") {
@@ -175,12 +174,12 @@ TEST_CASE("public data that share records with the table are refused") {
         return refusal([&] {
             check(config::load("config/demo.json",
                                {"data.path=" + (scratch / "table.txt").string(), "data.template=null",
-                                "train.expected_batch_size=6", "clip.public_data=" + (scratch / name).string()}));
+                                "train.expected_batch_size=6", "public.path=" + (scratch / name).string()}));
         });
     };
     CHECK(said("public.txt").empty());
     for (const auto* name : {"table.txt", "link.txt", "mixed.txt"}) {
-        CHECK(said(name).find("clip.public_data") != std::string::npos);
+        CHECK(said(name).find("public.path") != std::string::npos);
         CHECK(said(name).find("number 7") == std::string::npos);
     }
 }

@@ -124,7 +124,7 @@ TEST_CASE("how a run ended is told to who still owes an acknowledgement, too") {
 TEST_CASE("the finished run log is in the order of steps, whenever evaluations came in") {
     watched_hub side;
     for (std::int64_t step = 1; step <= 5; ++step) side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
-    side.self->send(side.hub, evaluated_atom::value, std::int64_t{2}, 4.5);
+    side.self->send(side.hub, evaluated_atom::value, std::int64_t{2}, eval::scores{4.5, {}});
     side.self->send(side.hub, state_atom::value, std::string("done"));
     side.run();
     const auto text = read_file(side.scratch / "metrics.jsonl");
@@ -135,7 +135,7 @@ TEST_CASE("the finished run log is in the order of steps, whenever evaluations c
 TEST_CASE("the run log has every step, and an evaluation that came later is merged into its step") {
     watched_hub side;
     for (std::int64_t step = 1; step <= 5; ++step) side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
-    side.self->send(side.hub, evaluated_atom::value, std::int64_t{3}, 4.5);
+    side.self->send(side.hub, evaluated_atom::value, std::int64_t{3}, eval::scores{4.5, {}});
     side.run();
     const auto lines = eval::read_metrics(side.scratch / "metrics.jsonl");
     REQUIRE(lines.size() == 5);

@@ -9,7 +9,7 @@
 #include "actors/failure.hpp"
 #include "actors/run/checkpoint.hpp"
 #include "actors/trainer.hpp"
-#include "eval/perplexity.hpp"
+#include "eval/held_out.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
@@ -138,38 +138,86 @@ TEST_CASE("the controller answers before it learns, and learning comes before th
     }
 }
 
-TEST_CASE("the evaluator tells the hub, and nobody else, the perplexity of a snapshot") {
-    deterministic run;
-    const auto model = tiny_model();
-    const auto sequences = std::make_shared<std::vector<models::sequence>>();
-    for (const auto& unit : tiny_units(9)) sequences->push_back(unit.records.front());
-    std::vector<std::pair<std::int64_t, double>> told;
-    const auto hub_stub = run.spawn([&told](hub_actor::pointer) -> hub_actor::behavior_type {
+namespace {
+
+using evaluations_told = std::vector<std::pair<std::int64_t, double>>;
+
+hub_actor hub_that_hears(deterministic& run, evaluations_told& told) {
+    return run.spawn([&told](hub_actor::pointer) -> hub_actor::behavior_type {
         return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
                 [](ack_atom) {},
                 [](announce_atom, const run_header&) {},
                 [](metrics_atom, const eval::metrics_line&) {},
-                [&told](evaluated_atom, std::int64_t step, double found) { told.emplace_back(step, found); },
+                [&told](evaluated_atom, std::int64_t step, const eval::scores& found) {
+                    told.emplace_back(step, found.perplexity);
+                },
                 [](sync_atom) {},
                 [](state_atom, const std::string&) {},
                 [](tick_atom) {}};
     });
-    const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const std::vector<models::sequence>>(sequences),
-                                 std::int64_t{4}, hub_stub, evaluations{});
+}
+
+}  // namespace
+
+TEST_CASE("the evaluator tells the hub, and nobody else, the perplexity of a snapshot") {
+    deterministic run;
+    const auto model = tiny_model();
+    const auto records = std::make_shared<eval::held_out>();
+    for (const auto& unit : tiny_units(9)) records->sequences.push_back(unit.records.front());
+    evaluations_told told;
+    const auto hub_stub = hub_that_hears(run, told);
+    const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
+                                 hub_stub, evaluations{});
     auto changed = model.initial_adapter.clone();
     changed.normal_(0, 0.5);
     run.self->send(actor, evaluate_atom::value, snapshot{0, model.initial_adapter});
     run.self->send(actor, evaluate_atom::value, snapshot{7, changed});
-    const auto all = run.ask<evaluations>(actor, settle_atom::value);
-    const double before = eval::perplexity(*model.base, nullptr, nullptr, *sequences, 4);
+    const auto all = run.ask<evaluations>(actor, settle_atom::value, snapshot{7, changed});
+    const double before = eval::score_held_out(*model.base, nullptr, nullptr, records->sequences, 4).perplexity;
     REQUIRE(told.size() == 2);
     CHECK(told[0].second == Approx(before).epsilon(1e-6));  // B = 0: the base alone
     CHECK(told[1].first == 7);
     CHECK(told[1].second != Approx(before).epsilon(1e-3));
     REQUIRE(all);
-    CHECK(*all->before == told[0].second);
-    CHECK(*all->last == told[1].second);
-    CHECK(*all->best == std::min(told[0].second, told[1].second));
+    CHECK(all->before->perplexity == told[0].second);
+    CHECK(all->last->perplexity == told[1].second);
+    CHECK(all->best->perplexity == std::min(told[0].second, told[1].second));
+    CHECK_FALSE(all->predicted);
+}
+
+TEST_CASE("predictions are of the adapter that the run ended with, evaluated here or before a resume") {
+    deterministic run;
+    const auto model = tiny_model();
+    const auto records = std::make_shared<eval::held_out>();
+    eval::choices among{"column", {"no", "yes"}, {}, {}};
+    for (const auto& unit : tiny_units(12)) {
+        auto other = unit.records.front();
+        other.back() = (other.back() + 7) % 17;
+        records->sequences.push_back(unit.records.front());
+        among.truth.push_back(records->sequences.size() % 2);
+        among.alternatives.push_back({unit.records.front(), other});
+    }
+    records->target = among;
+    evaluations_told told;
+    const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
+                                 hub_that_hears(run, told), evaluations{});
+    auto changed = model.initial_adapter.clone();
+    at::manual_seed(3);
+    changed.normal_(0, 0.5);
+    const auto expected = [&](const at::Tensor& adapter) {
+        return eval::predict(*model.base, &model.layout, &adapter, among, 4)->auc;
+    };
+    REQUIRE(expected(changed) != expected(model.initial_adapter));
+    const auto all = run.ask<evaluations>(actor, settle_atom::value, snapshot{9, changed});
+    REQUIRE(all);
+    CHECK(all->predicted_before->auc == expected(model.initial_adapter));
+    CHECK(all->predicted->auc == expected(changed));
+    const auto interrupted = evaluations{};
+    const auto second = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records),
+                                  std::int64_t{4}, hub_that_hears(run, told), interrupted);
+    const auto none = run.ask<evaluations>(second, settle_atom::value, snapshot{4, {}});
+    REQUIRE(none);
+    CHECK_FALSE(none->predicted);
 }
 
 TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file is refused") {
@@ -177,7 +225,7 @@ TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file i
     const auto model = tiny_model();
     rl::training_config config{};
     config.steps = 10;
-    config.lr = 0.1;
+    config.rate = {.peak = 0.1};
     config.interval = 2;
     config.initial_noise_multiplier = 1;
     rl::training training(config, small_method(model), model.initial_adapter);
@@ -251,7 +299,7 @@ TEST_CASE("a sent adapter stays as it was while training goes on") {
     const auto model = tiny_model();
     rl::training_config config{};
     config.steps = 2;
-    config.lr = 0.1;
+    config.rate = {.peak = 0.1};
     rl::training training(config, small_method(model), model.initial_adapter);
     const auto sent = training.adapter();
     const auto copy = sent.clone();

@@ -28,7 +28,7 @@ struct trainer_between_stubs : deterministic {
         model = tiny_model();
         rl::training_config plan{};
         plan.steps = steps;
-        plan.lr = 0.01;
+        plan.rate = {.peak = 0.01};
         plan.interval = 4;
         plan.warmup = 2;
         plan.initial_noise_multiplier = 1.5;
@@ -79,7 +79,7 @@ struct trainer_between_stubs : deterministic {
                         evaluating = self_->make_response_promise<std::int64_t>();
                         return evaluating;
                     },
-                    [this](settle_atom) {  // of the test: the evaluation under way is done
+                    [this](settle_atom, const snapshot&) {  // of the test: the evaluation under way is done
                         if (evaluating.pending()) evaluating.deliver(std::int64_t{0});
                         return evaluations{};
                     }};
@@ -89,7 +89,7 @@ struct trainer_between_stubs : deterministic {
                     [](ack_atom) {},
                     [](announce_atom, const run_header&) {},
                     [](metrics_atom, const eval::metrics_line&) {},
-                    [](evaluated_atom, std::int64_t, double) {},
+                    [](evaluated_atom, std::int64_t, const eval::scores&) {},
                     [](sync_atom) {},
                     [](state_atom, const std::string&) {},
                     [](tick_atom) {}};
@@ -169,10 +169,10 @@ TEST_CASE("where evaluation is slower than training, training waits rather than 
     side.run();
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0});
     CHECK(side.seen.calls.back() == "compute 5");  // the next snapshot is due, the first is still being evaluated
-    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, settle_atom::value));
+    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, settle_atom::value, snapshot{}));
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5});
     CHECK(side.seen.calls.back() == "compute 10");
     side.slow_evaluator = false;
-    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, settle_atom::value));
+    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, settle_atom::value, snapshot{}));
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5, 10, 12});
 }

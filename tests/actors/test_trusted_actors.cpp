@@ -82,7 +82,7 @@ at::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double radiu
     const auto dropout = dropout_of(side.closed->key, seq, side.model.layout, at::kCPU);
     for (const auto& chunk : models::plan_chunks(units, 4)) {
         const auto made = models::unit_gradients(*side.model.base, side.model.layout, side.model.initial_adapter, units,
-                                                 chunk, 4, dropout, pass);
+                                                 chunk, {.micro_batch = 4}, dropout, pass);
         pass += models::passes_of(units, chunk, 4);
         const auto gradients = made.gradients.to(at::kDouble);
         for (const auto& pair : side.model.layout.pairs) {
@@ -212,6 +212,36 @@ TEST_CASE("a unit whose gradient can't be computed counts as zero, and no one ou
     CHECK(told.find("a unit counts as zero") != std::string::npos);
     CHECK((with - without).abs().max().item<float>() < 1e-5);
     CHECK(without.abs().max().item<float>() > 1e-2);
+}
+
+TEST_CASE("where a step has probes, units' losses are taken there, too") {
+    trusted_side side(tiny_secrets(12), 1.0, {});
+    side.run();
+    const auto& state = side.state<gradient_state>(side.gradient);
+    step_task task{order_for(side.model, 1, 1, 0.1), side.model.initial_adapter};
+    at::manual_seed(1);
+    for (int i = 0; i < 2; ++i) task.order.probes.push_back(task.adapter + 0.1 * at::randn_like(task.adapter));
+    loader_state sampler;
+    sampler.closed = trusted<closed_ptr>(side.closed);
+    sampler.sample_rate = 1;
+    std::vector<at::Tensor> chunks;
+    const auto drawn = sampler.make(1);
+    state.compute(task, drawn, [&](const trusted<privacy::unit_gradients>& chunk) {
+        chunks.push_back(privacy::opened(chunk).losses);
+    });
+    const auto losses = at::cat(chunks);
+    CHECK(losses.sizes() == at::IntArrayRef({12, 3}));
+    std::vector<models::unit_records> units;
+    for (const auto& unit : privacy::opened(drawn).units) units.push_back(unit.records);
+    std::vector<std::size_t> order;
+    for (const auto& chunk : models::plan_chunks(units, 4)) order.insert(order.end(), chunk.begin(), chunk.end());
+    for (std::int64_t i = 0; i < 2; ++i)
+        CHECK(at::allclose(
+            losses.select(1, 1 + i),
+            models::unit_losses(*side.model.base, side.model.layout, task.order.probes[static_cast<std::size_t>(i)],
+                                units, order, {.micro_batch = 64}),
+            1e-5));
+    CHECK_FALSE(at::allclose(losses.select(1, 1), losses.select(1, 2), 1e-3));
 }
 
 TEST_CASE("padded steps do the same work whatever was drawn, and release the same sum") {

@@ -9,7 +9,7 @@
 
 namespace {
 
-const std::string small =
+const std::string audited_run =
     "config/demo.json --set data.path=synthetic:200 --set data.max_tokens=32 --set train.steps=3 --set rl.warmup=1"
     " --set rl.interval=1 --set train.warmup=0 --set train.expected_batch_size=8 --set train.eval_records=4"
     " --set audit.targets=20 --set audit.trials=20 --set audit.references=20 --set data.canaries=20";
@@ -19,7 +19,7 @@ const std::string small =
 TEST_CASE("audit with shadow runs: they are made once, and an audit without them needs none") {
     const scratch_directory scratch;
     const auto run = (scratch / "run").string();
-    REQUIRE(rldp_says("run " + small + " --quiet --out " + run, scratch / ".").status == 0);
+    REQUIRE(rldp_says("run " + audited_run + " --quiet --out " + run, scratch / ".").status == 0);
 
     const auto alone = rldp_says("audit " + run + " --json", scratch / ".");
     REQUIRE(alone.status == 0);

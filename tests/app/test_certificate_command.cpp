@@ -14,12 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string small =
+const std::string signed_run =
     "config/demo.json --quiet --set data.path=synthetic:200 --set data.max_tokens=32 --set train.steps=3"
     " --set rl.warmup=1 --set rl.interval=1 --set train.warmup=0 --set train.expected_batch_size=8"
     " --set train.eval_records=4";
 
-struct desk {
+struct owner {
     scratch_directory scratch;
     std::string run = (scratch / "run").string(), key = (scratch / "owner").string();
 
@@ -38,11 +38,11 @@ struct desk {
 }  // namespace
 
 TEST_CASE("a run is signed at its end or afterwards, and verified by whoever has the public key") {
-    const desk at;
+    const owner at;
     REQUIRE(at.says("key new " + at.key).status == 0);
     at.refuses("key new " + at.key, {"exists already"});
 
-    REQUIRE(at.says("run " + small + " --out " + at.run + " --sign " + at.key).status == 0);
+    REQUIRE(at.says("run " + signed_run + " --out " + at.run + " --sign " + at.key).status == 0);
     const auto seen = at.says("verify " + at.run + " --key " + at.key + ".pub");
     REQUIRE(seen.status == 0);
     for (const char* part :
@@ -75,8 +75,8 @@ TEST_CASE("a run is signed at its end or afterwards, and verified by whoever has
 }
 
 TEST_CASE("a run without a key is certified all the same, and ledger verify says what a chain is worth") {
-    const desk at;
-    REQUIRE(at.says("run " + small + " --out " + at.run).status == 0);
+    const owner at;
+    REQUIRE(at.says("run " + signed_run + " --out " + at.run).status == 0);
     CHECK(has(at.says("verify " + at.run).out, "detects accidents, not forgery"));
     const auto chain = at.says("ledger verify " + at.run);
     CHECK(chain.status == 0);
@@ -87,11 +87,11 @@ TEST_CASE("a run without a key is certified all the same, and ledger verify says
 }
 
 TEST_CASE("a key that can't sign is refused before a run starts") {
-    const desk at;
-    at.refuses("run " + small + " --out " + at.run + " --sign " + at.key, {"no such file"});
+    const owner at;
+    at.refuses("run " + signed_run + " --out " + at.run + " --sign " + at.key, {"no such file"});
     REQUIRE(at.says("key new " + at.key).status == 0);
     fs::permissions(at.key, static_cast<fs::perms>(0644));
-    at.refuses("run " + small + " --out " + at.run + " --sign " + at.key, {"others can read", "0644"});
+    at.refuses("run " + signed_run + " --out " + at.run + " --sign " + at.key, {"others can read", "0644"});
     CHECK_FALSE(fs::exists(at.run));
     at.refuses("sign " + at.run + " --key " + at.key, {"others can read"});
 

@@ -5,26 +5,15 @@
 
 #include "config/base/files.hpp"
 #include "config/config.hpp"
+#include "tests/config/parsed.hpp"
 #include "tests/support/refusal.hpp"
 
 #include "tests/catch.hpp"
 
 using namespace rldp;
 
-namespace {
-
-config::run_config read(const std::string& json, const std::vector<std::string>& overrides = {}) {
-    return config::parse(json, "test.json", "/base", overrides);
-}
-
-std::string refused(const std::string& json, const std::vector<std::string>& overrides = {}) {
-    return refusal([&] { read(json, overrides); });
-}
-
-}  // namespace
-
 TEST_CASE("values of a file reach their members, all others keep their defaults") {
-    const auto c = read(R"({
+    const auto c = parsed(R"({
         "privacy": {"epsilon": 2.5, "unit": {"group": "patient_nbr"}, "population": 1000},
         "noise": {"deck": {"ratio": 9}},
         "train": {"steps": 7, "lr": 1, "expected_batch_size": 1e2},
@@ -102,10 +91,10 @@ TEST_CASE("a value of another type or out of range is refused with what the key 
 }
 
 TEST_CASE("overrides are JSON, bare words are strings") {
-    const auto c = read(R"({"train": {"lr": 0.1}, "data": {"max_tokens": 64}})",
-                        {"train.lr=0.25", "noise.policy=filter", "lora.targets=[\"k\"]", "device=\"cuda\"",
-                         "privacy.unit={\"group\": \"patient\"}", "noise.deck={\"levels\": 4}", "data.max_tokens=null",
-                         "train.lr=0.5"});
+    const auto c = parsed(R"({"train": {"lr": 0.1}, "data": {"max_tokens": 64}})",
+                          {"train.lr=0.25", "noise.policy=filter", "lora.targets=[\"k\"]", "device=\"cuda\"",
+                           "privacy.unit={\"group\": \"patient\"}", "noise.deck={\"levels\": 4}",
+                           "data.max_tokens=null", "train.lr=0.5"});
     CHECK(c.train.lr == 0.5);
     CHECK(c.noise.policy == "filter");
     CHECK(c.lora.targets == std::vector<std::string>{"k"});
@@ -127,21 +116,21 @@ TEST_CASE("overrides are JSON, bare words are strings") {
 }
 
 TEST_CASE("an override of the run's length replaces the file's, whichever way it was given") {
-    const auto steps = read(R"({"train": {"epochs": 3}})", {"train.steps=30"}).train;
+    const auto steps = parsed(R"({"train": {"epochs": 3}})", {"train.steps=30"}).train;
     CHECK(steps.steps == 30);
     CHECK_FALSE(steps.epochs);
-    const auto epochs = read(R"({"train": {"steps": 30}})", {"train.epochs=0.5"}).train;
+    const auto epochs = parsed(R"({"train": {"steps": 30}})", {"train.epochs=0.5"}).train;
     CHECK(epochs.epochs == 0.5);
     CHECK_FALSE(epochs.steps);
-    CHECK(read(R"({"train": {"epochs": 2}})", {"train.lr=1"}).train.epochs == 2.0);
-    CHECK_FALSE(read(R"({"train": {"steps": 30}})", {"train.steps=null"}).train.steps);
+    CHECK(parsed(R"({"train": {"epochs": 2}})", {"train.lr=1"}).train.epochs == 2.0);
+    CHECK_FALSE(parsed(R"({"train": {"steps": 30}})", {"train.steps=null"}).train.steps);
     CHECK(refused(R"({"train": {"epochs": 3, "steps": 3}})").find("give one of the two") != std::string::npos);
     CHECK(refused(R"({"train": {"epochs": 3, "steps": 3}})", {"train.steps=1"}).find("give one") != std::string::npos);
     CHECK(refused("{}", {"train.steps=1", "train.epochs=1"}).find("give one of the two") != std::string::npos);
 }
 
 TEST_CASE("paths of a file are relative to it, those of overrides to the working directory") {
-    const auto c = read(R"({"data": {"path": "../a/./b.csv", "ids_mapping": "/abs/ids.csv", "template": "t.json"},
+    const auto c = parsed(R"({"data": {"path": "../a/./b.csv", "ids_mapping": "/abs/ids.csv", "template": "t.json"},
                             "model": {"path": "m/"}})");
     CHECK(c.data.path == "/a/b.csv");
     CHECK(c.data.ids_mapping == "/abs/ids.csv");
@@ -149,12 +138,12 @@ TEST_CASE("paths of a file are relative to it, those of overrides to the working
     CHECK(c.model.path == "/base/m");
 
     const auto here = std::filesystem::current_path();
-    const auto d = read(R"({"data": {"path": "x.csv"}})", {"data.path=sub/y.csv", "model.path=./m"});
+    const auto d = parsed(R"({"data": {"path": "x.csv"}})", {"data.path=sub/y.csv", "model.path=./m"});
     CHECK(d.data.path == (here / "sub/y.csv").string());
     CHECK(d.model.path == (here / "m").string());
 
-    CHECK(read(R"({"data": {"path": "synthetic:6000"}})").data.path == "synthetic:6000");
-    CHECK(read(R"({"data": {"path": "synthetic:none"}})").data.path == "synthetic:none");
+    CHECK(parsed(R"({"data": {"path": "synthetic:6000"}})").data.path == "synthetic:6000");
+    CHECK(parsed(R"({"data": {"path": "synthetic:none"}})").data.path == "synthetic:none");
 }
 
 TEST_CASE("load reads a file and needs data and a model") {
@@ -169,12 +158,12 @@ TEST_CASE("load reads a file and needs data and a model") {
 }
 
 TEST_CASE("the plan is floor(epochs·N/B) steps") {
-    CHECK(config::planned_steps(read("{}"), 73271) == 13738);  // three epochs at batch 16: the published set-up
-    CHECK(config::planned_steps(read(R"({"train": {"steps": 5}})"), 73271) == 5);
-    CHECK(config::planned_steps(read(R"({"train": {"epochs": 0.29, "expected_batch_size": 1}})"), 100) == 29);
+    CHECK(config::planned_steps(parsed("{}"), 73271) == 13738);  // three epochs at batch 16: the published set-up
+    CHECK(config::planned_steps(parsed(R"({"train": {"steps": 5}})"), 73271) == 5);
+    CHECK(config::planned_steps(parsed(R"({"train": {"epochs": 0.29, "expected_batch_size": 1}})"), 100) == 29);
     CHECK(config::planned_steps(config::run_config{}, 16) == 3);
-    CHECK(refusal([] { config::planned_steps(read("{}"), 15); }).find("can't exceed 1") != std::string::npos);
-    CHECK(refusal([] { config::planned_steps(read("{}"), 0); }).find("no training units") != std::string::npos);
-    CHECK_FALSE(refusal([] { config::planned_steps(read(R"({"train": {"epochs": 0.5}})"), 16); }).empty());
-    CHECK_FALSE(refusal([] { config::planned_steps(read(R"({"train": {"epochs": 1e6}})"), 1000); }).empty());
+    CHECK(refusal([] { config::planned_steps(parsed("{}"), 15); }).find("can't exceed 1") != std::string::npos);
+    CHECK(refusal([] { config::planned_steps(parsed("{}"), 0); }).find("no training units") != std::string::npos);
+    CHECK_FALSE(refusal([] { config::planned_steps(parsed(R"({"train": {"epochs": 0.5}})"), 16); }).empty());
+    CHECK_FALSE(refusal([] { config::planned_steps(parsed(R"({"train": {"epochs": 1e6}})"), 1000); }).empty());
 }

@@ -3,63 +3,83 @@
 
 #include "config/config.hpp"
 #include "config/method_choices.hpp"
+#include "tests/config/parsed.hpp"
 #include "tests/support/refusal.hpp"
 
 #include "tests/catch.hpp"
 
 using namespace rldp;
 
-namespace {
-std::string refused(const std::string& json) {
-    return refusal([&] { config::parse(json, "f.json", "/"); });
-}
-bool mentions(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-}  // namespace
-
 TEST_CASE("as_published needs an acknowledgement, gdp_clt needs as_published") {
-    CHECK(mentions(refused(R"({"privacy": {"semantics": "as_published"}})"), "privacy.acknowledge_no_guarantee"));
+    CHECK(has(refused(R"({"privacy": {"semantics": "as_published"}})"), "privacy.acknowledge_no_guarantee"));
     CHECK(refused(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true}})").empty());
-    CHECK(mentions(refused(R"({"privacy": {"accountant": "gdp_clt"}})"), "privacy.accountant"));
+    CHECK(has(refused(R"({"privacy": {"accountant": "gdp_clt"}})"), "privacy.accountant"));
     CHECK(refused(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true,
                                   "accountant": "gdp_clt"}})")
               .empty());
 }
 
 TEST_CASE("the sampling rate can't exceed 1") {
-    CHECK(mentions(refused(R"({"privacy": {"population": 15}})"), "train.expected_batch_size is 16"));
+    CHECK(has(refused(R"({"privacy": {"population": 15}})"), "train.expected_batch_size is 16"));
     CHECK(refused(R"({"privacy": {"population": 16}})").empty());
 }
 
 TEST_CASE("the first radius lies between the bounds") {
-    CHECK(mentions(refused(R"({"clip": {"min": 0.2}})"), "clip.initial"));
-    CHECK(mentions(refused(R"({"clip": {"max": 0.05}})"), "clip.initial"));
+    CHECK(has(refused(R"({"clip": {"min": 0.2}})"), "clip.initial"));
+    CHECK(has(refused(R"({"clip": {"max": 0.05}})"), "clip.initial"));
     CHECK(refused(R"({"clip": {"min": 0.1, "max": 0.1}})").empty());
 }
 
 TEST_CASE("the method and what it needs") {
-    CHECK(mentions(refused(R"({"method": {"name": "static"}, "noise": {"policy": "deck"}})"), "noise.policy"));
-    CHECK(mentions(refused(R"({"method": {"name": "psac"}, "noise": {"allocation": "shares"}})"), "noise.allocation"));
-    CHECK(mentions(refused(R"({"method": {"name": "auto_s"}, "clip": {"public_data": "synthetic:9"}})"),
-                   "clip.public_data"));
-    CHECK(mentions(refused(R"({"method": {"name": "geoclip"}, "clip": {"groups": "adapters"}})"), "clip.groups"));
-    CHECK(mentions(refused(R"({"method": {"name": "dp_lora"}, "clip": {"groups": "flat"}})"), "clip.groups"));
+    CHECK(has(refused(R"({"method": {"name": "static"}, "noise": {"policy": "deck"}})"), "noise.policy"));
+    CHECK(has(refused(R"({"method": {"name": "psac"}, "noise": {"allocation": "shares"}})"), "noise.allocation"));
+    CHECK(has(refused(R"({"method": {"name": "auto_s"}, "public": {"path": "synthetic:9", "use": ["radii"]}})"),
+              "public.use"));
+    CHECK(has(refused(R"({"method": {"name": "geoclip"}, "clip": {"groups": "adapters"}})"), "clip.groups"));
+    CHECK(has(refused(R"({"method": {"name": "dp_lora"}, "clip": {"groups": "flat"}})"), "clip.groups"));
     CHECK(refused(R"({"method": {"name": "static"}, "clip": {"groups": "adapters"}})").empty());
-    CHECK(mentions(refused(R"({"method": {"name": "static"}, "noise": {"statistics_share": 0.02}})"),
-                   "noise.statistics_share"));
-    CHECK(mentions(refused(R"({"noise": {"statistics_share": 0}})"), "method.name static"));
-    CHECK(mentions(refused(R"({"rl": {"actions": ["radii", "shares"]}})"), "set noise.allocation to \"shares\""));
+    CHECK(has(refused(R"({"method": {"name": "static"}, "noise": {"statistics_share": 0.02}})"),
+              "noise.statistics_share"));
+    CHECK(has(refused(R"({"noise": {"statistics_share": 0}})"), "method.name static"));
+    CHECK(has(refused(R"({"rl": {"actions": ["radii", "shares"]}})"), "set noise.allocation to \"shares\""));
     CHECK(refused(R"({"rl": {"actions": ["shares"]}, "noise": {"allocation": "shares"}})").empty());
-    CHECK(mentions(refused(R"({"rl": {"batch": 8, "replay": 7}})"), "rl.replay"));
+    CHECK(has(refused(R"({"rl": {"batch": 8, "replay": 7}})"), "rl.replay"));
+}
+
+TEST_CASE("what could do nothing is refused, and what it depends on is named") {
+    const auto says = [](const std::string& json, const std::string& part) {
+        INFO(json);
+        CHECK(has(refused(json), part));
+    };
+    says(R"({"train": {"schedule": "constant", "final_lr": 0.001}})", "train.final_lr");
+    says(R"({"train": {"schedule": "cosine", "final_lr": 1.5, "lr": 1}})", "above train.lr");
+    says(R"({"train": {"schedule": "cosine", "decay": 10}})", "train.schedule \"wsd\"");
+    says(R"({"train": {"average_window": 0.3}})", "train.average is \"none\"");
+    says(R"({"train": {"value_weight": 2}})", "data.template");
+    says(R"({"method": {"name": "hyfreedp"}, "train": {"schedule": "cosine"}})", "hyfreedp sets the rate");
+    says(R"({"method": {"name": "hyfreedp"}, "noise": {"statistics_share": 0}})", "give 0.1");
+    says(R"({"public": {"steps": 50}})", "there is no public.path");
+    says(R"({"public": {"path": "synthetic:9", "directions": 2}})", "public.use \"subspace\"");
+    says(R"({"public": {"path": "synthetic:9", "use": ["subspace"]}, "audit": {"gradient_canaries": 10}})",
+         "audit.gradient_canaries");
+    says(R"({"eval": {"target": "outcome"}})", "there is no data.template");
+    says(R"({"lora": {"freeze_a": true, "b_lr_ratio": 4}})", "lora.b_lr_ratio");
+    says(R"({"lora": {"freeze_a": true}, "method": {"name": "dp_lora"}})", "there is no A to clip");
+    for (const auto* fine :
+         {R"({"train": {"schedule": "wsd", "decay": 10, "final_lr": 0.0001}})",
+          R"({"train": {"average": "tail", "average_window": 0.3}})", R"({"lora": {"b_lr_ratio": 4}})",
+          R"({"public": {"path": "synthetic:9", "use": ["warm_start", "subspace"], "directions": 2}})"}) {
+        INFO(fine);
+        CHECK(refused(fine).empty());
+    }
 }
 
 TEST_CASE("a key of another method is refused") {
-    CHECK(mentions(refused(R"({"method": {"quantile": 0.5}})"), "method.quantile has no meaning for method rldp"));
-    CHECK(mentions(refused(R"({"method": {"name": "dcsgd_e", "quantile": 0.5}})"), "autoclip_quantile and dcsgd_p"));
-    CHECK(mentions(refused(R"({"method": {"name": "static", "query_noise": 3}})"), "method.query_noise"));
-    CHECK(mentions(refused(R"({"method": {"name": "adaclip", "rank": 3}})"), "method.rank"));
-    CHECK(mentions(refused(R"({"method": {"name": "adaclip", "stabiliser": 3}})"), "method.stabiliser"));
+    CHECK(has(refused(R"({"method": {"quantile": 0.5}})"), "method.quantile has no meaning for method rldp"));
+    CHECK(has(refused(R"({"method": {"name": "dcsgd_e", "quantile": 0.5}})"), "autoclip_quantile and dcsgd_p"));
+    CHECK(has(refused(R"({"method": {"name": "static", "query_noise": 3}})"), "method.query_noise"));
+    CHECK(has(refused(R"({"method": {"name": "adaclip", "rank": 3}})"), "method.rank"));
+    CHECK(has(refused(R"({"method": {"name": "adaclip", "stabiliser": 3}})"), "method.stabiliser"));
     CHECK(refused(R"({"method": {"name": "geoclip", "rank": 0}})").empty());
     CHECK(refused(R"({"method": {"name": "psac", "stabiliser": 0.1}})").empty());
     CHECK(refused(R"({"method": {"name": "static", "quantile": null}})").empty());
@@ -83,7 +103,7 @@ TEST_CASE("what keys left alone mean depends on the method") {
 }
 
 TEST_CASE("tf32 needs a CUDA device") {
-    CHECK(mentions(refused(R"({"model": {"dtype": "tf32"}})"), "model.dtype"));
+    CHECK(has(refused(R"({"model": {"dtype": "tf32"}})"), "model.dtype"));
     CHECK(refused(R"({"model": {"dtype": "tf32"}, "device": "cuda"})").empty());
 }
 
@@ -99,10 +119,10 @@ TEST_CASE("validate checks the range of every member, NaN and infinity included"
         return refusal([&] { config::validate(c); });
     };
     using limits = std::numeric_limits<double>;
-    CHECK(mentions(bad([](auto& c) { c.privacy.epsilon = limits::infinity(); }), "privacy.epsilon"));
-    CHECK(mentions(bad([](auto& c) { c.privacy.epsilon = limits::quiet_NaN(); }), "privacy.epsilon"));
-    CHECK(mentions(bad([](auto& c) { c.clip.max = limits::quiet_NaN(); }), "clip.max"));
-    CHECK(mentions(bad([](auto& c) { c.noise.policy = "none"; }), "noise.policy"));
-    CHECK(mentions(bad([](auto& c) { c.train.micro_batch = 0; }), "train.micro_batch"));
-    CHECK(mentions(bad([](auto& c) { c.train.steps = 1, c.train.epochs = 1; }), "train.steps"));
+    CHECK(has(bad([](auto& c) { c.privacy.epsilon = limits::infinity(); }), "privacy.epsilon"));
+    CHECK(has(bad([](auto& c) { c.privacy.epsilon = limits::quiet_NaN(); }), "privacy.epsilon"));
+    CHECK(has(bad([](auto& c) { c.clip.max = limits::quiet_NaN(); }), "clip.max"));
+    CHECK(has(bad([](auto& c) { c.noise.policy = "none"; }), "noise.policy"));
+    CHECK(has(bad([](auto& c) { c.train.micro_batch = 0; }), "train.micro_batch"));
+    CHECK(has(bad([](auto& c) { c.train.steps = 1, c.train.epochs = 1; }), "train.steps"));
 }

@@ -73,11 +73,12 @@ void scene::finish(bool may_refuse) {
         const auto verified = go({"ledger", "verify", where_.run().string()});
         if (verified.status != 0 && !may_refuse) seen_.object("ledger verify: " + error_line(verified));
     }
-    seen_.look_for_leftovers();
+    went_on_ = true;
     if (!refused_) seen_.complete(whole_);
 }
 
-verdict scene::judged() const {
+verdict scene::judged() {
+    if (went_on_) seen_.look_for_leftovers();
     const auto& wrong = seen_.objections();
     if (!wrong.empty()) return {"FAILED", fmt::format("{}", fmt::join(wrong, " / "))};
     return {refused_ ? "refused" : runs_ > 1 ? "resumed" : "finished", {}};

@@ -40,7 +40,7 @@ class scene {
     answer go(const std::vector<std::string>& arguments, const disturbance& what = {});
     /// `rldp run` in its beginning form or as --resume, whichever goes on from here.
     std::vector<std::string> next() const;
-    /// Goes on without faults until the run is over, and judges what is left. Where data were lost or changed, a
+    /// Goes on without faults until the run is over. Where data were lost or changed, a
     /// command may also refuse, by name.
     void finish(bool may_refuse = false);
 
@@ -49,7 +49,8 @@ class scene {
     const yard& where() const { return where_; }
     const reference& whole() const { return whole_; }
     witness& seen() { return seen_; }
-    verdict judged() const;
+    /// Call when whatever ran beside has ended: it looks for what is left behind, too.
+    verdict judged();
 
   private:
     const ground& on_;
@@ -58,7 +59,7 @@ class scene {
     witness seen_;
     std::vector<event> journal_;
     int commands_ = 0, runs_ = 0;
-    bool done_ = false, refused_ = false;
+    bool done_ = false, refused_ = false, went_on_ = false;
 };
 
 }  // namespace rldp::testing

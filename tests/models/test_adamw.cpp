@@ -61,4 +61,54 @@ TEST_CASE("a step leaves what was handed out as it was, and a snapshot goes on e
     CHECK_THROWS_AS(first.step(at::ones({4}), 0.1), error);
 }
 
+TEST_CASE("factors of the rate are rates", "[adamw]") {
+    adamw both(at::ones({2}), {.rate_factors = at::tensor({1.0F, 4.0F})});
+    adamw slow(at::ones({1})), fast(at::ones({1}));
+    for (int i = 0; i < 5; ++i) {
+        const auto gradient = at::randn({2});
+        both.step(gradient, 0.01);
+        slow.step(gradient.narrow(0, 0, 1), 0.01);
+        fast.step(gradient.narrow(0, 1, 1), 0.04);
+    }
+    CHECK(largest_difference(both.parameters(), at::cat({slow.parameters(), fast.parameters()})) <= 1e-6);
+}
+
+TEST_CASE("the noise's part of the second moment is taken out, by hand and on average", "[adamw]") {
+    // Gradient 0.5 with noise of variance 0.16: v − noise = 0.09, so the step is 0.1·0.5/0.3.
+    adamw one(at::ones({1}), {.least_root = 1e-3});
+    one.step(at::full({1}, 0.5), 0.1, 0.16);
+    CHECK(one.parameters().item<double>() == Approx(1 - 0.1 * 0.5 / 0.3).epsilon(1e-5));
+    // Less than the noise: the least root counts, half of the noise's deviation 0.4.
+    adamw drowned(at::ones({1}), {.least_root = 0.5});
+    drowned.step(at::full({1}, 0.3), 0.1, 0.16);
+    CHECK(drowned.parameters().item<double>() == Approx(1 - 0.1 * 0.3 / 0.2).epsilon(1e-5));
+    // A constant signal of a tenth of the noise moves at the full rate, where Adam's own moves at a tenth of it.
+    at::manual_seed(5);
+    adamw plain(at::zeros({2000})), corrected(at::zeros({2000}), {.least_root = 0.01});
+    for (int i = 0; i < 4000; ++i) {
+        const auto gradient = at::full({2000}, 0.1) + at::randn({2000});
+        plain.step(gradient, 1e-3);
+        corrected.step(gradient, 1e-3, 1.0);
+    }
+    const auto before_plain = plain.parameters(), before = corrected.parameters();
+    for (int i = 0; i < 1000; ++i) {
+        const auto gradient = at::full({2000}, 0.1) + at::randn({2000});
+        plain.step(gradient, 1e-3);
+        corrected.step(gradient, 1e-3, 1.0);
+    }
+    CHECK((plain.parameters() - before_plain).mean().item<double>() == Approx(-0.1).epsilon(0.1));
+    CHECK((corrected.parameters() - before).mean().item<double>() < -0.5);
+}
+
+TEST_CASE("noise alone moves nothing farther than Adam would, once the least root is the noise's own", "[adamw]") {
+    at::manual_seed(6);
+    adamw plain(at::zeros({2000})), corrected(at::zeros({2000}), {.least_root = 1});
+    for (int i = 0; i < 200; ++i) {
+        const auto noise = at::randn({2000}) * 1e-3;
+        plain.step(noise, 1e-3);
+        corrected.step(noise, 1e-3, 1e-6);
+    }
+    CHECK(corrected.parameters().norm().item<double>() < 1.1 * plain.parameters().norm().item<double>());
+}
+
 }  // namespace rldp::models::test

@@ -18,7 +18,7 @@ struct golden_case {
 
     at::Tensor operator[](const std::string& key) const { return tensors.tensor(key).clone(); }
     double logits_tolerance() const { return real ? 2e-4 : 5e-5; }
-    token_batch batch() const { return {(*this)["input_ids"], (*this)["labels"], {}}; }
+    token_batch batch() const { return {(*this)["input_ids"], (*this)["labels"]}; }
     // Padded positions are HF's own business.
     double difference(const at::Tensor& ours, const std::string& key) const {
         const auto real_positions = (*this)["attention_mask"].unsqueeze(-1);

@@ -1,6 +1,9 @@
 // Per-record gradients against autograd alone, one record at a time, on random models.
 #include <ATen/core/grad_mode.h>
 
+#include "models/lora/subspace.hpp"
+#include "models/marked_token.hpp"
+#include "models/unit_gradients.hpp"
 #include "tests/models/random_models.hpp"
 
 #include "tests/catch.hpp"
@@ -66,6 +69,133 @@ TEST_CASE("per-record gradients are those of autograd, one record at a time", "[
         const setting s(seed);
         INFO("seed " << seed << ", " << s.config.model_type);
         compare(s);
+    }
+}
+
+TEST_CASE("gradients of a frozen A, and along directions, are autograd's too", "[gradients]") {
+    for (unsigned seed = 1; seed <= 60; ++seed) {
+        setting s(seed);
+        INFO("seed " << seed << ", " << s.config.model_type);
+        if (seed % 3 != 0) {
+            s.layout.config.frozen_a_seed = seed;
+            s.layout = make_layout(s.config, s.layout.config);
+        }
+        if (seed % 3 != 1) {
+            std::vector<pair_directions> along;
+            for (const auto& pair : s.layout.pairs) {
+                const auto some = [&](std::int64_t size) {
+                    const auto count = 1 + static_cast<std::int64_t>(seed) % std::min(pair.d_in, pair.d_out);
+                    return std::get<0>(at::linalg_qr(at::randn({size, count})));
+                };
+                along.push_back({some(pair.d_in), some(pair.d_out)});
+            }
+            s.layout = in_subspace(s.layout, 0.3 * at::randn({s.layout.dimension}), along);
+        }
+        s.flat = 0.3 * at::randn({s.layout.dimension});
+        compare(s);
+    }
+}
+
+TEST_CASE("an adapter without its grounds is the same adapter", "[gradients]") {
+    setting s(7);
+    const auto batch = make_batch(s.sequences);
+    const auto start = s.model->logits(batch.ids, &s.layout, &s.flat);
+    std::vector<pair_directions> along;
+    for (const auto& pair : s.layout.pairs)
+        along.push_back({std::get<0>(at::linalg_qr(at::randn({pair.d_in, 2}))),
+                         std::get<0>(at::linalg_qr(at::randn({pair.d_out, 1})))});
+    const auto narrow = in_subspace(s.layout, s.flat, along);
+    CHECK(narrow.dimension == 3 * s.layout.config.rank * static_cast<std::int64_t>(narrow.pairs.size()));
+    const auto zero = at::zeros({narrow.dimension}), moved = at::randn({narrow.dimension});
+    CHECK(largest_difference(s.model->logits(batch.ids, &narrow, &zero), start) <= 1e-5);
+    const auto plain = without_grounds(narrow, moved);
+    CHECK(plain.layout.dimension == s.layout.dimension);
+    const auto there = s.model->logits(batch.ids, &narrow, &moved);
+    CHECK(largest_difference(s.model->logits(batch.ids, &plain.layout, &plain.flat), there) <= 1e-4);
+    CHECK(largest_difference(there, start) > 1e-2);
+}
+
+TEST_CASE("the main directions of gradients are those that hold them", "[gradients]") {
+    const setting s(11);
+    const auto rank = s.layout.config.rank;
+    constexpr std::int64_t units = 200;
+    main_directions seen(s.layout);
+    auto gradients = 1e-3 * at::randn({units, s.layout.dimension});
+    std::vector<pair_directions> truth;
+    for (const auto& pair : s.layout.pairs) {
+        const auto plane = [](std::int64_t size) { return std::get<0>(at::linalg_qr(at::randn({size, 2}))); };
+        truth.push_back({plane(pair.d_in), plane(pair.d_out)});
+        const auto a = at::randn({units, rank, 2}).matmul(truth.back().in.t());
+        const auto b = truth.back().out.matmul(at::randn({units, 2, rank}));
+        gradients.narrow(1, pair.offset, pair.a_size) += a.reshape({units, -1});
+        gradients.narrow(1, pair.offset + pair.a_size, pair.size - pair.a_size) += b.reshape({units, -1});
+    }
+    for (const auto& part : gradients.split(64)) seen.add(part);
+    const auto found = seen.largest(2, at::kCPU);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        // Two planes are one if the cosines of the angles between them are 1.
+        const auto same = [](const at::Tensor& one, const at::Tensor& other) {
+            return at::linalg_svdvals(one.t().matmul(other)).min().item<double>();
+        };
+        CHECK(same(found[i].in, truth[i].in) > 0.999);
+        CHECK(same(found[i].out, truth[i].out) > 0.999);
+    }
+    const auto shape = narrowed(s.layout, 2);
+    CHECK(shape.dimension == in_subspace(s.layout, s.flat, found).dimension);
+}
+
+TEST_CASE("marked tokens weigh what they are told to, and are told apart", "[gradients]") {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        setting s(seed);
+        INFO("seed " << seed);
+        auto marks = s.sequences;
+        for (auto& sequence : marks)
+            for (auto& token : sequence)
+                if (at::rand({1}).item<double>() < 0.4) token = marked(token);
+        const std::vector<token_span> spans(marks.begin(), marks.end());
+        const auto batch = make_batch(spans, {.value_weight = 5});
+        const auto weighted = s.model->gradients(batch, s.layout, s.flat);
+        CHECK(largest_difference(s.model->record_losses(batch, s.layout, s.flat), weighted.losses) <= 1e-6);
+        const auto told = s.model->losses(batch, &s.layout, &s.flat);
+        const auto plain = s.model->losses(make_batch(s.sequences), &s.layout, &s.flat);
+        CHECK(largest_difference(told.nll, plain.nll) <= 1e-6);
+        for (std::size_t i = 0; i < marks.size(); ++i) {
+            const auto row = static_cast<std::int64_t>(i);
+            auto flat = s.flat.clone().requires_grad_();
+            const auto ids = make_batch({s.sequences[i]}).ids;
+            const auto count = ids.size(1) - 1;
+            if (count == 0) continue;
+            const auto nll = at::cross_entropy_loss(s.model->logits(ids, &s.layout, &flat)[0].narrow(0, 0, count),
+                                                    ids[0].narrow(0, 1, count), {}, at::Reduction::None);
+            auto values = at::zeros({count});
+            for (std::int64_t t = 0; t < count; ++t)
+                values[t] = is_marked(marks[i][static_cast<std::size_t>(t) + 1]) ? 1 : 0;
+            const auto weights = 1 + 4 * values;
+            const auto loss = (nll * weights).sum() / weights.sum();
+            loss.backward();
+            CHECK(told.value_nll[row].item<double>() == Approx((nll * values).sum().item<double>()).margin(1e-4));
+            CHECK(weighted.losses[row].item<double>() == Approx(loss.item<double>()).epsilon(1e-4));
+            const double error = (weighted.gradients[row] - flat.grad()).norm().item<double>();
+            CHECK(error <= 1e-3 * flat.grad().norm().item<double>() + 1e-5);
+        }
+    }
+}
+
+TEST_CASE("units' losses without their gradients are the same", "[gradients]") {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        setting s(seed);
+        std::vector<std::vector<sequence>> held(4);  // a unit of nobody among them
+        for (std::size_t i = 0; i < s.sequences.size(); ++i) held[i % 3].push_back(s.sequences[i]);
+        const auto units = views_of(held);
+        const std::vector<std::size_t> all = {0, 1, 2, 3};
+        for (const auto& shape : {std::optional<unit_shape>{}, std::optional<unit_shape>{{3, 16}}}) {
+            CAPTURE(seed, shape.has_value());
+            const chunk_rule how{2, shape, 3};
+            const auto with = unit_gradients(*s.model, s.layout, s.flat, units, all, how);
+            const auto alone = unit_losses(*s.model, s.layout, s.flat, units, all, how);
+            CHECK(largest_difference(alone, with.losses) <= 1e-6);
+            CHECK(alone[3].item<double>() == 0);
+        }
     }
 }
 
@@ -176,7 +306,7 @@ TEST_CASE("bad batches are refused", "[gradients]") {
     };
     says(make_batch({std::vector<std::int32_t>(301, 1)}), "window of 300");
     says(make_batch({{1, static_cast<std::int32_t>(s.config.vocab)}}), "vocabulary");
-    says(make_batch({{1, -1}}), "vocabulary");
+    says(make_batch({{1, marked(static_cast<std::int32_t>(s.config.vocab))}}), "vocabulary");
 }
 
 }  // namespace rldp::models::test

@@ -67,7 +67,7 @@ using namespace rldp::testing;
 
 namespace {
 
-monitor::telemetry some_value() {
+monitor::telemetry value_on_the_heap() {
     monitor::telemetry out;
     out.run = "a run whose name is too long for a small string";
     out.state = "running";
@@ -81,7 +81,7 @@ TEST_CASE("where files are short, connections wait until there are some") {
     monitor::stream_limits limits;
     limits.accept_pause = std::chrono::milliseconds(10);
     monitor::stream_server server({"127.0.0.1", 0}, limits);
-    server.show(some_value());
+    server.show(value_on_the_heap());
     failing_accepts = 3;
     peer watcher(server.port());
     watcher.send(stream_request());
@@ -96,7 +96,7 @@ TEST_CASE("where memory is short, wherever it is, a connection ends and the serv
     limits.heartbeat = std::chrono::milliseconds(1);
     limits.connections = 2;  // one that would be held for ever would soon be missed
     monitor::stream_server server({"127.0.0.1", 0}, limits);
-    server.show(some_value());
+    server.show(value_on_the_heap());
     bool served = false;
     const auto watch = [&] {
         peer watcher(server.port());

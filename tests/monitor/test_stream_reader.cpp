@@ -6,6 +6,7 @@
 #include "monitor/stream/server.hpp"
 #include "monitor/stream/telemetry_json.hpp"
 #include "tests/catch.hpp"
+#include "tests/monitor/at_step.hpp"
 #include "tests/monitor/peer.hpp"
 
 using namespace rldp;
@@ -16,14 +17,6 @@ using monitor::stream_server;
 namespace {
 
 const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
-
-monitor::telemetry at_step(std::int64_t step) {
-    monitor::telemetry out;
-    out.run = "test run";
-    out.state = "running";
-    out.step = step;
-    return out;
-}
 
 std::string event(std::int64_t step) {
     return "data: " + monitor::to_json(at_step(step)) + "\n\n";

@@ -6,6 +6,7 @@
 
 #include "monitor/stream/server.hpp"
 #include "tests/catch.hpp"
+#include "tests/monitor/at_step.hpp"
 #include "tests/monitor/peer.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -16,15 +17,6 @@ using monitor::stream_server;
 namespace {
 
 const monitor::endpoint anywhere{"127.0.0.1", 0};
-
-monitor::telemetry at_step(std::int64_t step, std::size_t radii = 0) {
-    monitor::telemetry out;
-    out.run = "test run";
-    out.state = "running";
-    out.step = step;
-    out.radii.assign(radii, 0.123456789);
-    return out;
-}
 
 std::string answer_to(const stream_server& server, const std::string& request) {
     peer other(server.port());

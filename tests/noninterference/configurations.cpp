@@ -32,12 +32,25 @@ json short_run(std::size_t units, const std::string& method, const std::string& 
 }
 
 json random_configuration(generator& random, std::size_t units) {
-    static const std::vector<std::string> methods{
-        "rldp",    "rldp",    "rldp",           "static",  "adaclip",
-        "dp_lora", "dcsgd_p", "psac",           "dcsgd_e", "autoclip_quantile",
-        "auto_s",  "geoclip", "dp_lora_literal"};
+    static const std::vector<std::string> methods{"rldp",
+                                                  "rldp",
+                                                  "rldp",
+                                                  "static",
+                                                  "adaclip",
+                                                  "dp_lora",
+                                                  "dcsgd_p",
+                                                  "psac",
+                                                  "dcsgd_e",
+                                                  "autoclip_quantile",
+                                                  "auto_s",
+                                                  "geoclip",
+                                                  "dp_lora_literal",
+                                                  "dp_adambc",
+                                                  "scale_first",
+                                                  "hyfreedp"};
     const auto method = one_of(methods, random);
     auto out = short_run(units, method);
+    if (method == "hyfreedp") out["train"]["steps"] = 12;  // it looks at losses at the eleventh step
     const auto maybe = [&](const char* section, const char* key, const std::vector<json>& values) {
         if (below(random, 2) == 0) out[section][key] = one_of(values, random);
     };

@@ -13,7 +13,7 @@ using namespace rldp::rl;
 
 namespace {
 
-sac_config small() {
+sac_config small_learner() {
     sac_config config;
     config.state_size = 3;
     config.action_size = 2;
@@ -59,7 +59,7 @@ std::vector<double> mean_action(sac& learner, const std::vector<double>& state, 
 }  // namespace
 
 TEST_CASE("the policy finds the optimum of a one-step bandit") {
-    auto config = small();
+    auto config = small_learner();
     config.gamma = 0;
     config.alpha = 0.05;
     config.batch = 64;
@@ -89,7 +89,7 @@ TEST_CASE("the policy finds the optimum of a one-step bandit") {
 TEST_CASE("the temperature sets how much the policy explores") {
     // Reward -a² and entropy weight α: the best Gaussian has variance α/2.
     const auto spread = [](double alpha) {
-        auto config = small();
+        auto config = small_learner();
         config.gamma = 0;
         config.alpha = alpha;
         config.batch = 64;
@@ -112,7 +112,7 @@ TEST_CASE("the temperature sets how much the policy explores") {
 }
 
 TEST_CASE("nothing is learnt while the replay holds fewer than a batch") {
-    sac learner(small());
+    sac learner(small_learner());
     fill(learner, 3);
     const auto before = learner.save();
     learner.learn();
@@ -124,7 +124,7 @@ TEST_CASE("nothing is learnt while the replay holds fewer than a batch") {
 }
 
 TEST_CASE("the replay forgets the oldest transition first") {
-    auto config = small();
+    auto config = small_learner();
     config.replay = 4;
     const auto after = [&](int skipped) {
         sac learner(config);
@@ -141,7 +141,7 @@ TEST_CASE("the replay forgets the oldest transition first") {
 
 TEST_CASE("the same seed gives the same bits, whatever torch's global generator does") {
     const auto run = [](std::int64_t seed) {
-        auto config = small();
+        auto config = small_learner();
         config.seed = seed;
         sac learner(config);
         fill(learner, 20);
@@ -164,7 +164,7 @@ TEST_CASE("the number of threads changes no bit") {
     const auto run = [](int threads) {
         const int before = at::get_num_threads();
         at::set_num_threads(threads);
-        auto config = small();
+        auto config = small_learner();
         config.hidden = 128;
         config.batch = 32;
         config.updates = 4;
@@ -178,7 +178,7 @@ TEST_CASE("the number of threads changes no bit") {
 }
 
 TEST_CASE("after a round the targets have moved by tau towards the critics") {
-    auto config = small();
+    auto config = small_learner();
     config.updates = 1;
     config.tau = 0.25;
     config.critic_lr = 0.01;
@@ -204,11 +204,11 @@ TEST_CASE("after a round the targets have moved by tau towards the critics") {
 }
 
 TEST_CASE("a restored learner goes on bit for bit") {
-    sac learner(small());
+    sac learner(small_learner());
     fill(learner, 10);
     learner.act(origin);
     learner.learn();
-    sac restored(small());
+    sac restored(small_learner());
     restored.load(learner.save());
     CHECK((restored.save() == learner.save()));
     for (int i = 0; i < 5; ++i) {
@@ -223,11 +223,11 @@ TEST_CASE("a restored learner goes on bit for bit") {
 }
 
 TEST_CASE("a checkpoint that is damaged or of other sizes is refused") {
-    sac learner(small());
+    sac learner(small_learner());
     const auto bytes = learner.save();
     CHECK_THROWS_AS(learner.load(bytes.substr(0, bytes.size() / 2)), rldp::error);
     CHECK_THROWS_AS(learner.load("no checkpoint"), rldp::error);
-    auto config = small();
+    auto config = small_learner();
     config.action_size = 3;
     sac other(config);
     CHECK_THROWS_AS(other.load(bytes), rldp::error);
@@ -235,13 +235,13 @@ TEST_CASE("a checkpoint that is damaged or of other sizes is refused") {
 }
 
 TEST_CASE("numbers that are not finite and wrong sizes are refused") {
-    sac learner(small());
+    sac learner(small_learner());
     const double nan = std::nan("");
     CHECK_THROWS_AS(learner.act(std::vector<double>{0, 0}), rldp::error);
     CHECK_THROWS_AS(learner.act(std::vector<double>{0, nan, 0}), rldp::error);
     CHECK_THROWS_AS(learner.remember({origin, {0, 0}, nan, origin}), rldp::error);
     CHECK_THROWS_AS(learner.remember({origin, {0}, 0, origin}), rldp::error);
-    auto config = small();
+    auto config = small_learner();
     config.gamma = 1.5;
     CHECK_THROWS_AS(sac(config), rldp::error);
 }

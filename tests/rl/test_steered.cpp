@@ -13,7 +13,7 @@ using namespace rldp;
 
 namespace {
 
-rl::steered_config small() {
+rl::steered_config small_steered() {
     return {.segments = privacy::segments_of({2, 3}),
             .expected_batch = 4,
             .initial_radius = 0.5,
@@ -43,15 +43,15 @@ bool equal(const at::Tensor& a, const std::vector<float>& b) {
 }  // namespace
 
 TEST_CASE("the estimate is the mean over the expected batch, in units of the step's own radii") {
-    auto config = small();
+    auto config = small_steered();
     config.rescale = false;
     rl::steered plain(config);
     CHECK(equal(plain.absorb(release_of(1, false)), {1, 2, 3, 4, 5}));
-    rl::steered scaled(small());
+    rl::steered scaled(small_steered());
     scaled.set({0.5, 0.1}, {});
     CHECK(equal(scaled.absorb(release_of(1, false)), {2, 4, 30, 40, 50}));
     // Radii that move with a release are those of the next step.
-    rl::steered moving(small());
+    rl::steered moving(small_steered());
     at::Tensor last;
     for (std::int64_t step = 1; step <= 10; ++step) last = moving.absorb(release_of(step, true));
     CHECK(moving.radii()[0] < 0.5);
@@ -59,7 +59,7 @@ TEST_CASE("the estimate is the mean over the expected batch, in units of the ste
 }
 
 TEST_CASE("radii follow the private medians during the warm-up only") {
-    rl::steered method(small());
+    rl::steered method(small_steered());
     for (std::int64_t step = 1; step <= 10; ++step) method.absorb(release_of(step, true));
     const auto followed = method.radii();
     CHECK(followed[0] == method.base_radii()[0]);
@@ -70,7 +70,7 @@ TEST_CASE("radii follow the private medians during the warm-up only") {
 }
 
 TEST_CASE("radii and shares are what the controller set, also after a checkpoint") {
-    rl::steered method(small());
+    rl::steered method(small_steered());
     method.set({0.2, 0.3}, {0.25, 0.75});
     method.set({}, {0.5, 0.5});  // no radii: they stay
     const auto terms = method.prepare(0.7);
@@ -78,7 +78,7 @@ TEST_CASE("radii and shares are what the controller set, also after a checkpoint
     CHECK(terms.shares == std::vector{0.5, 0.5});
     REQUIRE(terms.measured);
     CHECK(terms.measurement_multiplier == privacy::measurement_multiplier(0.7, 0.02));
-    rl::steered other(small());
+    rl::steered other(small_steered());
     method.absorb(release_of(13, true));
     other.load(method.save());
     CHECK(other.radii() == method.radii());
@@ -90,7 +90,7 @@ TEST_CASE("radii and shares are what the controller set, also after a checkpoint
 }
 
 TEST_CASE("public radii hold from the first step and stay") {
-    auto config = small();
+    auto config = small_steered();
     config.public_radii = {0.3, 7};
     rl::steered method(config);
     CHECK(method.radii() == std::vector{0.3, 1.0});  // within [clip_min, clip_max]
@@ -102,7 +102,7 @@ TEST_CASE("public radii hold from the first step and stay") {
 }
 
 TEST_CASE("radii are relative to a multiple of the medians") {
-    auto config = small();
+    auto config = small_steered();
     rl::steered one(config);
     config.radius_scale = 0.25;
     rl::steered quarter(config);
@@ -115,7 +115,7 @@ TEST_CASE("radii are relative to a multiple of the medians") {
 }
 
 TEST_CASE("without a share nothing is measured") {
-    auto config = small();
+    auto config = small_steered();
     config.statistics_share = 0;
     const auto terms = rl::steered(config).prepare(1);
     CHECK_FALSE(terms.measured);

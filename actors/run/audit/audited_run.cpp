@@ -7,11 +7,13 @@
 
 #include "actors/run/checkpoint.hpp"
 #include "actors/run/erasure.hpp"
+#include "actors/run/public_lessons.hpp"
 #include "actors/run/trace_file.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
+#include "models/lora/subspace.hpp"
 
 namespace rldp::actors {
 
@@ -32,7 +34,12 @@ void check_run(const eval::run_directory& where, bool during_run) {
 void read_checkpoint_into(audited_run& run) {
     const privacy::file_seal seal(privacy::run_key::load_insecure(run.where.key()));  // no streams are drawn from it
     auto saved = read_checkpoint(run.where.checkpoint(), seal);
-    run.adapter = saved.training.optimizer.parameters.to(run.model.initial_adapter.device());
+    if (run.config.public_data.path)
+        run.model = recalled(run.config, load_model(run.config), run.where.lessons(), seal);
+    const auto& last = saved.training.optimizer.parameters;
+    const auto& average = saved.training.average;  // where there is one, it is what would be released
+    run.adapter = {run.model.layout,
+                   (average.defined() ? average.to(last.options()) : last).to(run.model.initial_adapter.device())};
     run.trace = saved.training.trace;
     run.step = nlohmann::json::parse(saved.training.rest).at("step");
 }
@@ -40,10 +47,11 @@ void read_checkpoint_into(audited_run& run) {
 void read_finished_into(audited_run& run) {
     eval::check_named_files(run.where);  // no attack on an adapter that the run didn't release
     auto loaded = models::load_adapter(run.where.adapter(), run.model.base->config());
-    if (loaded.layout.dimension != run.model.layout.dimension)
+    const auto described = models::without_grounds(run.model.layout, run.model.initial_adapter).layout.dimension;
+    if (loaded.layout.dimension != described)
         refuse(fmt::format("{}: has {} numbers, but public/config.json describes {}; bring back the run's own",
-                           run.where.adapter().string(), loaded.layout.dimension, run.model.layout.dimension));
-    run.adapter = loaded.flat.to(run.model.initial_adapter.device());
+                           run.where.adapter().string(), loaded.layout.dimension, described));
+    run.adapter = {loaded.layout, loaded.flat.to(run.model.initial_adapter.device())};
     if (std::filesystem::exists(run.where.trace())) {
         run.trace = read_trace(run.where.trace());
         if (run.trace.sizes() != at::IntArrayRef{run.model.layout.dimension})

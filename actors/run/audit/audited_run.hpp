@@ -20,12 +20,14 @@ struct audited_run {
     sided_records records;
     std::unique_ptr<const models::tokenizer> words;
     run_model model;
-    at::Tensor adapter;  ///< [D] on the device
-    at::Tensor trace;    ///< float64 [D]; undefined where the run kept none
+    models::loaded_adapter adapter;  ///< as it is now, on the device; a released one has no grounds
+    at::Tensor trace;                ///< float64 [D]; undefined where the run kept none
     std::int64_t step = 0;
     privacy::ledger_header header;
 
-    eval::attacked_model tuned() const { return {*model.base, &model.layout, &adapter, config.train.micro_batch}; }
+    eval::attacked_model tuned() const {
+        return {*model.base, &adapter.layout, &adapter.flat, config.train.micro_batch};
+    }
     eval::attacked_model base() const { return {*model.base, nullptr, nullptr, config.train.micro_batch}; }
     /// As training cuts a record, split behind its first `beginning` bytes.
     std::optional<eval::split_text> split(const std::string& record, std::size_t beginning) const;

@@ -49,7 +49,7 @@ eval::shadow_model shadow_of(const audited_run& run, const targets& of, const st
     if (!config.audit.shadow || config.data.split_seed != run.config.data.split_seed)
         refuse(directory.string() + ": is no shadow run of this one");
     const auto loaded = models::load_adapter(where.adapter(), run.model.base->config());
-    const auto adapter = loaded.flat.to(run.adapter.device());
+    const auto adapter = loaded.flat.to(run.adapter.flat.device());
     eval::shadow_model out;
     out.phi = log_odds_of({*run.model.base, &loaded.layout, &adapter, run.config.train.micro_batch}, of);
     for (const auto id : of.ids)

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "eval/audit/statistics/finite.hpp"
+#include "eval/statistics/finite.hpp"
 
 namespace rldp::eval {
 

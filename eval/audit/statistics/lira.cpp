@@ -9,7 +9,7 @@
 #include <span>
 
 #include "config/base/error.hpp"
-#include "eval/audit/statistics/finite.hpp"
+#include "eval/statistics/finite.hpp"
 
 namespace rldp::eval {
 namespace {

@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "config/base/error.hpp"
-#include "eval/audit/statistics/finite.hpp"
+#include "eval/statistics/finite.hpp"
 
 namespace rldp::eval {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "config/base/error.hpp"
-#include "eval/audit/statistics/finite.hpp"
+#include "eval/statistics/finite.hpp"
 
 namespace rldp::eval {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "config/base/error.hpp"
 #include "config/base/limits.hpp"
-#include "eval/audit/statistics/finite.hpp"
 #include "eval/audit/statistics/nelder_mead.hpp"
+#include "eval/statistics/finite.hpp"
 
 namespace rldp::eval {
 namespace {

@@ -19,7 +19,7 @@ variant baseline(const std::string& name, const std::string& sentence, std::vect
     const auto method = more.empty() ? "method.name=\"" + name + "\"" : more.front();
     variant out{name, role::baseline, sentence, {method}};
     for (const char* reset : {"noise.policy=null", "noise.statistics_share=null", "noise.allocation=\"proportional\"",
-                              "clip.groups=null", "clip.initial=null", "clip.public_data=null"})
+                              "clip.groups=null", "clip.initial=null"})
         out.overrides.emplace_back(reset);
     if (!more.empty()) out.overrides.insert(out.overrides.end(), more.begin() + 1, more.end());
     return out;
@@ -60,7 +60,7 @@ std::vector<variant> ours_and_controls() {
                 {"rl.actions=[\"radii\",\"noise\",\"shares\"]", "noise.allocation=\"shares\""}),
         control("rldp_lr", "radii, noise and the learning rate", {"rl.actions=[\"radii\",\"noise\",\"lr\"]"}),
         control("rldp_public_radii", "radii from public data, fixed; the order of the noise is the controller's",
-                {"rl.actions=[\"noise\"]", "clip.public_data=\"synthetic:2000\""}),
+                {"rl.actions=[\"noise\"]", "public.path=\"synthetic:2000\"", "public.use=[\"radii\"]"}),
     };
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "actors/run/plan.hpp"
+#include "actors/run/proposals.hpp"
 #include "config/base/error.hpp"
 #include "config/config.hpp"
 #include "tests/catch.hpp"
@@ -58,4 +59,62 @@ TEST_CASE("a δ of 1/N or more is warned of") {
         "config/demo.json", {"data.path=synthetic:400", "privacy.delta=0.01", "train.expected_batch_size=8"}));
     CHECK(std::any_of(plan.warnings.begin(), plan.warnings.end(),
                       [](const auto& line) { return line.starts_with("privacy.delta"); }));
+}
+
+TEST_CASE("plans of equal work: the noise per unit falls as the batch grows, and the proposal keeps enough steps") {
+    const auto config = config::load("config/demo.json", {"train.epochs=null", "train.steps=300"});
+    const std::int64_t population = 81000, units = GENERATE(300 * 64, 5000, 130);
+    const auto all = actors::proposals(config, population, units);
+    const auto& best = actors::best_of(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto& one = all[i];
+        CAPTURE(units, one.expected_batch_size, one.steps);
+        CHECK(one.steps == units / one.expected_batch_size);
+        CHECK(one.noise_per_unit == one.noise_multiplier / static_cast<double>(one.expected_batch_size));
+        if (i > 0) CHECK(one.noise_per_unit < all[i - 1].noise_per_unit);
+        if (one.steps >= actors::least_steps) CHECK(one.noise_per_unit >= best.noise_per_unit);
+        // It is the run's own plan.
+        auto same = config;
+        same.train.expected_batch_size = one.expected_batch_size;
+        same.train.steps = one.steps;
+        same.train.warmup = one.warmup;
+        same.privacy.population = population;
+        const auto model = models::read_model_config(config.model.path);
+        const auto plan = actors::plan_run(same, population, model, actors::layout_of(config, model));
+        CHECK(one.noise_multiplier == plan.noise_multiplier);
+    }
+    CHECK((best.steps >= actors::least_steps || &best == &all.front()));
+    CHECK(actors::proposals(config, 100, 1000000).back().expected_batch_size == 64);
+    const auto refused = [&](std::int64_t of, std::int64_t budget) -> std::string {
+        try {
+            actors::proposals(config, of, budget);
+        } catch (const error& reason) {
+            return reason.what();
+        }
+        return "";
+    };
+    CHECK(refused(population, 127).find("a budget of 127 units is too small") != std::string::npos);
+    CHECK(refused(15, 10000).find("a population of 15 is below") != std::string::npos);
+}
+
+TEST_CASE(
+    "a proposal's schedule is the configuration's, in as many steps, and a batch that the method refuses ends the "
+    "list") {
+    const auto config =
+        config::load("config/demo.json", {"train.epochs=null", "train.steps=300", "train.expected_batch_size=64",
+                                          "train.warmup=30", "train.schedule=\"wsd\"", "train.decay=100"});
+    for (const auto& one : actors::proposals(config, 81000, 300 * 64)) {
+        CHECK(one.warmup == std::max<std::int64_t>(1, 30 * one.steps / 300));
+        CHECK(one.decay == std::max<std::int64_t>(1, 100 * one.steps / 300));
+    }
+    const auto tight = config::load(
+        "config/demo.json", {"train.epochs=null", "train.steps=300", "method.name=\"dcsgd_p\"", "privacy.epsilon=2"});
+    const auto some = actors::proposals(tight, 1000, 50000);
+    CHECK(some.size() > 1);
+    CHECK(some.back().expected_batch_size < 512);  // beyond, the noise is more than the histogram's
+}
+
+TEST_CASE("a unit's gradients take some time here") {
+    const auto config = config::load("config/demo.json", {});
+    CHECK(actors::seconds_per_unit(config) > 0);
 }

@@ -26,7 +26,7 @@ outcome computed(const std::function<void(std::size_t pass)>& fail) {
     outcome out;
     std::vector<at::Tensor> rows;
     step_gradients(
-        model, {.micro_batch = 4}, model.initial_adapter, models::views_of(units),
+        model, {.micro_batch = 4}, model.initial_adapter, {}, models::views_of(units),
         [&](std::size_t pass) {
             fail(pass);
             return models::dropout_source{};

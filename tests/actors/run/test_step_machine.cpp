@@ -21,7 +21,7 @@ using due = step_machine::due;
 step_machine nine_steps(const run_model& model) {
     rl::training_config plan{};
     plan.steps = 9;
-    plan.lr = 0.01;
+    plan.rate = {.peak = 0.01};
     plan.interval = 4;
     plan.warmup = 2;
     plan.initial_noise_multiplier = 1.5;
@@ -109,6 +109,40 @@ TEST_CASE("a step's metrics tell the radii that it was clipped to, not those tha
     CHECK(line.radii == before);
     CHECK(line.noise_multiplier == 1.5);
     CHECK(line.progress_epsilon == 0.1);
+}
+
+TEST_CASE("a method's probes lie along what the last step changed, and after a restore, too") {
+    const auto model = tiny_model();
+    const auto of_hyfreedp = [&] {
+        privacy::method_config how{.name = "hyfreedp", .pair_sizes = {model.layout.dimension}};
+        how.expected_batch = 4;
+        how.statistics_share = 0.1;
+        how.initial_radius = how.clip_min = how.clip_max = 1;
+        how.stabiliser = 0.01;
+        rl::training_config plan{};
+        plan.steps = 12;
+        plan.rate = {.peak = 0.01};
+        return step_machine{rl::training(plan, privacy::make_method(how), model.initial_adapter), {5, 100}};
+    };
+    auto machine = of_hyfreedp();
+    std::vector<at::Tensor> seen = {machine.training().adapter()};
+    for (std::uint64_t seq = 1; seq <= 10; ++seq) {
+        const auto order = machine.order(charged_at(seq, 1.5));
+        CHECK(order.probes.empty());
+        const privacy::release released{order.charged, at::randn_like(model.initial_adapter), {}, {}};
+        machine.apply(order.charged, &released, 0.1);
+        seen.push_back(machine.training().adapter());
+    }
+    const auto order = machine.order(charged_at(11, 1.5));
+    REQUIRE(order.probes.size() == 3);
+    CHECK(at::equal(order.probes[0], seen[10]));
+    CHECK(at::allclose(order.probes[1], seen[9], 0, 1e-7));
+    CHECK(at::allclose(order.probes[2], 2 * seen[9] - seen[10], 0, 1e-6));
+    CHECK_FALSE(at::allclose(seen[9], seen[10], 0, 1e-3));
+    auto restored = of_hyfreedp();
+    restored.restore(machine.training().snapshot());
+    const auto again = restored.order(charged_at(11, 1.5));
+    for (std::size_t i = 0; i < 3; ++i) CHECK(at::equal(again.probes[i], order.probes[i]));
 }
 
 TEST_CASE("a lost step moves on without an update") {

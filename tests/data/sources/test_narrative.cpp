@@ -151,3 +151,32 @@ TEST_CASE("a broken template is refused with file and key") {
     CHECK(has(column("{\"count\":{\"many\":\"x\"},\"codes\":\"x\"}"), "n.json: columns.a.codes: has no effect"));
     CHECK(has(refused("{\"record\":\"a\",\"columns\":{\"a\":{}}}"), "n.json: columns.a: the column is an identifier"));
 }
+
+TEST_CASE("a narrative says where its columns and their values stand") {
+    const auto how =
+        parse_template(R"({"opening": "Profile.", "only_named": true, "clause": "{label} is {value}.", "columns": {
+        "age": {"range": "between {low} and {high}."}, "days": {"count": {"one": "one day.", "many": "{value} days."}},
+        "sex": {}, "back": {"sentences": {"NO": "not back."}}}})",
+                       "n.json");
+    const auto rows = parse_csv("other,age,days,sex,back\n9,[60-70),1,?,NO\n9,[0-10),12,F,YES\n", "t.csv");
+    const narrator tell(how, rows, nullptr);
+    const auto told = [&](std::size_t row) {
+        std::vector<clause> clauses;
+        const auto text = tell(row, &clauses);
+        std::vector<std::string> out{text};
+        for (const auto& one : clauses) {
+            auto line =
+                rows.columns()[one.column] + ": " + text.substr(one.whole.begin, one.whole.end - one.whole.begin);
+            for (const auto& [begin, end] : one.values) line += " | " + text.substr(begin, end - begin);
+            out.push_back(line);
+        }
+        return out;
+    };
+    CHECK(told(0) == std::vector<std::string>{"Profile. between 60 and 70. one day. sex is unknown. not back.",
+                                              "age: between 60 and 70. | 60 | 70", "days: one day. | one day.",
+                                              "sex: sex is unknown. | unknown", "back: not back. | not back."});
+    CHECK(told(1) == std::vector<std::string>{"Profile. between 0 and 10. 12 days. sex is F. back is YES.",
+                                              "age: between 0 and 10. | 0 | 10", "days: 12 days. | 12",
+                                              "sex: sex is F. | F", "back: back is YES. | YES"});
+    CHECK(has(refusal([] { parse_template(R"({"only_named": 1})", "n.json"); }), "only_named"));
+}

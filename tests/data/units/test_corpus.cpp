@@ -220,7 +220,7 @@ TEST_CASE("a source that can't be loaded is refused in one line") {
     CHECK(has(refused({at.write("t.jsonl", "\"a\"\n"), {}, how, {}}), "t.jsonl: data.template serves CSV tables only"));
     CHECK(has(refused({at.write("t.txt", "a\n"), {}, {}, "who"}), "t.txt: plain text has no key columns"));
     CHECK(has(refused({at.write("t.txt", " \n"), {}, {}, {}}), "t.txt: no records"));
-    CHECK(has(refused({at.write("t.parquet", "a\n"), {}, {}, {}}), "t.parquet: unknown kind of data"));
+    CHECK(has(refused({at.write("t.parquet", "a\n"), {}, {}, {}}), "t.parquet: Parquet and Arrow files are not read"));
     CHECK(has(refused({"/nowhere/t.csv", {}, how, {}}), "/nowhere/t.csv: no such file"));
 }
 

@@ -1,5 +1,6 @@
 // Units as tokens in one row, and the way there that holds no texts.
 #include <algorithm>
+#include <fstream>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -8,6 +9,7 @@
 #include "data/sources/pieces.hpp"
 #include "data/units/load_tokens.hpp"
 #include "tests/catch.hpp"
+#include "tests/data/units/bytes_of.hpp"
 #include "tests/support/owned.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -17,10 +19,6 @@ using namespace rldp::data;
 namespace {
 
 using tokens = std::vector<std::int32_t>;
-
-tokens bytes_of(const std::string& text) {
-    return {text.begin(), text.end()};
-}
 
 /// Records of one to some words, some of them equal, some of a byte alone.
 std::string random_text(std::mt19937_64& random) {
@@ -43,7 +41,12 @@ void check_both_ways(const source& from, const split_rule& split) {
             const auto found =
                 load_tokens(from, split, {.encode = bytes_of, .max_tokens = 9, .keep_tail = tail, .threads = threads});
             check_equal(found.train, train.units);
-            check_equal(found.eval, tokenise(texts.eval, bytes_of, 9, tail, threads).units);
+            std::vector<tokens> held_out;
+            for (const auto& unit : tokenise(texts.eval, bytes_of, 9, tail, threads).units)
+                held_out.insert(held_out.end(), unit.records.begin(), unit.records.end());
+            std::erase_if(held_out, [](const auto& record) { return record.size() < 2; });
+            REQUIRE(found.held_out.records.size() == held_out.size());
+            for (std::size_t i = 0; i < held_out.size(); ++i) CHECK(found.held_out.records[i].tokens == held_out[i]);
             CHECK(found.records == train.records);
             CHECK(found.cut == train.cut);
             CHECK(found.digest == texts.digest);

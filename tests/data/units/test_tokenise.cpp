@@ -3,16 +3,13 @@
 
 #include "data/units/corpus.hpp"
 #include "tests/catch.hpp"
+#include "tests/data/units/bytes_of.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
 using namespace rldp::data;
 
 namespace {
-
-std::vector<std::int32_t> bytes_of(const std::string& text) {
-    return {text.begin(), text.end()};
-}
 
 std::vector<unit> units_of(std::size_t n) {
     std::vector<unit> out;

@@ -195,7 +195,7 @@ TEST_CASE("the groups of methods") {
         for (const auto& one : methods_from(list)) out.insert(one.name);
         return out;
     };
-    CHECK(names("all").size() == 13);
+    CHECK(names("all").size() == 16);
     CHECK(names("all").count("rldp_as_published") == 1);
     CHECK(names("controls").size() == 7);
     CHECK(names("controls").count("rldp") == 0);

@@ -97,3 +97,27 @@ TEST_CASE("golden: sentencepiece's ids from tokenizer.model and from the whitesp
         CHECK(collapsing->encode(text) == expected);
     }
 }
+
+TEST_CASE("golden: where tokens end is where their text ends") {
+    const std::filesystem::path vocabulary = "../shared/data/tokenizers/gpt2";
+    if (missing(vocabulary) || missing(stories)) return;
+    const std::vector<std::string> texts{"The patient's age is 67.", "  two  spaces ",
+                                         "na\xC3\xAFve \xF0\x9F\x98\x80 x", ""};
+    for (const auto& directory : {vocabulary, stories}) {
+        const auto words = tokenizer::load(directory);
+        for (const auto& text : texts) {
+            INFO(directory << ": " << text);
+            const auto ids = words->encode(text);
+            const auto ends = models::token_ends(*words, text, ids);
+            REQUIRE(ends);
+            REQUIRE(ends->size() == ids.size());
+            if (!text.empty()) CHECK(ends->back() == text.size());
+            for (std::size_t i = 0; i < ids.size(); ++i) {
+                const auto begin = i == 0 ? 0 : (*ends)[i - 1];
+                const auto own = text.substr(begin, (*ends)[i] - begin);
+                const auto shown = words->decode({ids[i]});
+                if (shown.find("\xEF\xBF\xBD") == std::string::npos) CHECK((own == shown || own == " " + shown));
+            }
+        }
+    }
+}

@@ -14,9 +14,9 @@ using namespace rldp::privacy;
 
 namespace {
 
-constexpr std::int64_t coordinates = 6000;
+constexpr std::int64_t few_coordinates = 6000;
 
-step_order order(std::uint64_t seq, double z) {
+step_order plain_order(std::uint64_t seq, double z) {
     step_order out{rldp::testing::charged_at(seq, z), {}};
     out.terms.radii = {0.01 * static_cast<double>(seq), 2};
     return out;
@@ -36,7 +36,7 @@ TEST_CASE("under noise alone the trace of T steps has variance T everywhere, wha
     release_trace trace(how);
     constexpr int steps = 5;
     for (int t = 1; t <= steps; ++t) {
-        const auto now = order(static_cast<std::uint64_t>(t), 0.5 * t);
+        const auto now = plain_order(static_cast<std::uint64_t>(t), 0.5 * t);
         by.begin(now);
         trace.add(now.terms, by.finish());
     }
@@ -47,11 +47,11 @@ TEST_CASE("under noise alone the trace of T steps has variance T everywhere, wha
 }
 
 TEST_CASE("in a geometry every coordinate is measured by its own noise") {
-    const sanitizer_config how{segments_of({coordinates})};
-    auto now = order(1, 0.7);
+    const sanitizer_config how{segments_of({few_coordinates})};
+    auto now = plain_order(1, 0.7);
     now.terms.radii = {1};
-    const auto widths = at::logspace(-3, 2, coordinates, 10, at::kDouble);
-    now.terms.shape = std::make_shared<diagonal_geometry>(at::zeros({coordinates}, at::kDouble), widths);
+    const auto widths = at::logspace(-3, 2, few_coordinates, 10, at::kDouble);
+    now.terms.shape = std::make_shared<diagonal_geometry>(at::zeros({few_coordinates}, at::kDouble), widths);
     sanitizer by(how, run_key::insecure_from_seed(4));
     release_trace trace(how);
     by.begin(now);
@@ -62,7 +62,7 @@ TEST_CASE("in a geometry every coordinate is measured by its own noise") {
 
 TEST_CASE("what a unit adds to the trace is its clipped gradient over the noise's deviation") {
     const sanitizer_config how{segments_of({2, 2})};
-    const auto now = order(10, 3);
+    const auto now = plain_order(10, 3);
     release_trace trace(how);
     release value{now.charged, at::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}};
     trace.add(now.terms, value);
@@ -74,12 +74,12 @@ TEST_CASE("what a unit adds to the trace is its clipped gradient over the noise'
 TEST_CASE("a trace is brought back whole, and what does not fit is refused") {
     const sanitizer_config how{segments_of({2, 2})};
     release_trace trace(how);
-    trace.add(order(10, 3).terms, {rldp::testing::charged_at(10, 3), at::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}});
+    trace.add(plain_order(10, 3).terms, {rldp::testing::charged_at(10, 3), at::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}});
     release_trace other(how);
     other.restore(trace.sum());
     CHECK(at::equal(other.sum(), trace.sum()));
     CHECK_THROWS_AS(other.restore(at::zeros({3}, at::kDouble)), rldp::error);
     CHECK_THROWS_AS(other.restore(at::Tensor()), rldp::error);
-    CHECK_THROWS_AS(other.add(order(11, 3).terms, {rldp::testing::charged_at(11, 3), at::zeros({3}), {}, {}}),
+    CHECK_THROWS_AS(other.add(plain_order(11, 3).terms, {rldp::testing::charged_at(11, 3), at::zeros({3}), {}, {}}),
                     rldp::error);
 }

@@ -12,15 +12,13 @@
 
 using namespace rldp::privacy;
 
-static const auto real = at::kDouble;
-
 TEST_CASE("adaclip's first step is DP-SGD's") {
     const auto by = make_adaclip(method_of("adaclip", {12, 8}, 4, 0.25));
     const auto terms = by->prepare(1.5);
     CHECK(terms.rule == clip_rule::clip);
     CHECK(terms.radii == std::vector<double>{1});
     CHECK(by->radii().front() == Approx(0.25).epsilon(1e-12));
-    CHECK(at::allclose(terms.shape->deviations(), at::full({20}, 0.25, real), 1e-12, 0));
+    CHECK(at::allclose(terms.shape->deviations(), at::full({20}, 0.25, at::kDouble), 1e-12, 0));
     at::manual_seed(1);
     for (double scale : {1e-3, 1.0, 1e4}) {
         const auto units = at::randn({6, 20}) * scale;
@@ -39,10 +37,10 @@ TEST_CASE("adaclip's update is the one worked by hand") {
     // s² = ⅛, b = ½. v = .9/8 + .1·(4y² − z²b²/4) = .20625 and .13125, their errors 2·(.1·.0625)² each: of the scatter
     // .0028125 about the mean .16875, 1/18 is noise.
     const double s0 = std::sqrt(0.16875 + 0.0375 * 17 / 18), s1 = std::sqrt(0.16875 - 0.0375 * 17 / 18);
-    const auto expected = at::tensor({s0 * (s0 + s1), s1 * (s0 + s1)}, real).sqrt();
+    const auto expected = at::tensor({s0 * (s0 + s1), s1 * (s0 + s1)}, at::kDouble).sqrt();
     const auto shape = by->prepare(1).shape;
     CHECK(at::allclose(shape->deviations(), expected, 1e-12, 0));
-    CHECK(at::allclose(shape->centre(), at::tensor({0.005, 0.0025}, real), 1e-12, 0));
+    CHECK(at::allclose(shape->centre(), at::tensor({0.005, 0.0025}, at::kDouble), 1e-12, 0));
     CHECK(by->radii().front() == Approx((s0 + s1) / std::sqrt(2)).epsilon(1e-12));
 
     // Off the centre again: nothing released is the centre, and all variances fall, with debiasing.
@@ -63,8 +61,8 @@ TEST_CASE(
     "all") {
     at::manual_seed(2);
     // Half of each adapter varies three times as much, and the second adapter twice as much as the first.
-    const auto spread = at::cat({at::full({100}, 0.3, real), at::full({100}, 0.1, real), at::full({100}, 0.6, real),
-                                 at::full({100}, 0.2, real)}) *
+    const auto spread = at::cat({at::full({100}, 0.3, at::kDouble), at::full({100}, 0.1, at::kDouble),
+                                 at::full({100}, 0.6, at::kDouble), at::full({100}, 0.2, at::kDouble)}) *
                         0.05;
     const auto ratios = [&](double z) {
         auto config = method_of("adaclip", {200, 200}, 64, 0.1);
@@ -72,7 +70,7 @@ TEST_CASE(
         const auto by = make_adaclip(config);
         for (int t = 0; t < 60; ++t) {
             const auto terms = by->prepare(z);
-            by->absorb(released(terms, z, clipped(terms, (at::randn({64, 400}, real) * spread).to(at::kFloat))));
+            by->absorb(released(terms, z, clipped(terms, (at::randn({64, 400}, at::kDouble) * spread).to(at::kFloat))));
         }
         const auto b = by->prepare(z).shape->deviations();
         const auto mean = [&](int from) { return b.narrow(0, from, 100).mean().item<double>(); };
@@ -137,7 +135,7 @@ TEST_CASE("adaclip's state goes through a checkpoint to the bit, and another's i
     at::manual_seed(5);
     const auto config = method_of("adaclip", {30, 3}, 8, 0.2);
     const auto one = make_adaclip(config), other = make_adaclip(config);
-    for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, at::randn({33}, real)));
+    for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, at::randn({33}, at::kDouble)));
     const auto state = one->save();
     other->load(state);
     CHECK(same_future(*one, *other, 33));
@@ -149,8 +147,8 @@ TEST_CASE("adaclip's state goes through a checkpoint to the bit, and another's i
     for (const char* name : {"centre", "variances", "errors"}) {
         CHECK(has(refusal([&] { fresh->load(with(state, name, {})); }), name));
         CHECK(has(refusal([&] { fresh->load(with(state, name, at::zeros({33}))); }), name));
-        CHECK(has(refusal([&] { fresh->load(with(state, name, at::zeros({32}, real))); }), name));
-        CHECK(has(refusal([&] { fresh->load(with(state, name, at::full({33}, std::nan(""), real))); }), name));
+        CHECK(has(refusal([&] { fresh->load(with(state, name, at::zeros({32}, at::kDouble))); }), name));
+        CHECK(has(refusal([&] { fresh->load(with(state, name, at::full({33}, std::nan(""), at::kDouble))); }), name));
     }
     CHECK(has(refusal([&] { fresh->load({"nonsense", state.tensors}); }), "can't be read"));
     CHECK(same_future(*fresh, *untouched, 33));

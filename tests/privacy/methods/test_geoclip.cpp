@@ -15,8 +15,6 @@ using namespace rldp::privacy;
 
 namespace {
 
-const auto real = at::kDouble;
-
 const spiked_geometry& geometry_of(const step_terms& terms) {
     return dynamic_cast<const spiked_geometry&>(*terms.shape);
 }
@@ -54,15 +52,15 @@ TEST_CASE("geoclip: no unit moves the release by more than 1 where the noise is 
 TEST_CASE("geoclip's first step is DP-SGD's, and its estimate is the mean about the centre") {
     const auto by = make_geoclip(method_of("geoclip", {7, 1, 12}, 4, 0.25, 5));
     const auto terms = by->prepare(1);
-    CHECK(at::allclose(terms.shape->deviations(), at::full({20}, 0.25, real), 1e-12, 0));
+    CHECK(at::allclose(terms.shape->deviations(), at::full({20}, 0.25, at::kDouble), 1e-12, 0));
     at::manual_seed(6);
-    const auto c = at::randn({9, 20}, real);
+    const auto c = at::randn({9, 20}, at::kDouble);
     CHECK(at::allclose(terms.shape->norms(c), c.norm(2, 1) / 0.25, 1e-12, 0));
     CHECK(by->radii().front() == Approx(0.25).epsilon(1e-12));
-    const auto first = released(terms, 1, at::ones({20}, real));
+    const auto first = released(terms, 1, at::ones({20}, at::kDouble));
     CHECK(at::allclose(by->absorb(first), first.gradient / 4, 1e-6, 0));
     const auto centre = by->prepare(1).shape->centre();
-    CHECK(at::allclose(centre, first.gradient.to(real) / 400, 1e-12, 0));
+    CHECK(at::allclose(centre, first.gradient.to(at::kDouble) / 400, 1e-12, 0));
     auto second = first;
     second.gradient = at::full({20}, 8.0F);
     CHECK(at::allclose(by->absorb(second), (centre + 2).to(at::kFloat), 1e-6, 0));
@@ -105,11 +103,12 @@ TEST_CASE("geoclip finds a direction under noise, and then clips less at the sam
     const double radius = 0.1;
     const auto planted = orthonormal(size, 1).squeeze(1);
     const auto batch = [&] {
-        const auto along = at::randn({drawn, 1}, real) * 0.3;
-        return (along * planted + at::randn({drawn, size}, real) * (0.05 / std::sqrt(double(size)))).to(at::kFloat);
+        const auto along = at::randn({drawn, 1}, at::kDouble) * 0.3;
+        return (along * planted + at::randn({drawn, size}, at::kDouble) * (0.05 / std::sqrt(double(size))))
+            .to(at::kFloat);
     };
     const auto factor = [&](const geometry& shape) {
-        return shape.norms(batch().to(real)).reciprocal().clamp_max(1).mean().item<double>();
+        return shape.norms(batch().to(at::kDouble)).reciprocal().clamp_max(1).mean().item<double>();
     };
     const auto by = make_geoclip(method_of("geoclip", {size}, static_cast<double>(drawn), radius, 4));
     const double before = factor(*by->prepare(0.5).shape);
@@ -133,7 +132,7 @@ TEST_CASE("geoclip's state goes through a checkpoint to the bit, and another's i
         at::manual_seed(12);
         const auto config = method_of("geoclip", {30, 2, 1}, 8, 0.2, rank);
         const auto one = make_geoclip(config), other = make_geoclip(config);
-        for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, at::randn({33}, real)));
+        for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, at::randn({33}, at::kDouble)));
         const auto state = one->save();
         other->load(state);
         CHECK(same_future(*one, *other, 33));
@@ -153,14 +152,14 @@ TEST_CASE("geoclip's state goes through a checkpoint to the bit, and another's i
                   ".0"));
         CHECK(has(refusal([&] { fresh->load(with(state, "centre", {})); }), "centre"));
         CHECK(has(refusal([&] {
-                      fresh->load(
-                          with(state, "noise.1", at::full({std::min<std::int64_t>(rank, 1) + 1}, std::nan(""), real)));
+                      fresh->load(with(state, "noise.1",
+                                       at::full({std::min<std::int64_t>(rank, 1) + 1}, std::nan(""), at::kDouble)));
                   }),
                   "noise.1"));
         CHECK(has(refusal([&] { fresh->load(with(state, "centre", at::zeros({33}))); }), "centre"));
         if (rank > 0)
             CHECK(has(refusal([&] {
-                          fresh->load(with(state, "directions.0", at::ones({30, rank}, real)));
+                          fresh->load(with(state, "directions.0", at::ones({30, rank}, at::kDouble)));
                       }),
                       "damaged"));
         const auto untouched = make_geoclip(config);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
+#include "config/methods.hpp"
 #include "privacy/mechanism/clipping.hpp"
 #include "privacy/mechanism/sanitizer.hpp"
 #include "privacy/methods/method.hpp"
@@ -18,8 +19,15 @@ namespace {
 const std::vector<std::int64_t> pairs = {3000, 5000, 2000};
 constexpr std::int64_t coordinates = 10000;
 
-const std::vector<std::string> names = {"static",  "dp_lora", "dp_lora_literal",   "auto_s",  "psac",
-                                        "dcsgd_p", "dcsgd_e", "autoclip_quantile", "adaclip", "geoclip"};
+/// All but rldp.
+std::vector<std::string> unsteered_names() {
+    std::vector<std::string> out;
+    for (const auto& row : rldp::config::methods())
+        if (!row.steered()) out.push_back(row.name);
+    return out;
+}
+
+const std::vector<std::string> names = unsteered_names();
 
 method_config config_of(const std::string& name) {
     method_config out;
@@ -35,6 +43,7 @@ method_config config_of(const std::string& name) {
     if (name.starts_with("dp_lora")) out.groups = 2;
     if (name == "autoclip_quantile") out.query_noise = 3.2;
     if (name.starts_with("dcsgd")) out.query_noise = 6;
+    if (name == "hyfreedp") out.statistics_share = 0.1;
     return out;
 }
 
@@ -53,8 +62,16 @@ release released(const method_config& config, const method& how, std::uint64_t s
                  const at::Tensor& gradients) {
     sanitizer by({segments_for(config), allocation::proportional, false}, run_key::insecure_from_seed(3));
     by.begin({rldp::testing::charged_at(seq, z), how.prepare(z)});
-    if (gradients.size(0) > 0) by.add({gradients, at::ones({gradients.size(0)}, at::kDouble)});
+    const auto points = 1 + std::ssize(how.prepare(z).probes);
+    if (gradients.size(0) > 0) by.add({gradients, at::full({gradients.size(0), points}, 1e9, at::kDouble)});
     return by.finish();
+}
+
+/// Ten steps on: now it measures losses, too.
+void at_its_first_look(method& hyfreedp) {
+    auto value = rldp::testing::blank_release();
+    value.gradient = at::ones({coordinates});
+    for (int t = 0; t < 10; ++t) hyfreedp.absorb(value);
 }
 
 at::Tensor nobody() {
@@ -110,6 +127,7 @@ TEST_CASE("every method's noise amounts to the multiplier that is charged, from 
             CAPTURE(name, z);
             const auto config = config_of(name);
             const auto how = make_method(config);
+            if (name == "hyfreedp") at_its_first_look(*how);
             auto without = at::cat({unit_of_norm(0.1, 1), unit_of_norm(2, 2)});
             auto one = unit_of_norm(1e4, 3);
             if (name == "dp_lora_literal") {  // whose mean one unit can turn round
@@ -161,6 +179,39 @@ TEST_CASE("automatic clipping and psac weigh units as published") {
         CHECK(terms.stabiliser == 0.03);
         CHECK(terms.rule == (config.name == "psac" ? clip_rule::psac : clip_rule::normalise));
     }
+}
+
+TEST_CASE("dp_adambc tells the optimiser what noise there is") {
+    const auto config = config_of("dp_adambc");
+    const auto how = make_method(config);
+    CHECK_FALSE(how->noise_variance());
+    how->absorb(released(config, *how, 1, 0.8, nobody()));
+    CHECK(how->noise_variance().value() == Approx(std::pow(0.8 * 0.5 / 64, 2)));
+}
+
+TEST_CASE("scale_first clips in the shape of Adam's second moment") {
+    auto config = config_of("scale_first");
+    config.stabiliser = 0.25;
+    const auto how = make_method(config);
+    CHECK(at::allclose(how->prepare(1).shape->deviations(), at::full({coordinates}, 0.5, at::kDouble)));
+    auto value = rldp::testing::blank_release();
+    value.gradient = at::ones({coordinates});
+    value.gradient.slice(0, 0, coordinates / 2) *= 7;  // root mean square 5: scales 1.65 and 0.45, once γ is added
+    for (int step = 1; step < 20; ++step) how->absorb(value);
+    CHECK(at::allclose(how->prepare(1).shape->deviations(), at::full({coordinates}, 0.5, at::kDouble)));
+    how->absorb(value);
+    const auto scales = how->prepare(1).shape->deviations();
+    const double length = std::sqrt((1.65 * 1.65 + 0.45 * 0.45) / 2);
+    CHECK(scales[0].item<double>() == Approx(0.5 * 1.65 / length));
+    CHECK(scales[coordinates - 1].item<double>() == Approx(0.5 * 0.45 / length));
+}
+
+TEST_CASE("scale_first makes no shape of its own noise") {
+    const auto config = config_of("scale_first");
+    const auto how = make_method(config);
+    for (std::uint64_t seq = 1; seq <= 200; ++seq) how->absorb(released(config, *how, seq, 0.8, nobody()));
+    const auto scales = how->prepare(1).shape->deviations();
+    CHECK(scales.std().item<double>() < 0.35 * scales.mean().item<double>());
 }
 
 TEST_CASE("dp_lora by unit and by the letter") {

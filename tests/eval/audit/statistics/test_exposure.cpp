@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "tests/eval/audit/statistics/simulated.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/simulated.hpp"
 
 #include "tests/catch.hpp"
 

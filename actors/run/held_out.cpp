@@ -1,0 +1,138 @@
+#include "actors/run/held_out.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "config/base/error.hpp"
+#include "models/marked_token.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+using data::clause;
+using data::held_out_record;
+
+std::string text_of(const data::record& told, const clause::span& part) {
+    return told.text.substr(part.begin, part.end - part.begin);
+}
+
+const clause* clause_of(const data::record& told, std::size_t column) {
+    const auto found =
+        std::find_if(told.clauses.begin(), told.clauses.end(), [&](const clause& one) { return one.column == column; });
+    return found == told.clauses.end() ? nullptr : &*found;
+}
+
+/// Of the text that the tokens stand for, without the first, which nothing predicts (of most models it stands for
+/// none).
+std::int64_t bytes_of(const held_out_record& one, const models::tokenizer& words) {
+    const auto of = [&](std::int32_t token) {
+        return static_cast<std::int64_t>(words.bytes_of(models::unmarked(token)));
+    };
+    if (!one.cut) return std::ssize(one.told.text) - of(one.tokens.front());
+    std::int64_t bytes = 0;
+    for (std::size_t i = 1; i < one.tokens.size(); ++i) bytes += of(one.tokens[i]);
+    return bytes;
+}
+
+/// What a model would lose on these records, each, that knew how often the other held-out records have each value of
+/// each column (Krichevsky and Trofimov's estimate: half a record more of every value), and nothing else. Entropies
+/// among few records would be less, by nats where a column has many values: one that only this record has would cost
+/// nothing.
+double marginal_nats(const data::held_out_side& side) {
+    std::vector<double> totals;
+    for (const auto& counts : side.values) {
+        totals.push_back(0);
+        for (const auto& [text, count] : counts) totals.back() += static_cast<double>(count);
+    }
+    double sum = 0;
+    for (const auto& one : side.records)
+        for (const auto& part : one.told.clauses) {
+            const auto& counts = side.values.at(part.column);
+            const double others = static_cast<double>(counts.at(text_of(one.told, part.whole))) - 1;
+            const double half_each = 0.5 * static_cast<double>(counts.size());
+            sum -= std::log((others + 0.5) / (totals[part.column] - 1 + half_each));
+        }
+    return sum / static_cast<double>(side.records.size());
+}
+
+std::size_t index_of(const std::string& column, const std::vector<std::string>& columns) {
+    const auto found = std::find(columns.begin(), columns.end(), column);
+    if (found != columns.end()) return static_cast<std::size_t>(found - columns.begin());
+    if (columns.empty())
+        refuse(fmt::format("eval.target: \"{}\" is a column, but the data are text; leave it out", column));
+    refuse(fmt::format("eval.target: \"{}\" is no column of the table; it has {}", column, fmt::join(columns, ", ")));
+}
+
+eval::choices choices_of(const data::held_out_side& side, const held_out_rule& how) {
+    constexpr std::size_t most = 64;
+    const auto column = index_of(*how.target, side.columns);
+    std::set<std::string> clauses;
+    for (const auto& one : side.records) {
+        if (one.cut)
+            refuse(fmt::format(
+                "eval.target: \"{}\" can't be asked for where records are cut, for a longer value would push "
+                "out other words; raise data.max_tokens, or leave eval.target out",
+                *how.target));
+        if (const auto* part = clause_of(one.told, column)) clauses.insert(text_of(one.told, part->whole));
+    }
+    if (clauses.empty())
+        refuse(
+            fmt::format("eval.target: \"{}\" is left out by data.template; name a column that is told", *how.target));
+    if (clauses.size() > most)
+        refuse(fmt::format("eval.target: \"{}\" has {} values among the held-out records; give a column of at most {}",
+                           *how.target, clauses.size(), most));
+    eval::choices out{*how.target, {clauses.begin(), clauses.end()}, {}, {}};
+    for (const auto& one : side.records) {
+        const auto* part = clause_of(one.told, column);
+        if (part == nullptr) continue;
+        const auto own = text_of(one.told, part->whole);
+        std::vector<models::sequence> alternatives;
+        for (const auto& other : out.clauses) {
+            auto text = one.told.text;
+            text.replace(part->whole.begin, own.size(), other);
+            alternatives.push_back(how.words.encode(text));
+        }
+        const auto fits = [&](const auto& each) { return std::ssize(each) <= how.max_tokens; };
+        if (!std::all_of(alternatives.begin(), alternatives.end(), fits)) continue;  // another value would be cut
+        out.truth.push_back(
+            static_cast<std::size_t>(std::find(out.clauses.begin(), out.clauses.end(), own) - out.clauses.begin()));
+        out.alternatives.push_back(std::move(alternatives));
+    }
+    return out;
+}
+
+}  // namespace
+
+void mark_values(const data::record& told, const models::tokenizer& words, std::vector<std::int32_t>& tokens) {
+    if (told.clauses.empty()) return;
+    const auto ends = models::token_ends(words, told.text, tokens);
+    if (!ends) return;
+    const auto mark_within = [&](const clause::span& value) {
+        // Ends rise: the first token that ends behind the value's begin is the first that shares a byte with it.
+        auto at = static_cast<std::size_t>(std::upper_bound(ends->begin(), ends->end(), value.begin) - ends->begin());
+        for (; at < tokens.size() && (at == 0 ? 0 : (*ends)[at - 1]) < value.end; ++at)
+            tokens[at] = models::marked(tokens[at]);
+    };
+    for (const auto& part : told.clauses)
+        for (const auto& value : part.values) mark_within(value);
+}
+
+eval::held_out held_out_of(const data::held_out_side& side, const held_out_rule& how) {
+    eval::held_out out;
+    bool values_known = !side.records.empty();
+    for (const auto& one : side.records) {
+        out.sequences.push_back(one.tokens);
+        out.bytes += bytes_of(one, how.words);
+        values_known = values_known && !one.cut && std::any_of(one.tokens.begin(), one.tokens.end(), models::is_marked);
+    }
+    if (values_known) out.marginal_nats = marginal_nats(side);
+    if (how.target) out.target = choices_of(side, how);
+    return out;
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,27 @@
+#pragma once
+// Held-out records as the evaluator wants them, and which tokens of a record carry values.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/units/load_tokens.hpp"
+#include "eval/held_out.hpp"
+#include "models/tokenizer/tokenizer.hpp"
+
+namespace rldp::actors {
+
+/// Marks every token that shares a byte with a value, however little. Where the tokenizer changes texts, none.
+void mark_values(const data::record& told, const models::tokenizer& words, std::vector<std::int32_t>& tokens);
+
+struct held_out_rule {
+    const models::tokenizer& words;
+    std::int64_t max_tokens = 0;
+    std::optional<std::string> target = {};  ///< eval.target
+};
+
+/// Errors: bad_input for a target that is no column of the template, or has more than 64 values, and where records are
+/// cut: a longer value would push other words out, and likelihoods of different texts can't be compared.
+eval::held_out held_out_of(const data::held_out_side& side, const held_out_rule& how);
+
+}  // namespace rldp::actors

@@ -1,0 +1,35 @@
+#pragma once
+// `rldp plan`: how a budget of work is best divided into steps.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "actors/run/plan.hpp"
+
+namespace rldp::actors {
+
+/// One division of a budget: as many units drawn in expectation as every other, B·steps.
+struct proposal {
+    std::int64_t expected_batch_size = 0, steps = 0;
+    std::int64_t warmup = 0;            ///< the configuration's, as the same share of the steps
+    std::optional<std::int64_t> decay;  ///< likewise
+    double noise_multiplier = 0;        ///< z_0 of the configuration's contract
+    double noise_per_unit = 0;          ///< z_0 / B: the noise in the mean of B gradients, in clip radii
+};
+
+/// Fewer steps than these are too few for an adaptive optimizer, whatever the noise (docs/experiments.md).
+constexpr std::int64_t least_steps = 75;
+
+/// For `units` drawn in all: batches of powers of two from 16, as far as the population, at least eight steps and the
+/// method allow; the rest is the configuration's. Errors: bad_input where not even the smallest batch fits.
+std::vector<proposal> proposals(const config::run_config& config, std::int64_t population, std::int64_t units);
+
+/// The one of the least noise that leaves enough steps, else the one of the most steps: with B·steps given, z_0 / B
+/// falls as the batch grows.
+const proposal& best_of(const std::vector<proposal>& all);
+
+/// Seconds that one unit's gradients take here, measured on as many made-up records, of as many tokens, as a unit may
+/// have. Errors: as step_gradients.
+double seconds_per_unit(const config::run_config& config);
+
+}  // namespace rldp::actors

@@ -1,0 +1,162 @@
+#include "actors/run/public_lessons.hpp"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "actors/run/held_out.hpp"
+#include "actors/run/method.hpp"
+#include "actors/run/sealed_tensors.hpp"
+#include "config/base/error.hpp"
+#include "data/units/load_tokens.hpp"
+#include "models/adamw.hpp"
+#include "models/lora/subspace.hpp"
+#include "models/unit_gradients.hpp"
+#include "privacy/mechanism/clipping.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+/// Every public record, a unit each; its values marked where the loss weighs them.
+std::vector<std::vector<models::sequence>> public_units(const config::run_config& config, const run_model& model) {
+    const auto words = load_tokenizer(config.model.path, model.base->config());
+    data::split_rule all_on_one_side;
+    all_on_one_side.attack = all_on_one_side.eval = 0;
+    const auto read = data::load_tokens(
+        public_source(config), all_on_one_side,
+        {.encode = [&](const std::string& text) { return words->encode(text); },
+         .max_tokens = token_limit(config, model.base->config()),
+         .keep_tail = config.data.keep == "tail",
+         .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, *words, ids); },
+         .mark_training = config.train.value_weight != 1});
+    std::vector<std::vector<models::sequence>> units;
+    for (std::size_t u = 0; u < read.train.size(); ++u)
+        for (const auto& record : read.train[u].records) units.push_back({{record.begin(), record.end()}});
+    const auto batch = static_cast<std::size_t>(config.train.expected_batch_size);
+    if (units.size() < batch)
+        refuse(fmt::format("public.path: {} has {} records to train on, fewer than one batch of {}; give more",
+                           *config.public_data.path, units.size(), batch));
+    return units;
+}
+
+using on_gradients = std::function<void(const at::Tensor& unit_gradients)>;
+
+/// The adapter after training on batches of the records in their order; `see` gets all unit gradients, [b, D].
+at::Tensor train(const config::run_config& config, const run_model& model,
+                 const std::vector<std::vector<models::sequence>>& held, const on_gradients& see) {
+    const auto units = models::views_of(held);
+    const auto batch = static_cast<std::size_t>(config.train.expected_batch_size);
+    const models::chunk_rule how{.micro_batch = config.train.micro_batch, .value_weight = config.train.value_weight};
+    models::adamw optimizer(model.initial_adapter);
+    std::size_t next = 0;
+    for (std::int64_t step = 0; step < config.public_data.steps; ++step) {
+        std::vector<models::unit_records> drawn;
+        for (std::size_t i = 0; i < batch; ++i) drawn.push_back(units[next++ % units.size()]);
+        auto sum = at::zeros_like(model.initial_adapter);
+        for (const auto& chunk : models::plan_chunks(drawn, how.micro_batch)) {
+            const auto made =
+                models::unit_gradients(*model.base, model.layout, optimizer.parameters(), drawn, chunk, how);
+            see(made.gradients);
+            sum += made.gradients.sum(0);
+        }
+        optimizer.step(sum / static_cast<double>(batch), config.train.lr);
+        if (!optimizer.parameters().isfinite().all().item<bool>())
+            refuse(
+                fmt::format("public.path: training on {} diverged at batch {} of {}; lower train.lr, or look for a "
+                            "record that overflows",
+                            *config.public_data.path, step + 1, config.public_data.steps));
+    }
+    return optimizer.parameters();
+}
+
+std::vector<double> medians_of(const std::vector<at::Tensor>& norms) {
+    const auto medians = std::get<0>(at::cat(norms).median(0)).contiguous();
+    return {medians.data_ptr<double>(), medians.data_ptr<double>() + medians.numel()};
+}
+
+}  // namespace
+
+models::lora_layout layout_once_taught(const config::run_config& config, models::lora_layout layout) {
+    if (!config.public_data.used_for("subspace")) return layout;
+    const auto count = config.public_data.directions;
+    for (const auto& pair : layout.pairs)
+        if (count > models::most_directions(pair))
+            refuse(fmt::format("public.directions: {} is more than the {} of {}; give at most as many", count,
+                               models::most_directions(pair), pair.module));
+    return models::narrowed(std::move(layout), count);
+}
+
+run_model taught(const config::run_config& config, run_model model) {
+    if (!config.public_data.path) return model;
+    layout_once_taught(config, model.layout);  // errors come before the work
+    const auto units = public_units(config, model);
+    const bool in_subspace = config.public_data.used_for("subspace"), radii = config.public_data.used_for("radii");
+    models::main_directions directions(model.layout);
+    std::vector<at::Tensor> norms;
+    const auto see_norms = [&](const models::lora_layout& layout) {
+        return [&norms, segments = segments_of(config, layout)](const at::Tensor& gradients) {
+            norms.push_back(privacy::group_norms(gradients, segments).norms.cpu());
+        };
+    };
+    const auto measured = see_norms(model.layout);
+    const auto trained = train(config, model, units, [&](const at::Tensor& gradients) {
+        if (in_subspace) directions.add(gradients);
+        if (radii && !in_subspace) measured(gradients);
+    });
+    if (config.public_data.used_for("warm_start")) model.initial_adapter = trained;
+    if (in_subspace) {
+        model.layout =
+            models::in_subspace(model.layout, model.initial_adapter,
+                                directions.largest(config.public_data.directions, model.initial_adapter.device()));
+        model.initial_adapter = at::zeros({model.layout.dimension}, model.initial_adapter.options());
+        if (radii) train(config, model, units, see_norms(model.layout));  // the norms of what is left of gradients
+    }
+    if (radii) model.public_norms = medians_of(norms);
+    return model;
+}
+
+namespace {
+
+const std::string lessons_kind = "lessons";
+
+/// The tensors of a pair's ground, with the names that they have in the file.
+std::vector<std::pair<std::string, at::Tensor models::pair_ground::*>> parts_of_ground(std::size_t pair) {
+    const auto name = [&](const char* part) { return fmt::format("{}.{}", pair, part); };
+    return {{name("a"), &models::pair_ground::a},
+            {name("b"), &models::pair_ground::b},
+            {name("in"), &models::pair_ground::in},
+            {name("out"), &models::pair_ground::out}};
+}
+
+}  // namespace
+
+void write_lessons(const std::filesystem::path& path, const run_model& taught, const privacy::file_seal& seal) {
+    sealed_tensors out;
+    out.tensors["initial_adapter"] = taught.initial_adapter;
+    out.tensors["public_norms"] = at::tensor(taught.public_norms, at::kDouble);
+    for (std::size_t i = 0; i < taught.layout.grounds.size(); ++i)
+        for (const auto& [name, part] : parts_of_ground(i))
+            if ((taught.layout.grounds[i].*part).defined()) out.tensors[name] = taught.layout.grounds[i].*part;
+    write_sealed(path, lessons_kind, std::move(out), seal);
+}
+
+run_model recalled(const config::run_config& config, run_model model, const std::filesystem::path& path,
+                   const privacy::file_seal& seal) {
+    const auto read = read_sealed(path, lessons_kind, seal);
+    const auto device = model.initial_adapter.device();
+    model.layout = layout_once_taught(config, model.layout);
+    model.initial_adapter = read.tensors.at("initial_adapter").to(device);
+    const auto norms = read.tensors.at("public_norms");
+    model.public_norms.assign(norms.data_ptr<double>(), norms.data_ptr<double>() + norms.numel());
+    if (config.public_data.used_for("subspace")) model.layout.grounds.assign(model.layout.pairs.size(), {});
+    for (std::size_t i = 0; i < model.layout.grounds.size(); ++i)
+        for (const auto& [name, part] : parts_of_ground(i))
+            if (read.tensors.contains(name)) model.layout.grounds[i].*part = read.tensors.at(name).to(device);
+    return model;
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,102 @@
+// rldp plan: how a budget of examples or minutes is best divided into steps.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "actors/run/proposals.hpp"
+#include "app/commands.hpp"
+#include "app/torch_commands.hpp"
+#include "config/base/error.hpp"
+#include "config/base/output.hpp"
+#include "config/config.hpp"
+#include "eval/report/text_table.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+struct plan_arguments {
+    std::string config;
+    std::vector<std::string> set;
+    std::int64_t examples = 0;
+    double minutes = 0;
+    bool json = false;
+};
+
+std::int64_t population_of(const config::run_config& config) {
+    return config.privacy.population ? *config.privacy.population : actors::check(config).population;
+}
+
+/// What the configuration itself draws, unless a budget is given.
+std::int64_t units_of(const plan_arguments& given, const config::run_config& config, std::int64_t population,
+                      double seconds) {
+    if (given.examples > 0) return given.examples;
+    if (given.minutes > 0) return static_cast<std::int64_t>(std::floor(given.minutes * 60 / seconds));
+    return config.train.expected_batch_size * config::planned_steps(config, population);
+}
+
+void print_table(const std::vector<actors::proposal>& all, const actors::proposal& best, double seconds) {
+    std::vector<std::vector<std::string>> rows{
+        {"expected batch", "steps", "noise multiplier", "noise / batch", "minutes, at most", ""}};
+    for (const auto& one : all) {
+        const auto units = static_cast<double>(one.expected_batch_size * one.steps);
+        rows.push_back({fmt::format("{}", one.expected_batch_size), fmt::format("{}", one.steps),
+                        fmt::format("{:.4f}", one.noise_multiplier), fmt::format("{:.6f}", one.noise_per_unit),
+                        fmt::format("{:.1f}", units * seconds / 60), &one == &best ? "<- proposed" : ""});
+    }
+    say("{}", eval::text_table(rows));
+    say("\n{} To take it:\n  --set train.expected_batch_size={} --set train.steps={} --set train.warmup={}{}\n",
+        best.steps >= actors::least_steps
+            ? fmt::format("The largest batch that leaves {} steps has the least noise for the same work.",
+                          actors::least_steps)
+            : fmt::format(
+                  "No batch leaves {} steps, below which steps and not noise are short: a larger budget is better "
+                  "than any of these.",
+                  actors::least_steps),
+        best.expected_batch_size, best.steps, best.warmup,
+        best.decay ? fmt::format(" --set train.decay={}", *best.decay) : "");
+}
+
+void print_json(const std::vector<actors::proposal>& all, const actors::proposal& best, double seconds) {
+    auto plans = nlohmann::ordered_json::array();
+    for (const auto& one : all)
+        plans.push_back({{"expected_batch_size", one.expected_batch_size},
+                         {"steps", one.steps},
+                         {"warmup", one.warmup},
+                         {"decay", one.decay ? nlohmann::ordered_json(*one.decay) : nlohmann::ordered_json(nullptr)},
+                         {"noise_multiplier", one.noise_multiplier},
+                         {"noise_per_unit", one.noise_per_unit},
+                         {"proposed", &one == &best}});
+    say("{}\n", nlohmann::ordered_json{{"seconds_per_unit", seconds}, {"plans", plans}}.dump());
+}
+
+int plan(const plan_arguments& given) {
+    const auto config = config::load(given.config, given.set);
+    const auto population = population_of(config);
+    const double seconds = actors::seconds_per_unit(config);
+    const auto all = actors::proposals(config, population, units_of(given, config, population, seconds));
+    (given.json ? print_json : print_table)(all, actors::best_of(all), seconds);
+    return 0;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& program, action& chosen) {
+    auto* command = add_torch_command(program, "plan");
+    auto given = std::make_shared<plan_arguments>();
+    command->add_option("config", given->config, "configuration file (JSON)")->required();
+    auto* examples = command->add_option("--examples", given->examples, "budget: units drawn in all, B times steps")
+                         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+    command->add_option("--minutes", given->minutes, "budget: minutes of gradients on this machine")
+        ->check(CLI::Range(0.01, 1e6))
+        ->excludes(examples);
+    command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);
+    command->add_flag("--json", given->json, "print the plans as JSON");
+    command->footer(
+        "Without a budget: as many examples as the configuration's own plan.\n"
+        "Example: rldp plan config/demo.json --minutes 10");
+    command->callback([given, &chosen] { chosen = [given] { return plan(*given); }; });
+}
+
+}  // namespace rldp::app

@@ -1,0 +1,72 @@
+#include "app/torch/protocol.hpp"
+
+#include "config/base/append_file.hpp"
+#include "config/base/files.hpp"
+#include "config/base/output.hpp"
+#include "eval/grid/owner_page.hpp"
+#include "eval/grid/progress.hpp"
+#include "eval/grid/protocol/collect.hpp"
+#include "eval/grid/protocol/results.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+std::vector<eval::measured_cell> measure(const std::vector<eval::protocol_cell>& cells,
+                                         const std::filesystem::path& out) {
+    std::vector<eval::measured_cell> all;
+    for (const auto& one : cells) all.push_back({one, eval::read_result({out, one.run.id})});
+    return all;
+}
+
+std::vector<std::string> words_of(const protocol_options& how) {
+    std::vector<std::string> out{"--protocol", how.file};
+    if (how.shard != protocol_options{}.shard) out.insert(out.end(), {"--shard", how.shard});
+    return out;
+}
+
+}  // namespace
+
+int run_protocol(const grid_options& given, const protocol_options& how) {
+    const auto written = eval::read_protocol(how.file);
+    const auto plan = eval::plan_protocol(written, eval::resolver_of(written.base, {}));
+    const auto shard = eval::shard_from(how.shard);
+    const auto chosen = eval::selection_from(given.only, plan.what.axes);
+    auto place = given;
+    place.config = how.file;  // names the directory
+    const auto out = directory_of(place, "protocol");
+    eval::claim_directory(out, plan.what);
+    const append_file lock(out / "grid.lock");
+    for (const auto& from : how.collect)
+        say(stderr, "{}: {} cells collected\n", from, eval::collect(out, plan.what, from));
+
+    if (written.least_p() > eval::significance)
+        say(stderr, "{}: with {} seeds and {} arms no p can be below {:.3g}: nothing can be won; give it more seeds\n",
+            how.file, written.seeds.size(), written.arms.size(), written.least_p());
+
+    auto settings = settings_of(given, out);
+    settings.config = plan.how.base;
+    std::vector<eval::cell> mine;
+    const auto run_stage = [&](const std::vector<eval::protocol_cell>& cells, bool attacked) {
+        const auto runs = chosen_runs(eval::part_of(cells, shard), chosen);
+        settings.audit = attacked;
+        mine.insert(mine.end(), runs.begin(), runs.end());
+        return eval::run_cells(runs, settings, eval::progress_on_terminal(runs.size(), out, given.quiet));
+    };
+    bool finished = run_stage(plan.trials, false);  // on data that are nobody's, or public
+    auto cells = plan.trials;
+    // Trials of other shards may be missing: their arms wait until they are collected.
+    const auto tests = eval::test_cells(plan, eval::tune(plan, measure(plan.trials, out)));
+    cells.insert(cells.end(), tests.begin(), tests.end());
+    finished = finished && run_stage(tests, given.audit);
+
+    const auto command = command_line("compare", given, out, words_of(how));
+    const auto report = eval::report_of(plan, measure(cells, out), command);
+    eval::write_files(out, report);
+    eval::write_owner_files(out, eval::read_owned(out, chosen_runs(cells)));
+    say("{}", given.json ? eval::protocol_json(report) : eval::protocol_text(report));
+    if (!given.json) print_pages(out, "protocol");
+    return grid_status(finished, out, mine, command);
+}
+
+}  // namespace rldp::app

@@ -1,0 +1,140 @@
+#include "actors/run/held_out.hpp"
+
+#include <cmath>
+
+#include "models/marked_token.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
+
+using namespace rldp;
+using actors::held_out_of;
+using data::held_out_record;
+
+namespace {
+
+struct bytewise : models::tokenizer {
+    std::vector<std::int32_t> encode(std::string_view text) const override {
+        std::vector<std::int32_t> out{256};
+        for (const char c : text) out.push_back(static_cast<unsigned char>(c));
+        return out;
+    }
+    std::string decode(const std::vector<std::int32_t>& ids) const override { return {ids.begin() + 1, ids.end()}; }
+    std::int64_t size() const override { return 257; }
+    std::size_t bytes_of(std::int32_t id) const override { return id < 256 ? 1 : 0; }
+};
+
+const bytewise words;
+
+/// "sex is V. end." with the value's place.
+held_out_record told(const std::string& value) {
+    held_out_record out;
+    out.told.text = "sex is " + value + ". end.";
+    out.told.clauses = {{3, {0, 8 + value.size()}, {{7, 7 + value.size()}}}};
+    out.tokens = words.encode(out.told.text);
+    actors::mark_values(out.told, words, out.tokens);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a token is marked if a byte of it carries a value") {
+    const auto one = told("male");
+    for (std::size_t i = 0; i < one.tokens.size(); ++i) CHECK(models::is_marked(one.tokens[i]) == (i >= 8 && i < 12));
+}
+
+TEST_CASE("a value's share of a longer token marks it, and a tokenizer that changes texts marks none") {
+    struct pairs : bytewise {  // two bytes a token, and a space in front
+        std::vector<std::int32_t> encode(std::string_view text) const override {
+            std::vector<std::int32_t> out;
+            for (std::size_t i = 0; i <= text.size(); i += 2) out.push_back(static_cast<std::int32_t>(i));
+            return out;
+        }
+        std::size_t bytes_of(std::int32_t) const override { return 2; }
+    } two;
+    data::record of{"abcdefg", {}, {}, {{0, {1, 5}, {{2, 4}}}}};  // " a" "bc" "de" "fg": c and d
+    auto tokens = two.encode(of.text);
+    actors::mark_values(of, two, tokens);
+    CHECK(tokens == std::vector<std::int32_t>{0, models::marked(2), models::marked(4), 6});
+    of.text = "abcdefghi";  // more than the tokens stand for
+    tokens = two.encode("abc");
+    actors::mark_values(of, two, tokens);
+    CHECK(tokens == two.encode("abc"));
+}
+
+namespace {
+
+/// Of these records, which are all that there are on the side but for `others`.
+data::held_out_side side_of(std::vector<held_out_record> records, const std::vector<held_out_record>& others = {}) {
+    data::held_out_side out{std::move(records), {"a", "b", "c", "sex"}, {}};
+    out.values.resize(4);
+    for (const auto* all : std::initializer_list<const std::vector<held_out_record>*>{&out.records, &others})
+        for (const auto& one : *all)
+            for (const auto& part : one.told.clauses)
+                ++out.values[part.column][one.told.text.substr(part.whole.begin, part.whole.end - part.whole.begin)];
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("the marginal is what the other held-out records tell, those not evaluated too") {
+    const std::vector<held_out_record> records{told("m"), told("f"), told("f"), told("f")};
+    // Of the others, m has 0, 2 and f 3, 2: half a record more of each of the two values.
+    const auto found = held_out_of(side_of(records), {words, 100, {}});
+    REQUIRE(found.marginal_nats);
+    CHECK(*found.marginal_nats == Approx((-std::log(0.5 / 4) - 3 * std::log(2.5 / 4)) / 4));
+    const auto more = held_out_of(side_of(records, {told("m"), told("m")}), {words, 100, {}});
+    CHECK(*more.marginal_nats == Approx((-std::log(2.5 / 6) - 3 * std::log(2.5 / 6)) / 4));
+    // A thousand values, each of one record: no model of marginals knows any of them.
+    std::vector<held_out_record> unique;
+    for (int i = 1000; i < 2000; ++i) unique.push_back(told(std::to_string(i)));
+    const std::vector<held_out_record> some(unique.begin(), unique.begin() + 10),
+        rest(unique.begin() + 10, unique.end());
+    CHECK(*held_out_of(side_of(some, rest), {words, 100, {}}).marginal_nats == Approx(std::log(2998.0)));
+}
+
+TEST_CASE("a target's alternatives stand in its place") {
+    const std::vector<held_out_record> records{told("m"), told("f"), told("f"), told("f")};
+    const auto found = held_out_of(side_of(records), {words, 100, "sex"});
+    REQUIRE(found.target);
+    CHECK(found.target->clauses == std::vector<std::string>{"sex is f.", "sex is m."});
+    CHECK(found.target->truth == std::vector<std::size_t>{1, 0, 0, 0});
+    CHECK(found.target->alternatives[0][0] == words.encode("sex is f. end."));
+    CHECK(found.target->alternatives[0][1] == words.encode("sex is m. end."));
+    // What fits as it is, but not with the other value, is not asked for.
+    const auto close = held_out_of(side_of({told("m"), told("ff"), told("m")}), {words, 15, "sex"});
+    CHECK(close.target->truth.empty());
+    CHECK(held_out_of(side_of({told("m"), told("ff"), told("m")}), {words, 16, "sex"}).target->truth.size() == 3);
+}
+
+TEST_CASE("bytes are those of predicted tokens, of cut records too") {
+    const std::vector<held_out_record> records{told("m"), told("f"), told("f"), told("f")};
+    CHECK(held_out_of(side_of(records), {words, 100, {}}).bytes == 4 * 14);  // the first token stands for no byte
+    auto cut = records;
+    cut[1].tokens.resize(6);
+    cut[1].cut = true;
+    auto shorter = held_out_of(side_of(cut), {words, 6, {}});
+    CHECK(shorter.bytes == 3 * 14 + 5);
+    CHECK_FALSE(shorter.marginal_nats);
+    cut[1].tokens.erase(cut[1].tokens.begin());  // as of a tail, or a tokenizer that begins with no such token
+    CHECK(held_out_of(side_of(cut), {words, 6, {}}).bytes == 3 * 14 + 4);
+    auto unmarked = records;
+    for (auto& token : unmarked[2].tokens) token = models::unmarked(token);
+    CHECK_FALSE(held_out_of(side_of(unmarked), {words, 100, {}}).marginal_nats);
+}
+
+TEST_CASE("a target that can't be one is refused by name") {
+    const auto said = [](const std::vector<held_out_record>& records, const std::string& target, bool text = false) {
+        auto side = side_of(records);
+        if (text) side.columns.clear();
+        return refusal([&] { held_out_of(side, {words, 100, target}); });
+    };
+    CHECK(has(said({told("m")}, "age"), "eval.target: \"age\" is no column of the table"));
+    CHECK(has(said({told("m")}, "a"), "left out by data.template"));
+    CHECK(has(said({told("m")}, "sex", true), "the data are text"));
+    auto cut = told("m");
+    cut.cut = true;
+    CHECK(has(said({told("m"), cut}, "sex"), "can't be asked for where records are cut"));
+    std::vector<held_out_record> many;
+    for (int i = 0; i < 65; ++i) many.push_back(told(std::to_string(i)));
+    CHECK(has(said(many, "sex"), "has 65 values"));
+}

@@ -1,0 +1,140 @@
+// rldp compare --protocol on two machines, and rldp plan, as a user calls them.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/app/program.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+/// The demo, a hundredth as long.
+json short_run() {
+    auto out = json::parse(rldp::read_file("config/demo.json"));
+    out["model"]["path"] = fs::absolute("config/tiny-gpt2").string();
+    out["data"] = {{"path", "synthetic:200"},
+                   {"template", fs::absolute("config/narrative-uci.json").string()},
+                   {"max_tokens", 32}};
+    out["train"].update({{"steps", 3}, {"warmup", 0}, {"expected_batch_size", 8}, {"eval_records", 8}});
+    out["rl"] = {{"warmup", 1}, {"interval", 1}};
+    out.erase("$schema");
+    out.erase("monitor");
+    return out;
+}
+
+struct study {
+    scratch_directory scratch;
+
+    study() {
+        rldp::write_file(scratch / "base.json", short_run().dump());
+        rldp::write_file(
+            scratch / "protocol.json",
+            json{{"base", "base.json"},
+                 {"measure", "perplexity"},
+                 {"epsilons", {8}},
+                 {"seeds", {0, 1}},
+                 {"arms", {{"static", {{"set", {{"method.name", "static"}}}}}, {"rldp", {{"set", json::object()}}}}},
+                 {"tuning",
+                  {{"set", {{"data.path", "synthetic:100"}}},
+                   {"seeds", {100}},
+                   {"trials", 2},
+                   {"axes", {{"train.lr", {0.001, 0.01}}}}}},
+                 {"ours", "rldp"}}
+                .dump());
+    }
+
+    std::string at(const std::string& name) const { return (scratch / name).string(); }
+    answer compare(const std::string& more) const {
+        return rldp_says("compare --quiet --json --protocol " + at("protocol.json") + " " + more, scratch / ".");
+    }
+};
+
+std::size_t done(const json& report, const std::string& stage) {
+    const auto& cells = report.at("cells");
+    return static_cast<std::size_t>(std::count_if(cells.begin(), cells.end(), [&](const json& one) {
+        return one.at("values").at("stage") == stage && one.at("state") == "done";
+    }));
+}
+
+json report_in(const std::string& directory) {
+    return json::parse(rldp::read_file(directory + "/protocol.json"));
+}
+
+}  // namespace
+
+TEST_CASE("a protocol is done by two machines, and collected on one") {
+    const study s;
+    const auto first = s.at("first"), second = s.at("second");
+    s.compare("--shard 1/2 --out " + first);
+    s.compare("--shard 2/2 --out " + second);
+    CHECK(done(report_in(first), "tuning") == 2);  // of four; no arm is tuned, so none is tested
+    CHECK(done(report_in(first), "test") == 0);
+
+    const auto whole = s.compare("--collect " + second + " --out " + first);
+    INFO(whole.err);
+    REQUIRE(whole.status == 0);
+    const auto report = json::parse(whole.out);
+    CHECK(report == report_in(first));
+    CHECK(done(report, "tuning") == 4);
+    CHECK(done(report, "test") == 4);
+    for (const auto& arm : report.at("arms")) CHECK(arm.at("chosen").size() == 1);
+    CHECK(report.at("comparisons").size() == 1);
+    CHECK(fs::exists(first + "/protocol.html"));
+    CHECK(has(rldp::read_file(first + "/protocol.csv"), "perplexity"));
+
+    // Nothing is left to do: no cell is run again.
+    const auto before = fs::last_write_time(first + "/cells");
+    CHECK(s.compare("--out " + first).status == 0);
+    CHECK(fs::last_write_time(first + "/cells") == before);
+}
+
+TEST_CASE("what a protocol's command can't mean is refused in one line") {
+    const study s;
+    const auto refuses = [&](const std::string& arguments, const std::string& part) {
+        const auto got = rldp_says(arguments, s.scratch / ".");
+        CAPTURE(arguments, got.err);
+        CHECK(got.status == 2);
+        CHECK(got.err.find('\n') + 1 == got.err.size());
+        CHECK(has(got.err, part));
+    };
+    const auto written = "compare --protocol " + s.at("protocol.json");
+    refuses(written + " --shard 3/2", "3/2");
+    refuses(written + " --shard two", "two");
+    refuses(written + " --collect " + s.at("nowhere") + " --out " + s.at("out"), "nowhere");
+    refuses(written + " --seeds 1", "--seeds");
+    refuses("compare config/demo.json --shard 1/2", "--protocol");
+    refuses("compare --protocol " + s.at("base.json"), "base.json");
+    refuses("compare --protocol " + s.at("none.json"), "none.json");
+    refuses("compare", "--protocol");
+}
+
+TEST_CASE("a plan divides a budget of work, and says what noise that takes") {
+    const study s;
+    const auto plan = [&](const std::string& more) {
+        return rldp_says("plan " + s.at("base.json") + " " + more, s.scratch / ".");
+    };
+    const auto got = plan("--examples 800 --json --set data.path=synthetic:2000");
+    INFO(got.err);
+    REQUIRE(got.status == 0);
+    const auto plans = json::parse(got.out).at("plans");
+    REQUIRE(plans.size() >= 2);
+    double least = 1e9;
+    for (const auto& one : plans) {
+        const double batch = one.at("expected_batch_size");
+        CHECK(batch * one.at("steps").get<double>() == Approx(800).epsilon(0.1));
+        CHECK(one.at("noise_per_unit").get<double>() == Approx(one.at("noise_multiplier").get<double>() / batch));
+        CHECK(one.at("noise_per_unit").get<double>() < least);  // larger batches, less noise
+        least = one.at("noise_per_unit");
+    }
+    CHECK(has(plan("--minutes 1").out, "--set train.expected_batch_size="));
+    for (const std::string bad : {"--examples 5", "--examples 100 --minutes 1", "--minutes 0"}) {
+        const auto refused = plan(bad);
+        CAPTURE(bad, refused.err);
+        CHECK(refused.status == 2);
+        CHECK(refused.err.find('\n') + 1 == refused.err.size());
+    }
+}

@@ -1,0 +1,122 @@
+// Attention, forward and backward, against its definition in double precision.
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "models/functions.hpp"
+#include "models/narrow_attention.hpp"
+#include "tests/models/random_models.hpp"
+
+#include "tests/catch.hpp"
+
+namespace rldp::models::test {
+
+namespace {
+
+struct inputs {
+    at::Tensor q, k, v, weight;  // [b, T, H, d], [b, T, K, d] twice; the loss is the sum of weight * result
+    std::optional<std::int64_t> window;
+
+    inputs(random_source& random, std::int64_t length, std::int64_t d) {
+        const std::int64_t b = random.between(1, 3), kv_heads = random.between(1, 3),
+                           heads = kv_heads * random.between(1, 3);
+        q = 2 * at::randn({b, length, heads, d});
+        k = 2 * at::randn({b, length, kv_heads, d});
+        v = at::randn({b, length, kv_heads, d});
+        weight = at::randn({b * length, heads * d});
+        if (random.between(0, 1)) window = random.between(1, length + 5);
+    }
+};
+
+at::Tensor by_definition(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                         std::optional<std::int64_t> window) {
+    const auto spread = [&](const at::Tensor& t) {
+        return t.repeat_interleave(q.size(2) / k.size(2), 2).transpose(1, 2);  // [b, H, T, d]
+    };
+    const auto scores =
+        at::matmul(q.transpose(1, 2), spread(k).transpose(2, 3)) / std::sqrt(static_cast<double>(q.size(3)));
+    const auto weights = at::softmax(scores + causal_mask(q.size(1), window, q.options()), -1);
+    return at::matmul(weights, spread(v)).transpose(1, 2).reshape({q.size(0) * q.size(1), -1});
+}
+
+struct result {
+    at::Tensor out;
+    std::vector<at::Tensor> gradients;
+};
+
+template <typename F>
+result run(const inputs& in, at::ScalarType type, const F& attention) {
+    std::vector<at::Tensor> leaves;
+    for (const auto& t : {in.q, in.k, in.v}) leaves.push_back(t.to(type).detach().requires_grad_());
+    const auto out = attention(leaves[0], leaves[1], leaves[2]);
+    return {out.detach(), torch::autograd::grad({(out * in.weight.to(type)).sum()}, leaves)};
+}
+
+void compare(const inputs& in, double tolerance = 1e-5) {
+    const auto expected =
+        run(in, at::kDouble, [&](auto& q, auto& k, auto& v) { return by_definition(q, k, v, in.window); });
+    const auto found = run(in, at::kFloat, [&](auto& q, auto& k, auto& v) {
+        return attend(q, k, v, causal_mask(q.size(1), in.window, q.options()), in.window);
+    });
+    CHECK(largest_difference(found.out, expected.out.to(at::kFloat)) <= tolerance);
+    for (std::size_t i = 0; i < 3; ++i) {
+        const double size = 1 + expected.gradients[i].abs().max().template item<double>();
+        CHECK(largest_difference(found.gradients[i], expected.gradients[i].to(at::kFloat)) <= tolerance * size);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("attention and its gradients are those of the definition", "[attention]") {
+    for (unsigned seed = 1; seed <= 60; ++seed) {
+        random_source random(seed);
+        const std::int64_t d = random.one_of<std::int64_t>({8, 8, 16, 24, 32, 6, 40, 64});
+        const inputs in(random, random.one_of<std::int64_t>({1, 2, 4, 15, 16, 17, 33, 100, 127, 128, 129, 175, 260}),
+                        d);
+        INFO("seed " << seed << ": " << in.q.sizes() << ", window " << in.window.value_or(0));
+        CHECK(is_narrow(in.q) == (d % 8 == 0 && d <= 32));
+        compare(in);
+    }
+}
+
+TEST_CASE("scores of any size give weights and gradients", "[attention]") {
+    random_source random(3);
+    inputs in(random, 40, 8);
+    in.q.mul_(30);
+    compare(in, 5e-4);  // float32 holds such scores to 3e-5
+}
+
+TEST_CASE("in narrow heads a row is the same whatever is beside and behind it", "[attention]") {
+    random_source random(7);
+    const inputs in(random, 61, 8);
+    const auto narrow = [&](auto& q, auto& k, auto& v) {
+        return attend_narrow(q, k, v, in.window).reshape({q.size(0) * q.size(1), -1});
+    };
+    const std::int64_t length = 37;
+    inputs part = in;
+    for (at::Tensor* t : {&part.q, &part.k, &part.v}) *t = t->narrow(0, 0, 1).narrow(1, 0, length);
+    part.weight = in.weight.narrow(0, 0, length);
+    const auto alone = run(part, at::kFloat, narrow);
+    CHECK(at::equal(alone.out, run(in, at::kFloat, narrow).out.narrow(0, 0, length)));
+
+    // What no row of the loss sees has no gradient, and changes none.
+    inputs padded = in;
+    padded.weight = in.weight.clone();
+    padded.weight.view({in.q.size(0), in.q.size(1), -1}).narrow(1, length, in.q.size(1) - length).zero_();
+    const auto with = run(padded, at::kFloat, narrow), without = run(part, at::kFloat, narrow);
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(at::equal(with.gradients[i].narrow(0, 0, 1).narrow(1, 0, length), without.gradients[i]));
+        CHECK(with.gradients[i].narrow(1, length, in.q.size(1) - length).abs().max().item<double>() == 0);
+    }
+}
+
+TEST_CASE("in narrow heads no number is lost", "[attention]") {
+    random_source random(9);
+    inputs in(random, 20, 16);
+    in.window = std::nullopt;
+    in.k[0][3][0][2] = std::numeric_limits<float>::quiet_NaN();
+    const auto out = attend_narrow(in.q, in.k, in.v, in.window);
+    CHECK(out[0].narrow(0, 0, 3).isfinite().all().item<bool>());
+    CHECK(out[0].narrow(0, 3, 17).select(1, 0).isnan().all().item<bool>());
+}
+
+}  // namespace rldp::models::test
