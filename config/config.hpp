@@ -82,7 +82,8 @@ struct train_section {
 };
 
 struct data_section {
-    std::string path;  ///< CSV, JSONL or text file; "synthetic:N" for N generated encounters
+    std::string path;  ///< CSV, JSONL or text file; "synthetic:N" for N made-up encounters, of another world
+                       ///< "synthetic:N@WORLD"
     std::optional<std::string>
         ids_mapping;                       ///< IDs_mapping.csv of the UCI table; default: beside `path` if it is there
     std::optional<std::string> narrative;  ///< template (JSON key "template") that turns a CSV row into prose

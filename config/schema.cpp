@@ -250,7 +250,7 @@ void add_noise_and_clip(std::vector<key>& keys) {
     section(
         keys, "public.", [](auto& c) -> auto& { return c.public_data; })
         .add("path", &public_section::path,
-             location{"the path of a CSV, JSONL or text file, or synthetic:N", is_made_up}, "",
+             location{"the path of a CSV, JSONL or text file, or synthetic:N[@WORLD]", is_made_up}, "",
              "Records that need no protection, of the private ones' kind: an adapter is trained on them beforehand, "
              "without noise. Refused where it shares a record with data.path.",
              "no public records")
@@ -322,10 +322,10 @@ void add_train(std::vector<key>& keys) {
 void add_data_and_model(std::vector<key>& keys) {
     section(
         keys, "data.", [](auto& c) -> auto& { return c.data; })
-        .add("path", &data_section::path, location{"the path of a CSV, JSONL or text file, or synthetic:N", is_made_up},
-             "",
+        .add("path", &data_section::path,
+             location{"the path of a CSV, JSONL or text file, or synthetic:N[@WORLD]", is_made_up}, "",
              "The records: a CSV table, JSONL or text with one record per line, or synthetic:N for N made-up "
-             "encounters.")
+             "encounters; synthetic:N@WORLD takes them from a world where the same values have other frequencies.")
         .add("ids_mapping", &data_section::ids_mapping, location{"the path of IDs_mapping.csv"}, "",
              "Names of the coded columns of the UCI diabetes table.",
              "IDs_mapping.csv beside data.path, if it is there")

@@ -1,5 +1,5 @@
 #pragma once
-// "synthetic:N" in place of a path asks for N made-up records, which are nobody's.
+// "synthetic:N" or "synthetic:N@WORLD" in place of a path asks for N made-up records, which are nobody's.
 #include <string>
 #include <string_view>
 

@@ -186,10 +186,10 @@ class line_stream : public record_stream {
 }  // namespace
 
 std::unique_ptr<record_stream> open_records(const source& from) {
-    if (const auto n = synthetic_size(from.path)) {
+    if (const auto made_up = made_up_by(from.path)) {
         auto read = reading_of(from, true);
         return std::make_unique<table_stream<synthetic_stream>>(
-            from, read, std::make_unique<synthetic_stream>(*n, from.made_up_seed));
+            from, read, std::make_unique<synthetic_stream>(*made_up, from.made_up_seed));
     }
     auto extension = std::filesystem::path(from.path).extension().string();
     std::transform(extension.begin(), extension.end(), extension.begin(),

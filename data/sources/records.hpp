@@ -13,7 +13,7 @@
 namespace rldp::data {
 
 struct source {        ///< where the records come from; see config::data_section
-    std::string path;  ///< CSV, JSONL, text, or "synthetic:N"
+    std::string path;  ///< CSV, JSONL, text, "synthetic:N" or "synthetic:N@WORLD"
     std::optional<std::string> ids_mapping;
     std::optional<std::string> narrative;  ///< path of the template
     std::optional<std::string> group;      ///< key column of the unit; absent: every record is a unit

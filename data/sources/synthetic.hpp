@@ -11,17 +11,23 @@
 
 namespace rldp::data {
 
-/// N of "synthetic:N", nullopt for any other path. Errors: bad_input where N is not an integer from 1 to
-/// limits::most_made_up_records.
-std::optional<std::int64_t> synthetic_size(const std::string& path);
+/// "synthetic:N" or "synthetic:N@WORLD".
+struct synthetic_source {
+    std::int64_t encounters = 1;
+    std::uint64_t world = 0;  ///< 0 looks like the UCI table; other worlds' frequencies and ties are drawn
+};
 
-/// The first `encounters` rows of an endless table that `seed` names; about three rows in ten are a known patient's.
-table synthetic_table(std::int64_t encounters, std::uint64_t seed = 1);
+/// Nullopt for any other path. Errors: bad_input where N is not an integer from 1 to limits::most_made_up_records, or
+/// the world none up to limits::most_made_up_worlds.
+std::optional<synthetic_source> made_up_by(const std::string& path);
+
+/// The first rows of the world's endless table that `seed` names; about three rows in ten are a known patient's.
+table synthetic_table(const synthetic_source& from, std::uint64_t seed = 1);
 
 /// The same rows, so many at a time.
 class synthetic_stream {
   public:
-    explicit synthetic_stream(std::int64_t encounters, std::uint64_t seed = 1);
+    explicit synthetic_stream(const synthetic_source& from, std::uint64_t seed = 1);
     ~synthetic_stream();
     synthetic_stream(const synthetic_stream&) = delete;
     synthetic_stream& operator=(const synthetic_stream&) = delete;

@@ -204,7 +204,7 @@ TEST_CASE("a draw takes patients whole, each with the sample rate") {
 }
 
 TEST_CASE("with patients as units plan, ledger, summary and report say the number of patients") {
-    const auto rows = data::synthetic_table(400);
+    const auto rows = data::synthetic_table({400});
     const auto column = rows.find("patient_nbr");
     REQUIRE(column);
     std::set<std::string_view> patients;

@@ -1,6 +1,9 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "data/sources/narrative.hpp"
 #include "data/sources/synthetic.hpp"
@@ -34,7 +37,7 @@ double correlation(const table& rows, std::string_view a, std::string_view b) {
 }  // namespace
 
 TEST_CASE("the synthetic table has the schema that the UCI template needs") {
-    const auto rows = synthetic_table(3000);
+    const auto rows = synthetic_table({3000});
     CHECK(rows.columns().size() == 50);
     CHECK(rows.rows() == 3000);
     const auto how = read_template("config/narrative-uci.json");
@@ -54,7 +57,7 @@ TEST_CASE("the synthetic table has the schema that the UCI template needs") {
 }
 
 TEST_CASE("the synthetic table is a prefix of an endless one that the seed names") {
-    const auto small = synthetic_table(50), large = synthetic_table(200), other = synthetic_table(50, 2);
+    const auto small = synthetic_table({50}), large = synthetic_table({200}), other = synthetic_table({50}, 2);
     bool differs = false;
     for (std::size_t r = 0; r < 50; ++r)
         for (std::size_t c = 0; c < 50; ++c) {
@@ -65,7 +68,7 @@ TEST_CASE("the synthetic table is a prefix of an endless one that the seed names
 }
 
 TEST_CASE("synthetic distributions look like the UCI table's") {
-    const auto rows = synthetic_table(20'000);
+    const auto rows = synthetic_table({20'000});
     CHECK(shares(rows, "race")["Caucasian"] == Approx(.748).margin(.015));
     CHECK(shares(rows, "weight")["?"] == Approx(.969).margin(.01));
     CHECK(shares(rows, "payer_code")["?"] == Approx(.396).margin(.02));
@@ -92,8 +95,50 @@ TEST_CASE("synthetic:N loads like any table, and only N from 1 to 1e6") {
         from.path = "synthetic:" + n;
         CHECK(has(refusal([&] { load_corpus(from, split_rule{}); }), "must be an integer from 1 to 1000000"));
     }
-    CHECK(synthetic_size("synthetic:1000000") == 1'000'000);
-    CHECK_FALSE(synthetic_size("synthetic.csv"));
+    CHECK(made_up_by("synthetic:1000000")->encounters == 1'000'000);
+    CHECK_FALSE(made_up_by("synthetic.csv"));
+    CHECK(made_up_by("synthetic:9")->world == 0);
+    CHECK(made_up_by("synthetic:9@17")->world == 17);
+    for (const std::string world : {"", "-1", "1000001", "x", "1@2"})
+        CHECK(has(refusal([&] { made_up_by("synthetic:9@" + world); }), "an integer from 0 to 1000000, the world's"));
+    CHECK(has(refusal([&] { made_up_by("synthetic:@3"); }), "the number of encounters must be"));
     from = {"synthetic:10", {}, {}, {}};
     CHECK(has(refusal([&] { load_corpus(from, split_rule{}); }), "synthetic:10: a table needs data.template"));
+}
+
+TEST_CASE("worlds hold the same values, with other frequencies and ties, each its own") {
+    const auto known = synthetic_table({20'000}), same = synthetic_table({20'000, 0}),
+               one = synthetic_table({20'000, 1}), again = synthetic_table({20'000, 1}),
+               two = synthetic_table({20'000, 2});
+    for (std::size_t r = 0; r < known.rows(); r += 97)
+        for (std::size_t c = 0; c < known.columns().size(); ++c) {
+            REQUIRE(known.cell(r, c) == same.cell(r, c));
+            REQUIRE(one.cell(r, c) == again.cell(r, c));
+        }
+    const std::array<const table*, 3> worlds{&known, &one, &two};
+    for (const auto* a : worlds)
+        for (const auto* b : worlds) {
+            if (a == b) continue;
+            for (const char* column : {"race", "age", "diag_1", "insulin", "readmitted", "number_inpatient"}) {
+                const auto left = shares(*a, column), right = shares(*b, column);
+                double distance = 0;  // total variation
+                for (const auto& [value, share] : left)
+                    distance += std::abs(share - (right.contains(value) ? right.at(value) : 0)) / 2;
+                INFO(column);
+                CHECK(distance > .01);  // 20,000 records of one world are within .01 of each other's
+            }
+        }
+    std::vector<std::size_t> most;  // the most frequent first diagnosis, as it comes in the published order
+    for (std::uint64_t world = 0; world < 6; ++world) {
+        const auto found = shares(synthetic_table({4000, world}), "diag_1");
+        CHECK(found.size() <= 20);
+        most.push_back(static_cast<std::size_t>(std::distance(
+            found.begin(), std::max_element(found.begin(), found.end(),
+                                            [](const auto& a, const auto& b) { return a.second < b.second; }))));
+    }
+    CHECK(std::set(most.begin(), most.end()).size() >= 3);
+    const auto codes = synthetic_code_book();
+    const auto how = read_template("config/narrative-uci.json");
+    const narrator narrate(how, two, &codes);
+    for (std::size_t r = 0; r < two.rows(); r += 13) CHECK(narrate(r).size() > 1500);
 }
