@@ -120,6 +120,7 @@ std::optional<prediction> predict(const models::causal_lm& model, const models::
     for (std::size_t c = 0; c < clauses; ++c) {
         if (clauses == 2 && c == 0) continue;  // its curve is the other's
         std::vector<double> of_clause;
+        of_clause.reserve(likely.size());
         for (const auto& row : likely) of_clause.push_back(row[c]);
         if (const auto found = auc_of(of_clause, [&](auto r) { return among.truth[r] == c; })) aucs.push_back(*found);
     }

@@ -4,7 +4,7 @@
 namespace RLDP_KERNEL {
 
 // As many keys at a time as a register holds: the compiler takes wider vectors apart badly.
-constexpr std::int64_t lanes = RLDP_LANES;
+inline constexpr std::int64_t lanes = RLDP_LANES;
 using vec = float __attribute__((vector_size(4 * lanes), may_alias));
 using whole = std::int32_t __attribute__((vector_size(4 * lanes), may_alias));
 
@@ -175,7 +175,7 @@ RLDP_INLINE void backward(const head& h, const float* q, const float* out, const
     }
 }
 
-void forward_of(int d, const head& h, const float* q, float* out, float* log_sums, float* weights) {
+inline void forward_of(int d, const head& h, const float* q, float* out, float* log_sums, float* weights) {
     switch (d) {
         case 8:
             return forward<8>(h, q, out, log_sums, weights);
@@ -188,8 +188,8 @@ void forward_of(int d, const head& h, const float* q, float* out, float* log_sum
     }
 }
 
-void backward_of(int d, const head& h, const float* q, const float* out, const float* d_out, const float* log_sums,
-                 float* d_q, float* d_keys, float* d_values, float* scratch) {
+inline void backward_of(int d, const head& h, const float* q, const float* out, const float* d_out,
+                        const float* log_sums, float* d_q, float* d_keys, float* d_values, float* scratch) {
     switch (d) {
         case 8:
             return backward<8>(h, q, out, d_out, log_sums, d_q, d_keys, d_values, scratch);

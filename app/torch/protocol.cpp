@@ -15,6 +15,7 @@ namespace {
 std::vector<eval::measured_cell> measure(const std::vector<eval::protocol_cell>& cells,
                                          const std::filesystem::path& out) {
     std::vector<eval::measured_cell> all;
+    all.reserve(cells.size());
     for (const auto& one : cells) all.push_back({one, eval::read_result({out, one.run.id})});
     return all;
 }

@@ -86,7 +86,7 @@ at::Tensor lora_layout::directions_out(const at::Tensor& like, std::size_t pair)
 at::Tensor lora_layout::a(const at::Tensor& flat, std::size_t pair) const {
     const lora_pair& p = pairs.at(pair);
     if (p.a_size == 0) return in_options_of(flat, grounds[pair].a);
-    const auto own = flat.narrow(0, p.offset, p.a_size).view({config.rank, -1});
+    auto own = flat.narrow(0, p.offset, p.a_size).view({config.rank, -1});
     if (grounds.empty()) return own;
     const auto along = directions_in(flat, pair);
     return grounded(along.defined() ? own.mm(along.t()) : own, grounds[pair].a);
@@ -94,7 +94,7 @@ at::Tensor lora_layout::a(const at::Tensor& flat, std::size_t pair) const {
 
 at::Tensor lora_layout::b(const at::Tensor& flat, std::size_t pair) const {
     const lora_pair& p = pairs.at(pair);
-    const auto own = flat.narrow(0, p.offset + p.a_size, p.size - p.a_size).view({-1, config.rank});
+    auto own = flat.narrow(0, p.offset + p.a_size, p.size - p.a_size).view({-1, config.rank});
     if (grounds.empty()) return own;
     const auto along = directions_out(flat, pair);
     return grounded(along.defined() ? along.mm(own) : own, grounds[pair].b);

@@ -103,6 +103,7 @@ std::size_t pipeline_tokenizer::bytes_of(std::int32_t id) const {
 std::optional<std::vector<std::size_t>> token_ends(const tokenizer& words, std::string_view text,
                                                    const std::vector<std::int32_t>& tokens) {
     std::vector<std::size_t> ends;
+    ends.reserve(tokens.size());
     std::size_t end = 0;
     for (const auto token : tokens) ends.push_back(end += words.bytes_of(token));
     // A text may have got a space in front of it.

@@ -83,6 +83,7 @@ std::vector<duel> duels_at(const protocol_report& report, double epsilon) {
     }
     if (!is_complete(report, epsilon)) return out;
     std::vector<double> p;
+    p.reserve(out.size());
     for (const auto& one : out) p.push_back(one.seen.p);
     const auto adjusted = holm(p);
     for (std::size_t i = 0; i < out.size(); ++i) {

@@ -103,7 +103,7 @@ TEST_CASE(
     const auto config =
         config::load("config/demo.json", {"train.epochs=null", "train.steps=300", "train.expected_batch_size=64",
                                           "train.warmup=30", "train.schedule=\"wsd\"", "train.decay=100"});
-    for (const auto& one : actors::proposals(config, 81000, 300 * 64)) {
+    for (const auto& one : actors::proposals(config, 81000, 19'200)) {
         CHECK(one.warmup == std::max<std::int64_t>(1, 30 * one.steps / 300));
         CHECK(one.decay == std::max<std::int64_t>(1, 100 * one.steps / 300));
     }
