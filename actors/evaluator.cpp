@@ -9,7 +9,7 @@ namespace rldp::actors {
 
 evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
                                               std::shared_ptr<const eval::held_out> records, std::int64_t batch,
-                                              hub_actor hub, evaluations seen_before) {
+                                              const hub_actor& hub, evaluations seen_before) {
     fail_publicly(self);
     self->state.seen = seen_before;
     const auto threads = std::max(1, all_threads() / 2);

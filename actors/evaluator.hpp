@@ -16,6 +16,6 @@ struct evaluator_state {
 /// `seen_before`: what evaluations of a resumed run found.
 evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
                                               std::shared_ptr<const eval::held_out> records, std::int64_t batch,
-                                              hub_actor hub, evaluations seen_before);
+                                              const hub_actor& hub, evaluations seen_before);
 
 }  // namespace rldp::actors

@@ -69,7 +69,9 @@ TEST_CASE("spiked norms and noise are those of GeoClip's dense M") {
 }
 
 TEST_CASE("a block that is no spiked covariance is refused") {
-    const auto build = [](spiked_block b) { spiked_geometry(at::zeros({b.directions.size(0)}, at::kDouble), {b}); };
+    const auto build = [](const spiked_block& b) {
+        spiked_geometry(at::zeros({b.directions.size(0)}, at::kDouble), {b});
+    };
     at::manual_seed(4);
     const auto good = block(6, 2, 1, 3);
     build(good);
