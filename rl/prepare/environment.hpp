@@ -1,0 +1,85 @@
+#pragma once
+// What a task shows to a policy and what a policy may set: episodes of T steps in blocks of K, a decision after each
+// block but the last. A sight holds only what a deployed run can compute from releases and public data.
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace rldp::rl {
+
+/// Of an adapter, over the last block.
+struct of_adapter {
+    enum feature : std::size_t {
+        signal,  ///< asinh((‖Σg̃‖² − K·d·s²)/(K·d·s²)), s² the variance of the noise on a number of a release g̃
+        cosine,  ///< between the sums of the last two blocks; 0 while there is one
+        update,  ///< log of the norm of the block's update over that of the weights, at least −9
+        rate,    ///< the last log factor of the adapter's rate
+        share,   ///< the last log share of the noise
+        count
+    };
+};
+struct of_run {
+    enum feature : std::size_t {
+        time,    ///< t/T
+        noise,   ///< log(z·√D/B)
+        epochs,  ///< log(B·T/N)
+        probe,   ///< log of the loss on public records
+        slope,   ///< its change over the last block
+        rate,    ///< the last log factor of all rates
+        count
+    };
+};
+
+struct sight {
+    std::vector<std::array<double, of_adapter::count>> adapters;  ///< [n]
+    std::array<double, of_run::count> global;
+};
+
+inline const double rate_limit = std::log(3.0);  ///< of log factors of a rate, either way
+inline constexpr double share_limit = 2;         ///< of log shares, either way
+
+/// What a policy sets for the next block: post-processing of releases, and the division of a noise that is paid for.
+struct move {
+    double rate = 0;            ///< log factor of the schedule's rate, within ±rate_limit
+    std::vector<double> rates;  ///< [n] the same of an adapter's own, on top
+    std::vector<double> shares;  ///< [n] logs of w_i² before they are made to sum to 1, within ±share_limit; an adapter
+                                 ///< at −share_limit is left out of the block, unless all are
+};
+move neutral(std::size_t adapters);
+/// `wish` with every number brought into its range.
+move within_limits(move wish);
+
+/// What is fixed before a run: a warm-up over a twentieth of the steps, a straight line, the mean of the last iterates.
+struct schedule {
+    double log_rate = 0;  ///< log factor of the rate that the task was tuned to
+    double last = 1;      ///< the rate behind the last step over the first: 1 constant, 0 linear decay
+    double tail = 0.2;    ///< share of the steps whose mean iterate is kept, in (0, 1]
+};
+
+/// A run of a task, its first block behind it.
+class episode {
+  public:
+    virtual ~episode() = default;
+    virtual bool finished() const = 0;
+    virtual sight look() const = 0;
+    /// Takes the next block. Errors: a bug where the move has another number of adapters or leaves its limits.
+    virtual void play(const move& chosen) = 0;
+    /// Log of the held-out loss above its least of what would be kept now; exact. No policy sees it. A block's reward
+    /// is its fall.
+    virtual double log_excess() const = 0;
+};
+
+/// A task begins as often as asked, and outlives its episodes. The same seed gives the same noise, whatever is set.
+class task {
+  public:
+    virtual ~task() = default;
+    virtual std::unique_ptr<episode> begin(const schedule& how, std::uint64_t seed) const = 0;
+};
+
+using policy = std::function<move(const sight&)>;
+
+}  // namespace rldp::rl

@@ -1,0 +1,155 @@
+#include "rl/prepare/families.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "config/base/require.hpp"
+#include "privacy/accounting/gdp.hpp"
+#include "rl/prepare/splitmix.hpp"
+
+namespace rldp::rl {
+namespace {
+
+constexpr std::int64_t steps_per_block = 8;
+constexpr double delta = 1e-5;
+
+double drawn(const range& from, splitmix& random) {
+    return random.log_uniform(from.low, from.high);
+}
+std::int64_t drawn_whole(const range& from, splitmix& random) {
+    return random.whole(std::llround(from.low), std::llround(from.high));
+}
+
+// μ whose mechanism has ε at δ, by bisection: δ grows with μ.
+double mu_of(double epsilon) {
+    double low = 1e-3, high = 20;
+    for (int i = 0; i < 50; ++i) {
+        const double middle = std::sqrt(low * high);
+        (privacy::gaussian_delta(middle, epsilon) > delta ? high : low) = middle;
+    }
+    return low;
+}
+
+// z by the central limit, μ² = q²·T·(e^{1/z²} − 1): close enough for a task that guarantees nothing.
+double noise_multiplier_of(double epsilon, double epochs, double steps) {
+    const double rate = epochs / steps;
+    return 1 / std::sqrt(std::log1p(std::pow(mu_of(epsilon) / rate, 2) / steps));
+}
+
+double mean_log_excess(const quadratics& of, const schedule& fixed) {
+    double out = 0;
+    for (const std::uint64_t seed : {1, 2}) {
+        const auto run = of.begin(fixed, seed);
+        while (!run->finished()) run->play(neutral(of.sizes.size()));
+        out += run->log_excess() / 2;
+    }
+    return out;
+}
+
+// Golden section over the log of the rate under linear decay, between paths too short and noise too large to arrive.
+double tuned_rate(quadratics of, double distance) {
+    const double golden = (std::sqrt(5) - 1) / 2;
+    const auto loss_at = [&](double log_rate) {
+        of.rate = std::exp(log_rate);
+        return mean_log_excess(of, {.last = 0});
+    };
+    const auto steps = static_cast<double>(of.steps);
+    double low = std::log(0.1 * distance / steps), high = std::log(3 * distance / std::sqrt(steps));
+    double left = high - golden * (high - low), right = low + golden * (high - low);
+    double left_loss = loss_at(left), right_loss = loss_at(right);
+    while (high - low > 0.1)
+        if (left_loss < right_loss) {
+            high = right;
+            right = left;
+            right_loss = left_loss;
+            left = high - golden * (high - low);
+            left_loss = loss_at(left);
+        } else {
+            low = left;
+            left = right;
+            left_loss = right_loss;
+            right = low + golden * (high - low);
+            right_loss = loss_at(right);
+        }
+    return std::exp((low + high) / 2);
+}
+
+double sum_of(const std::vector<double>& values, std::size_t begin, std::size_t end) {
+    return std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                           values.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+}
+
+quadratics drawn_task(const family& from, double offset, splitmix& random) {
+    quadratics out;
+    out.interval = steps_per_block;
+    out.steps = steps_per_block * drawn_whole(from.blocks, random);
+    out.batch = drawn(from.batch, random);
+    out.epochs = drawn(from.epochs, random);
+    out.noise_multiplier = noise_multiplier_of(drawn(from.epsilon, random), out.epochs, static_cast<double>(out.steps));
+    const double public_distance = random.log_uniform(0.02, 0.3);
+    std::vector<double> gradients;  // squares of the mean gradient's numbers
+    double excess = 0;
+    const auto adapters = drawn_whole(from.adapters, random);
+    for (std::int64_t i = 0; i < adapters; ++i) {
+        const auto size = static_cast<std::size_t>(drawn_whole(from.size, random));
+        out.sizes.push_back(size);
+        const double decline = random.uniform(from.decline.low, from.decline.high);
+        const double curvature = random.log_uniform(0.3, 3), distance = random.log_uniform(0.4, 2.5);
+        const double spread = random.uniform(0, decline / 2);  // what is flat is far from its optimum
+        for (std::size_t j = 1; j <= size; ++j) {
+            const double h = curvature * std::pow(j, -decline);
+            const double far = distance * std::pow(j, spread);
+            const double theta = far * random.normal();
+            out.curvatures.push_back(h);
+            out.start.push_back(theta);
+            out.public_optima.push_back(public_distance * far * random.normal());
+            gradients.push_back(h * theta * h * theta);
+            excess += 0.5 * h * theta * theta;
+        }
+        out.weight_norms.push_back(random.uniform(0, 2) * distance * std::sqrt(static_cast<double>(size)));
+    }
+    // E|g|² is the mean's square and σ²·Σh; their ratio is the coherence's square over what it leaves.
+    const std::size_t numbers = gradients.size();
+    const double coherence = drawn(from.coherence, random);
+    out.unit_noise =
+        sum_of(gradients, 0, numbers) * (1 / (coherence * coherence) - 1) / sum_of(out.curvatures, 0, numbers);
+    const double radius = random.log_uniform(0.5, 1.5);  // over a unit's norm
+    std::size_t begin = 0;
+    for (const std::size_t size : out.sizes) {
+        const double squares =
+            sum_of(gradients, begin, begin + size) + out.unit_noise * sum_of(out.curvatures, begin, begin + size);
+        out.radii.push_back(radius * std::sqrt(squares));
+        begin += size;
+    }
+    out.public_floor = excess * random.log_uniform(0.2, 5);
+    const double squared =
+        std::transform_reduce(out.start.begin(), out.start.end(), 0.0, std::plus<>(), [](double x) { return x * x; });
+    out.rate =
+        tuned_rate(out, std::sqrt(squared / static_cast<double>(numbers))) * random.log_uniform(1 / offset, offset);
+    return out;
+}
+
+}  // namespace
+
+std::vector<family> families() {
+    std::vector<family> out;
+    for (const auto& [number, adapters] : {std::pair{"few", range{2, 4}}, std::pair{"many", range{6, 10}}})
+        for (const auto& [slope, decline] : {std::pair{"flat", range{0, 0.6}}, std::pair{"steep", range{0.8, 2}}})
+            for (const auto& [start, coherence] :
+                 {std::pair{"cold", range{0.15, 0.6}}, std::pair{"warm", range{0.04, 0.15}}})
+                out.push_back({std::string(number) + "-" + slope + "-" + start, adapters, decline, coherence});
+    return out;
+}
+
+std::vector<quadratics> draw_tasks(std::span<const family> from, double offset, std::uint64_t seed, std::size_t count) {
+    require(!from.empty() && offset >= 1, "tasks come from a family, their rates off by a factor of at least 1");
+    std::vector<quadratics> out;
+    for (std::size_t i = 0; i < count; ++i) {
+        splitmix random(seed, i);
+        out.push_back(drawn_task(from[i % from.size()], offset, random));
+    }
+    return out;
+}
+
+}  // namespace rldp::rl

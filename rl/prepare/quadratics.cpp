@@ -1,0 +1,226 @@
+#include "rl/prepare/quadratics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "config/base/require.hpp"
+#include "rl/prepare/splitmix.hpp"
+#include "rl/rate_schedule.hpp"
+
+namespace rldp::rl {
+namespace {
+
+constexpr double beta1 = 0.9, beta2 = 0.999, adam_epsilon = 1e-8;
+constexpr double least_update = 1.2e-4;    // e⁻⁹ of the weights
+constexpr double least_excess = 1e-300;    // whose logarithm is finite
+constexpr double least_variance = 1e-300;  // likewise, where a task has no noise
+
+void check(const quadratics& task) {
+    const auto numbers = std::accumulate(task.sizes.begin(), task.sizes.end(), std::size_t{0});
+    require(task.radii.size() == task.sizes.size() && task.weight_norms.size() == task.sizes.size() && numbers > 0,
+            "quadratics: one size, radius and weight norm per adapter");
+    require(task.curvatures.size() == numbers && task.start.size() == numbers && task.public_optima.size() == numbers,
+            "quadratics: one curvature, start and public optimum per number");
+    require(task.interval >= 1 && task.steps > task.interval && task.steps % task.interval == 0,
+            "quadratics: the steps are blocks, more than one");
+    require_positive(task.batch, "quadratics: the batch");
+    require_positive(task.rate, "quadratics: the rate");
+    require_positive(task.public_floor, "quadratics: the least public loss");
+}
+
+rate_schedule rates_of(const quadratics& task, const schedule& fixed) {
+    const double peak = task.rate * std::exp(fixed.log_rate);
+    return {.shape = rate_schedule::form::linear,
+            .peak = peak,
+            .last = peak * fixed.last,
+            .steps = task.steps,
+            .warmup = task.steps / 20};
+}
+
+// w² of each adapter; 0: left out.
+std::vector<double> divided(const std::vector<double>& log_shares) {
+    const auto takes_part = [](double share) { return share > -share_limit; };
+    const bool none = std::none_of(log_shares.begin(), log_shares.end(), takes_part);
+    std::vector<double> out;
+    for (const double share : log_shares) out.push_back(none || takes_part(share) ? std::exp(share) : 0);
+    const double sum = std::accumulate(out.begin(), out.end(), 0.0);
+    for (double& share : out) share /= sum;
+    return out;
+}
+
+struct adapter_state {
+    std::size_t begin, end;         // its numbers among D
+    double share = 0;               // w²
+    double weight = 0;              // Σσ²h: the part of E|g|² that the units' noise makes
+    double signal = 0, cosine = 0;  // of the last block that it took part in
+    double before_norm = 0;         // of the sum of that block
+    std::int64_t updates = 0;       // of its optimiser
+    double update = least_update;   // of the last block
+};
+
+class quadratic_episode final : public episode {
+  public:
+    quadratic_episode(const quadratics& about, const schedule& fixed, std::uint64_t seed)
+        : task_(about),
+          rates_(rates_of(about, fixed)),
+          reach_(std::max(1.0, std::round(fixed.tail * static_cast<double>(about.steps)))),
+          random_(seed),
+          theta_(about.start),
+          mean_(about.start.size()),
+          first_(mean_),
+          second_(mean_),
+          sum_(mean_),
+          last_sum_(mean_),
+          before_(mean_) {
+        require(fixed.tail > 0 && fixed.tail <= 1, "quadratics: the mean is over a share of the steps");
+        std::size_t begin = 0;
+        for (const std::size_t size : task_.sizes) {
+            adapters_.push_back({.begin = begin, .end = begin + size});
+            for (; begin < adapters_.back().end; ++begin)
+                adapters_.back().weight += task_.unit_noise * task_.curvatures[begin];
+        }
+        probe_ = log_public_loss();
+        play(neutral(adapters_.size()));
+    }
+
+    bool finished() const override { return step_ == task_.steps; }
+
+    sight look() const override {
+        const auto numbers = static_cast<double>(theta_.size());
+        sight out;
+        out.global = {static_cast<double>(step_) / static_cast<double>(task_.steps),
+                      std::log(std::max(task_.noise_multiplier, 1e-9) * std::sqrt(numbers) / task_.batch),
+                      std::log(task_.epochs),
+                      probe_,
+                      slope_,
+                      last_.rate};
+        for (std::size_t i = 0; i < adapters_.size(); ++i) {
+            const auto& one = adapters_[i];
+            out.adapters.push_back({one.signal, one.cosine, std::log(one.update), last_.rates[i], last_.shares[i]});
+        }
+        return out;
+    }
+
+    void play(const move& chosen) override {
+        require(!finished(), "quadratics: the episode is over");
+        require(chosen.rates.size() == adapters_.size() && chosen.shares.size() == adapters_.size(),
+                "quadratics: a move for another number of adapters");
+        const auto limited = within_limits(chosen);
+        require(limited.rate == chosen.rate && limited.rates == chosen.rates && limited.shares == chosen.shares,
+                "quadratics: a move beyond its limits");
+        last_ = chosen;
+        const auto shares = divided(chosen.shares);
+        for (std::size_t i = 0; i < adapters_.size(); ++i) adapters_[i].share = shares[i];
+        before_ = theta_;
+        std::fill(sum_.begin(), sum_.end(), 0.0);
+        for (std::int64_t i = 0; i < task_.interval; ++i) step();
+        for (std::size_t i = 0; i < adapters_.size(); ++i) observe(adapters_[i], task_.weight_norms[i]);
+        const double last_probe = probe_;
+        probe_ = log_public_loss();
+        slope_ = probe_ - last_probe;
+    }
+
+    double log_excess() const override {
+        const auto& kept = averaged_ > 0 ? mean_ : theta_;
+        double out = 0;
+        for (std::size_t k = 0; k < kept.size(); ++k) out += 0.5 * task_.curvatures[k] * kept[k] * kept[k];
+        return std::log(std::max(out, least_excess));
+    }
+
+  private:
+    void step() {
+        ++step_;
+        const double rate = rates_.rate(step_) * std::exp(last_.rate);
+        for (std::size_t i = 0; i < adapters_.size(); ++i) {
+            auto& one = adapters_[i];
+            if (one.share > 0) {
+                advance(one, task_.radii[i], rate * std::exp(last_.rates[i]));
+            } else {
+                for (std::size_t k = one.begin; k < one.end; ++k) random_.near_normal();  // others' noise stays theirs
+            }
+        }
+        if (static_cast<double>(task_.steps - step_) >= reach_) return;
+        averaged_ += 1;
+        for (std::size_t k = 0; k < theta_.size(); ++k) mean_[k] += (theta_[k] - mean_[k]) / averaged_;
+    }
+
+    // One noisy clipped sum, divided by B·C, and the optimiser's step with it.
+    void advance(adapter_state& one, double radius, double rate) {
+        double squares = one.weight;  // E|g|²
+        for (std::size_t k = one.begin; k < one.end; ++k) squares += std::pow(task_.curvatures[k] * theta_[k], 2);
+        const double scale = squares > radius * radius ? 1 / std::sqrt(squares) : 1 / radius;  // of g, in radii
+        const double units = scale * scale * task_.unit_noise / task_.batch;
+        const double added = variance_of(one);
+        ++one.updates;
+        const double correction1 = 1 - std::pow(beta1, static_cast<double>(one.updates));
+        const double correction2 = 1 - std::pow(beta2, static_cast<double>(one.updates));
+        const double root = 1 / std::sqrt(correction2), stride = rate / correction1;
+        for (std::size_t k = one.begin; k < one.end; ++k) {
+            const double h = task_.curvatures[k];
+            const double g = scale * h * theta_[k] + std::sqrt(units * h + added) * random_.near_normal();
+            sum_[k] += g;
+            if (task_.how == optimiser::sgd) {
+                theta_[k] -= rate * g;
+                continue;
+            }
+            first_[k] = beta1 * first_[k] + (1 - beta1) * g;
+            second_[k] = beta2 * second_[k] + (1 - beta2) * g * g;
+            theta_[k] -= stride * first_[k] / (std::sqrt(second_[k]) * root + adam_epsilon);
+        }
+    }
+
+    // s²: of the noise on a number of a release.
+    double variance_of(const adapter_state& one) const {
+        return std::pow(task_.noise_multiplier / task_.batch, 2) / one.share;
+    }
+
+    void observe(adapter_state& one, double weight_norm) {
+        double moved = 0, far = 0;
+        for (std::size_t k = one.begin; k < one.end; ++k) {
+            moved += std::pow(theta_[k] - before_[k], 2);
+            far += std::pow(theta_[k] - task_.start[k], 2);
+        }
+        const double weights = std::sqrt(weight_norm * weight_norm + far);
+        one.update = std::max(weights > 0 ? std::sqrt(moved) / weights : 0, least_update);
+        if (one.share == 0) return;
+        double squares = 0, product = 0;
+        for (std::size_t k = one.begin; k < one.end; ++k) {
+            squares += sum_[k] * sum_[k];
+            product += sum_[k] * last_sum_[k];
+            last_sum_[k] = sum_[k];
+        }
+        const auto numbers = static_cast<double>(one.end - one.begin), block = static_cast<double>(task_.interval);
+        one.signal = std::asinh(squares / std::max(block * numbers * variance_of(one), least_variance) - 1);
+        const double norms = std::sqrt(squares) * one.before_norm;
+        one.cosine = norms > 0 ? product / norms : 0;
+        one.before_norm = std::sqrt(squares);
+    }
+
+    double log_public_loss() const {
+        double out = task_.public_floor;
+        for (std::size_t k = 0; k < theta_.size(); ++k)
+            out += 0.5 * task_.curvatures[k] * std::pow(theta_[k] - task_.public_optima[k], 2);
+        return std::log(out);
+    }
+
+    const quadratics& task_;
+    rate_schedule rates_;
+    double reach_;  // how many iterates are averaged
+    splitmix random_;
+    std::vector<adapter_state> adapters_;
+    std::vector<double> theta_, mean_, first_, second_;  // mean_: of the iterates that are kept
+    std::vector<double> sum_, last_sum_, before_;        // of releases in this block and the last; θ before it
+    double averaged_ = 0, probe_ = 0, slope_ = 0;
+    std::int64_t step_ = 0;
+    move last_;
+};
+
+}  // namespace
+
+std::unique_ptr<episode> quadratics::begin(const schedule& fixed, std::uint64_t seed) const {
+    check(*this);
+    return std::make_unique<quadratic_episode>(*this, fixed, seed);
+}
+
+}  // namespace rldp::rl
