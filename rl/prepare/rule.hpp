@@ -1,0 +1,36 @@
+#pragma once
+// A feedback rule of ten numbers: what a search finds where a net would need a thousand times the episodes. All zeros
+// are the schedule itself.
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "rl/prepare/environment.hpp"
+
+namespace rldp::rl {
+
+struct rule {
+    enum number : std::size_t {
+        bias,             ///< a constant of the common log rate; then what it gains per unit of
+        time,             ///< t/T − ½
+        signal,           ///< the adapters' mean signal
+        cosine,           ///< their mean cosine
+        slope,            ///< the probe's slope
+        noise,            ///< log(z·√D/B)
+        memory,           ///< how much of the last log rates stays, common and own: tanh of it
+        own_signal,       ///< an adapter's own log rate per unit of its signal above the mean,
+        own_cosine,       ///< and of its cosine
+        share_of_signal,  ///< its log share per unit of its signal above the mean
+        count
+    };
+    std::array<double, count> numbers = {};
+
+    move operator()(const sight& seen) const;
+};
+
+/// A point of a search, three numbers, as a schedule: its log rate; its last rate, up to three times the first, and its
+/// tail by logistic functions. Three zeros are the tuned rate, constant, and the mean of half the iterates.
+schedule schedule_at(std::span<const double> point);
+rule rule_at(std::span<const double> point);
+
+}  // namespace rldp::rl

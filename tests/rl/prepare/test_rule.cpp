@@ -1,0 +1,58 @@
+#include "rl/prepare/rule.hpp"
+
+#include <cmath>
+
+#include "config/base/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/rl/prepare/made_up.hpp"
+
+using namespace rldp::rl;
+
+TEST_CASE("a rule of zeros sets nothing") {
+    const auto chosen = rule{}(random_sight(3, 1));
+    CHECK(chosen.rate == 0);
+    CHECK(chosen.rates == std::vector<double>(3));
+    CHECK(chosen.shares == std::vector<double>(3));
+}
+
+TEST_CASE("a rule's numbers act on what they name") {
+    auto seen = random_sight(2, 1);
+    seen.adapters[0][of_adapter::signal] = 0.6;
+    seen.adapters[1][of_adapter::signal] = 0.2;
+    rule how;
+    how.numbers[rule::signal] = 0.5;
+    CHECK(how(seen).rate == Approx(0.2));
+    how.numbers[rule::share_of_signal] = 2;
+    CHECK(how(seen).shares[0] == Approx(0.4));
+    CHECK(how(seen).shares[1] == Approx(-0.4));
+    how.numbers[rule::own_signal] = 0.1;
+    CHECK(how(seen).rates[0] == Approx(0.02));
+    how = {};
+    how.numbers[rule::memory] = 100;
+    seen.global[of_run::rate] = 0.7;
+    CHECK(how(seen).rate == Approx(0.7));
+    CHECK(how(seen).rates[1] == Approx(std::clamp(seen.adapters[1][of_adapter::rate], -rate_limit, rate_limit)));
+}
+
+TEST_CASE("a rule stays within the limits and treats all adapters alike") {
+    rule how;
+    for (double& number : how.numbers) number = 30;
+    const auto seen = random_sight(4, 2);
+    const auto chosen = how(seen);
+    CHECK(std::abs(chosen.rate) <= rate_limit);
+    for (const double share : chosen.shares) CHECK(std::abs(share) <= share_limit);
+    for (double& number : how.numbers) number = 0.1;
+    auto turned = seen;
+    std::swap(turned.adapters[0], turned.adapters[3]);
+    CHECK(how(turned).rates[0] == Approx(how(seen).rates[3]));
+    CHECK(how(turned).shares[3] == Approx(how(seen).shares[0]));
+}
+
+TEST_CASE("three zeros are the schedule that a task was tuned to") {
+    const auto fixed = schedule_at(std::vector<double>{0, 0, 0});
+    CHECK(fixed.log_rate == 0);
+    CHECK(fixed.last == Approx(1));
+    CHECK(fixed.tail == 0.5);
+    CHECK_THROWS_AS(schedule_at(std::vector<double>{0}), rldp::error);
+    CHECK_THROWS_AS(rule_at(std::vector<double>(9)), rldp::error);
+}
