@@ -1,0 +1,171 @@
+#include "rl/prepare/set_networks.hpp"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "config/base/require.hpp"
+
+namespace rldp::rl {
+namespace {
+
+constexpr auto adapter_size = std::int64_t{of_adapter::count}, run_size = std::int64_t{of_run::count};
+constexpr std::int64_t own_actions = 2;
+constexpr double first_log_sigma = -1.5;  // explores within a fourth of what may be added
+
+// Rows of a set, each with what all of it share.
+at::Tensor beside(const at::Tensor& each, const at::Tensor& shared) {
+    return at::cat({each, shared.unsqueeze(1).expand({each.size(0), each.size(1), shared.size(1)})}, 2);
+}
+
+at::Tensor mean_over(const at::Tensor& each, const at::Tensor& present) {
+    const auto weights = present / present.sum(1, true);
+    return (each * weights.unsqueeze(2)).sum(1);
+}
+
+at::Tensor sampled(const at::Tensor& mean, const at::Tensor& log_sigma, const at::Generator& generator) {
+    return mean + log_sigma.exp() * at::randn(mean.sizes(), generator, mean.options());
+}
+
+// Of tanh(x), x normal: log(1 − tanh²x) = 2(log 2 − x − softplus(−2x)) is taken off, as Haarnoja et al. do.
+at::Tensor log_squashed(const at::Tensor& x, const at::Tensor& mean, const at::Tensor& log_sigma) {
+    const auto deviation = (x - mean) * (-log_sigma).exp();
+    return -0.5 * deviation.square() - log_sigma - 0.5 * std::log(2 * std::numbers::pi) -
+           2 * (std::numbers::ln2 - x - at::softplus(-2 * x));
+}
+
+}  // namespace
+
+adapter_set empty_sets(std::int64_t rows, std::int64_t adapters) {
+    return {at::zeros({rows, adapters, adapter_size}), at::zeros({rows, adapters}), at::zeros({rows, run_size})};
+}
+
+set_action empty_actions(std::int64_t rows, std::int64_t adapters) {
+    return {at::zeros({rows, 1}), at::zeros({rows, adapters, own_actions})};
+}
+
+void put(const adapter_set& into, std::int64_t row, const sight& seen) {
+    require(std::ssize(seen.adapters) <= into.present.size(1), "sets: more adapters than there is room for");
+    const auto adapters = into.adapters[row], present = into.present[row], global = into.global[row];
+    adapters.zero_();
+    present.zero_();
+    auto* numbers = adapters.data_ptr<float>();
+    for (const auto& one : seen.adapters)
+        for (const double value : one) *numbers++ = static_cast<float>(value);
+    present.narrow(0, 0, std::ssize(seen.adapters)).fill_(1);
+    std::copy(seen.global.begin(), seen.global.end(), global.data_ptr<float>());
+}
+
+void put(const set_action& into, std::int64_t row, const move& chosen) {
+    require(std::ssize(chosen.rates) <= into.adapters.size(1), "sets: more adapters than there is room for");
+    const auto adapters = into.adapters[row];
+    adapters.zero_();
+    into.global[row].fill_(chosen.rate);
+    auto* numbers = adapters.data_ptr<float>();
+    for (std::size_t i = 0; i < chosen.rates.size(); ++i) {
+        *numbers++ = static_cast<float>(chosen.rates[i]);
+        *numbers++ = static_cast<float>(chosen.shares[i]);
+    }
+}
+
+move move_at(const set_action& from, std::int64_t row, std::size_t adapters) {
+    auto out = neutral(adapters);
+    out.rate = from.global[row].item<double>();
+    const auto own = from.adapters[row].contiguous();
+    const auto* numbers = own.data_ptr<float>();
+    for (std::size_t i = 0; i < adapters; ++i) {
+        out.rates[i] = *numbers++;
+        out.shares[i] = *numbers++;
+    }
+    return out;
+}
+
+set_action set_gaussian::sample(const at::Generator& generator) const {
+    return {sampled(mean.global, log_sigma.global, generator), sampled(mean.adapters, log_sigma.adapters, generator)};
+}
+
+at::Tensor set_gaussian::log_density(const set_action& of, const at::Tensor& present) const {
+    const auto each = log_squashed(of.adapters, mean.adapters, log_sigma.adapters);
+    return log_squashed(of.global, mean.global, log_sigma.global).sum(1) + mean_over(each, present).sum(1);
+}
+
+set_networks::set_networks(std::int64_t hidden)
+    : actor_{{adapter_size + run_size, hidden},  // encoder of an adapter beside the run
+             {hidden, hidden},
+             {hidden + run_size, hidden},  // of the mean beside the run
+             {2 * hidden, hidden},         // of an adapter beside all
+             {hidden, 2},                  // heads: means and log deviations
+             {hidden, 2 * own_actions}},
+      critic_{{adapter_size + own_actions + run_size + 1, hidden},
+              {hidden, hidden},
+              {hidden + run_size + 1, hidden},
+              {hidden, 1}} {}
+
+std::int64_t set_networks::size_of(const layers& all) {
+    std::int64_t out = 0;
+    for (const auto& one : all) out += one.in * one.out + one.out;
+    return out;
+}
+
+std::int64_t set_networks::actor_size() const {
+    return size_of(actor_);
+}
+
+// Weights [out, in] and bias [out] of each layer.
+std::vector<at::Tensor> set_networks::unpack(const at::Tensor& flat, const layers& all) {
+    std::vector<at::Tensor> out;
+    std::int64_t offset = 0;
+    for (const auto& one : all) {
+        out.push_back(flat.narrow(0, offset, one.in * one.out).view({one.out, one.in}));
+        offset += one.in * one.out;
+        out.push_back(flat.narrow(0, offset, one.out));
+        offset += one.out;
+    }
+    return out;
+}
+
+// Uniform in ±1/√in, as PyTorch starts a Linear; the last `zeroed` layers are zero.
+at::Tensor set_networks::initial(const layers& all, std::size_t zeroed, const at::Generator& generator) {
+    std::vector<at::Tensor> parts;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const double bound = i + zeroed < all.size() ? 1 / std::sqrt(static_cast<double>(all[i].in)) : 0;
+        parts.push_back(
+            at::empty({all[i].in * all[i].out + all[i].out}, at::kFloat).uniform_(-bound, bound, generator));
+    }
+    return at::cat(parts);
+}
+
+at::Tensor set_networks::initial_actor(const at::Generator& generator) const {
+    return initial(actor_, 2, generator);
+}
+at::Tensor set_networks::initial_critics(const at::Generator& generator) const {
+    return at::cat({initial(critic_, 0, generator), initial(critic_, 0, generator)});
+}
+
+set_gaussian set_networks::policy(const at::Tensor& actor, const adapter_set& seen) const {
+    const auto p = unpack(actor, actor_);
+    const auto layer_of = [&](std::size_t i, const at::Tensor& x) { return at::linear(x, p[2 * i], p[2 * i + 1]); };
+    const auto each = at::gelu(layer_of(1, at::gelu(layer_of(0, beside(seen.adapters, seen.global)))));
+    const auto all = at::gelu(layer_of(2, at::cat({mean_over(each, seen.present), seen.global}, 1)));
+    const auto own = at::gelu(layer_of(3, beside(each, all)));
+    const auto global = layer_of(4, all).chunk(2, 1), adapters = layer_of(5, own).chunk(2, 2);
+    const auto deviation = [](const at::Tensor& raw) { return (raw + first_log_sigma).clamp(-5, 0); };
+    return {{global[0], adapters[0]}, {deviation(global[1]), deviation(adapters[1])}};
+}
+
+std::array<at::Tensor, 2> set_networks::values(const at::Tensor& critics, const adapter_set& seen,
+                                               const set_action& of) const {
+    const auto run = at::cat({seen.global, at::tanh(of.global)}, 1);
+    const auto each = beside(at::cat({seen.adapters, at::tanh(of.adapters)}, 2), run);
+    const auto critic = [&](std::int64_t which) {
+        const auto p = unpack(critics.narrow(0, which * size_of(critic_), size_of(critic_)), critic_);
+        const auto encoded = at::relu(at::linear(at::relu(at::linear(each, p[0], p[1])), p[2], p[3]));
+        const auto pooled = at::cat({mean_over(encoded, seen.present), run}, 1);
+        return at::linear(at::relu(at::linear(pooled, p[4], p[5])), p[6], p[7]).squeeze(1);
+    };
+    return {critic(0), critic(1)};
+}
+
+}  // namespace rldp::rl

@@ -1,0 +1,71 @@
+#pragma once
+// Nets over the set of a run's adapters: one encoder for each, the mean over them, heads. The same weights serve any
+// number of adapters, in any order. Functions of flat float32 parameter vectors, as in rl/networks.
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "rl/prepare/environment.hpp"
+
+namespace rldp::rl {
+
+/// b runs, padded to n adapters each.
+struct adapter_set {
+    at::Tensor adapters;  ///< [b, n, P]
+    at::Tensor present;   ///< [b, n]: 1 for an adapter, 0 for padding
+    at::Tensor global;    ///< [b, G]
+};
+
+/// What an actor says, before it is squashed by tanh.
+struct set_action {
+    at::Tensor global;    ///< [b, 1]: of the common rate
+    at::Tensor adapters;  ///< [b, n, 2]: of rate and share
+};
+
+/// Zeros, for `adapters` at most.
+adapter_set empty_sets(std::int64_t rows, std::int64_t adapters);
+set_action empty_actions(std::int64_t rows, std::int64_t adapters);
+/// Writes a sight or a move over a row.
+void put(const adapter_set& into, std::int64_t row, const sight& seen);
+void put(const set_action& into, std::int64_t row, const move& chosen);
+/// A row's action as a move for `adapters`.
+move move_at(const set_action& from, std::int64_t row, std::size_t adapters);
+
+/// Independent Gaussians.
+struct set_gaussian {
+    set_action mean, log_sigma;
+    set_action sample(const at::Generator& generator) const;  ///< reparameterised
+    /// [b]: of the common number, plus the mean over adapters of theirs, so that a temperature means the same for any
+    /// n.
+    at::Tensor log_density(const set_action& of, const at::Tensor& present) const;
+};
+
+class set_networks {
+  public:
+    explicit set_networks(std::int64_t hidden);
+
+    /// Means of zero, whatever is seen: a policy that adds nothing yet.
+    at::Tensor initial_actor(const at::Generator& generator) const;
+    at::Tensor initial_critics(const at::Generator& generator) const;
+    std::int64_t actor_size() const;
+
+    /// log σ is within [−5, 0].
+    set_gaussian policy(const at::Tensor& actor, const adapter_set& seen) const;
+    /// Twin critics, [b] each. They see actions squashed: beyond all that was tried they would promise anything.
+    std::array<at::Tensor, 2> values(const at::Tensor& critics, const adapter_set& seen, const set_action& of) const;
+
+  private:
+    struct layer {
+        std::int64_t in, out;
+    };
+    using layers = std::vector<layer>;
+    static at::Tensor initial(const layers& all, std::size_t zeroed, const at::Generator& generator);
+    static std::int64_t size_of(const layers& all);
+    static std::vector<at::Tensor> unpack(const at::Tensor& flat, const layers& all);
+    layers actor_, critic_;
+};
+
+}  // namespace rldp::rl
