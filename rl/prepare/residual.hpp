@@ -1,0 +1,53 @@
+#pragma once
+// How a net's numbers become a move: added to a base policy's, squashed, and less so the farther a run lies from all
+// that was seen in preparation.
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rl/prepare/environment.hpp"
+#include "rl/prepare/set_networks.hpp"
+
+namespace rldp::rl {
+
+/// The most that a residual adds to a log rate and to a log share.
+inline const double most_added_rate = std::log(2.0);
+inline constexpr double most_added_share = 1;
+
+/// `base` plus `part`, in [0, 1], of the squashed `raw`, within the limits.
+move with_residual(move base, const move& raw, double part);
+
+/// Means and deviations of a preparation's sights, frozen: a state means the same in every run.
+struct frozen_normaliser {
+    std::array<double, of_adapter::count> adapter_mean = {}, adapter_deviation = {};
+    std::array<double, of_run::count> global_mean = {}, global_deviation = {};
+
+    static frozen_normaliser of(std::span<const sight> seen);
+    /// Mean 0 and deviation 1 over the preparation, each number within ±5; one that never changed is 0.
+    sight operator()(const sight& seen) const;
+};
+
+/// How far a sight lies from those of the preparation: Mahalanobis, of the run's features beside the adapters' mean
+/// ones, normalised.
+struct residual_guard {
+    static constexpr std::size_t size = std::size_t{of_adapter::count} + std::size_t{of_run::count};
+    std::array<double, size> mean = {};
+    std::array<double, size* size> precision = {};
+    double reach = 0;  ///< squared distance that 99 of 100 sights of the preparation keep within
+
+    static residual_guard of(std::span<const sight> normalised);
+    double squared_distance(const sight& normalised) const;
+    /// The residual's part: 1 within reach, falling as reach over the squared distance beyond.
+    double part(const sight& normalised) const;
+};
+
+/// What an actor says of one normalised sight, before squashing.
+struct raw_policy {
+    move mean, log_sigma;
+};
+raw_policy raw_policy_of(const set_networks& nets, const at::Tensor& actor, const sight& normalised);
+
+}  // namespace rldp::rl

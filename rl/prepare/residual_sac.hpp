@@ -1,0 +1,50 @@
+#pragma once
+// Soft Actor-Critic (Haarnoja et al. 2018) over sets of adapters: it learns what to add to a base policy, from many
+// tasks with their own numbers of adapters. Fixed temperature, twin critics with targets, no discount, for the time is
+// in the state. One thread, own generator: the same seed and calls give the same bits.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "rl/prepare/environment.hpp"
+#include "rl/prepare/set_networks.hpp"
+
+namespace rldp::rl {
+
+struct residual_sac_config {
+    std::int64_t hidden = 48, batch = 64, replay = 40'000;
+    std::int64_t most_adapters = 16;  ///< rows of the replay are padded to so many
+    double alpha = 1e-3;              ///< temperature, in nats of log excess loss per nat of entropy
+    double tau = 0.01, actor_lr = 3e-4, critic_lr = 1e-3;
+    std::uint64_t seed = 1;
+};
+
+struct set_transition {
+    sight seen;  ///< normalised, as `next`
+    move raw;    ///< what the actor said, before squashing
+    double reward = 0;
+    sight next;
+    bool last = false;  ///< nothing follows
+};
+
+class residual_sac {
+  public:
+    explicit residual_sac(const residual_sac_config& config);
+    ~residual_sac();
+
+    void remember(const set_transition& value);  ///< over the oldest, when the replay is full
+    /// So many rounds of {critics, actor, targets}; none while the replay holds fewer than a batch.
+    void learn(std::int64_t rounds);
+    std::int64_t remembered() const;
+    const set_networks& nets() const;
+    /// Flat parameters, a copy. Zero residuals until the first round.
+    at::Tensor actor() const;
+    at::Tensor critics() const;
+
+  private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+}  // namespace rldp::rl
