@@ -1,0 +1,150 @@
+#include "rl/prepare/prepared_policy.hpp"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "config/base/error.hpp"
+#include "config/base/json_reader.hpp"
+#include "config/base/require.hpp"
+#include "models/checkpoint/safetensors.hpp"
+#include "privacy/keys/digest.hpp"
+
+namespace rldp::rl {
+namespace {
+
+using nlohmann::json;
+using tensors = std::map<std::string, at::Tensor>;
+
+constexpr const char* entry_name = "rldp_policy";
+constexpr std::int64_t widest = 256;  // hidden numbers, beyond which no file of the largest size could hold the nets
+
+// What the weights mean: another list is another policy.
+json actions() {
+    return {"rate", "own_rate", "own_share"};
+}
+json features() {
+    return {{"adapter", {"signal", "cosine", "update", "rate", "share"}},
+            {"run", {"time", "noise", "epochs", "probe", "slope", "rate"}}};
+}
+
+template <std::size_t N>
+at::Tensor tensor_of(const std::array<double, N>& values) {
+    return at::tensor(at::ArrayRef<double>(values.data(), N), at::kDouble);
+}
+
+tensors stored(const prepared_parts& parts) {
+    return {{"actor", parts.actor},
+            {"adapter_deviation", tensor_of(parts.normaliser.adapter_deviation)},
+            {"adapter_mean", tensor_of(parts.normaliser.adapter_mean)},
+            {"global_deviation", tensor_of(parts.normaliser.global_deviation)},
+            {"global_mean", tensor_of(parts.normaliser.global_mean)},
+            {"guard_mean", tensor_of(parts.guard.mean)},
+            {"guard_precision", tensor_of(parts.guard.precision)},
+            {"guard_reach", tensor_of(std::array{parts.guard.reach})},
+            {"rule", tensor_of(parts.how.numbers)},
+            {"schedule", tensor_of(std::array{parts.fixed.log_rate, parts.fixed.last, parts.fixed.tail})}};
+}
+
+std::string digest_of(const tensors& all) {
+    std::string bytes;
+    for (const auto& [name, tensor] : all) {
+        const auto whole = tensor.contiguous();
+        bytes += name;
+        bytes.append(static_cast<const char*>(whole.data_ptr()), whole.nbytes());
+    }
+    return privacy::sha256(bytes);
+}
+
+struct policy_reader {
+    const models::safetensors_file& file;
+    const std::string& origin;
+
+    [[noreturn]] void damaged(const std::string& what) const {
+        refuse(fmt::format("{}: {}; the policy is damaged, fetch it anew or prepare another", origin, what));
+    }
+    at::Tensor tensor(const char* name, at::ScalarType type, std::int64_t size) const {
+        if (!file.contains(name)) damaged(fmt::format("'{}' is missing", name));
+        const auto out = file.tensor(name);
+        if (out.scalar_type() != type || out.dim() != 1 || out.size(0) != size)
+            damaged(fmt::format("'{}' has another type or size", name));
+        if (!at::isfinite(out).all().item<bool>()) damaged(fmt::format("'{}' is not finite", name));
+        return out.clone();
+    }
+    template <std::size_t N>
+    void read(const char* name, std::array<double, N>& into) const {
+        const auto from = tensor(name, at::kDouble, static_cast<std::int64_t>(N));
+        std::copy_n(from.data_ptr<double>(), N, into.begin());
+    }
+};
+
+}  // namespace
+
+prepared_policy::prepared_policy(prepared_parts parts) : parts_(std::move(parts)), nets_(parts_.hidden) {
+    require(parts_.actor.numel() == nets_.actor_size(), "a policy's actor has the weights of its nets");
+    require(parts_.figures.is_object(), "a policy's figures are an object");
+}
+
+move prepared_policy::act(const sight& seen) const {
+    const auto normalised = parts_.normaliser(seen);
+    const auto raw = raw_policy_of(nets_, parts_.actor, normalised).mean;
+    return with_residual(parts_.how(seen), raw, parts_.guard.part(normalised));
+}
+
+void prepared_policy::save(const std::filesystem::path& path) const {
+    const auto all = stored(parts_);
+    const json about = {{"version", version},      {"actions", actions()},      {"features", features()},
+                        {"hidden", parts_.hidden}, {"figures", parts_.figures}, {"digest", digest_of(all)}};
+    models::save_safetensors(path, all, {{entry_name, about.dump()}});
+}
+
+prepared_policy prepared_policy::load(const std::filesystem::path& path) {
+    const std::string origin = path.string();
+    std::error_code unknown;  // what can't be opened is said by its reader
+    if (std::filesystem::is_regular_file(path, unknown) && std::filesystem::file_size(path, unknown) > largest_file)
+        refuse(fmt::format("{}: larger than the {} bytes that a prepared policy has at most", origin, largest_file));
+    const models::safetensors_file file(path);
+    const auto found = file.metadata().find(entry_name);
+    refuse_unless(found != file.metadata().end(), origin + ": not a prepared policy; name one that preparation wrote");
+    const auto about = parse_object(found->second, origin + ": " + entry_name);
+    const json_reader from(about, origin + ": " + entry_name);
+    const auto saved = from.integer("version", 0, std::numeric_limits<std::int64_t>::max());
+    refuse_unless(saved == version,
+                  fmt::format("{}: a policy of version {}, and this program reads version {}; prepare "
+                              "it anew",
+                              origin, saved, version));
+    refuse_unless(from.at("actions") == actions(),
+                  fmt::format("{}: a policy for the actions {}, and this program has {}; "
+                              "prepare it anew",
+                              origin, from.at("actions").dump(), actions().dump()));
+    refuse_unless(from.at("features") == features(),
+                  origin + ": a policy for other features than this program's; prepare it anew");
+
+    const policy_reader read{file, origin};
+    prepared_parts out;
+    out.hidden = from.integer("hidden", 1, widest);
+    out.actor = read.tensor("actor", at::kFloat, set_networks(out.hidden).actor_size());
+    read.read("adapter_deviation", out.normaliser.adapter_deviation);
+    read.read("adapter_mean", out.normaliser.adapter_mean);
+    read.read("global_deviation", out.normaliser.global_deviation);
+    read.read("global_mean", out.normaliser.global_mean);
+    read.read("guard_mean", out.guard.mean);
+    read.read("guard_precision", out.guard.precision);
+    std::array<double, 1> reach;
+    read.read("guard_reach", reach);
+    out.guard.reach = reach[0];
+    read.read("rule", out.how.numbers);
+    std::array<double, 3> fixed;
+    read.read("schedule", fixed);
+    out.fixed = {fixed[0], fixed[1], fixed[2]};
+    out.figures = from.at("figures");
+    if (digest_of(stored(out)) != from.text("digest")) read.damaged("its weights are not those that were saved");
+    if (!out.figures.is_object()) read.damaged("'figures' is no object");
+    return prepared_policy(std::move(out));
+}
+
+}  // namespace rldp::rl

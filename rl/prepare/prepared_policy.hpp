@@ -1,0 +1,45 @@
+#pragma once
+// What preparation leaves behind: a rule, a frozen normaliser, an actor's weights and a guard, in one small file.
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "rl/prepare/residual.hpp"
+#include "rl/prepare/rule.hpp"
+
+namespace rldp::rl {
+
+struct prepared_parts {
+    schedule fixed;  ///< that the rule and the residual were found around
+    rule how;
+    frozen_normaliser normaliser;
+    residual_guard guard;
+    std::int64_t hidden = 0;
+    at::Tensor actor;        ///< float32, of set_networks(hidden)
+    nlohmann::json figures;  ///< families, seeds, the gate: what a report says of the policy; an object
+};
+
+class prepared_policy {
+  public:
+    static constexpr std::int64_t version = 1;
+    static constexpr std::uintmax_t largest_file = 1 << 20;  ///< bytes
+
+    explicit prepared_policy(prepared_parts parts);
+
+    /// Takes well under a millisecond; nothing is remembered.
+    move act(const sight& seen) const;
+    const prepared_parts& parts() const { return parts_; }
+
+    /// One safetensors file with its JSON beside the weights, whole or absent.
+    void save(const std::filesystem::path& path) const;
+    /// Errors: bad_input naming the file, for another version, other actions or features, and a file that is damaged
+    /// or larger than any policy.
+    static prepared_policy load(const std::filesystem::path& path);
+
+  private:
+    prepared_parts parts_;
+    set_networks nets_;
+};
+
+}  // namespace rldp::rl

@@ -1,0 +1,148 @@
+#include "rl/prepare/prepared_policy.hpp"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <cmath>
+
+#include "config/base/files.hpp"
+#include "models/checkpoint/safetensors.hpp"
+#include "tests/catch.hpp"
+#include "tests/rl/prepare/made_up.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+using namespace rldp::rl;
+
+namespace {
+
+std::vector<sight> sights(std::size_t count) {
+    std::vector<sight> out;
+    for (std::size_t i = 0; i < count; ++i) out.push_back(random_sight(1 + i % 5, i));
+    return out;
+}
+
+prepared_policy some_policy() {
+    prepared_parts out;
+    out.fixed = {0.1, 0.2, 0.3};
+    for (double& number : out.how.numbers) number = 0.05;
+    const auto seen = sights(400);
+    out.normaliser = frozen_normaliser::of(seen);
+    std::vector<sight> normalised;
+    for (const auto& one : seen) normalised.push_back(out.normaliser(one));
+    out.guard = residual_guard::of(normalised);
+    out.hidden = 16;
+    const auto generator = at::detail::createCPUGenerator(1);
+    out.actor = at::randn({set_networks(16).actor_size()}, generator) * 0.3;
+    out.figures = {{"families", {"few-flat-cold"}}};
+    return prepared_policy(std::move(out));
+}
+
+bool same(const move& a, const move& b) {
+    return a.rate == b.rate && a.rates == b.rates && a.shares == b.shares;
+}
+
+// What loading says of a file after `act` on its tensors and its JSON.
+template <class Act>
+std::string refused_after(const scratch_directory& here, const Act& act) {
+    some_policy().save(here / "policy.safetensors");
+    std::map<std::string, at::Tensor> all;
+    std::map<std::string, std::string> words;
+    {
+        const rldp::models::safetensors_file file(here / "policy.safetensors");
+        for (const auto& name : file.names()) all[name] = file.tensor(name).clone();
+        words = file.metadata();
+    }
+    auto about = nlohmann::json::parse(words.at("rldp_policy"));
+    act(all, about);
+    rldp::models::save_safetensors(here / "policy.safetensors", all, {{"rldp_policy", about.dump()}});
+    return refusal([&] { prepared_policy::load(here / "policy.safetensors"); });
+}
+
+}  // namespace
+
+TEST_CASE("a policy that was saved acts bit for bit as before") {
+    const scratch_directory here;
+    const auto policy = some_policy();
+    policy.save(here / "policy.safetensors");
+    CHECK(std::filesystem::file_size(here / "policy.safetensors") < prepared_policy::largest_file);
+    const auto again = prepared_policy::load(here / "policy.safetensors");
+    for (const auto& seen : sights(20)) CHECK(same(again.act(seen), policy.act(seen)));
+    CHECK(again.parts().fixed.last == 0.2);
+    CHECK(again.parts().figures == policy.parts().figures);
+}
+
+TEST_CASE("a policy is its rule plus a residual, and far from home its rule alone") {
+    const auto policy = some_policy();
+    const auto seen = random_sight(3, 77);
+    const auto base = policy.parts().how(seen), chosen = policy.act(seen);
+    CHECK_FALSE(same(base, chosen));
+    CHECK(std::abs(chosen.rate - base.rate) <= most_added_rate);
+    auto far = seen;
+    for (double& value : far.global) value = 1e6;
+    CHECK(policy.parts().guard.part(policy.parts().normaliser(seen)) > 0.3);
+    CHECK(policy.parts().guard.part(policy.parts().normaliser(far)) < 0.3);
+}
+
+TEST_CASE("the guard lets 99 of 100 sights of its preparation pass") {
+    std::vector<sight> seen;
+    for (std::uint64_t i = 0; i < 2000; ++i) seen.push_back(random_sight(4, i));
+    const auto guard = residual_guard::of(seen);
+    int whole = 0;
+    for (const auto& one : seen) whole += guard.part(one) == 1;
+    CHECK(whole == Approx(1980).margin(2));
+    // Eleven independent features: the 99 % quantile of chi-square is 24.7.
+    CHECK(guard.reach == Approx(24.7).margin(3));
+}
+
+TEST_CASE("the normaliser is of mean 0 and deviation 1, and bounded") {
+    const auto seen = sights(500);
+    const auto normalised = frozen_normaliser::of(seen);
+    double mean = 0, squares = 0;
+    for (const auto& one : seen) {
+        const double value = normalised(one).global[of_run::probe];
+        mean += value / 500;
+        squares += value * value / 500;
+    }
+    CHECK(mean == Approx(0).margin(1e-9));
+    CHECK(squares == Approx(1).margin(0.01));
+    auto far = seen[0];
+    far.global[of_run::probe] = 1e9;
+    CHECK(normalised(far).global[of_run::probe] == 5);
+    const std::vector<sight> still(3, seen[0]);
+    CHECK(frozen_normaliser::of(still)(seen[7]).global[of_run::probe] == 0);
+}
+
+TEST_CASE("a policy of another version or for other actions is refused by name") {
+    const scratch_directory here;
+    const auto newer = refused_after(here, [](auto&, auto& about) { about["version"] = 2; });
+    CHECK(has(newer, "policy.safetensors"));
+    CHECK(has(newer, "version 2"));
+    CHECK(has(refused_after(here, [](auto&, auto& about) { about["actions"] = {"rate", "radius"}; }), "radius"));
+    CHECK(has(refused_after(here, [](auto&, auto& about) { about["features"]["run"] = {"time"}; }), "features"));
+}
+
+TEST_CASE("a damaged policy is refused by name") {
+    const scratch_directory here;
+    const auto damaged = [&](const auto& act) {
+        const auto line = refused_after(here, act);
+        CHECK(has(line, "policy.safetensors"));
+        return line;
+    };
+    CHECK(has(damaged([](auto& all, auto&) { all["actor"][3] += 1; }), "not those that were saved"));
+    CHECK(has(damaged([](auto& all, auto&) { all["rule"][0] = std::nan(""); }), "not finite"));
+    CHECK(has(damaged([](auto& all, auto&) { all["actor"] = at::zeros({5}); }), "another type or size"));
+    CHECK(has(damaged([](auto& all, auto&) { all.erase("guard_reach"); }), "missing"));
+    CHECK(has(damaged([](auto&, auto& about) { about.erase("figures"); }), "figures"));
+    CHECK(has(damaged([](auto&, auto& about) { about["hidden"] = -1; }), "hidden"));
+
+    some_policy().save(here / "policy.safetensors");
+    const auto bytes = rldp::read_file(here / "policy.safetensors");
+    const auto short_file = here.write("short.safetensors", bytes.substr(0, bytes.size() - 100));
+    CHECK(has(refusal([&] { prepared_policy::load(short_file); }), "short.safetensors"));
+    const auto long_file = here.write("long.safetensors", bytes + std::string(2 << 20, ' '));
+    CHECK(has(refusal([&] { prepared_policy::load(long_file); }), "larger"));
+    rldp::models::save_safetensors(here / "other.safetensors", {{"weight", at::ones({3})}});
+    CHECK(has(refusal([&] { prepared_policy::load(here / "other.safetensors"); }), "not a prepared policy"));
+    CHECK(has(refusal([&] { prepared_policy::load(here / "absent"); }), "absent"));
+}
