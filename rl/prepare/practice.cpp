@@ -1,0 +1,86 @@
+#include "rl/prepare/practice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "config/base/require.hpp"
+#include "rl/prepare/parallel.hpp"
+#include "rl/prepare/splitmix.hpp"
+
+namespace rldp::rl {
+namespace {
+
+constexpr double hindsight_reach = 2.5;  // of log rates, e^2.5 ≈ 12
+constexpr int hindsight_rates = 13;
+
+double mean_final_loss(const task& of, const contestant& who, std::uint64_t seed, std::size_t episodes) {
+    splitmix seeds(seed);
+    double out = 0;
+    for (std::size_t i = 0; i < episodes; ++i) out += final_loss(of, who, seeds.next());
+    return out / static_cast<double>(episodes);
+}
+
+schedule best_in_hindsight(const quadratics& of, const schedule& common, std::uint64_t seed, std::size_t episodes) {
+    schedule best = common;
+    double best_loss = std::numeric_limits<double>::infinity();
+    for (int k = 0; k < hindsight_rates; ++k)
+        for (const double last : {0.0, common.last, 1.0}) {
+            const double shift = hindsight_reach * (2.0 * k / (hindsight_rates - 1) - 1);
+            const schedule tried = {common.log_rate + shift, last, common.tail};
+            const double loss = mean_final_loss(of, {tried}, seed, episodes);
+            if (loss < best_loss) {
+                best_loss = loss;
+                best = tried;
+            }
+        }
+    return best;
+}
+
+std::uint64_t seed_of(const trials& how, std::size_t which) {
+    return splitmix(how.seed, which).next();
+}
+
+}  // namespace
+
+double final_loss(const task& of, const contestant& who, std::uint64_t seed) {
+    const auto run = of.begin(who.fixed, seed);
+    while (!run->finished()) {
+        const auto seen = run->look();
+        run->play(who.act ? who.act(seen) : neutral(seen.adapters.size()));
+    }
+    return run->log_excess();
+}
+
+std::vector<double> final_losses(std::span<const quadratics> tasks, const contestant& who, const trials& how) {
+    std::vector<double> out(tasks.size());
+    for_each_index(tasks.size(), how.jobs,
+                   [&](std::size_t i) { out[i] = mean_final_loss(tasks[i], who, seed_of(how, i), how.episodes); });
+    return out;
+}
+
+paired compare(std::span<const double> losses, std::span<const double> others) {
+    require(losses.size() == others.size() && losses.size() >= 2, "a comparison is of pairs, two at least");
+    const auto n = static_cast<double>(losses.size());
+    paired out;
+    double squares = 0;
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+        out.mean += (losses[i] - others[i]) / n;
+        if (losses[i] < others[i]) out.wins += 1 / n;
+    }
+    for (std::size_t i = 0; i < losses.size(); ++i) squares += std::pow(losses[i] - others[i] - out.mean, 2);
+    out.standard_error = std::sqrt(squares / (n - 1) / n);
+    return out;
+}
+
+paired headroom(std::span<const quadratics> tasks, const schedule& common, const trials& how) {
+    std::vector<double> best(tasks.size());
+    for_each_index(tasks.size(), how.jobs, [&](std::size_t i) {
+        const auto found = best_in_hindsight(tasks[i], common, ~seed_of(how, i), how.episodes);
+        best[i] = mean_final_loss(tasks[i], {found}, seed_of(how, i), how.episodes);
+    });
+    return compare(best, final_losses(tasks, {common}, how));
+}
+
+}  // namespace rldp::rl

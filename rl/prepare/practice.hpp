@@ -1,0 +1,45 @@
+#pragma once
+// How policies are compared: on the same tasks with the same noise.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rl/prepare/environment.hpp"
+#include "rl/prepare/quadratics.hpp"
+
+namespace rldp::rl {
+
+/// What plays: a policy around a schedule; without one, the schedule alone.
+struct contestant {
+    schedule fixed;
+    policy act = {};
+};
+
+/// Log of the excess loss at the end of one episode.
+double final_loss(const task& of, const contestant& who, std::uint64_t seed);
+
+/// The seeds of a comparison's episodes: `episodes` of each task, from `seed`.
+struct trials {
+    std::uint64_t seed = 1;
+    std::size_t episodes = 1;
+    int jobs = 1;  ///< threads; they change no number
+};
+
+/// [tasks]: the mean final loss on each.
+std::vector<double> final_losses(std::span<const quadratics> tasks, const contestant& who, const trials& how);
+
+/// Losses less others, pair by pair: negative is better.
+struct paired {
+    double mean = 0, standard_error = 0;
+    double wins = 0;  ///< share of tasks with the lower loss
+    /// The gain that 95 of 100 such comparisons would show at least: −mean less 1.96 standard errors, the lower end of
+    /// the two-sided interval.
+    double least_gain() const { return -mean - 1.96 * standard_error; }
+};
+paired compare(std::span<const double> losses, std::span<const double> others);
+
+/// What there is to win: the schedule that hindsight finds for each task, among 39 around the common one, judged by
+/// other episodes than those it was found by, against the common one.
+paired headroom(std::span<const quadratics> tasks, const schedule& common, const trials& how);
+
+}  // namespace rldp::rl

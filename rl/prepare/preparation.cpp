@@ -1,0 +1,106 @@
+#include "rl/prepare/preparation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "config/base/error.hpp"
+#include "rl/prepare/splitmix.hpp"
+
+namespace rldp::rl {
+namespace {
+
+enum stream : std::uint64_t { prepared_tasks, validation_tasks, gate_tasks, gate_noise, searches, learning, net };
+
+bool names(const std::string& word, const family& one) {
+    return one.name.find(word) != std::string::npos;
+}
+
+struct sides {
+    std::vector<family> prepared, held_out;
+};
+
+sides divided(const std::vector<std::string>& held_out) {
+    const auto all = families();
+    for (const auto& word : held_out)
+        refuse_unless(std::any_of(all.begin(), all.end(), [&](const auto& one) { return names(word, one); }),
+                      fmt::format("'{}' names no family of tasks", word));
+    sides out;
+    for (const auto& one : all) {
+        const bool held =
+            std::any_of(held_out.begin(), held_out.end(), [&](const auto& word) { return names(word, one); });
+        (held ? out.held_out : out.prepared).push_back(one);
+    }
+    refuse_unless(!out.prepared.empty() && !out.held_out.empty(),
+                  "a preparation needs families to prepare on, and others that are held out");
+    return out;
+}
+
+nlohmann::json figures_of(const paired& one) {
+    return {{"mean", one.mean},
+            {"standard_error", one.standard_error},
+            {"wins", one.wins},
+            {"least_gain", one.least_gain()}};
+}
+
+std::vector<std::string> names_of(const std::vector<family>& all) {
+    std::vector<std::string> out;
+    for (const auto& one : all) out.push_back(one.name);
+    return out;
+}
+
+}  // namespace
+
+preparation prepare(const preparation_config& config, const std::function<void(const std::string&)>& said) {
+    const auto [prepared, held_out] = divided(config.held_out);
+    const auto seed = [&](stream which) { return splitmix(config.seed, which).next(); };
+    said("drawing tasks");
+    const auto tasks = draw_tasks(prepared, config.offset, seed(prepared_tasks), config.tasks);
+    const auto validation = draw_tasks(prepared, config.offset, seed(validation_tasks), config.validation_tasks);
+    const auto gate = draw_tasks(held_out, config.offset, seed(gate_tasks), config.gate_tasks);
+
+    said("searching a schedule");
+    auto searched = config.search;
+    searched.seed = seed(searches);
+    searched.jobs = config.jobs;
+    const auto first = search_schedule(tasks, std::vector<double>(3), searched);
+    const auto fixed = schedule_at(first);
+    searched.seed += 1;
+    const auto best_schedule = schedule_at(search_schedule(tasks, first, searched));
+    said("searching a rule");
+    const auto how = search_rule(tasks, fixed, searched);
+    said("learning a residual");
+    auto refined = config.refinement;
+    refined.seed = seed(learning);
+    refined.learner.seed = seed(net);
+    refined.jobs = config.jobs;
+    const auto residual = refine(tasks, validation, fixed, how, refined);
+
+    said("judging on held-out families");
+    const prepared_policy refined_policy({fixed, how, residual.normaliser, residual.guard, refined.learner.hidden,
+                                          residual.actor, nlohmann::json::object()});
+    const trials judging = {seed(gate_noise), config.gate_episodes, config.jobs};
+    const auto losses = [&](const contestant& who) { return final_losses(gate, who, judging); };
+    const auto common = losses({best_schedule});
+    gate_figures found;
+    found.hindsight = headroom(gate, best_schedule, judging);
+    found.rule = compare(losses({fixed, how}), common);
+    found.policy = compare(losses({fixed, [&](const sight& seen) { return refined_policy.act(seen); }}), common);
+
+    auto parts = refined_policy.parts();
+    parts.figures = {{"families", names_of(prepared)},
+                     {"held_out", names_of(held_out)},
+                     {"rate_offset", config.offset},
+                     {"seed", config.seed},
+                     {"episodes_per_search", searched.generations * searched.population * searched.tasks},
+                     {"residual_rounds", residual.rounds},
+                     {"gate",
+                      {{"passed", found.passed()},
+                       {"hindsight", figures_of(found.hindsight)},
+                       {"rule", figures_of(found.rule)},
+                       {"policy", figures_of(found.policy)}}}};
+    return {prepared_policy(std::move(parts)), best_schedule, found};
+}
+
+}  // namespace rldp::rl

@@ -1,0 +1,111 @@
+#include "rl/prepare/refinement.hpp"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <utility>
+
+#include "config/base/require.hpp"
+#include "rl/prepare/parallel.hpp"
+#include "rl/prepare/splitmix.hpp"
+
+namespace rldp::rl {
+namespace {
+
+std::vector<sight> sights_of(std::span<const quadratics> tasks, const schedule& fixed, const rule& how,
+                             const trials& with) {
+    std::vector<std::vector<sight>> each(tasks.size());
+    for_each_index(tasks.size(), with.jobs, [&](std::size_t i) {
+        const auto run = tasks[i].begin(fixed, splitmix(with.seed, i).next());
+        while (!run->finished()) {
+            each[i].push_back(run->look());
+            run->play(how(each[i].back()));
+        }
+    });
+    std::vector<sight> out;
+    for (auto& some : each) out.insert(out.end(), some.begin(), some.end());
+    return out;
+}
+
+double sampled(double mean, double log_sigma, splitmix& random) {
+    return mean + std::exp(log_sigma) * random.normal();
+}
+
+move sampled(const raw_policy& said, splitmix& random) {
+    move out = said.mean;
+    out.rate = sampled(out.rate, said.log_sigma.rate, random);
+    for (std::size_t i = 0; i < out.rates.size(); ++i) {
+        out.rates[i] = sampled(out.rates[i], said.log_sigma.rates[i], random);
+        out.shares[i] = sampled(out.shares[i], said.log_sigma.shares[i], random);
+    }
+    return out;
+}
+
+// One episode that explores, beside the rule's own.
+std::vector<set_transition> explored(const quadratics& of, const schedule& fixed, const rule& how,
+                                     const frozen_normaliser& normalised, const set_networks& nets,
+                                     const at::Tensor& actor, std::uint64_t seed) {
+    splitmix random(seed);
+    const auto run = of.begin(fixed, seed), alone = of.begin(fixed, seed);
+    const auto lead = [&] { return alone->log_excess() - run->log_excess(); };
+    std::vector<set_transition> out;
+    while (!run->finished()) {
+        const auto seen = run->look();
+        set_transition one;
+        one.seen = normalised(seen);
+        one.raw = sampled(raw_policy_of(nets, actor, one.seen), random);
+        const double before = lead();
+        alone->play(how(alone->look()));
+        run->play(with_residual(how(seen), one.raw, 1));
+        one.reward = lead() - before;
+        one.next = normalised(run->look());
+        one.last = run->finished();
+        out.push_back(std::move(one));
+    }
+    return out;
+}
+
+}  // namespace
+
+refinement refine(std::span<const quadratics> tasks, std::span<const quadratics> validation, const schedule& fixed,
+                  const rule& how, const refinement_config& config) {
+    require(!tasks.empty() && config.episodes >= 1 && config.judged_every >= 1, "a refinement needs episodes");
+    const auto seen = sights_of(tasks, fixed, how, {.seed = config.seed, .jobs = config.jobs});
+    refinement best;
+    best.normaliser = frozen_normaliser::of(seen);
+    std::vector<sight> normalised;
+    for (const auto& one : seen) normalised.push_back(best.normaliser(one));
+    best.guard = residual_guard::of(normalised);
+
+    residual_sac learner(config.learner);
+    best.actor = learner.actor();
+    const trials judging = {.seed = ~config.seed, .jobs = config.jobs};
+    const auto rules = final_losses(validation, {fixed, how}, judging);
+    for (std::size_t round = 1; round <= config.rounds; ++round) {
+        const auto actor = learner.actor();
+        std::vector<std::vector<set_transition>> episodes(config.episodes);
+        for_each_index(config.episodes, config.jobs, [&](std::size_t i) {
+            const std::size_t number = (round - 1) * config.episodes + i;
+            episodes[i] = explored(tasks[number % tasks.size()], fixed, how, best.normaliser, learner.nets(), actor,
+                                   splitmix(config.seed + 1, number).next());
+        });
+        for (const auto& one : episodes)
+            for (const auto& value : one) learner.remember(value);
+        learner.learn(config.updates);
+        if (round % config.judged_every != 0) continue;
+        const auto candidate = learner.actor();
+        const auto plays = [&](const sight& now) {
+            const auto here = best.normaliser(now);
+            return with_residual(how(now), raw_policy_of(learner.nets(), candidate, here).mean, best.guard.part(here));
+        };
+        const auto judged = compare(final_losses(validation, {fixed, plays}, judging), rules);
+        if (judged.mean < best.judged.mean) {
+            best.actor = candidate;
+            best.rounds = round;
+            best.judged = judged;
+        }
+    }
+    return best;
+}
+
+}  // namespace rldp::rl

@@ -1,0 +1,36 @@
+#pragma once
+// A residual on a rule, learnt by SAC: episodes under the rule and what is added to it, each beside one of the rule
+// alone with the same noise, whose rewards are subtracted: what no action changes need not be learnt.
+#include <cstdint>
+#include <span>
+
+#include "rl/prepare/practice.hpp"
+#include "rl/prepare/residual.hpp"
+#include "rl/prepare/residual_sac.hpp"
+#include "rl/prepare/rule.hpp"
+
+namespace rldp::rl {
+
+struct refinement_config {
+    residual_sac_config learner;
+    std::size_t rounds = 60;       ///< of episodes, then updates
+    std::size_t episodes = 24;     ///< of a round
+    std::int64_t updates = 100;    ///< of a round
+    std::size_t judged_every = 5;  ///< rounds, on the validation tasks
+    std::uint64_t seed = 1;
+    int jobs = 1;
+};
+
+struct refinement {
+    frozen_normaliser normaliser;
+    residual_guard guard;
+    at::Tensor actor;        ///< the best of those that were judged, that of no residual among them
+    std::size_t rounds = 0;  ///< after which it was; 0: no residual
+    paired judged;           ///< against the rule alone, on the validation tasks: chosen by it, so too good
+};
+
+/// `validation` holds other tasks than `tasks`, of the same families.
+refinement refine(std::span<const quadratics> tasks, std::span<const quadratics> validation, const schedule& fixed,
+                  const rule& how, const refinement_config& config);
+
+}  // namespace rldp::rl

@@ -1,0 +1,45 @@
+#include "rl/prepare/search.hpp"
+
+#include <numeric>
+
+#include "config/base/require.hpp"
+#include "rl/prepare/cma_es.hpp"
+#include "rl/prepare/parallel.hpp"
+#include "rl/prepare/splitmix.hpp"
+
+namespace rldp::rl {
+
+std::vector<double> search(std::span<const quadratics> tasks, const std::vector<double>& start,
+                           const std::function<contestant(std::span<const double>)>& contestant_at,
+                           const search_config& how) {
+    require(!tasks.empty(), "a search needs tasks");
+    cma_es found(start, how.deviation, how.seed, how.population);
+    for (std::size_t generation = 0; generation < how.generations; ++generation) {
+        std::vector<contestant> all;
+        for (const auto& point : found.ask()) all.push_back(contestant_at(point));
+        std::vector<double> losses(all.size() * how.tasks);
+        for_each_index(losses.size(), how.jobs, [&](std::size_t i) {
+            const std::size_t episode = generation * how.tasks + i % how.tasks;
+            losses[i] =
+                final_loss(tasks[episode % tasks.size()], all[i / how.tasks], splitmix(how.seed, episode).next());
+        });
+        std::vector<double> means;
+        for (auto at = losses.begin(); at != losses.end(); at += static_cast<std::ptrdiff_t>(how.tasks))
+            means.push_back(std::accumulate(at, at + static_cast<std::ptrdiff_t>(how.tasks), 0.0));
+        found.tell(means);
+    }
+    return found.mean();
+}
+
+std::vector<double> search_schedule(std::span<const quadratics> tasks, const std::vector<double>& start,
+                                    const search_config& how) {
+    return search(
+        tasks, start, [](std::span<const double> point) { return contestant{schedule_at(point)}; }, how);
+}
+
+rule search_rule(std::span<const quadratics> tasks, const schedule& fixed, const search_config& how) {
+    const auto contestant_at = [&](std::span<const double> point) { return contestant{fixed, rule_at(point)}; };
+    return rule_at(search(tasks, std::vector<double>(rule::count), contestant_at, how));
+}
+
+}  // namespace rldp::rl

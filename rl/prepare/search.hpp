@@ -1,0 +1,32 @@
+#pragma once
+// Schedules and rules found by CMA-ES on made-up tasks. A generation plays its points on the same tasks with the same
+// noise; the next one plays other tasks.
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "rl/prepare/practice.hpp"
+#include "rl/prepare/rule.hpp"
+
+namespace rldp::rl {
+
+struct search_config {
+    std::size_t generations = 60, population = 12;
+    std::size_t tasks = 48;  ///< of a generation; episodes are the product of the three
+    double deviation = 0.3;  ///< where the search begins
+    std::uint64_t seed = 1;
+    int jobs = 1;
+};
+
+/// The centre that the search ends at: of noisy values, better than the best point told.
+std::vector<double> search(std::span<const quadratics> tasks, const std::vector<double>& start,
+                           const std::function<contestant(std::span<const double>)>& contestant_at,
+                           const search_config& how);
+
+/// Both begin at zeros. A rule is searched around `fixed`.
+std::vector<double> search_schedule(std::span<const quadratics> tasks, const std::vector<double>& start,
+                                    const search_config& how);
+rule search_rule(std::span<const quadratics> tasks, const schedule& fixed, const search_config& how);
+
+}  // namespace rldp::rl

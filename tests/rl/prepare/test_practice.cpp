@@ -1,0 +1,118 @@
+#include "rl/prepare/practice.hpp"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "config/base/error.hpp"
+#include "rl/prepare/parallel.hpp"
+#include "rl/prepare/preparation.hpp"
+#include "tests/catch.hpp"
+#include "tests/rl/prepare/made_up.hpp"
+#include "tests/support/refusal.hpp"
+
+using namespace rldp::rl;
+
+namespace {
+
+preparation_config small_preparation() {
+    preparation_config out;
+    out.held_out = {"many", "few-steep-warm"};
+    out.tasks = 6;
+    out.validation_tasks = out.gate_tasks = 4;
+    out.gate_episodes = 1;
+    out.search.generations = 3;
+    out.search.population = 6;
+    out.search.tasks = 4;
+    out.refinement.rounds = 2;
+    out.refinement.episodes = 3;
+    out.refinement.updates = 3;
+    out.refinement.judged_every = 1;
+    out.refinement.learner.hidden = 8;
+    out.refinement.learner.batch = 16;
+    out.refinement.learner.replay = 500;
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a paired comparison is that of its differences") {
+    const std::vector<double> losses = {1, 2, 3, 4}, others = {2, 2, 5, 5};
+    const auto found = compare(losses, others);
+    CHECK(found.mean == -1);
+    CHECK(found.standard_error == Approx(std::sqrt(2.0 / 3 / 4)));
+    CHECK(found.wins == 0.75);
+    CHECK(found.least_gain() == Approx(1 - 1.96 * std::sqrt(2.0 / 3 / 4)));
+    CHECK_THROWS_AS(compare(losses, std::vector<double>{1}), rldp::error);
+}
+
+TEST_CASE("the same policy twice is a tie on every task, however many threads play") {
+    const auto tasks = draw_tasks(families(), 2, 5, 8);
+    const auto one = final_losses(tasks, {{}, rule{}}, {.seed = 4, .episodes = 2, .jobs = 1});
+    CHECK(final_losses(tasks, {{}}, {.seed = 4, .episodes = 2, .jobs = 3}) == one);
+    CHECK(final_losses(tasks, {{}}, {.seed = 5, .episodes = 2, .jobs = 1}) != one);
+    const auto tie = compare(one, one);
+    CHECK(tie.mean == 0);
+    CHECK(tie.wins == 0);
+    CHECK_FALSE(tie.least_gain() > 0);
+}
+
+TEST_CASE("work is done once each, and its first failure told") {
+    std::vector<int> done(100);
+    for_each_index(100, 4, [&](std::size_t i) { ++done[i]; });
+    CHECK(done == std::vector<int>(100, 1));
+    CHECK(refusal([] {
+              for_each_index(50, 3, [](std::size_t i) {
+                  if (i % 10 == 7) rldp::refuse("at " + std::to_string(i));
+              });
+          }) == "at 7");
+}
+
+TEST_CASE("hindsight finds what a rate that is off by eight leaves to win") {
+    auto tasks = draw_tasks(families(), 1, 21, 16);
+    for (auto& task : tasks) task.rate /= 8;
+    const auto found = headroom(tasks, {.last = 0}, {.seed = 3});
+    CHECK(found.mean < -0.1);
+    CHECK(found.least_gain() > 0);
+}
+
+TEST_CASE("a search mends a rate that all tasks have wrong") {
+    auto tasks = draw_tasks(families(), 1, 22, 16);
+    for (auto& task : tasks) task.rate /= 8;
+    const search_config how = {.generations = 12, .population = 8, .tasks = 16, .deviation = 0.5};
+    const auto found = search_schedule(tasks, std::vector<double>(3), how);
+    CHECK(found[0] > 0.7);
+    const trials judging = {.seed = 99};
+    CHECK(compare(final_losses(tasks, {schedule_at(found)}, judging),
+                  final_losses(tasks, {schedule_at(std::vector<double>(3))}, judging))
+              .least_gain() > 0);
+}
+
+TEST_CASE("a preparation ends in a policy whose file tells its gate, the same for any number of threads") {
+    auto config = small_preparation();
+    std::vector<std::string> stages;
+    const auto found = prepare(config, [&](const std::string& stage) { stages.push_back(stage); });
+    CHECK(stages.size() == 5);
+    const auto& figures = found.policy.parts().figures;
+    CHECK(figures.at("held_out").size() == 5);
+    CHECK(figures.at("families").size() == 3);
+    CHECK(figures.at("gate").at("passed") == found.gate.passed());
+    CHECK(figures.at("gate").at("rule").at("mean") == found.gate.rule.mean);
+
+    config.jobs = 3;
+    const auto again = prepare(config, [](const std::string&) {});
+    CHECK(again.policy.parts().figures == figures);
+    CHECK(again.policy.parts().how.numbers == found.policy.parts().how.numbers);
+    CHECK(at::equal(again.policy.parts().actor, found.policy.parts().actor));
+}
+
+TEST_CASE("families that hold nothing out, or everything, are refused") {
+    auto config = small_preparation();
+    const auto refused = [&](const std::vector<std::string>& held_out) {
+        config.held_out = held_out;
+        return refusal([&] { prepare(config, [](const std::string&) {}); });
+    };
+    CHECK(has(refused({"lukewarm"}), "lukewarm"));
+    CHECK(has(refused({}), "held out"));
+    CHECK(has(refused({"few", "many"}), "held out"));
+}
