@@ -34,7 +34,8 @@ void measure(const rl::preparation_config& config, const std::string& out) {
     fmt::print("  schedule: log rate {:.2f}, last {:.2f}, tail {:.2f}; residual after {} rounds\n",
                found.best_schedule.log_rate, found.best_schedule.last, found.best_schedule.tail,
                parts.figures.at("residual_rounds").get<std::size_t>());
-    fmt::print("  rule: {:.3f}\n", fmt::join(parts.how.numbers, " "));
+    fmt::print("  rule: log rate {:.2f}, last {:.2f}, tail {:.2f}; {:.3f}\n", parts.fixed.log_rate, parts.fixed.last,
+               parts.fixed.tail, fmt::join(parts.how.numbers, " "));
     show("hindsight", found.gate.hindsight);
     show("rule", found.gate.rule);
     show("policy", found.gate.policy);

@@ -65,28 +65,27 @@ preparation prepare(const preparation_config& config, const std::function<void(c
     searched.seed = seed(searches);
     searched.jobs = config.jobs;
     const auto first = search_schedule(tasks, std::vector<double>(3), searched);
-    const auto fixed = schedule_at(first);
     searched.seed += 1;
     const auto best_schedule = schedule_at(search_schedule(tasks, first, searched));
     said("searching a rule");
-    const auto how = search_rule(tasks, fixed, searched);
+    const auto ruled = search_rule(tasks, first, searched);
     said("learning a residual");
     auto refined = config.refinement;
     refined.seed = seed(learning);
     refined.learner.seed = seed(net);
     refined.jobs = config.jobs;
-    const auto residual = refine(tasks, validation, fixed, how, refined);
+    const auto residual = refine(tasks, validation, ruled.fixed, ruled.how, refined);
 
     said("judging on held-out families");
-    const prepared_policy refined_policy({fixed, how, residual.normaliser, residual.guard, refined.learner.hidden,
-                                          residual.actor, nlohmann::json::object()});
+    const prepared_policy refined_policy({ruled.fixed, ruled.how, residual.normaliser, residual.guard,
+                                          refined.learner.hidden, residual.actor, nlohmann::json::object()});
     const trials judging = {seed(gate_noise), config.gate_episodes, config.jobs};
     const auto losses = [&](const contestant& who) { return final_losses(gate, who, judging); };
     const auto common = losses({best_schedule});
     gate_figures found;
     found.hindsight = headroom(gate, best_schedule, judging);
-    found.rule = compare(losses({fixed, how}), common);
-    found.policy = compare(losses({fixed, [&](const sight& seen) { return refined_policy.act(seen); }}), common);
+    found.rule = compare(losses({ruled.fixed, ruled.how}), common);
+    found.policy = compare(losses({ruled.fixed, [&](const sight& seen) { return refined_policy.act(seen); }}), common);
 
     auto parts = refined_policy.parts();
     parts.figures = {{"families", names_of(prepared)},

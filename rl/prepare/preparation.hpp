@@ -18,7 +18,8 @@ struct preparation_config {
     std::size_t tasks = 256;            ///< to prepare on
     std::size_t validation_tasks = 128, gate_tasks = 256;
     std::size_t gate_episodes = 2;  ///< of a task
-    search_config search;  ///< of one search; the schedule has two, one on from the other, the rule follows one
+    search_config
+        search;  ///< of one search; the schedule has two, one on from the other, the rule begins where the first ended
     refinement_config refinement;
     std::uint64_t seed = 1;  ///< whatever `search` and `refinement` have, as with jobs
     int jobs = 1;

@@ -42,8 +42,8 @@ rate_schedule rates_of(const quadratics& task, const schedule& fixed) {
 std::vector<double> divided(const std::vector<double>& log_shares) {
     const auto takes_part = [](double share) { return share > -share_limit; };
     const bool none = std::none_of(log_shares.begin(), log_shares.end(), takes_part);
-    std::vector<double> out;
-    for (const double share : log_shares) out.push_back(none || takes_part(share) ? std::exp(share) : 0);
+    auto out = log_shares;
+    for (double& share : out) share = none || takes_part(share) ? std::exp(share) : 0;
     const double sum = std::accumulate(out.begin(), out.end(), 0.0);
     for (double& share : out) share /= sum;
     return out;

@@ -37,9 +37,18 @@ std::vector<double> search_schedule(std::span<const quadratics> tasks, const std
         tasks, start, [](std::span<const double> point) { return contestant{schedule_at(point)}; }, how);
 }
 
-rule search_rule(std::span<const quadratics> tasks, const schedule& fixed, const search_config& how) {
-    const auto contestant_at = [&](std::span<const double> point) { return contestant{fixed, rule_at(point)}; };
-    return rule_at(search(tasks, std::vector<double>(rule::count), contestant_at, how));
+ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
+                           const search_config& how) {
+    const auto parts_of = [&](std::span<const double> point) {
+        return ruled_schedule{schedule_at(point.first(start.size())), rule_at(point.subspan(start.size()))};
+    };
+    auto both = start;
+    both.resize(start.size() + rule::count);
+    const auto contestant_at = [&](std::span<const double> point) {
+        const auto parts = parts_of(point);
+        return contestant{parts.fixed, parts.how};
+    };
+    return parts_of(search(tasks, both, contestant_at, how));
 }
 
 }  // namespace rldp::rl

@@ -12,7 +12,7 @@
 namespace rldp::rl {
 
 struct search_config {
-    std::size_t generations = 60, population = 12;
+    std::size_t generations = 120, population = 12;
     std::size_t tasks = 48;  ///< of a generation; episodes are the product of the three
     double deviation = 0.3;  ///< where the search begins
     std::uint64_t seed = 1;
@@ -24,9 +24,17 @@ std::vector<double> search(std::span<const quadratics> tasks, const std::vector<
                            const std::function<contestant(std::span<const double>)>& contestant_at,
                            const search_config& how);
 
-/// Both begin at zeros. A rule is searched around `fixed`.
+/// The three numbers of schedule_at().
 std::vector<double> search_schedule(std::span<const quadratics> tasks, const std::vector<double>& start,
                                     const search_config& how);
-rule search_rule(std::span<const quadratics> tasks, const schedule& fixed, const search_config& how);
+
+struct ruled_schedule {
+    schedule fixed;
+    rule how;
+};
+/// Rule and schedule together, from `start`, a schedule's numbers, and a rule of zeros: what averages best under a
+/// fixed rate is not what does under a rate that follows the run.
+ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
+                           const search_config& how);
 
 }  // namespace rldp::rl
