@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
 #include "rl/prepare/preparation.hpp"
@@ -33,7 +34,7 @@ void measure(const rl::preparation_config& config, const std::string& out) {
     fmt::print("rates off by up to ×{:g} ({:.0f} s)\n", config.offset, seconds_since(begin));
     fmt::print("  schedule: log rate {:.2f}, last {:.2f}, tail {:.2f}; residual after {} rounds\n",
                found.best_schedule.log_rate, found.best_schedule.last, found.best_schedule.tail,
-               parts.figures.at("residual_rounds").get<std::size_t>());
+               nlohmann::json::parse(parts.figures).at("residual_rounds").get<std::size_t>());
     fmt::print("  rule: log rate {:.2f}, last {:.2f}, tail {:.2f}; {:.3f}\n", parts.fixed.log_rate, parts.fixed.last,
                parts.fixed.tail, fmt::join(parts.how.numbers, " "));
     show("hindsight", found.gate.hindsight);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
 #include "rl/prepare/splitmix.hpp"
@@ -77,8 +78,8 @@ preparation prepare(const preparation_config& config, const std::function<void(c
     const auto residual = refine(tasks, validation, ruled.fixed, ruled.how, refined);
 
     said("judging on held-out families");
-    const prepared_policy refined_policy({ruled.fixed, ruled.how, residual.normaliser, residual.guard,
-                                          refined.learner.hidden, residual.actor, nlohmann::json::object()});
+    const prepared_policy refined_policy(
+        {ruled.fixed, ruled.how, residual.normaliser, residual.guard, refined.learner.hidden, residual.actor});
     const trials judging = {seed(gate_noise), config.gate_episodes, config.jobs};
     const auto losses = [&](const contestant& who) { return final_losses(gate, who, judging); };
     const auto common = losses({best_schedule});
@@ -88,17 +89,19 @@ preparation prepare(const preparation_config& config, const std::function<void(c
     found.policy = compare(losses({ruled.fixed, [&](const sight& seen) { return refined_policy.act(seen); }}), common);
 
     auto parts = refined_policy.parts();
-    parts.figures = {{"families", names_of(prepared)},
-                     {"held_out", names_of(held_out)},
-                     {"rate_offset", config.offset},
-                     {"seed", config.seed},
-                     {"episodes_per_search", searched.generations * searched.population * searched.tasks},
-                     {"residual_rounds", residual.rounds},
-                     {"gate",
-                      {{"passed", found.passed()},
-                       {"hindsight", figures_of(found.hindsight)},
-                       {"rule", figures_of(found.rule)},
-                       {"policy", figures_of(found.policy)}}}};
+    const nlohmann::json figures = {
+        {"families", names_of(prepared)},
+        {"held_out", names_of(held_out)},
+        {"rate_offset", config.offset},
+        {"seed", config.seed},
+        {"episodes_per_search", searched.generations * searched.population * searched.tasks},
+        {"residual_rounds", residual.rounds},
+        {"gate",
+         {{"passed", found.passed()},
+          {"hindsight", figures_of(found.hindsight)},
+          {"rule", figures_of(found.rule)},
+          {"policy", figures_of(found.policy)}}}};
+    parts.figures = figures.dump();
     return {prepared_policy(std::move(parts)), best_schedule, found};
 }
 

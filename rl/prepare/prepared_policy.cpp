@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "config/base/error.hpp"
@@ -86,7 +87,7 @@ struct policy_reader {
 
 prepared_policy::prepared_policy(prepared_parts parts) : parts_(std::move(parts)), nets_(parts_.hidden) {
     require(parts_.actor.numel() == nets_.actor_size(), "a policy's actor has the weights of its nets");
-    require(parts_.figures.is_object(), "a policy's figures are an object");
+    require(json::accept(parts_.figures), "a policy's figures are JSON");
 }
 
 move prepared_policy::act(const sight& seen) const {
@@ -97,8 +98,12 @@ move prepared_policy::act(const sight& seen) const {
 
 void prepared_policy::save(const std::filesystem::path& path) const {
     const auto all = stored(parts_);
-    const json about = {{"version", version},      {"actions", actions()},      {"features", features()},
-                        {"hidden", parts_.hidden}, {"figures", parts_.figures}, {"digest", digest_of(all)}};
+    const json about = {{"version", version},
+                        {"actions", actions()},
+                        {"features", features()},
+                        {"hidden", parts_.hidden},
+                        {"figures", json::parse(parts_.figures)},
+                        {"digest", digest_of(all)}};
     models::save_safetensors(path, all, {{entry_name, about.dump()}});
 }
 
@@ -141,9 +146,9 @@ prepared_policy prepared_policy::load(const std::filesystem::path& path) {
     std::array<double, 3> fixed;
     read.read("schedule", fixed);
     out.fixed = {fixed[0], fixed[1], fixed[2]};
-    out.figures = from.at("figures");
     if (digest_of(stored(out)) != from.text("digest")) read.damaged("its weights are not those that were saved");
-    if (!out.figures.is_object()) read.damaged("'figures' is no object");
+    if (!from.at("figures").is_object()) read.damaged("'figures' is no object");
+    out.figures = from.at("figures").dump();
     return prepared_policy(std::move(out));
 }
 

@@ -3,7 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <string>
 
 #include "rl/prepare/residual.hpp"
 #include "rl/prepare/rule.hpp"
@@ -16,8 +16,8 @@ struct prepared_parts {
     frozen_normaliser normaliser;
     residual_guard guard;
     std::int64_t hidden = 0;
-    at::Tensor actor;        ///< float32, of set_networks(hidden)
-    nlohmann::json figures;  ///< families, seeds, the gate: what a report says of the policy; an object
+    at::Tensor actor;            ///< float32, of set_networks(hidden)
+    std::string figures = "{}";  ///< a JSON object: families, seeds, the gate; what a report says of the policy
 };
 
 class prepared_policy {

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
 #include "rl/prepare/parallel.hpp"
@@ -93,7 +94,7 @@ TEST_CASE("a preparation ends in a policy whose file tells its gate, the same fo
     std::vector<std::string> stages;
     const auto found = prepare(config, [&](const std::string& stage) { stages.push_back(stage); });
     CHECK(stages.size() == 5);
-    const auto& figures = found.policy.parts().figures;
+    const auto figures = nlohmann::json::parse(found.policy.parts().figures);
     CHECK(figures.at("held_out").size() == 5);
     CHECK(figures.at("families").size() == 3);
     CHECK(figures.at("gate").at("passed") == found.gate.passed());
@@ -101,7 +102,7 @@ TEST_CASE("a preparation ends in a policy whose file tells its gate, the same fo
 
     config.jobs = 3;
     const auto again = prepare(config, [](const std::string&) {});
-    CHECK(again.policy.parts().figures == figures);
+    CHECK(again.policy.parts().figures == found.policy.parts().figures);
     CHECK(again.policy.parts().how.numbers == found.policy.parts().how.numbers);
     CHECK(at::equal(again.policy.parts().actor, found.policy.parts().actor));
 }

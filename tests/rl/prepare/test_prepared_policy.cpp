@@ -4,6 +4,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "config/base/files.hpp"
 #include "models/checkpoint/safetensors.hpp"
@@ -34,7 +35,7 @@ prepared_policy some_policy() {
     out.hidden = 16;
     const auto generator = at::detail::createCPUGenerator(1);
     out.actor = at::randn({set_networks(16).actor_size()}, generator) * 0.3;
-    out.figures = {{"families", {"few-flat-cold"}}};
+    out.figures = R"({"families":["few-flat-cold"]})";
     return prepared_policy(std::move(out));
 }
 
@@ -134,6 +135,7 @@ TEST_CASE("a damaged policy is refused by name") {
     CHECK(has(damaged([](auto& all, auto&) { all["actor"] = at::zeros({5}); }), "another type or size"));
     CHECK(has(damaged([](auto& all, auto&) { all.erase("guard_reach"); }), "missing"));
     CHECK(has(damaged([](auto&, auto& about) { about.erase("figures"); }), "figures"));
+    CHECK(has(damaged([](auto&, auto& about) { about["figures"] = 3; }), "no object"));
     CHECK(has(damaged([](auto&, auto& about) { about["hidden"] = -1; }), "hidden"));
 
     some_policy().save(here / "policy.safetensors");
