@@ -46,8 +46,8 @@ nlohmann::json figures_of(const paired& one) {
 }
 
 std::vector<std::string> names_of(const std::vector<family>& all) {
-    std::vector<std::string> out;
-    for (const auto& one : all) out.push_back(one.name);
+    std::vector<std::string> out(all.size());
+    std::transform(all.begin(), all.end(), out.begin(), [](const family& one) { return one.name; });
     return out;
 }
 

@@ -73,8 +73,8 @@ refinement refine(std::span<const quadratics> tasks, std::span<const quadratics>
     const auto seen = sights_of(tasks, fixed, how, {.seed = config.seed, .jobs = config.jobs});
     refinement best;
     best.normaliser = frozen_normaliser::of(seen);
-    std::vector<sight> normalised;
-    for (const auto& one : seen) normalised.push_back(best.normaliser(one));
+    auto normalised = seen;
+    for (auto& one : normalised) one = best.normaliser(one);
     best.guard = residual_guard::of(normalised);
 
     residual_sac learner(config.learner);
