@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 
@@ -25,6 +26,14 @@ void judge_pair(scene& stage, const answer& one, const answer& other) {
         stage.seen().object(fmt::format("neither of two processes ran: {} | {}", error_line(one), error_line(other)));
 }
 
+/// UBSan asks the kernel, through a pipe, whether an object's memory can be read: where no descriptor is left, any
+/// object is a foreign one to it.
+std::string few_descriptors(const path& sources) {
+    const char* given = std::getenv("UBSAN_OPTIONS");
+    return fmt::format("{}:suppressions={}", given ? given : "",
+                       (sources / "tests/faults/few_descriptors.supp").string());
+}
+
 }  // namespace
 
 verdict limited(trial& t) {
@@ -33,6 +42,7 @@ verdict limited(trial& t) {
     switch (below(t.random, sanitized ? 2 : 3)) {
         case 0:
             what.limits[RLIMIT_NOFILE] = 4 + below(t.random, 60);
+            if (sanitized) what.environment["UBSAN_OPTIONS"] = few_descriptors(t.on.sources);
             break;
         case 1:
             what.limits[RLIMIT_FSIZE] = below(t.random, 400'000);
