@@ -258,6 +258,8 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "What that is good for: training starts from that adapter; gradients are projected on the directions that "
              "public ones take; the medians of public gradient norms become rldp's radii, in place of private ones.")
         .add("steps", &public_section::steps, between(1, most_steps), "steps", "Length of the training on them.")
+        .add("lr", &public_section::lr, above_to(0, 10), "", "AdamW's learning rate in it, the same at every step.",
+             "train.lr")
         .add("directions", &public_section::directions, between(1, most_width), "",
              "k: the subspace has so many directions of each matrix's inputs (A) or outputs (B).");
 }

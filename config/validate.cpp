@@ -68,8 +68,9 @@ finding learning(const run_config& config) {
         return fmt::format(R"(train.decay is of train.schedule "wsd"; it is "{}", so leave it out)", train.schedule);
     const auto &lessons = config.public_data, none = public_section{};
     if (!lessons.path &&
-        (lessons.use != none.use || lessons.steps != none.steps || lessons.directions != none.directions))
-        return "public.use, public.steps and public.directions are of public records, but there is no public.path";
+        (lessons.use != none.use || lessons.steps != none.steps || lessons.lr || lessons.directions != none.directions))
+        return "public.use, public.steps, public.lr and public.directions are of public records, but there is no "
+               "public.path";
     if (lessons.path && !lessons.used_for("subspace") && lessons.directions != none.directions)
         return R"(public.directions is of public.use "subspace", which is not there; leave it out)";
     if (train.value_weight != 1 && !config.data.narrative)

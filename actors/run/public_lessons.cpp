@@ -6,16 +6,20 @@
 
 #include <algorithm>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "actors/run/held_out.hpp"
+#include "actors/run/lessons_file.hpp"
 #include "actors/run/method.hpp"
-#include "actors/run/sealed_tensors.hpp"
 #include "config/base/error.hpp"
+#include "config/method_choices.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/adamw.hpp"
 #include "models/lora/subspace.hpp"
 #include "models/unit_gradients.hpp"
+#include "privacy/keys/digest.hpp"
 #include "privacy/mechanism/clipping.hpp"
+#include "version.hpp"
 
 namespace rldp::actors {
 
@@ -52,6 +56,7 @@ at::Tensor train(const config::run_config& config, const run_model& model,
     const auto batch = static_cast<std::size_t>(config.train.expected_batch_size);
     const models::chunk_rule how{.micro_batch = config.train.micro_batch, .value_weight = config.train.value_weight};
     models::adamw optimizer(model.initial_adapter);
+    const double rate = config.public_data.lr.value_or(config.train.lr);
     std::size_t next = 0;
     for (std::int64_t step = 0; step < config.public_data.steps; ++step) {
         std::vector<models::unit_records> drawn;
@@ -63,10 +68,10 @@ at::Tensor train(const config::run_config& config, const run_model& model,
             see(made.gradients);
             sum += made.gradients.sum(0);
         }
-        optimizer.step(sum / static_cast<double>(batch), config.train.lr);
+        optimizer.step(sum / static_cast<double>(batch), rate);
         if (!optimizer.parameters().isfinite().all().item<bool>())
             refuse(
-                fmt::format("public.path: training on {} diverged at batch {} of {}; lower train.lr, or look for a "
+                fmt::format("public.path: training on {} diverged at batch {} of {}; lower public.lr, or look for a "
                             "record that overflows",
                             *config.public_data.path, step + 1, config.public_data.steps));
     }
@@ -90,10 +95,10 @@ models::lora_layout layout_once_taught(const config::run_config& config, models:
     return models::narrowed(std::move(layout), count);
 }
 
-run_model taught(const config::run_config& config, run_model model) {
-    if (!config.public_data.path) return model;
-    layout_once_taught(config, model.layout);  // errors come before the work
-    const auto units = public_units(config, model);
+namespace {
+
+run_model teach(const config::run_config& config, run_model model,
+                const std::vector<std::vector<models::sequence>>& units) {
     const bool in_subspace = config.public_data.used_for("subspace"), radii = config.public_data.used_for("radii");
     models::main_directions directions(model.layout);
     std::vector<at::Tensor> norms;
@@ -119,43 +124,49 @@ run_model taught(const config::run_config& config, run_model model) {
     return model;
 }
 
-namespace {
-
-const std::string lessons_kind = "lessons";
-
-/// The tensors of a pair's ground, with the names that they have in the file.
-std::vector<std::pair<std::string, at::Tensor models::pair_ground::*>> parts_of_ground(std::size_t pair) {
-    const auto name = [&](const char* part) { return fmt::format("{}.{}", pair, part); };
-    return {{name("a"), &models::pair_ground::a},
-            {name("b"), &models::pair_ground::b},
-            {name("in"), &models::pair_ground::in},
-            {name("out"), &models::pair_ground::out}};
+/// Of all that lessons depend on, in hex.
+std::string name_of_lessons(const config::run_config& config, const std::vector<std::vector<models::sequence>>& units) {
+    auto used = nlohmann::json::parse(config::to_json(config));
+    auto& train = used["train"];
+    nlohmann::json text = {{"version", RLDP_VERSION},
+                           {"public", used["public"]},
+                           {"lora", used["lora"]},
+                           {"model", model_digest(config.model.path)},
+                           {"dtype", used["model"]["dtype"]},
+                           {"groups", config.public_data.used_for("radii") ? config::choices_of(config).groups : ""},
+                           {"batch", train["expected_batch_size"]},
+                           {"micro_batch", train["micro_batch"]},
+                           {"rate", config.public_data.lr.value_or(config.train.lr)},
+                           {"value_weight", train["value_weight"]},
+                           {"seed", config.seed}};
+    std::string records;
+    for (const auto& unit : units)
+        for (const auto& record : unit) {
+            records.append(reinterpret_cast<const char*>(record.data()), record.size() * sizeof(record.front()));
+            records.append("\xff\xff\xff\xff");  // no token
+        }
+    return privacy::sha256(text.dump() + privacy::sha256(records));
 }
 
 }  // namespace
 
-void write_lessons(const std::filesystem::path& path, const run_model& taught, const privacy::file_seal& seal) {
-    sealed_tensors out;
-    out.tensors["initial_adapter"] = taught.initial_adapter;
-    out.tensors["public_norms"] = at::tensor(taught.public_norms, at::kDouble);
-    for (std::size_t i = 0; i < taught.layout.grounds.size(); ++i)
-        for (const auto& [name, part] : parts_of_ground(i))
-            if ((taught.layout.grounds[i].*part).defined()) out.tensors[name] = taught.layout.grounds[i].*part;
-    write_sealed(path, lessons_kind, std::move(out), seal);
-}
-
-run_model recalled(const config::run_config& config, run_model model, const std::filesystem::path& path,
-                   const privacy::file_seal& seal) {
-    const auto read = read_sealed(path, lessons_kind, seal);
-    const auto device = model.initial_adapter.device();
-    model.layout = layout_once_taught(config, model.layout);
-    model.initial_adapter = read.tensors.at("initial_adapter").to(device);
-    const auto norms = read.tensors.at("public_norms");
-    model.public_norms.assign(norms.data_ptr<double>(), norms.data_ptr<double>() + norms.numel());
-    if (config.public_data.used_for("subspace")) model.layout.grounds.assign(model.layout.pairs.size(), {});
-    for (std::size_t i = 0; i < model.layout.grounds.size(); ++i)
-        for (const auto& [name, part] : parts_of_ground(i))
-            if (read.tensors.contains(name)) model.layout.grounds[i].*part = read.tensors.at(name).to(device);
+run_model taught(const config::run_config& config, run_model model,
+                 const std::optional<std::filesystem::path>& shared) {
+    if (!config.public_data.path) return model;
+    layout_once_taught(config, model.layout);  // errors come before the work
+    const auto units = public_units(config, model);
+    if (!shared) return teach(config, std::move(model), units);
+    const auto depends_on = name_of_lessons(config, units);
+    const auto file = *shared / (depends_on + ".safetensors");
+    const auto seal = privacy::file_seal::checksum(depends_on);
+    if (std::filesystem::exists(file)) try {
+            return recalled(config, model, file, seal);
+        } catch (const error&) {
+            refuse(file.string() + ": is damaged; delete it, and it is made again");
+        }
+    model = teach(config, std::move(model), units);
+    std::filesystem::create_directories(*shared);
+    write_lessons(file, model, seal);
     return model;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 // What public records teach before a run begins: it costs no privacy (public.path, docs/privacy.md §7).
+#include <filesystem>
+#include <optional>
+
 #include "actors/run/inputs.hpp"
 #include "config/config.hpp"
-#include "privacy/keys/seal.hpp"
 
 namespace rldp::actors {
 
@@ -13,16 +15,12 @@ namespace rldp::actors {
 ///   way
 ///               that are the largest;
 ///   radii       public_norms are the medians of the unit gradients' norms per group on the way.
-/// The same for the same configuration, up to rounding. Errors: bad_input for records that can't be read, or too few,
-/// for more directions than a matrix has, and where training on them ends in numbers that are not finite.
-run_model taught(const config::run_config& config, run_model model);
-
-/// What it was taught, for a resume: training again gives it up to rounding alone, and its coordinates mean nothing in
-/// another subspace.
-void write_lessons(const std::filesystem::path& path, const run_model& taught, const privacy::file_seal& seal);
-/// The model as write_lessons() had it, from one that was not taught yet. Errors: as read_sealed.
-run_model recalled(const config::run_config& config, run_model model, const std::filesystem::path& path,
-                   const privacy::file_seal& seal);
+/// The same for the same configuration, up to rounding. Where `shared` is given, it is taken from that directory if it
+/// lies there, and left there if not: cells of a grid that learn the same learn it once. Errors: bad_input for records
+/// that can't be read, or too few, for more directions than a matrix has, where training on them ends in numbers that
+/// are not finite, and for a file in `shared` that is damaged.
+run_model taught(const config::run_config& config, run_model model,
+                 const std::optional<std::filesystem::path>& shared = {});
 
 /// `layout` with the sizes that it will have once it was taught.
 models::lora_layout layout_once_taught(const config::run_config& config, models::lora_layout layout);

@@ -10,6 +10,7 @@
 #include "actors/run/audit/canaries.hpp"
 #include "actors/run/checkpoint.hpp"
 #include "actors/run/erasure.hpp"
+#include "actors/run/lessons_file.hpp"
 #include "actors/run/method.hpp"
 #include "actors/run/public_lessons.hpp"
 #include "actors/run/test_hooks.hpp"
@@ -274,11 +275,12 @@ void decide_in_line(const moving_parts& parts, double progress_epsilon) {
     parts.controller->learn();
 }
 
-opened_run create_run(const config::run_config& config, const std::filesystem::path& directory) {
+opened_run create_run(const config::run_config& config, const std::filesystem::path& directory,
+                      const std::optional<std::filesystem::path>& lessons) {
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());
-    auto ready = prepare(config, [&](run_model model) { return taught(config, std::move(model)); });
+    auto ready = prepare(config, [&](run_model model) { return taught(config, std::move(model), lessons); });
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::insecure_from_seed(config.seed)
                                                         : privacy::run_key::from_system();
     nascent_directory nascent(directory);

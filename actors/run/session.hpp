@@ -56,9 +56,11 @@ struct opened_run {
     privacy::trusted<std::shared_ptr<const secrets>> closed;
 };
 
-/// Reads everything, plans, and only then makes the run directory, whole or not at all. Errors: bad_input, among them a
+/// Reads everything, plans, and only then makes the run directory, whole or not at all. What public records teach is
+/// shared through the directory `lessons`, where it is given (public_lessons.hpp). Errors: bad_input, among them a
 /// directory that exists.
-opened_run create_run(const config::run_config& config, const std::filesystem::path& directory);
+opened_run create_run(const config::run_config& config, const std::filesystem::path& directory,
+                      const std::optional<std::filesystem::path>& lessons = {});
 
 /// Goes on from the last checkpoint and the logged releases (docs/privacy.md §5). A charged step without a logged
 /// release is lost and stays charged. Errors: bad_input where ledger, checkpoint, configuration and data don't belong

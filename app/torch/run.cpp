@@ -20,7 +20,7 @@ namespace rldp::app {
 namespace {
 
 struct run_arguments {
-    std::string config, resume, out, monitor, sign;
+    std::string config, resume, out, lessons, monitor, sign;
     std::vector<std::string> set;
     bool json = false, quiet = false, private_counts = false;
 };
@@ -92,8 +92,8 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
 int run(const run_arguments& given) {
     if (given.config.empty() == given.resume.empty())
         refuse("run: give a CONFIG, or --resume DIR (not both); for example rldp run config/demo.json");
-    if (!given.resume.empty() && (!given.set.empty() || !given.out.empty()))
-        refuse("run: --resume goes on with the run's own configuration; leave --set and --out away");
+    if (!given.resume.empty() && (!given.set.empty() || !given.out.empty() || !given.lessons.empty()))
+        refuse("run: --resume goes on with the run's own configuration; leave --set, --out and --lessons away");
 
     // Before anything starts: a key that can't sign is no surprise for the end of a long run.
     const auto key = given.sign.empty()
@@ -111,7 +111,8 @@ int run(const run_arguments& given) {
         const auto stem = std::filesystem::path(given.config).stem();
         directory = given.out.empty() ? std::filesystem::path("runs") / stem : named(given.out);
         address = config.monitor.address;
-        open = [config, directory] { return actors::create_run(config, directory); };
+        const auto lessons = given.lessons.empty() ? std::nullopt : std::optional<std::filesystem::path>(given.lessons);
+        open = [config, directory, lessons] { return actors::create_run(config, directory, lessons); };
     } else if (const auto own = eval::run_directory{directory}.config(); std::filesystem::exists(own)) {
         address = config::load(own, {}).monitor.address;
     }
@@ -147,6 +148,8 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("config", given->config, "configuration file (JSON)");
     command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);
     command->add_option("--out", given->out, "run directory to make (default runs/NAME-OF-CONFIG)");
+    command->add_option("--lessons", given->lessons,
+                        "directory where runs share what the records of public.path teach");
     command->add_option("--resume", given->resume, "go on with the interrupted run in this directory");
     command->add_option("--sign", given->sign, "sign the certificate with this secret key (rldp key new)");
     command->add_option("--monitor", given->monitor, "serve live values at HOST:PORT (loopback)");

@@ -20,6 +20,7 @@ struct grid_directory {
     std::filesystem::path root;
 
     std::filesystem::path cells() const { return root / "cells"; }
+    std::filesystem::path lessons() const { return root / "lessons"; }  ///< of public records, shared by cells
     std::filesystem::path description() const { return root / "grid.json"; }
     std::filesystem::path trusted_side() const { return root / "trusted"; }
     std::filesystem::path trusted_cells() const { return trusted_side() / "cells"; }

@@ -25,7 +25,8 @@ std::vector<std::string> arguments_for(const cell& one, const cell_files& files,
     std::vector<std::string> out = {"run", how.config.string()};
     for (const auto* overrides : {&how.set, &one.overrides})
         for (const auto& text : *overrides) out.insert(out.end(), {"--set", text});
-    out.insert(out.end(), {"--out", files.run().root.string(), "--json", "--quiet"});
+    out.insert(out.end(), {"--out", files.run().root.string(), "--lessons", grid_directory{how.out}.lessons().string(),
+                           "--json", "--quiet"});
     return out;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "privacy/keys/digest.hpp"
+
 namespace rldp::privacy {
 
 struct file_seal::stream::state {
@@ -11,6 +13,10 @@ struct file_seal::stream::state {
 };
 
 file_seal::file_seal(const run_key& key) : key_(key.hmac("rldp file seal v1")) {}
+
+file_seal file_seal::checksum(std::string_view depends_on) {
+    return file_seal(sha256(depends_on));
+}
 
 file_seal::stream::stream(const file_seal& by, std::string_view kind) : state_(std::make_unique<state>()) {
     static_assert(bytes >= crypto_generichash_BYTES_MIN && 64 <= crypto_generichash_KEYBYTES_MAX);

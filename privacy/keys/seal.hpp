@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "privacy/keys/random.hpp"
 
@@ -19,6 +20,9 @@ class file_seal {
     using tag = std::array<unsigned char, bytes>;
 
     explicit file_seal(const run_key& key);
+    /// One that anybody can make who knows what a file depends on: it tells damage, and a file that depends on other
+    /// things, but no edit. For public values only.
+    static file_seal checksum(std::string_view depends_on);
 
     /// The tag of a sequence of parts, whose lengths count: keyed BLAKE2b.
     class stream {
@@ -41,6 +45,7 @@ class file_seal {
     }
 
   private:
+    explicit file_seal(std::string key) : key_(std::move(key)) {}
     std::string key_;  ///< 64 hexadecimal characters
 };
 

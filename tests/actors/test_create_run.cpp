@@ -107,6 +107,41 @@ TEST_CASE("radii from public data are there from the first step, and are the sam
           std::string::npos);
 }
 
+TEST_CASE("runs that share lessons learn them once, and only where they would learn the same") {
+    scratch_directory scratch;
+    const auto lessons = scratch / "lessons";
+    const auto begun = [&](const std::string& name, std::vector<std::string> set) {
+        for (const auto* each : {"public.path=synthetic:60", "public.use=[\"warm_start\",\"subspace\"]",
+                                 "public.directions=2", "public.lr=0.01"})
+            set.emplace_back(each);
+        return create_run(small(set), scratch / name, lessons).facts->model;
+    };
+    const auto kept = [&] {
+        return std::distance(std::filesystem::directory_iterator(lessons), std::filesystem::directory_iterator{});
+    };
+    const auto first = begun("first", {}), again = begun("again", {"train.lr=0.02"});
+    CHECK(kept() == 1);
+    REQUIRE(again.layout.grounds.size() == first.layout.grounds.size());
+    for (std::size_t i = 0; i < first.layout.grounds.size(); ++i)
+        for (auto part :
+             {&models::pair_ground::a, &models::pair_ground::b, &models::pair_ground::in, &models::pair_ground::out})
+            CHECK(at::equal(again.layout.grounds[i].*part, first.layout.grounds[i].*part));
+    CHECK(at::equal(again.initial_adapter, first.initial_adapter));
+
+    begun("seed", {"seed=7"});
+    begun("rank", {"lora.rank=4"});
+    begun("batch", {"train.expected_batch_size=5"});
+    CHECK(kept() == 4);
+
+    for (const auto& file : std::filesystem::directory_iterator(lessons)) {
+        auto bytes = read_file(file.path());
+        bytes.back() = static_cast<char>(bytes.back() ^ 1);
+        write_file(file.path(), bytes);
+    }
+    CHECK(refusal([&] { begun("damaged", {}); }).find("damaged; delete it") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(scratch / "damaged"));
+}
+
 TEST_CASE("a tokenizer that can give ids beyond the model's vocabulary is refused, whatever the records hold") {
     scratch_directory scratch;
     const auto base = scratch / "base";

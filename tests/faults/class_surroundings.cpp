@@ -41,7 +41,8 @@ verdict limited(trial& t) {
     disturbance what;
     switch (below(t.random, sanitized ? 2 : 3)) {
         case 0:
-            what.limits[RLIMIT_NOFILE] = 4 + below(t.random, 60);
+            // UBSan itself needs some to know its own options.
+            what.limits[RLIMIT_NOFILE] = (sanitized ? 16 : 4) + below(t.random, 60);
             if (sanitized) what.environment["UBSAN_OPTIONS"] = few_descriptors(t.on.sources);
             break;
         case 1:

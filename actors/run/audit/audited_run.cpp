@@ -7,7 +7,7 @@
 
 #include "actors/run/checkpoint.hpp"
 #include "actors/run/erasure.hpp"
-#include "actors/run/public_lessons.hpp"
+#include "actors/run/lessons_file.hpp"
 #include "actors/run/trace_file.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
