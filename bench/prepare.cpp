@@ -21,8 +21,8 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void show(const char* who, const rl::paired& found) {
-    fmt::print("  {:<10} {:>8.4f} ± {:.4f}, better on {:3.0f} % of tasks\n", who, found.mean, found.standard_error,
+void show(const std::string& who, const rl::paired& found) {
+    fmt::print("  {:<20} {:>8.4f} ± {:.4f}, better on {:3.0f} % of tasks\n", who, found.mean, found.standard_error,
                100 * found.wins);
 }
 
@@ -32,14 +32,17 @@ void measure(const rl::preparation_config& config, const std::string& out) {
         config, [&](const std::string& stage) { fmt::print(stderr, "{:7.1f} s  {}\n", seconds_since(begin), stage); });
     const auto& parts = found.policy.parts();
     fmt::print("rates off by up to ×{:g} ({:.0f} s)\n", config.offset, seconds_since(begin));
-    fmt::print("  schedule: log rate {:.2f}, last {:.2f}, tail {:.2f}; residual after {} rounds\n",
-               found.best_schedule.log_rate, found.best_schedule.last, found.best_schedule.tail,
+    fmt::print("  schedule: log rate {:.2f}, tilt {:.2f}, tail {:.2f}; residual after {} rounds\n",
+               found.best_schedule.log_rate, found.best_schedule.tilt, found.best_schedule.tail,
                nlohmann::json::parse(parts.figures).at("residual_rounds").get<std::size_t>());
-    fmt::print("  rule: log rate {:.2f}, last {:.2f}, tail {:.2f}; {:.3f}\n", parts.fixed.log_rate, parts.fixed.last,
+    fmt::print("  rule: log rate {:.2f}, tilt {:.2f}, tail {:.2f}; {:.3f}\n", parts.fixed.log_rate, parts.fixed.tilt,
                parts.fixed.tail, fmt::join(parts.how.numbers, " "));
     show("hindsight", found.gate.hindsight);
+    show("timetable", found.gate.timetable);
     show("rule", found.gate.rule);
     show("policy", found.gate.policy);
+    show("policy − timetable", found.gate.feedback);
+    for (const auto& one : found.ablations) show(one.name, one.found);
     fmt::print("  gate: {}\n", found.gate.passed() ? "passed" : "not passed");
     std::fflush(stdout);
     if (!out.empty()) found.policy.save(fmt::format("{}-{:g}.safetensors", out, config.offset));
@@ -60,6 +63,7 @@ int main(int argc, char** argv) {
     program.add_option("--generations", config.search.generations, "of a search")->capture_default_str();
     program.add_option("--rounds", config.refinement.rounds, "of the residual's learning")->capture_default_str();
     program.add_option("--seed", config.seed, "of tasks and noise")->capture_default_str();
+    program.add_flag("--ablations", config.ablations, "what the rule's gain is made of; twice the time");
     program.add_option("--jobs", config.jobs, "threads")->check(CLI::Range(1, 64))->capture_default_str();
     program.add_option("--out", out, "where policies go: OUT-OFFSET.safetensors");
     CLI11_PARSE(program, argc, argv);

@@ -55,8 +55,8 @@ move within_limits(move wish);
 
 /// What is fixed before a run: a warm-up over a twentieth of the steps, a straight line, the mean of the last iterates.
 struct schedule {
-    double log_rate = 0;  ///< log factor of the rate that the task was tuned to
-    double last = 1;      ///< the rate behind the last step over the first: 1 constant, 0 linear decay
+    double log_rate = 0;  ///< log factor of the mean rate that the task was tuned to
+    double tilt = 0;      ///< in [−1, 1]: −1 linear decay to 0, 0 constant, 1 a rise from 0; the mean rate stays
     double tail = 0.2;    ///< share of the steps whose mean iterate is kept, in (0, 1]
 };
 

@@ -52,7 +52,7 @@ double tuned_rate(quadratics of, double distance) {
     const double golden = (std::sqrt(5) - 1) / 2;
     const auto loss_at = [&](double log_rate) {
         of.rate = std::exp(log_rate);
-        return mean_log_excess(of, {.last = 0});
+        return mean_log_excess(of, {.tilt = -1});
     };
     const auto steps = static_cast<double>(of.steps);
     double low = std::log(0.1 * distance / steps), high = std::log(3 * distance / std::sqrt(steps));

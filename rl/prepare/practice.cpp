@@ -26,9 +26,9 @@ schedule best_in_hindsight(const quadratics& of, const schedule& common, std::ui
     schedule best = common;
     double best_loss = std::numeric_limits<double>::infinity();
     for (int k = 0; k < hindsight_rates; ++k)
-        for (const double last : {0.0, common.last, 1.0}) {
+        for (const double tilt : {-1.0, common.tilt, 0.0}) {
             const double shift = hindsight_reach * (2.0 * k / (hindsight_rates - 1) - 1);
-            const schedule tried = {common.log_rate + shift, last, common.tail};
+            const schedule tried = {common.log_rate + shift, tilt, common.tail};
             const double loss = mean_final_loss(of, {tried}, seed, episodes);
             if (loss < best_loss) {
                 best_loss = loss;
@@ -40,6 +40,31 @@ schedule best_in_hindsight(const quadratics& of, const schedule& common, std::ui
 
 std::uint64_t seed_of(const trials& how, std::size_t which) {
     return splitmix(how.seed, which).next();
+}
+
+std::vector<sight> sights_under(const task& of, const contestant& who, std::uint64_t seed) {
+    std::vector<sight> out;
+    const auto run = of.begin(who.fixed, seed);
+    while (!run->finished()) {
+        out.push_back(run->look());
+        run->play(who.act(out.back()));
+    }
+    return out;
+}
+
+const sight& at_time(const std::vector<sight>& run, double time) {
+    return *std::min_element(run.begin(), run.end(), [&](const sight& a, const sight& b) {
+        return std::abs(a.global[of_run::time] - time) < std::abs(b.global[of_run::time] - time);
+    });
+}
+
+// `own` with the releases of `other`, whose adapters are dealt out in turn.
+sight shown(sight own, const sight& other) {
+    for (const auto feature : {of_run::probe, of_run::slope}) own.global[feature] = other.global[feature];
+    for (std::size_t i = 0; i < own.adapters.size(); ++i)
+        for (const auto feature : {of_adapter::signal, of_adapter::cosine, of_adapter::update})
+            own.adapters[i][feature] = other.adapters[i % other.adapters.size()][feature];
+    return own;
 }
 
 }  // namespace
@@ -57,6 +82,19 @@ std::vector<double> final_losses(std::span<const quadratics> tasks, const contes
     std::vector<double> out(tasks.size());
     for_each_index(tasks.size(), how.jobs,
                    [&](std::size_t i) { out[i] = mean_final_loss(tasks[i], who, seed_of(how, i), how.episodes); });
+    return out;
+}
+
+std::vector<double> shuffled_losses(std::span<const quadratics> tasks, const contestant& who, const trials& how) {
+    require(tasks.size() >= 2 && who.act, "releases are exchanged between two tasks and more, for a policy");
+    std::vector<double> out(tasks.size());
+    for_each_index(tasks.size(), how.jobs, [&](std::size_t i) {
+        const std::size_t other = (i + tasks.size() / 2) % tasks.size();
+        const auto seen = sights_under(tasks[other], who, seed_of(how, other));
+        const contestant deceived = {
+            who.fixed, [&](const sight& own) { return who.act(shown(own, at_time(seen, own.global[of_run::time]))); }};
+        out[i] = mean_final_loss(tasks[i], deceived, seed_of(how, i), how.episodes);
+    });
     return out;
 }
 

@@ -28,6 +28,11 @@ struct trials {
 /// [tasks]: the mean final loss on each.
 std::vector<double> final_losses(std::span<const quadratics> tasks, const contestant& who, const trials& how);
 
+/// The same of a policy that is shown another run's releases: those that task i + n/2 gave under the policy, at the
+/// same t/T. The clock, what is known before a run and the last move are its own; of a policy that looks at nothing
+/// else, the losses are those of final_losses().
+std::vector<double> shuffled_losses(std::span<const quadratics> tasks, const contestant& who, const trials& how);
+
 /// Losses less others, pair by pair: negative is better.
 struct paired {
     double mean = 0, standard_error = 0;

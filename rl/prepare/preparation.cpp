@@ -68,6 +68,8 @@ preparation prepare(const preparation_config& config, const std::function<void(c
     const auto first = search_schedule(tasks, std::vector<double>(3), searched);
     searched.seed += 1;
     const auto best_schedule = schedule_at(search_schedule(tasks, first, searched));
+    said("searching a timetable");
+    const auto timed = search_timetable(tasks, first, searched);
     said("searching a rule");
     const auto ruled = search_rule(tasks, first, searched);
     said("learning a residual");
@@ -85,8 +87,18 @@ preparation prepare(const preparation_config& config, const std::function<void(c
     const auto common = losses({best_schedule});
     gate_figures found;
     found.hindsight = headroom(gate, best_schedule, judging);
-    found.rule = compare(losses({ruled.fixed, ruled.how}), common);
-    found.policy = compare(losses({ruled.fixed, [&](const sight& seen) { return refined_policy.act(seen); }}), common);
+    const contestant by_rule = {ruled.fixed, ruled.how};
+    const contestant whole = {ruled.fixed, [&](const sight& seen) { return refined_policy.act(seen); }};
+    const auto by_clock = losses(timed), won = losses(whole);
+    found.timetable = compare(by_clock, common);
+    found.rule = compare(losses(by_rule), common);
+    found.policy = compare(won, common);
+    found.feedback = compare(won, by_clock);
+    std::vector<ablation> parts_of_gain;
+    if (config.ablations) {
+        said("searching parts of the rule");
+        parts_of_gain = ablations({tasks, gate, first, searched, judging, common}, by_rule, whole);
+    }
 
     auto parts = refined_policy.parts();
     const nlohmann::json figures = {
@@ -99,10 +111,12 @@ preparation prepare(const preparation_config& config, const std::function<void(c
         {"gate",
          {{"passed", found.passed()},
           {"hindsight", figures_of(found.hindsight)},
+          {"timetable", figures_of(found.timetable)},
           {"rule", figures_of(found.rule)},
-          {"policy", figures_of(found.policy)}}}};
+          {"policy", figures_of(found.policy)},
+          {"feedback", figures_of(found.feedback)}}}};
     parts.figures = figures.dump();
-    return {prepared_policy(std::move(parts)), best_schedule, found};
+    return {prepared_policy(std::move(parts)), best_schedule, found, std::move(parts_of_gain)};
 }
 
 }  // namespace rldp::rl

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rl/prepare/ablation.hpp"
 #include "rl/prepare/families.hpp"
 #include "rl/prepare/prepared_policy.hpp"
 #include "rl/prepare/refinement.hpp"
@@ -18,26 +19,30 @@ struct preparation_config {
     std::size_t tasks = 256;            ///< to prepare on
     std::size_t validation_tasks = 128, gate_tasks = 256;
     std::size_t gate_episodes = 2;  ///< of a task
-    search_config
-        search;  ///< of one search; the schedule has two, one on from the other, the rule begins where the first ended
+    search_config search;  ///< of one search; the schedule has two, one on from the other, whatever else is searched
+                           ///< begins where the first ended
     refinement_config refinement;
     std::uint64_t seed = 1;  ///< whatever `search` and `refinement` have, as with jobs
     int jobs = 1;
+    bool ablations = false;  ///< what the rule's gain is made of: five searches more
 };
 
 /// All on tasks of held-out families with noise that no search has seen, against the best schedule of as many episodes
 /// as the rule took.
 struct gate_figures {
     paired hindsight;  ///< the best schedule of each task
+    paired timetable;  ///< time alone
     paired rule;
-    paired policy;  ///< the rule and its residual
-    bool passed() const { return policy.least_gain() > 0; }
+    paired policy;    ///< the rule and its residual
+    paired feedback;  ///< the policy against the timetable: what looking is worth
+    bool passed() const { return policy.least_gain() > 0 && feedback.least_gain() > 0; }
 };
 
 struct preparation {
     prepared_policy policy;
     schedule best_schedule;
     gate_figures gate;
+    std::vector<ablation> ablations;  ///< where asked for
 };
 
 /// `said` hears of each stage as it begins. Errors: bad_input where `held_out` names no family or leaves none.

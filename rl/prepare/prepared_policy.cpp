@@ -48,7 +48,7 @@ tensors stored(const prepared_parts& parts) {
             {"guard_precision", tensor_of(parts.guard.precision)},
             {"guard_reach", tensor_of(std::array{parts.guard.reach})},
             {"rule", tensor_of(parts.how.numbers)},
-            {"schedule", tensor_of(std::array{parts.fixed.log_rate, parts.fixed.last, parts.fixed.tail})}};
+            {"schedule", tensor_of(std::array{parts.fixed.log_rate, parts.fixed.tilt, parts.fixed.tail})}};
 }
 
 std::string digest_of(const tensors& all) {

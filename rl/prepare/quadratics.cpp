@@ -30,10 +30,10 @@ void check(const quadratics& task) {
 }
 
 rate_schedule rates_of(const quadratics& task, const schedule& fixed) {
-    const double peak = task.rate * std::exp(fixed.log_rate);
+    const double mean = task.rate * std::exp(fixed.log_rate);
     return {.shape = rate_schedule::form::linear,
-            .peak = peak,
-            .last = peak * fixed.last,
+            .peak = mean * (1 - fixed.tilt),
+            .last = mean * (1 + fixed.tilt),
             .steps = task.steps,
             .warmup = task.steps / 20};
 }
@@ -74,6 +74,7 @@ class quadratic_episode final : public episode {
           last_sum_(mean_),
           before_(mean_) {
         require(fixed.tail > 0 && fixed.tail <= 1, "quadratics: the mean is over a share of the steps");
+        require(std::abs(fixed.tilt) <= 1, "quadratics: no rate is negative");
         std::size_t begin = 0;
         for (const std::size_t size : task_.sizes) {
             adapters_.push_back({.begin = begin, .end = begin + size});

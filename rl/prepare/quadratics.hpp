@@ -27,7 +27,7 @@ struct quadratics final : public task {
     double epochs = 0;                  ///< B·T/N
     std::int64_t steps = 0;             ///< T, a multiple of the interval and more
     std::int64_t interval = 0;          ///< K
-    double rate = 0;                    ///< peak rate that the task was tuned to; sums are divided by B and C
+    double rate = 0;                    ///< mean rate that the task was tuned to; sums are divided by B and C
     optimiser how = optimiser::adam;
 
     std::unique_ptr<episode> begin(const schedule& fixed, std::uint64_t seed) const override;

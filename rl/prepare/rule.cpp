@@ -40,17 +40,7 @@ move rule::operator()(const sight& seen) const {
 
 schedule schedule_at(std::span<const double> point) {
     require(point.size() == 3, "a schedule is three numbers");
-    constexpr double most = 3;  // as a rule may, a schedule may raise its rate threefold
-    return {.log_rate = point[0],
-            .last = most * logistic(point[1] - std::log(most - 1)),
-            .tail = std::max(0.01, logistic(point[2]))};
-}
-
-rule rule_at(std::span<const double> point) {
-    rule out;
-    require(point.size() == out.numbers.size(), "a rule is ten numbers");
-    std::copy(point.begin(), point.end(), out.numbers.begin());
-    return out;
+    return {.log_rate = point[0], .tilt = std::tanh(point[1]), .tail = std::max(0.01, logistic(point[2]))};
 }
 
 }  // namespace rldp::rl

@@ -28,9 +28,9 @@ struct rule {
     move operator()(const sight& seen) const;
 };
 
-/// A point of a search, three numbers, as a schedule: its log rate; its last rate, up to three times the first, and its
-/// tail by logistic functions. Three zeros are the tuned rate, constant, and the mean of half the iterates.
+/// A point of a search, three numbers, as a schedule: its log rate; its tilt by tanh, so that no straight line is out
+/// of reach, and its tail by a logistic function. Three zeros are the tuned rate, constant, and the mean of half the
+/// iterates.
 schedule schedule_at(std::span<const double> point);
-rule rule_at(std::span<const double> point);
 
 }  // namespace rldp::rl

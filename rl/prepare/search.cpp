@@ -1,5 +1,6 @@
 #include "rl/prepare/search.hpp"
 
+#include <array>
 #include <numeric>
 
 #include "config/base/require.hpp"
@@ -8,6 +9,14 @@
 #include "rl/prepare/splitmix.hpp"
 
 namespace rldp::rl {
+namespace {
+
+std::vector<double> with_zeros(std::vector<double> start, std::size_t more) {
+    start.resize(start.size() + more);
+    return start;
+}
+
+}  // namespace
 
 std::vector<double> search(std::span<const quadratics> tasks, const std::vector<double>& start,
                            const std::function<contestant(std::span<const double>)>& contestant_at,
@@ -38,17 +47,32 @@ std::vector<double> search_schedule(std::span<const quadratics> tasks, const std
 }
 
 ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
-                           const search_config& how) {
+                           const search_config& how, std::span<const rule::number> free) {
     const auto parts_of = [&](std::span<const double> point) {
-        return ruled_schedule{schedule_at(point.first(start.size())), rule_at(point.subspan(start.size()))};
+        ruled_schedule out = {schedule_at(point.first(start.size())), {}};
+        for (std::size_t k = 0; k < free.size(); ++k) out.how.numbers[free[k]] = point[start.size() + k];
+        return out;
     };
-    auto both = start;
-    both.resize(start.size() + rule::count);
     const auto contestant_at = [&](std::span<const double> point) {
         const auto parts = parts_of(point);
         return contestant{parts.fixed, parts.how};
     };
-    return parts_of(search(tasks, both, contestant_at, how));
+    return parts_of(search(tasks, with_zeros(start, free.size()), contestant_at, how));
+}
+
+ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
+                           const search_config& how) {
+    std::array<rule::number, rule::count> all;
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<rule::number>(k);
+    return search_rule(tasks, start, how, all);
+}
+
+contestant search_timetable(std::span<const quadratics> tasks, const std::vector<double>& start,
+                            const search_config& how) {
+    const auto contestant_at = [&](std::span<const double> point) {
+        return contestant{schedule_at(point.first(start.size())), timetable_at(point.subspan(start.size()))};
+    };
+    return contestant_at(search(tasks, with_zeros(start, timetable{}.log_rates.size()), contestant_at, how));
 }
 
 }  // namespace rldp::rl

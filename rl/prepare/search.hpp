@@ -8,6 +8,7 @@
 
 #include "rl/prepare/practice.hpp"
 #include "rl/prepare/rule.hpp"
+#include "rl/prepare/timetable.hpp"
 
 namespace rldp::rl {
 
@@ -33,8 +34,14 @@ struct ruled_schedule {
     rule how;
 };
 /// Rule and schedule together, from `start`, a schedule's numbers, and a rule of zeros: what averages best under a
-/// fixed rate is not what does under a rate that follows the run.
+/// fixed rate is not what does under a rate that follows the run. Of the rule, only the `free` numbers leave zero.
+ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
+                           const search_config& how, std::span<const rule::number> free);
 ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
                            const search_config& how);
+
+/// The same with a timetable in place of the rule.
+contestant search_timetable(std::span<const quadratics> tasks, const std::vector<double>& start,
+                            const search_config& how);
 
 }  // namespace rldp::rl

@@ -40,7 +40,7 @@ TEST_CASE("a task is tuned: eight times the rate and an eighth of it are worse")
     double high = 0, low = 0;
     for (const auto& task : draw_tasks(families(), 1, 11, 24)) {
         const auto loss_at = [&](double log_rate) {
-            return played(task, {.log_rate = log_rate, .last = 0}, 9, neutral(task.sizes.size()));
+            return played(task, {.log_rate = log_rate, .tilt = -1}, 9, neutral(task.sizes.size()));
         };
         high += loss_at(std::log(8.0)) - loss_at(0);
         low += loss_at(-std::log(8.0)) - loss_at(0);

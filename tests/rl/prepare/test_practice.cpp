@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -58,6 +59,24 @@ TEST_CASE("the same policy twice is a tie on every task, however many threads pl
     CHECK_FALSE(tie.least_gain() > 0);
 }
 
+TEST_CASE("what another run shows changes a policy that listens, and none that goes by the clock") {
+    const auto tasks = draw_tasks(families(), 2, 6, 8);
+    const trials judging = {.seed = 4, .episodes = 2};
+    const contestant clock = {{}, timetable{.log_rates = {0, 0.5, 1}}};
+    CHECK(shuffled_losses(tasks, clock, judging) == final_losses(tasks, clock, judging));
+    rule how;
+    how.numbers[rule::share_of_signal] = 0.5;
+    CHECK(shuffled_losses(tasks, {{}, how}, judging) != final_losses(tasks, {{}, how}, judging));
+}
+
+TEST_CASE("a rule that lacks numbers keeps them at zero") {
+    const auto tasks = draw_tasks(families(), 2, 7, 4);
+    const search_config how = {.generations = 2, .population = 6, .tasks = 4};
+    const auto found = search_rule(tasks, std::vector<double>(3), how, std::array{rule::bias, rule::noise});
+    for (std::size_t k = 0; k < rule::count; ++k)
+        CHECK((found.how.numbers[k] != 0) == (k == rule::bias || k == rule::noise));
+}
+
 TEST_CASE("work is done once each, and its first failure told") {
     std::vector<int> done(100);
     for_each_index(100, 4, [&](std::size_t i) { ++done[i]; });
@@ -72,7 +91,7 @@ TEST_CASE("work is done once each, and its first failure told") {
 TEST_CASE("hindsight finds what a rate that is off by eight leaves to win") {
     auto tasks = draw_tasks(families(), 1, 21, 16);
     for (auto& task : tasks) task.rate /= 8;
-    const auto found = headroom(tasks, {.last = 0}, {.seed = 3});
+    const auto found = headroom(tasks, {.tilt = -1}, {.seed = 3});
     CHECK(found.mean < -0.1);
     CHECK(found.least_gain() > 0);
 }
@@ -91,16 +110,19 @@ TEST_CASE("a search mends a rate that all tasks have wrong") {
 
 TEST_CASE("a preparation ends in a policy whose file tells its gate, the same for any number of threads") {
     auto config = small_preparation();
+    config.ablations = true;
     std::vector<std::string> stages;
     const auto found = prepare(config, [&](const std::string& stage) { stages.push_back(stage); });
-    CHECK(stages.size() == 5);
+    CHECK(stages.size() == 7);
     const auto figures = nlohmann::json::parse(found.policy.parts().figures);
     CHECK(figures.at("held_out").size() == 5);
     CHECK(figures.at("families").size() == 3);
     CHECK(figures.at("gate").at("passed") == found.gate.passed());
+    CHECK(found.ablations.size() == 7);
     CHECK(figures.at("gate").at("rule").at("mean") == found.gate.rule.mean);
 
     config.jobs = 3;
+    config.ablations = false;
     const auto again = prepare(config, [](const std::string&) {});
     CHECK(again.policy.parts().figures == found.policy.parts().figures);
     CHECK(again.policy.parts().how.numbers == found.policy.parts().how.numbers);

@@ -69,7 +69,7 @@ TEST_CASE("a policy that was saved acts bit for bit as before") {
     CHECK(std::filesystem::file_size(here / "policy.safetensors") < prepared_policy::largest_file);
     const auto again = prepared_policy::load(here / "policy.safetensors");
     for (const auto& seen : sights(20)) CHECK(same(again.act(seen), policy.act(seen)));
-    CHECK(again.parts().fixed.last == 0.2);
+    CHECK(again.parts().fixed.tilt == 0.2);
     CHECK(again.parts().figures == policy.parts().figures);
 }
 

@@ -12,7 +12,7 @@ using namespace rldp::rl;
 
 namespace {
 
-const schedule last_iterate = {.log_rate = 0, .last = 1, .tail = 1e-3};
+const schedule last_iterate = {.tail = 1e-3};
 
 // SGD on radii so wide that nothing is clipped: every number is a linear recursion of its own.
 quadratics linear_task() {
@@ -197,7 +197,7 @@ TEST_CASE("what is kept is the mean of the last iterates") {
         theta *= 0.9;
         if (step > 24) sum += theta / 8;
     }
-    CHECK(played(task, {.last = 1, .tail = 0.25}, 1, neutral(1)) == Approx(std::log(0.5 * sum * sum)));
+    CHECK(played(task, {.tail = 0.25}, 1, neutral(1)) == Approx(std::log(0.5 * sum * sum)));
 }
 
 TEST_CASE("moves beyond their limits or for other adapters are bugs") {

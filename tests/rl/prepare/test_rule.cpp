@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "config/base/error.hpp"
+#include "rl/prepare/timetable.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/made_up.hpp"
 
@@ -51,8 +52,30 @@ TEST_CASE("a rule stays within the limits and treats all adapters alike") {
 TEST_CASE("three zeros are the schedule that a task was tuned to") {
     const auto fixed = schedule_at(std::vector<double>{0, 0, 0});
     CHECK(fixed.log_rate == 0);
-    CHECK(fixed.last == Approx(1));
+    CHECK(fixed.tilt == 0);
     CHECK(fixed.tail == 0.5);
     CHECK_THROWS_AS(schedule_at(std::vector<double>{0}), rldp::error);
-    CHECK_THROWS_AS(rule_at(std::vector<double>(9)), rldp::error);
+}
+
+TEST_CASE("no straight line of rates is out of a search's reach, and its mean stays") {
+    const auto at = [](double tilt) { return schedule_at(std::vector<double>{0.3, tilt, 0}); };
+    CHECK(at(50).tilt == 1);
+    CHECK(at(-50).tilt == -1);
+    CHECK(at(0.5).tilt == Approx(std::tanh(0.5)));
+    CHECK(at(50).log_rate == 0.3);
+}
+
+TEST_CASE("a timetable goes by the clock alone, in straight lines") {
+    auto how = timetable_at(std::vector<double>{0, 0.9, 0, 0, 0, 0, 0, 0, 0.1, 5});
+    auto seen = random_sight(2, 3);
+    const auto rate_at = [&](double time) {
+        seen.global[of_run::time] = time;
+        return how(seen).rate;
+    };
+    CHECK(rate_at(1.0 / 18) == Approx(0.45));
+    CHECK(rate_at(1.0 / 9) == Approx(0.9));
+    CHECK(rate_at(8.0 / 9) == Approx(0.1));
+    CHECK(rate_at(1) == rate_limit);
+    CHECK(how(seen).shares == std::vector<double>(2));
+    CHECK_THROWS_AS(timetable_at(std::vector<double>(9)), rldp::error);
 }

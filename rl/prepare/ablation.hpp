@@ -1,0 +1,29 @@
+#pragma once
+// What a rule's gain is made of.
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rl/prepare/practice.hpp"
+#include "rl/prepare/search.hpp"
+
+namespace rldp::rl {
+
+/// What parts are compared on: searched from where the rule was, and judged as it was.
+struct ablation_terms {
+    std::span<const quadratics> tasks, gate;
+    std::vector<double> start;  ///< a schedule's numbers
+    search_config search;
+    trials judging;
+    std::span<const double> common;  ///< losses of the schedule that all are compared with
+};
+
+struct ablation {
+    std::string name;
+    paired found;
+};
+
+/// Rules that lack numbers, searched anew; the rule, and the `whole` policy, that see another run.
+std::vector<ablation> ablations(const ablation_terms& terms, const contestant& ruled, const contestant& whole);
+
+}  // namespace rldp::rl

@@ -1,0 +1,21 @@
+#pragma once
+// What time alone can do: the common rate by the clock, deaf to all that a run shows. A rule that wins no more than a
+// timetable of equal search has learnt from the tasks' mean, and nothing from the run.
+#include <array>
+#include <span>
+
+#include "rl/prepare/environment.hpp"
+
+namespace rldp::rl {
+
+/// As many numbers as a rule has.
+struct timetable {
+    std::array<double, 10> log_rates = {};  ///< at t/T = 0, 1/9, …, 1; straight lines between them
+
+    move operator()(const sight& seen) const;
+};
+
+/// Ten numbers, as they are.
+timetable timetable_at(std::span<const double> point);
+
+}  // namespace rldp::rl
