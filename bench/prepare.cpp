@@ -33,7 +33,7 @@ void measure(const rl::preparation_config& config, const std::string& out) {
     const auto& parts = found.policy.parts();
     fmt::print("rates off by up to ×{:g} ({:.0f} s)\n", config.offset, seconds_since(begin));
     fmt::print("  schedule: log rate {:.2f}, tilt {:.2f}, tail {:.2f}; residual after {} rounds\n",
-               found.best_schedule.log_rate, found.best_schedule.tilt, found.best_schedule.tail,
+               parts.best_fixed.log_rate, parts.best_fixed.tilt, parts.best_fixed.tail,
                nlohmann::json::parse(parts.figures).at("residual_rounds").get<std::size_t>());
     fmt::print("  rule: log rate {:.2f}, tilt {:.2f}, tail {:.2f}; {:.3f}\n", parts.fixed.log_rate, parts.fixed.tilt,
                parts.fixed.tail, fmt::join(parts.how.numbers, " "));
@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
     config.held_out = {"few-steep-warm", "many-flat-cold"};
     program.add_option("--offset", offsets, "factors by which rates are off, at most")->capture_default_str();
     program.add_option("--held-out", config.held_out, "families, or traits of theirs")->capture_default_str();
+    program.add_flag("!--blind", config.probed, "runs that have no public records to look at");
     program.add_option("--tasks", config.tasks, "tasks to prepare on")->capture_default_str();
     program.add_option("--gate-tasks", config.gate_tasks, "held-out tasks")->capture_default_str();
     program.add_option("--generations", config.search.generations, "of a search")->capture_default_str();

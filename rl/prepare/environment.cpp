@@ -1,6 +1,7 @@
 #include "rl/prepare/environment.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace rldp::rl {
 
@@ -14,6 +15,23 @@ move within_limits(move wish) {
     for (double& rate : wish.rates) limit(rate, rate_limit);
     for (double& share : wish.shares) limit(share, share_limit);
     return wish;
+}
+
+std::vector<double> shares_of(const move& chosen) {
+    auto out = chosen.shares;
+    for (double& share : out) share = std::exp(share);
+    const double sum = std::accumulate(out.begin(), out.end(), 0.0);
+    for (double& share : out) share /= sum;
+    return out;
+}
+
+rate_schedule rates_of(const schedule& fixed, double mean_rate, std::int64_t steps) {
+    const double mean = mean_rate * std::exp(fixed.log_rate);
+    return {.shape = rate_schedule::form::linear,
+            .peak = mean * (1 - fixed.tilt),
+            .last = mean * (1 + fixed.tilt),
+            .steps = steps,
+            .warmup = steps / 20};
 }
 
 }  // namespace rldp::rl

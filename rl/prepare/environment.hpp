@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "rl/rate_schedule.hpp"
+
 namespace rldp::rl {
 
 /// Of an adapter, over the last block.
@@ -27,8 +29,8 @@ struct of_run {
         time,    ///< t/T
         noise,   ///< log(z·√D/B)
         epochs,  ///< log(B·T/N)
-        probe,   ///< log of the loss on public records
-        slope,   ///< its change over the last block
+        probe,   ///< log of the loss on public records; 0 where there are none
+        slope,   ///< its change over the last block; likewise
         rate,    ///< the last log factor of all rates
         count
     };
@@ -44,14 +46,15 @@ inline constexpr double share_limit = 2;         ///< of log shares, either way
 
 /// What a policy sets for the next block: post-processing of releases, and the division of a noise that is paid for.
 struct move {
-    double rate = 0;            ///< log factor of the schedule's rate, within ±rate_limit
-    std::vector<double> rates;  ///< [n] the same of an adapter's own, on top
-    std::vector<double> shares;  ///< [n] logs of w_i² before they are made to sum to 1, within ±share_limit; an adapter
-                                 ///< at −share_limit is left out of the block, unless all are
+    double rate = 0;             ///< log factor of the schedule's rate, within ±rate_limit
+    std::vector<double> rates;   ///< [n] the same of an adapter's own, on top
+    std::vector<double> shares;  ///< [n] logs of w_i² before they are made to sum to 1, within ±share_limit
 };
 move neutral(std::size_t adapters);
 /// `wish` with every number brought into its range.
 move within_limits(move wish);
+/// w_i², sum 1.
+std::vector<double> shares_of(const move& chosen);
 
 /// What is fixed before a run: a warm-up over a twentieth of the steps, a straight line, the mean of the last iterates.
 struct schedule {
@@ -59,6 +62,8 @@ struct schedule {
     double tilt = 0;      ///< in [−1, 1]: −1 linear decay to 0, 0 constant, 1 a rise from 0; the mean rate stays
     double tail = 0.2;    ///< share of the steps whose mean iterate is kept, in (0, 1]
 };
+
+rate_schedule rates_of(const schedule& fixed, double mean_rate, std::int64_t steps);
 
 /// A run of a task, its first block behind it.
 class episode {

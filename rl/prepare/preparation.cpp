@@ -57,9 +57,14 @@ preparation prepare(const preparation_config& config, const std::function<void(c
     const auto [prepared, held_out] = divided(config.held_out);
     const auto seed = [&](stream which) { return splitmix(config.seed, which).next(); };
     said("drawing tasks");
-    const auto tasks = draw_tasks(prepared, config.offset, seed(prepared_tasks), config.tasks);
-    const auto validation = draw_tasks(prepared, config.offset, seed(validation_tasks), config.validation_tasks);
-    const auto gate = draw_tasks(held_out, config.offset, seed(gate_tasks), config.gate_tasks);
+    const auto draw = [&](const std::vector<family>& from, stream which, std::size_t count) {
+        auto out = draw_tasks(from, config.offset, seed(which), count);
+        for (auto& one : out) one.probed = config.probed;
+        return out;
+    };
+    const auto tasks = draw(prepared, prepared_tasks, config.tasks);
+    const auto validation = draw(prepared, validation_tasks, config.validation_tasks);
+    const auto gate = draw(held_out, gate_tasks, config.gate_tasks);
 
     said("searching a schedule");
     auto searched = config.search;
@@ -80,8 +85,15 @@ preparation prepare(const preparation_config& config, const std::function<void(c
     const auto residual = refine(tasks, validation, ruled.fixed, ruled.how, refined);
 
     said("judging on held-out families");
-    const prepared_policy refined_policy(
-        {ruled.fixed, ruled.how, residual.normaliser, residual.guard, refined.learner.hidden, residual.actor});
+    const prepared_policy refined_policy({.fixed = ruled.fixed,
+                                          .best_fixed = best_schedule,
+                                          .probed = config.probed,
+                                          .interval = tasks.front().interval,
+                                          .how = ruled.how,
+                                          .normaliser = residual.normaliser,
+                                          .guard = residual.guard,
+                                          .hidden = refined.learner.hidden,
+                                          .actor = residual.actor});
     const trials judging = {seed(gate_noise), config.gate_episodes, config.jobs};
     const auto losses = [&](const contestant& who) { return final_losses(gate, who, judging); };
     const auto common = losses({best_schedule});
@@ -109,14 +121,14 @@ preparation prepare(const preparation_config& config, const std::function<void(c
         {"episodes_per_search", searched.generations * searched.population * searched.tasks},
         {"residual_rounds", residual.rounds},
         {"gate",
-         {{"passed", found.passed()},
-          {"hindsight", figures_of(found.hindsight)},
+         {{"hindsight", figures_of(found.hindsight)},
           {"timetable", figures_of(found.timetable)},
           {"rule", figures_of(found.rule)},
           {"policy", figures_of(found.policy)},
           {"feedback", figures_of(found.feedback)}}}};
+    parts.passed = found.passed();
     parts.figures = figures.dump();
-    return {prepared_policy(std::move(parts)), best_schedule, found, std::move(parts_of_gain)};
+    return {prepared_policy(std::move(parts)), found, std::move(parts_of_gain)};
 }
 
 }  // namespace rldp::rl

@@ -16,6 +16,7 @@ namespace rldp::rl {
 struct preparation_config {
     std::vector<std::string> held_out;  ///< families by name, or by a trait in it: the gate's alone
     double offset = 8;                  ///< of rates, either way
+    bool probed = true;                 ///< whether runs have public records to look at
     std::size_t tasks = 256;            ///< to prepare on
     std::size_t validation_tasks = 128, gate_tasks = 256;
     std::size_t gate_episodes = 2;  ///< of a task
@@ -40,7 +41,6 @@ struct gate_figures {
 
 struct preparation {
     prepared_policy policy;
-    schedule best_schedule;
     gate_figures gate;
     std::vector<ablation> ablations;  ///< where asked for
 };

@@ -33,6 +33,13 @@ json features() {
             {"run", {"time", "noise", "epochs", "probe", "slope", "rate"}}};
 }
 
+std::array<double, 3> numbers_of(const schedule& one) {
+    return {one.log_rate, one.tilt, one.tail};
+}
+schedule schedule_of(const std::array<double, 3>& numbers) {
+    return {numbers[0], numbers[1], numbers[2]};
+}
+
 template <std::size_t N>
 at::Tensor tensor_of(const std::array<double, N>& values) {
     return at::tensor(at::ArrayRef<double>(values.data(), N), at::kDouble);
@@ -48,12 +55,25 @@ tensors stored(const prepared_parts& parts) {
             {"guard_precision", tensor_of(parts.guard.precision)},
             {"guard_reach", tensor_of(std::array{parts.guard.reach})},
             {"rule", tensor_of(parts.how.numbers)},
-            {"schedule", tensor_of(std::array{parts.fixed.log_rate, parts.fixed.tilt, parts.fixed.tail})}};
+            {"best_schedule", tensor_of(numbers_of(parts.best_fixed))},
+            {"schedule", tensor_of(numbers_of(parts.fixed))}};
 }
 
-std::string digest_of(const tensors& all) {
-    std::string bytes;
-    for (const auto& [name, tensor] : all) {
+// All that a policy is but its digest.
+json description_of(const prepared_parts& parts) {
+    return {{"version", prepared_policy::version},
+            {"actions", actions()},
+            {"features", features()},
+            {"hidden", parts.hidden},
+            {"passed", parts.passed},
+            {"probed", parts.probed},
+            {"interval", parts.interval},
+            {"figures", json::parse(parts.figures)}};
+}
+
+std::string digest_of(const prepared_parts& parts) {
+    std::string bytes = description_of(parts).dump();
+    for (const auto& [name, tensor] : stored(parts)) {
         const auto whole = tensor.contiguous();
         bytes += name;
         bytes.append(static_cast<const char*>(whole.data_ptr()), whole.nbytes());
@@ -96,15 +116,14 @@ move prepared_policy::act(const sight& seen) const {
     return with_residual(parts_.how(seen), raw, parts_.guard.part(normalised));
 }
 
+std::string prepared_policy::digest() const {
+    return digest_of(parts_);
+}
+
 void prepared_policy::save(const std::filesystem::path& path) const {
-    const auto all = stored(parts_);
-    const json about = {{"version", version},
-                        {"actions", actions()},
-                        {"features", features()},
-                        {"hidden", parts_.hidden},
-                        {"figures", json::parse(parts_.figures)},
-                        {"digest", digest_of(all)}};
-    models::save_safetensors(path, all, {{entry_name, about.dump()}});
+    auto about = description_of(parts_);
+    about["digest"] = digest();
+    models::save_safetensors(path, stored(parts_), {{entry_name, about.dump()}});
 }
 
 prepared_policy prepared_policy::load(const std::filesystem::path& path) {
@@ -143,12 +162,17 @@ prepared_policy prepared_policy::load(const std::filesystem::path& path) {
     read.read("guard_reach", reach);
     out.guard.reach = reach[0];
     read.read("rule", out.how.numbers);
-    std::array<double, 3> fixed;
+    std::array<double, 3> fixed, best;
     read.read("schedule", fixed);
-    out.fixed = {fixed[0], fixed[1], fixed[2]};
-    if (digest_of(stored(out)) != from.text("digest")) read.damaged("its weights are not those that were saved");
+    read.read("best_schedule", best);
+    out.fixed = schedule_of(fixed);
+    out.best_fixed = schedule_of(best);
+    out.passed = from.boolean("passed", false);
+    out.probed = from.boolean("probed", true);
+    out.interval = from.integer("interval", 1, std::numeric_limits<std::int32_t>::max());
     if (!from.at("figures").is_object()) read.damaged("'figures' is no object");
     out.figures = from.at("figures").dump();
+    if (digest_of(out) != from.text("digest")) read.damaged("it is not what was saved");
     return prepared_policy(std::move(out));
 }
 

@@ -11,7 +11,11 @@
 namespace rldp::rl {
 
 struct prepared_parts {
-    schedule fixed;  ///< that the rule and the residual were found around
+    schedule fixed;             ///< that the rule and the residual were found around
+    schedule best_fixed;        ///< the best that nothing steers: what remains where the gate was not passed
+    bool passed = false;        ///< the gate
+    bool probed = true;         ///< whether it looks at public records
+    std::int64_t interval = 0;  ///< steps between its decisions; what signals it knows depends on it
     rule how;
     frozen_normaliser normaliser;
     residual_guard guard;
@@ -30,6 +34,7 @@ class prepared_policy {
     /// Takes well under a millisecond; nothing is remembered.
     move act(const sight& seen) const;
     const prepared_parts& parts() const { return parts_; }
+    std::string digest() const;  ///< SHA-256 of all that it is, in hex
 
     /// One safetensors file with its JSON beside the weights, whole or absent.
     void save(const std::filesystem::path& path) const;

@@ -7,14 +7,13 @@
 #include "config/base/require.hpp"
 #include "rl/prepare/splitmix.hpp"
 #include "rl/rate_schedule.hpp"
+#include "rl/signs.hpp"
 
 namespace rldp::rl {
 namespace {
 
 constexpr double beta1 = 0.9, beta2 = 0.999, adam_epsilon = 1e-8;
-constexpr double least_update = 1.2e-4;    // e⁻⁹ of the weights
-constexpr double least_excess = 1e-300;    // whose logarithm is finite
-constexpr double least_variance = 1e-300;  // likewise, where a task has no noise
+constexpr double least_excess = 1e-300;  // whose logarithm is finite
 
 void check(const quadratics& task) {
     const auto numbers = std::accumulate(task.sizes.begin(), task.sizes.end(), std::size_t{0});
@@ -29,41 +28,19 @@ void check(const quadratics& task) {
     require_positive(task.public_floor, "quadratics: the least public loss");
 }
 
-rate_schedule rates_of(const quadratics& task, const schedule& fixed) {
-    const double mean = task.rate * std::exp(fixed.log_rate);
-    return {.shape = rate_schedule::form::linear,
-            .peak = mean * (1 - fixed.tilt),
-            .last = mean * (1 + fixed.tilt),
-            .steps = task.steps,
-            .warmup = task.steps / 20};
-}
-
-// w² of each adapter; 0: left out.
-std::vector<double> divided(const std::vector<double>& log_shares) {
-    const auto takes_part = [](double share) { return share > -share_limit; };
-    const bool none = std::none_of(log_shares.begin(), log_shares.end(), takes_part);
-    auto out = log_shares;
-    for (double& share : out) share = none || takes_part(share) ? std::exp(share) : 0;
-    const double sum = std::accumulate(out.begin(), out.end(), 0.0);
-    for (double& share : out) share /= sum;
-    return out;
-}
-
 struct adapter_state {
-    std::size_t begin, end;         // its numbers among D
-    double share = 0;               // w²
-    double weight = 0;              // Σσ²h: the part of E|g|² that the units' noise makes
-    double signal = 0, cosine = 0;  // of the last block that it took part in
-    double before_norm = 0;         // of the sum of that block
-    std::int64_t updates = 0;       // of its optimiser
-    double update = least_update;   // of the last block
+    std::size_t begin, end;  // its numbers among D
+    double share = 0;        // w²
+    double weight = 0;       // Σσ²h: the part of E|g|² that the units' noise makes
+    adapter_signs signs = {};
+    double before_norm = 0;  // of the sum of the last block
 };
 
 class quadratic_episode final : public episode {
   public:
     quadratic_episode(const quadratics& about, const schedule& fixed, std::uint64_t seed)
         : task_(about),
-          rates_(rates_of(about, fixed)),
+          rates_(rates_of(fixed, about.rate, about.steps)),
           reach_(std::max(1.0, std::round(fixed.tail * static_cast<double>(about.steps)))),
           random_(seed),
           theta_(about.start),
@@ -98,7 +75,8 @@ class quadratic_episode final : public episode {
                       last_.rate};
         for (std::size_t i = 0; i < adapters_.size(); ++i) {
             const auto& one = adapters_[i];
-            out.adapters.push_back({one.signal, one.cosine, std::log(one.update), last_.rates[i], last_.shares[i]});
+            out.adapters.push_back(
+                {one.signs.signal, one.signs.cosine, std::log(one.signs.update), last_.rates[i], last_.shares[i]});
         }
         return out;
     }
@@ -111,7 +89,7 @@ class quadratic_episode final : public episode {
         require(limited.rate == chosen.rate && limited.rates == chosen.rates && limited.shares == chosen.shares,
                 "quadratics: a move beyond its limits");
         last_ = chosen;
-        const auto shares = divided(chosen.shares);
+        const auto shares = shares_of(chosen);
         for (std::size_t i = 0; i < adapters_.size(); ++i) adapters_[i].share = shares[i];
         before_ = theta_;
         std::fill(sum_.begin(), sum_.end(), 0.0);
@@ -133,29 +111,22 @@ class quadratic_episode final : public episode {
     void step() {
         ++step_;
         const double rate = rates_.rate(step_) * std::exp(last_.rate);
-        for (std::size_t i = 0; i < adapters_.size(); ++i) {
-            auto& one = adapters_[i];
-            if (one.share > 0) {
-                advance(one, task_.radii[i], rate * std::exp(last_.rates[i]));
-            } else {
-                for (std::size_t k = one.begin; k < one.end; ++k) random_.near_normal();  // others' noise stays theirs
-            }
-        }
+        for (std::size_t i = 0; i < adapters_.size(); ++i)
+            advance(adapters_[i], task_.radii[i], rate * std::exp(last_.rates[i]));
         if (static_cast<double>(task_.steps - step_) >= reach_) return;
         averaged_ += 1;
         for (std::size_t k = 0; k < theta_.size(); ++k) mean_[k] += (theta_[k] - mean_[k]) / averaged_;
     }
 
     // One noisy clipped sum, divided by B·C, and the optimiser's step with it.
-    void advance(adapter_state& one, double radius, double rate) {
+    void advance(const adapter_state& one, double radius, double rate) {
         double squares = one.weight;  // E|g|²
         for (std::size_t k = one.begin; k < one.end; ++k) squares += std::pow(task_.curvatures[k] * theta_[k], 2);
         const double scale = squares > radius * radius ? 1 / std::sqrt(squares) : 1 / radius;  // of g, in radii
         const double units = scale * scale * task_.unit_noise / task_.batch;
         const double added = variance_of(one);
-        ++one.updates;
-        const double correction1 = 1 - std::pow(beta1, static_cast<double>(one.updates));
-        const double correction2 = 1 - std::pow(beta2, static_cast<double>(one.updates));
+        const double correction1 = 1 - std::pow(beta1, static_cast<double>(step_));
+        const double correction2 = 1 - std::pow(beta2, static_cast<double>(step_));
         const double root = 1 / std::sqrt(correction2), stride = rate / correction1;
         for (std::size_t k = one.begin; k < one.end; ++k) {
             const double h = task_.curvatures[k];
@@ -182,9 +153,7 @@ class quadratic_episode final : public episode {
             moved += std::pow(theta_[k] - before_[k], 2);
             far += std::pow(theta_[k] - task_.start[k], 2);
         }
-        const double weights = std::sqrt(weight_norm * weight_norm + far);
-        one.update = std::max(weights > 0 ? std::sqrt(moved) / weights : 0, least_update);
-        if (one.share == 0) return;
+        one.signs.update = update_of(std::sqrt(moved), std::sqrt(weight_norm * weight_norm + far));
         double squares = 0, product = 0;
         for (std::size_t k = one.begin; k < one.end; ++k) {
             squares += sum_[k] * sum_[k];
@@ -192,13 +161,14 @@ class quadratic_episode final : public episode {
             last_sum_[k] = sum_[k];
         }
         const auto numbers = static_cast<double>(one.end - one.begin), block = static_cast<double>(task_.interval);
-        one.signal = std::asinh(squares / std::max(block * numbers * variance_of(one), least_variance) - 1);
-        const double norms = std::sqrt(squares) * one.before_norm;
-        one.cosine = norms > 0 ? product / norms : 0;
-        one.before_norm = std::sqrt(squares);
+        const double norm = std::sqrt(squares);
+        one.signs.signal = signal_of(squares, block * numbers * variance_of(one));
+        one.signs.cosine = cosine_of(product, norm, one.before_norm);
+        one.before_norm = norm;
     }
 
     double log_public_loss() const {
+        if (!task_.probed) return 0;
         double out = task_.public_floor;
         for (std::size_t k = 0; k < theta_.size(); ++k)
             out += 0.5 * task_.curvatures[k] * std::pow(theta_[k] - task_.public_optima[k], 2);

@@ -21,6 +21,7 @@ struct quadratics final : public task {
     std::vector<double> start;          ///< [D] θ at the start
     std::vector<double> public_optima;  ///< [D] where the loss on public records is least
     double public_floor = 1;            ///< that loss there, nats
+    bool probed = true;                 ///< whether there are public records
     double unit_noise = 0;              ///< σ²
     double noise_multiplier = 0;        ///< z: noise of deviation z·C/w enters an adapter's sum, w² its share
     double batch = 0;                   ///< B, expected units of a step

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -99,7 +100,7 @@ refinement refine(std::span<const quadratics> tasks, std::span<const quadratics>
             return with_residual(how(now), raw_policy_of(learner.nets(), candidate, here).mean, best.guard.part(here));
         };
         const auto judged = compare(final_losses(validation, {fixed, plays}, judging), rules);
-        if (judged.mean < best.judged.mean) {
+        if (judged.least_gain() > std::max(0.0, best.judged.least_gain())) {
             best.actor = candidate;
             best.rounds = round;
             best.judged = judged;

@@ -24,7 +24,7 @@ struct refinement_config {
 struct refinement {
     frozen_normaliser normaliser;
     residual_guard guard;
-    at::Tensor actor;        ///< the best of those that were judged, that of no residual among them
+    at::Tensor actor;        ///< of those that were judged, the one with the largest certain gain; none: no residual
     std::size_t rounds = 0;  ///< after which it was; 0: no residual
     paired judged;           ///< against the rule alone, on the validation tasks: chosen by it, so too good
 };

@@ -26,6 +26,9 @@ std::vector<sight> sights(std::size_t count) {
 prepared_policy some_policy() {
     prepared_parts out;
     out.fixed = {0.1, 0.2, 0.3};
+    out.best_fixed = {0.4, 0.5, 0.6};
+    out.probed = false;
+    out.interval = 8;
     for (double& number : out.how.numbers) number = 0.05;
     const auto seen = sights(400);
     out.normaliser = frozen_normaliser::of(seen);
@@ -70,6 +73,10 @@ TEST_CASE("a policy that was saved acts bit for bit as before") {
     const auto again = prepared_policy::load(here / "policy.safetensors");
     for (const auto& seen : sights(20)) CHECK(same(again.act(seen), policy.act(seen)));
     CHECK(again.parts().fixed.tilt == 0.2);
+    CHECK(again.parts().best_fixed.tail == 0.6);
+    CHECK_FALSE(again.parts().probed);
+    CHECK(again.parts().interval == 8);
+    CHECK(again.digest() == policy.digest());
     CHECK(again.parts().figures == policy.parts().figures);
 }
 
@@ -130,7 +137,9 @@ TEST_CASE("a damaged policy is refused by name") {
         CHECK(has(line, "policy.safetensors"));
         return line;
     };
-    CHECK(has(damaged([](auto& all, auto&) { all["actor"][3] += 1; }), "not those that were saved"));
+    CHECK(has(damaged([](auto& all, auto&) { all["actor"][3] += 1; }), "not what was saved"));
+    CHECK(has(damaged([](auto&, auto& about) { about["passed"] = true; }), "not what was saved"));
+    CHECK(has(damaged([](auto&, auto& about) { about["figures"]["gate"] = "splendid"; }), "not what was saved"));
     CHECK(has(damaged([](auto& all, auto&) { all["rule"][0] = std::nan(""); }), "not finite"));
     CHECK(has(damaged([](auto& all, auto&) { all["actor"] = at::zeros({5}); }), "another type or size"));
     CHECK(has(damaged([](auto& all, auto&) { all.erase("guard_reach"); }), "missing"));

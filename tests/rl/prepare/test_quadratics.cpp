@@ -106,14 +106,13 @@ TEST_CASE("the same seed gives the same bits, and the same noise whatever is set
     const auto task = small_task();
     CHECK(played(task, {}, 5, neutral(2)) == played(task, {}, 5, neutral(2)));
     CHECK(played(task, {}, 5, neutral(2)) != played(task, {}, 6, neutral(2)));
-    // An adapter that is left out neither moves nor takes noise from the other's stream: were it not so, the
-    // correlation over seeds of two runs under different moves would be near 0.
-    auto first_alone = neutral(2);
-    first_alone.shares[1] = -share_limit;
+    // Were the noise not the same, the correlation over seeds of two runs under different moves would be near 0.
+    auto tilted = neutral(2);
+    tilted.shares = {1, -1};
     double xy = 0, xx = 0, yy = 0, x_sum = 0, y_sum = 0;
     constexpr int runs = 300;
     for (std::uint64_t seed = 0; seed < runs; ++seed) {
-        const double x = played(task, {}, seed, neutral(2)), y = played(task, {}, seed, first_alone);
+        const double x = played(task, {}, seed, neutral(2)), y = played(task, {}, seed, tilted);
         x_sum += x;
         y_sum += y;
         xy += x * y;
@@ -146,17 +145,26 @@ TEST_CASE("a move changes what it names") {
     CHECK(after(own).adapters[0][of_adapter::update] == as_it_was.adapters[0][of_adapter::update]);
     CHECK(after(own).adapters[1][of_adapter::update] < as_it_was.adapters[1][of_adapter::update] - 0.5);
     CHECK(after(own).adapters[1][of_adapter::rate] == -1);
+}
 
-    task.noise_multiplier = 0.8;
-    auto left_out = neutral(2);
-    left_out.shares[1] = -share_limit;
-    const auto alone = after(left_out);
-    CHECK(alone.adapters[1][of_adapter::update] == Approx(-9).margin(0.1));
-    CHECK(alone.adapters[1][of_adapter::cosine] == 0);
-    CHECK(alone.adapters[0][of_adapter::cosine] != 0);
-    auto both = left_out;
-    both.shares = {-share_limit, -share_limit};
-    CHECK(after(both).adapters[1][of_adapter::cosine] != 0);
+TEST_CASE("without public records there is nothing to probe, and the run is the same") {
+    auto task = small_task();
+    const double with = played(task, {}, 3, neutral(2));
+    CHECK(task.begin({}, 3)->look().global[of_run::probe] != 0);
+    task.probed = false;
+    CHECK(played(task, {}, 3, neutral(2)) == with);
+    const auto seen = task.begin({}, 3)->look();
+    CHECK(seen.global[of_run::probe] == 0);
+    CHECK(seen.global[of_run::slope] == 0);
+}
+
+TEST_CASE("shares are positive and sum to one") {
+    auto chosen = neutral(3);
+    chosen.shares = {-share_limit, 0, share_limit};
+    const auto shares = shares_of(chosen);
+    CHECK(shares[0] + shares[1] + shares[2] == Approx(1));
+    CHECK(shares[2] / shares[1] == Approx(std::exp(2.0)));
+    CHECK(shares[0] > 0);
 }
 
 TEST_CASE("a sight shows signal where there is some") {

@@ -1,0 +1,31 @@
+#pragma once
+// What a block of releases shows of an adapter, on its own scale: the same numbers whatever radius, batch and noise.
+// Runs and made-up tasks take them from here.
+#include <algorithm>
+#include <cmath>
+
+namespace rldp::rl {
+
+struct adapter_signs {
+    double signal = 0;             ///< see signal_of()
+    double cosine = 0;             ///< between the sums of the last two blocks that it took part in; 0 before
+    double update = std::exp(-9);  ///< see update_of()
+};
+
+/// asinh(‖x‖²/v − 1): how much longer a block's sum of releases is than noise alone would make it. `squares` is ‖x‖²,
+/// `noise` v what it would be on average, releases × numbers × variance.
+inline double signal_of(double squares, double noise) {
+    return std::asinh(squares / std::max(noise, 1e-300) - 1);
+}
+
+/// 0 where a sum is zero.
+inline double cosine_of(double product, double norm, double other_norm) {
+    return norm > 0 && other_norm > 0 ? product / (norm * other_norm) : 0;
+}
+
+/// How far a block moved an adapter over how large it is, e⁻⁹ at least.
+inline double update_of(double moved, double size) {
+    return std::max(size > 0 ? moved / size : 0, std::exp(-9));
+}
+
+}  // namespace rldp::rl
