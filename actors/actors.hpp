@@ -51,7 +51,7 @@ using accountant_actor = caf::typed_actor<
 
 using controller_actor = caf::typed_actor<
     // Dials for the next block, from the current policy, at once; learning follows on its own thread.
-    caf::replies_to<decide_atom, privacy::observation, std::vector<double>>::with<rl::dials>,
+    caf::replies_to<decide_atom, rl::outlook>::with<rl::dials>,
     // To itself: the SAC updates that the last decision brought.
     caf::reacts_to<learn_atom>,
     // Everything that acts, as bytes, for a checkpoint.

@@ -70,7 +70,7 @@ void decide(trainer_pointer self) {
             [self](double progress) {
                 auto& state = self->state;
                 self->request(state.wiring.controller, caf::infinite, decide_atom::value,
-                              state.steps->observe(progress), state.steps->base_radii())
+                              state.steps->observe(progress))
                     .then(
                         [self](const rl::dials& chosen) {
                             self->state.steps->decide(chosen);

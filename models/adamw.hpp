@@ -22,6 +22,8 @@ class adamw {
     /// that of each of its numbers, the second moment is the signal's alone (DP-AdamBC: Tang, Shpilevskiy and Lécuyer
     /// 2024): where there is more noise than signal, Adam would divide every number by the same.
     void step(const at::Tensor& gradient, double lr, std::optional<double> noise_variance = {});
+    /// From the next step on; as in the configuration.
+    void set_rate_factors(const at::Tensor& factors) { config_.rate_factors = factors.to(parameters_.device()); }
     const at::Tensor& parameters() const { return parameters_; }
 
     struct state {

@@ -1,71 +1,41 @@
 #pragma once
-// From an observation to dials: running normalisation, SAC, and what an action means. Public side: it sees releases
-// only.
+// Who steers a run: what a controller may look at, and what it sets. Public side: it sees releases only.
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "privacy/mechanism/statistics.hpp"
-#include "rl/normaliser.hpp"
-#include "rl/sac.hpp"
+#include "rl/signs.hpp"
 
 namespace rldp::rl {
 
-struct controller_config {
-    std::vector<std::string> actions;  ///< of radii, noise, shares, lr
-    std::string policy;                ///< learned | frozen | random
-    std::size_t groups = 0;            ///< n
-    double clip_min = 0, clip_max = 0;
-    std::string clip_action;              ///< absolute: C = e^a (published); delta: C = median·e^a
-    double initial_noise_multiplier = 0;  ///< σ_0
-    double epsilon = 0;                   ///< ε_max
-    double reward_floor = 0;              ///< R_max
-    sac_config learner;                   ///< sizes are filled in from groups and actions
+/// Of a block that has ended.
+struct outlook {
+    privacy::observation released;          ///< of its statistics
+    std::vector<double> base_radii;         ///< what clip_action delta is relative to
+    double time = 0;                        ///< t/T
+    std::vector<adapter_signs> signs = {};  ///< [n], of its gradients; empty where nobody asked for them
 };
 
 /// What the controller sets for the next block.
 struct dials {
-    std::vector<double> radii;   ///< C_i; empty: leave as they are
-    std::vector<double> shares;  ///< w_i², sum 1; empty: equal
-    double noise_multiplier;     ///< σ asked of the spending policy
-    double lr_factor = 1;        ///< multiplies the learning-rate schedule, in [1/4, 4]
+    std::vector<double> radii;       ///< C_i; empty: leave as they are
+    std::vector<double> shares;      ///< w_i², sum 1; empty: equal
+    double noise_multiplier;         ///< σ asked of the spending policy
+    double lr_factor = 1;            ///< multiplies the learning-rate schedule, in [1/4, 4]
+    std::vector<double> rates = {};  ///< [n] the same of an adapter's own, on top; empty: 1
 };
-
-/// max(−R_max, log(1 + max(Δu/(Δε + 1e-6), −0.999))).
-double reward(double utility_change, double epsilon_change, double reward_floor);
 
 class controller {
   public:
-    explicit controller(const controller_config& config);
+    virtual ~controller() = default;
+    /// The decision for the next block. Takes well under a millisecond.
+    virtual dials decide(const outlook& seen) = 0;
+    /// What this decision has to teach; to be called after decide() and before the next one.
+    virtual void learn() = 0;
 
-    /// The decision for the next block: stores the transition that ended here, then acts with the current policy. Takes
-    /// well under a millisecond. `base_radii`: what clip_action delta is relative to.
-    dials decide(const privacy::observation& seen, const std::vector<double>& base_radii);
-    /// The SAC updates that this decision brought; to be called after decide() and before the next one.
-    void learn();
-    std::int64_t decisions() const { return decisions_; }
-
-    std::string save() const;  ///< bytes
-    void load(const std::string& bytes);
-
-  private:
-    struct step {
-        std::vector<double> state, action;
-        double utility, epsilon;
-    };
-
-    bool acts_on(const std::string& name) const;
-    std::vector<double> random_action() const;  ///< of this decision, from the seed
-    dials dials_for(const std::vector<double>& action, const privacy::observation& seen,
-                    const std::vector<double>& base_radii);
-
-    controller_config config_;
-    sac learner_;
-    normaliser normaliser_;
-    std::int64_t decisions_ = 0;
-    double log_sigma_, log_lr_ = 0;
-    std::optional<step> open_;  ///< the last decision, whose next state and reward are yet to come
+    virtual std::string save() const = 0;  ///< bytes
+    virtual void load(const std::string& bytes) = 0;
 };
 
 }  // namespace rldp::rl

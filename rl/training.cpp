@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "config/base/require.hpp"
+
 namespace rldp::rl {
 
 training::training(const training_config& config, std::unique_ptr<privacy::method> method, at::Tensor adapter)
@@ -16,6 +18,7 @@ training::training(const training_config& config, std::unique_ptr<privacy::metho
       noise_multiplier_(config.initial_noise_multiplier) {
     if (method_->probes()) before_ = this->adapter();
     if (config.traced) trace_.emplace(*config.traced);
+    if (config.watched) watch_.emplace(*config.watched, this->adapter());
 }
 
 std::optional<double> training::released_loss() const {
@@ -29,41 +32,72 @@ privacy::step_order training::order(const privacy::charge& charged) const {
 }
 
 void training::apply(const privacy::release& value) {
-    if (trace_)
-        trace_->add(method_->prepare(value.charged->noise_multiplier), value);  // the method has not moved on yet
+    if (trace_ || watch_) {
+        const auto terms = method_->prepare(value.charged->noise_multiplier);  // the method has not moved on yet
+        if (trace_) trace_->add(terms, value);
+        if (watch_) watch_->add(terms, value);
+    }
     ++step_;
     const auto estimate = method_->absorb(value);
     if (before_.defined()) before_ = adapter();
     optimizer_.step(estimate, config_.rate.rate(step_) * lr_factor_ * method_->rate_factor(),
                     method_->noise_variance());
-    average_.add(step_, adapter());
+    end_step();
     released_ = !value.statistics.empty() || value.unsound;
 }
 
 void training::skip() {
     ++lost_;
     ++step_;
-    average_.add(step_, adapter());
+    end_step();
     released_ = false;
+}
+
+void training::end_step() {
+    average_.add(step_, adapter());
+    if (watch_ && step_ % config_.interval == 0) watch_->close(adapter());
 }
 
 bool training::decision_due() const {
     return steered_ && step_ > config_.warmup && step_ % config_.interval == 0 && !finished();
 }
 
+outlook training::observe(double progress_epsilon) {
+    return {.released = steered_->observe(progress_epsilon),
+            .base_radii = steered_->base_radii(),
+            .time = static_cast<double>(step_) / static_cast<double>(config_.steps),
+            .signs = watch_ ? watch_->signs() : std::vector<adapter_signs>{}};
+}
+
+void training::set_rates(const std::vector<double>& rates) {
+    if (rates == rates_) return;
+    require(watch_ && !rates.empty(), "rates of adapters' own are of a controller that watches them");
+    rates_ = rates;
+    std::vector<at::Tensor> parts;
+    for (const auto& part : config_.watched->segments)
+        parts.push_back(at::full({part.size}, rates_.at(part.group), at::kFloat));
+    const auto& always = config_.optimizer.rate_factors;
+    optimizer_.set_rate_factors(always.defined() ? at::cat(parts) * always : at::cat(parts));
+}
+
 void training::set(const dials& chosen) {
     steered_->set(chosen.radii, chosen.shares);
     noise_multiplier_ = chosen.noise_multiplier;
     lr_factor_ = chosen.lr_factor;
+    set_rates(chosen.rates);
 }
 
 training::state training::snapshot() const {
-    const nlohmann::json rest = {{"step", step_},
-                                 {"lost", lost_},
-                                 {"noise_multiplier", noise_multiplier_},
-                                 {"lr_factor", lr_factor_},
-                                 {"average_weight", average_.weight()}};
-    return {optimizer_.snapshot(), method_->save(), trace(), average_.mean(), before_, rest.dump()};
+    nlohmann::json rest = {{"step", step_},           {"lost", lost_},   {"noise_multiplier", noise_multiplier_},
+                           {"lr_factor", lr_factor_}, {"rates", rates_}, {"average_weight", average_.weight()}};
+    if (watch_) rest["watched"] = watch_->numbers();
+    return {.optimizer = optimizer_.snapshot(),
+            .method = method_->save(),
+            .trace = trace(),
+            .average = average_.mean(),
+            .before = before_,
+            .watched = watch_ ? watch_->tensors() : at::Tensor(),
+            .rest = rest.dump()};
 }
 
 void training::restore(const state& from) {
@@ -71,6 +105,7 @@ void training::restore(const state& from) {
     optimizer_.restore(from.optimizer);
     method_->load(from.method);
     if (trace_) trace_->restore(from.trace);
+    if (watch_) watch_->restore(from.watched, rest.at("watched"));
     const auto device = adapter().device();
     average_.restore(from.average.defined() ? from.average.to(device) : from.average, rest.at("average_weight"));
     if (before_.defined()) before_ = from.before.to(device);
@@ -78,6 +113,7 @@ void training::restore(const state& from) {
     lost_ = rest.at("lost");
     noise_multiplier_ = rest.at("noise_multiplier");
     lr_factor_ = rest.at("lr_factor");
+    set_rates(rest.at("rates"));
 }
 
 }  // namespace rldp::rl

@@ -12,6 +12,7 @@
 #include "models/adamw.hpp"
 #include "privacy/mechanism/release_trace.hpp"
 #include "privacy/methods/method.hpp"
+#include "rl/block_watch.hpp"
 #include "rl/controller.hpp"
 #include "rl/iterate_average.hpp"
 #include "rl/rate_schedule.hpp"
@@ -24,9 +25,10 @@ struct training_config {
     rate_schedule rate = {};      ///< the learning rate, which dials may multiply
     average_config average = {};  ///< what is made of the iterates
     models::adamw_config optimizer = {};
-    std::int64_t interval = 0, warmup = 0;                 ///< T_RL, T_warm, steps: when a controller decides
-    double initial_noise_multiplier = 0;                   ///< σ_0
-    std::optional<privacy::sanitizer_config> traced = {};  ///< how releases are noised, where an audit keeps their sum
+    std::int64_t interval = 0, warmup = 0;                  ///< T_RL, T_warm, steps: when a controller decides
+    double initial_noise_multiplier = 0;                    ///< σ_0
+    std::optional<privacy::sanitizer_config> traced = {};   ///< how releases are noised, where an audit keeps their sum
+    std::optional<privacy::sanitizer_config> watched = {};  ///< the same, where a controller looks at gradients
 };
 
 class training {
@@ -55,9 +57,8 @@ class training {
 
     /// Whether the controller decides now: after step t > T_warm with t mod T_RL = 0, while steps remain.
     bool decision_due() const;
-    /// The interval's observation; starts a new interval. Only where decisions are due, as the next two.
-    privacy::observation observe(double progress_epsilon) { return steered_->observe(progress_epsilon); }
-    std::vector<double> base_radii() const { return steered_->base_radii(); }
+    /// The interval's observation; starts a new interval. Only where decisions are due, as the next.
+    outlook observe(double progress_epsilon);
     void set(const dials& chosen);
 
     /// The sum of releases that an audit keeps, float64 [D]; undefined where none does.
@@ -70,12 +71,16 @@ class training {
         at::Tensor trace;    ///< undefined where there is none
         at::Tensor average;  ///< likewise
         at::Tensor before;   ///< likewise: the adapter before the last step
+        at::Tensor watched;  ///< likewise
         std::string rest;    ///< JSON
     };
     state snapshot() const;
     void restore(const state& from);
 
   private:
+    void end_step();
+    void set_rates(const std::vector<double>& rates);
+
     training_config config_;
     std::int64_t step_ = 0, lost_ = 0;
     models::adamw optimizer_;
@@ -84,8 +89,10 @@ class training {
     at::Tensor before_;  ///< the adapter before the last update, where the method probes along it
     steered* steered_;   ///< the method, where a controller steers it
     double noise_multiplier_, lr_factor_ = 1;
-    bool released_ = false;  ///< whether the last step brought statistics
+    bool released_ = false;      ///< whether the last step brought statistics
+    std::vector<double> rates_;  ///< of the dials
     std::optional<privacy::release_trace> trace_;
+    std::optional<block_watch> watch_;
 };
 
 }  // namespace rldp::rl

@@ -48,7 +48,7 @@ struct checkpoint_reader {
 }  // namespace
 
 void write_checkpoint(const std::filesystem::path& path, const checkpoint& value, const privacy::file_seal& seal) {
-    const auto& [optimizer, method, trace, average, before, rest] = value.training;
+    const auto& [optimizer, method, trace, average, before, watched, rest] = value.training;
     auto controller = at::empty({static_cast<std::int64_t>(value.controller.size())}, at::kByte);
     std::copy(value.controller.begin(), value.controller.end(), controller.data_ptr<std::uint8_t>());
     sealed_tensors out;
@@ -59,6 +59,7 @@ void write_checkpoint(const std::filesystem::path& path, const checkpoint& value
     if (trace.defined()) out.tensors["trace"] = trace;
     if (average.defined()) out.tensors["average"] = average;
     if (before.defined()) out.tensors["before"] = before;
+    if (watched.defined()) out.tensors["watched"] = watched;
     for (const auto& [name, tensor] : method.tensors) out.tensors[method_prefix + name] = tensor;
     out.texts = {{"method", method.numbers},
                  {"optimizer_steps", std::to_string(optimizer.steps)},
@@ -86,6 +87,7 @@ checkpoint read_checkpoint(const std::filesystem::path& path, const privacy::fil
     out.training.trace = from.tensor_if_any("trace");
     out.training.average = from.tensor_if_any("average");
     out.training.before = from.tensor_if_any("before");
+    out.training.watched = from.tensor_if_any("watched");
     for (const auto& [name, tensor] : read.tensors)
         if (name.starts_with(method_prefix))
             out.training.method.tensors.emplace_back(name.substr(method_prefix.size()), tensor);

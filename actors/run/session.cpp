@@ -20,6 +20,7 @@
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "privacy/spending/ledger.hpp"
+#include "rl/published_controller.hpp"
 
 namespace rldp::actors {
 
@@ -76,7 +77,7 @@ std::shared_ptr<rl::controller> controller_of(const config::run_config& config, 
     out.learner.actor_lr = config.rl.actor_lr;
     out.learner.critic_lr = config.rl.critic_lr;
     out.learner.seed = config.seed;
-    return std::make_shared<rl::controller>(out);
+    return std::make_shared<rl::published_controller>(out);
 }
 
 privacy::ledger_header header_of(const config::run_config& config, const run_plan& plan,
@@ -270,8 +271,7 @@ checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_t
 }
 
 void decide_in_line(const moving_parts& parts, double progress_epsilon) {
-    const auto seen = parts.steps->observe(progress_epsilon);
-    parts.steps->decide(parts.controller->decide(seen, parts.steps->base_radii()));
+    parts.steps->decide(parts.controller->decide(parts.steps->observe(progress_epsilon)));
     parts.controller->learn();
 }
 

@@ -25,9 +25,8 @@ class step_machine {
     /// by apply(). At the end, too, a checkpoint is owed.
     due next() const;
 
-    /// The interval's observation; begins a new interval. Only where a decision is due, as the next two.
-    privacy::observation observe(double progress_epsilon) { return training_.observe(progress_epsilon); }
-    std::vector<double> base_radii() const { return training_.base_radii(); }
+    /// The interval's observation; begins a new interval. Only where a decision is due, as the next.
+    rl::outlook observe(double progress_epsilon) { return training_.observe(progress_epsilon); }
     void decide(const rl::dials& chosen);
     void evaluated() { evaluation_ = false; }  ///< or the snapshot is with whoever does it
     void saved() { checkpoint_ = false; }

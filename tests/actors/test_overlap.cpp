@@ -13,6 +13,7 @@
 #include "actors/trainer.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/config.hpp"
+#include "rl/published_controller.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
@@ -51,7 +52,7 @@ at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_
     wiring.gradient = run.spawn(make_gradient, closed, facts.model, gradient_settings_of(facts), loader,
                                 wiring.sanitizer, log.logger);
     wiring.accountant = run.spawn(make_accountant, opened.parts.budget, interval);
-    const auto library = opened.parts.controller;
+    const auto library = std::dynamic_pointer_cast<rl::published_controller>(opened.parts.controller);
     wiring.controller = run.spawn(make_controller, library);
     wiring.evaluator = run.spawn(make_evaluator, facts.model, facts.held_out, facts.config.train.micro_batch,
                                  wiring.hub, evaluations{});

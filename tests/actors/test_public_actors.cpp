@@ -11,6 +11,7 @@
 #include "actors/trainer.hpp"
 #include "eval/held_out.hpp"
 #include "models/checkpoint/safetensors.hpp"
+#include "rl/published_controller.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
@@ -46,7 +47,7 @@ std::shared_ptr<privacy::budget> new_budget(const std::filesystem::path& ledger,
     return std::make_shared<privacy::budget>(std::move(policy), privacy::ledger::create(ledger, header));
 }
 
-rl::controller new_controller(std::size_t groups) {
+rl::published_controller new_controller(std::size_t groups) {
     rl::controller_config config;
     config.actions = {"radii", "noise"};
     config.policy = "learned";
@@ -65,7 +66,7 @@ rl::controller new_controller(std::size_t groups) {
     config.learner.tau = 0.01;
     config.learner.actor_lr = 2e-4;
     config.learner.critic_lr = 1e-4;
-    return rl::controller(config);
+    return rl::published_controller(config);
 }
 
 privacy::observation some_observation(std::size_t groups, double loss) {
@@ -117,16 +118,16 @@ TEST_CASE("the controller answers before it learns, and learning comes before th
     deterministic run;
     const std::size_t groups = 3;
     auto alone = new_controller(groups);
-    const auto library = std::make_shared<rl::controller>(new_controller(groups));
+    const auto library = std::make_shared<rl::published_controller>(new_controller(groups));
     const auto actor = run.spawn(make_controller, library);
     const std::vector<double> medians(groups, 0.2);
     for (int i = 0; i < 6; ++i) {
         const auto seen = some_observation(groups, 2.0 - 0.1 * i);
-        run.self->send(actor, decide_atom::value, seen, medians);
+        run.self->send(actor, decide_atom::value, rl::outlook{seen, medians});
         REQUIRE(run.step(actor));
         CHECK(library->decisions() == i + 1);
         const auto before = library->save();
-        const auto expected = alone.decide(seen, medians);
+        const auto expected = alone.decide({seen, medians});
         alone.learn();
         CHECK((before == alone.save()) == (i < 2));  // the first decisions bring nothing to learn from
         REQUIRE(run.step(actor));                    // the message to itself

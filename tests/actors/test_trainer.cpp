@@ -62,11 +62,11 @@ struct trainer_between_stubs : deterministic {
                 }};
         });
         wiring.controller = spawn([this](controller_actor::pointer) -> controller_actor::behavior_type {
-            return {[this](decide_atom, const privacy::observation& at, const std::vector<double>& medians) {
+            return {[this](decide_atom, const rl::outlook& at) {
                         seen.calls.push_back("decide");
-                        CHECK(at.epsilon == 0.5);
+                        CHECK(at.released.epsilon == 0.5);
                         rl::dials out;
-                        out.radii.assign(medians.size(), 0.7);
+                        out.radii.assign(at.base_radii.size(), 0.7);
                         out.noise_multiplier = 2;
                         return out;
                     },

@@ -42,7 +42,7 @@ eval::metrics_line take_step(step_machine& machine, const run_model& model) {
 
 rl::dials radii_of(const step_machine& machine, double radius) {
     rl::dials out;
-    out.radii.assign(machine.base_radii().size(), radius);
+    out.radii.assign(machine.training().radii().size(), radius);
     out.noise_multiplier = 2;
     return out;
 }

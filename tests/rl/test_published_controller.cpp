@@ -3,8 +3,8 @@
 #include <random>
 
 #include "config/base/error.hpp"
-#include "rl/controller.hpp"
 #include "rl/dials.hpp"
+#include "rl/published_controller.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp::rl;
@@ -108,8 +108,8 @@ TEST_CASE("rl.actions selects the dials") {
     std::mt19937 engine(1);
     const auto seen = random_observation(engine, 1);
     const auto decided = [&](std::vector<std::string> actions) {
-        controller subject(four_groups(std::move(actions)));
-        return subject.decide(seen, medians);
+        published_controller subject(four_groups(std::move(actions)));
+        return subject.decide({seen, medians});
     };
     const auto published = decided({"radii", "noise"});
     CHECK(published.radii.size() == groups);
@@ -132,9 +132,9 @@ TEST_CASE("early decisions are sane") {
     for (std::int64_t seed = 0; seed < 20; ++seed) {
         auto config = four_groups({"radii", "noise", "shares", "lr"});
         config.learner.seed = seed;
-        controller subject(config);
+        published_controller subject(config);
         for (int k = 1; k < 4; ++k) {
-            const auto set = subject.decide(random_observation(engine, k), medians);
+            const auto set = subject.decide({random_observation(engine, k), medians});
             for (std::size_t i = 0; i < groups; ++i) {
                 CHECK(set.radii[i] > medians[i] / 8);
                 CHECK(set.radii[i] < medians[i] * 8);
@@ -147,17 +147,17 @@ TEST_CASE("early decisions are sane") {
 
 TEST_CASE("a restored controller goes on bit for bit") {
     const auto config = four_groups({"radii", "noise", "shares", "lr"});
-    controller subject(config), restored(config);
+    published_controller subject(config), restored(config);
     std::mt19937 engine(9);
     for (int k = 1; k <= 7; ++k) {
-        subject.decide(random_observation(engine, k), medians);
+        subject.decide({random_observation(engine, k), medians});
         subject.learn();
     }
     restored.load(subject.save());
     CHECK(restored.decisions() == 7);
     for (int k = 8; k <= 12; ++k) {
         const auto seen = random_observation(engine, k);
-        const auto expected = subject.decide(seen, medians), found = restored.decide(seen, medians);
+        const auto expected = subject.decide({seen, medians}), found = restored.decide({seen, medians});
         CHECK(found.radii == expected.radii);
         CHECK(found.shares == expected.shares);
         CHECK(found.noise_multiplier == expected.noise_multiplier);
@@ -171,11 +171,11 @@ TEST_CASE("a restored controller goes on bit for bit") {
 
 TEST_CASE("learning changes what is decided") {
     const auto last = [](bool learning) {
-        controller subject(four_groups());
+        published_controller subject(four_groups());
         std::mt19937 engine(2);
         dials set;
         for (int k = 1; k <= 8; ++k) {
-            set = subject.decide(random_observation(engine, k), medians);
+            set = subject.decide({random_observation(engine, k), medians});
             if (learning) subject.learn();
         }
         return set;
@@ -209,7 +209,7 @@ TEST_CASE("observations are normalised by their own past") {
 TEST_CASE("a decision takes less than a millisecond") {
     auto config = four_groups();
     config.groups = 64;
-    controller subject(config);
+    published_controller subject(config);
     std::mt19937 engine(3);
     const std::vector<double> many(64, 0.1);
     double best = 1e9;
@@ -217,7 +217,7 @@ TEST_CASE("a decision takes less than a millisecond") {
         auto seen = random_observation(engine, k);
         seen.quartiles.assign(3 * 64, 0.1 * k);
         const auto start = std::chrono::steady_clock::now();
-        subject.decide(seen, many);
+        subject.decide({seen, many});
         const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
         best = std::min(best, took.count());
     }
@@ -230,20 +230,20 @@ TEST_CASE("a random policy draws standard normals, a frozen one never learns") {
     config.clip_max = 1e9;
     config.learner.batch = 1;
     config.policy = "random";
-    controller random(config), again(config);
+    published_controller random(config), again(config);
     config.policy = "frozen";
-    controller frozen(config), idle(config);
+    published_controller frozen(config), idle(config);
     config.policy = "learned";
-    controller learned(config);
+    published_controller learned(config);
     std::mt19937 engine(5);
     double sum = 0, squares = 0, frozen_from_idle = 0, learned_from_idle = 0;
     constexpr int decisions = 100;
     for (int k = 0; k < decisions; ++k) {
         const auto seen = random_observation(engine, k);
-        const auto drawn = random.decide(seen, medians).radii;
-        CHECK(drawn == again.decide(seen, medians).radii);
-        const auto still = idle.decide(seen, medians).radii, kept = frozen.decide(seen, medians).radii,
-                   moved = learned.decide(seen, medians).radii;
+        const auto drawn = random.decide({seen, medians}).radii;
+        CHECK(drawn == again.decide({seen, medians}).radii);
+        const auto still = idle.decide({seen, medians}).radii, kept = frozen.decide({seen, medians}).radii,
+                   moved = learned.decide({seen, medians}).radii;
         for (std::size_t i = 0; i < groups; ++i) {
             const double action = std::log(drawn[i] / medians[i]);
             sum += action;
@@ -262,10 +262,10 @@ TEST_CASE("a random policy draws standard normals, a frozen one never learns") {
     CHECK(learned_from_idle > 0);
     // After a checkpoint the next draw is the one that would have come.
     config.policy = "random";
-    controller other(config);
+    published_controller other(config);
     other.load(random.save());
     const auto seen = random_observation(engine, decisions);
-    CHECK(other.decide(seen, medians).radii == random.decide(seen, medians).radii);
+    CHECK(other.decide({seen, medians}).radii == random.decide({seen, medians}).radii);
     config.policy = "greedy";
-    CHECK_THROWS_AS(controller(config), rldp::error);
+    CHECK_THROWS_AS(published_controller(config), rldp::error);
 }

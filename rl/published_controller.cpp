@@ -1,4 +1,4 @@
-#include "rl/controller.hpp"
+#include "rl/published_controller.hpp"
 
 #include <fmt/format.h>
 
@@ -54,31 +54,32 @@ double reward(double utility_change, double epsilon_change, double reward_floor)
     return std::max(-reward_floor, std::log(1 + std::max(ratio, -0.999)));
 }
 
-controller::controller(const controller_config& config)
+published_controller::published_controller(const controller_config& config)
     : config_(checked(config)),
       learner_(config_.learner),
       normaliser_(static_cast<std::size_t>(config_.learner.state_size)),
       log_sigma_(std::log(config_.initial_noise_multiplier)) {}
 
-bool controller::acts_on(const std::string& name) const {
+bool published_controller::acts_on(const std::string& name) const {
     return contains(config_.actions, name);
 }
 
-dials controller::decide(const privacy::observation& seen, const std::vector<double>& base_radii) {
+dials published_controller::decide(const outlook& at) {
+    const auto& seen = at.released;
     auto state = normaliser_.add(seen.flat());
     if (open_)
         learner_.remember({std::move(open_->state), std::move(open_->action),
                            reward(seen.utility - open_->utility, seen.epsilon - open_->epsilon, config_.reward_floor),
                            state});
     const auto action = config_.policy == "random" ? random_action() : learner_.act(state);
-    const auto result = dials_for(action, seen, base_radii);
+    const auto result = dials_for(action, seen, at.base_radii);
     open_ = step{std::move(state), action, seen.utility, seen.epsilon};
     ++decisions_;
     return result;
 }
 
-dials controller::dials_for(const std::vector<double>& action, const privacy::observation& seen,
-                            const std::vector<double>& base_radii) {
+dials published_controller::dials_for(const std::vector<double>& action, const privacy::observation& seen,
+                                      const std::vector<double>& base_radii) {
     std::span<const double> rest = action;
     const auto take = [&](std::size_t count) {
         const auto front = rest.first(count);
@@ -102,7 +103,7 @@ dials controller::dials_for(const std::vector<double>& action, const privacy::ob
     return result;
 }
 
-std::vector<double> controller::random_action() const {
+std::vector<double> published_controller::random_action() const {
     std::seed_seq seed{config_.learner.seed, decisions_};
     std::mt19937_64 random(seed);
     std::normal_distribution<double> standard;
@@ -111,11 +112,11 @@ std::vector<double> controller::random_action() const {
     return action;
 }
 
-void controller::learn() {
+void published_controller::learn() {
     if (config_.policy == "learned") learner_.learn();
 }
 
-std::string controller::save() const {
+std::string published_controller::save() const {
     const auto seen = normaliser_.snapshot();
     const auto learner = learner_.save();
     json content = {{"learner", json::binary({learner.begin(), learner.end()})},
@@ -130,7 +131,7 @@ std::string controller::save() const {
     return {bytes.begin(), bytes.end()};
 }
 
-void controller::load(const std::string& bytes) try {
+void published_controller::load(const std::string& bytes) try {
     const auto content = json::from_cbor(bytes);
     const auto& learner = content.at("learner").get_binary();
     learner_.load({learner.begin(), learner.end()});

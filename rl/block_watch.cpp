@@ -1,0 +1,102 @@
+#include "rl/block_watch.hpp"
+
+#include <ATen/ATen.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "config/base/error.hpp"
+#include "models/thread_count.hpp"
+
+namespace rldp::rl {
+namespace {
+
+enum row : std::int64_t { this_block, last_block, adapter_before };
+
+at::Tensor host(const at::Tensor& adapter) {
+    return adapter.to(at::kCPU, at::kDouble);
+}
+
+// [n]: of the products of two vectors [D], per group.
+std::vector<double> products(const std::vector<privacy::segment>& segments, std::size_t groups, const at::Tensor& a,
+                             const at::Tensor& b) {
+    std::vector<double> out(groups);
+    const auto all = a * b;
+    std::int64_t begin = 0;
+    for (const auto& part : segments) {
+        out[part.group] += all.narrow(0, begin, part.size).sum().item<double>();
+        begin += part.size;
+    }
+    return out;
+}
+
+}  // namespace
+
+block_watch::block_watch(privacy::sanitizer_config how, const at::Tensor& adapter)
+    : how_(std::move(how)),
+      sums_(at::zeros({3, privacy::coordinates_of(how_.segments)}, at::kDouble)),
+      signs_(privacy::sizes_of_groups(how_.segments).size()) {
+    sums_[adapter_before].copy_(host(adapter));
+}
+
+void block_watch::add(const privacy::step_terms& terms, const privacy::release& value) {
+    const auto deviations = privacy::noise_of(how_, value.charged, terms);
+    const auto gradient = host(value.gradient);
+    auto next = sums_.clone();  // a snapshot holds the old one
+    std::int64_t begin = 0;
+    for (const auto& part : how_.segments) {
+        next[this_block]
+            .narrow(0, begin, part.size)
+            .add_(gradient.narrow(0, begin, part.size) / deviations[part.group]);
+        begin += part.size;
+    }
+    sums_ = next;
+    ++releases_;
+}
+
+void block_watch::close(const at::Tensor& adapter) {
+    const models::one_thread same_bits_everywhere;
+    const auto now = host(adapter), moved = now - sums_[adapter_before];
+    const auto of = [&](const at::Tensor& a, const at::Tensor& b) {
+        return products(how_.segments, signs_.size(), a, b);
+    };
+    const auto path = of(moved, moved), size = of(now, now);
+    for (std::size_t i = 0; i < signs_.size(); ++i)
+        signs_[i].update = update_of(std::sqrt(path[i]), std::sqrt(size[i]));
+    auto next = sums_.clone();
+    if (releases_ > 0) {
+        const auto numbers = privacy::sizes_of_groups(how_.segments);
+        const auto squares = of(sums_[this_block], sums_[this_block]),
+                   before = of(sums_[last_block], sums_[last_block]), across = of(sums_[this_block], sums_[last_block]);
+        for (std::size_t i = 0; i < signs_.size(); ++i) {
+            signs_[i].signal = signal_of(squares[i], static_cast<double>(releases_ * numbers[i]));
+            signs_[i].cosine = cosine_of(across[i], std::sqrt(squares[i]), std::sqrt(before[i]));
+        }
+        next[last_block].copy_(sums_[this_block]);
+    }
+    next[this_block].zero_();
+    next[adapter_before].copy_(now);
+    sums_ = next;
+    releases_ = 0;
+}
+
+std::string block_watch::numbers() const {
+    nlohmann::json out = {{"releases", releases_}, {"signs", nlohmann::json::array()}};
+    for (const auto& one : signs_) out["signs"].push_back({one.signal, one.cosine, one.update});
+    return out.dump();
+}
+
+void block_watch::restore(const at::Tensor& tensors, const std::string& numbers) try {
+    refuse_unless(tensors.defined() && tensors.sizes() == sums_.sizes(),
+                  "checkpoint: it lacks what the controller watches; bring back the run's own");
+    const auto in = nlohmann::json::parse(numbers);
+    const auto& signs = in.at("signs");
+    refuse_unless(signs.size() == signs_.size(), "checkpoint: it watches another number of adapters");
+    for (std::size_t i = 0; i < signs_.size(); ++i) signs_[i] = {signs[i].at(0), signs[i].at(1), signs[i].at(2)};
+    releases_ = in.at("releases");
+    sums_ = tensors.to(at::kDouble);
+} catch (const nlohmann::json::exception& reason) {
+    refuse(std::string("checkpoint: what the controller watches can't be read: ") + reason.what());
+}
+
+}  // namespace rldp::rl

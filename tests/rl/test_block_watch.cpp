@@ -1,0 +1,175 @@
+#include "rl/block_watch.hpp"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "config/base/error.hpp"
+#include "rl/training.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/charges.hpp"
+
+using namespace rldp;
+
+namespace {
+
+/// Two groups of two and three numbers; at multiplier 1 their noise has deviations 1·0.5/√¼ = 1 and 2·1/√¾.
+const privacy::sanitizer_config two_groups = {.segments = {{2, 0}, {3, 1}}, .how = privacy::allocation::shares};
+privacy::step_terms some_terms() {
+    privacy::step_terms out;
+    out.radii = {0.5, 2};
+    out.shares = {0.25, 0.75};
+    return out;
+}
+const privacy::step_terms terms = some_terms();
+const double second_deviation = 2 / std::sqrt(0.75);
+
+privacy::release release_of(std::uint64_t seq, const at::Tensor& gradient) {
+    auto out = testing::blank_release(seq);
+    out.gradient = gradient;
+    return out;
+}
+
+at::Tensor row(const std::vector<float>& values) {
+    return at::tensor(values);
+}
+
+bool same(const std::vector<rl::adapter_signs>& a, const std::vector<rl::adapter_signs>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+        return x.signal == y.signal && x.cosine == y.cosine && x.update == y.update;
+    });
+}
+
+}  // namespace
+
+TEST_CASE("a block's signs have their known values, in units of the noise") {
+    rl::block_watch watch(two_groups, row({0, 0, 1, 1, 1}));
+    watch.add(terms, release_of(1, row({3, 0, 1, 0, 0})));
+    watch.add(terms, release_of(2, row({0, 4, 1, 0, 0})));
+    watch.close(row({0, 0.5, 1, 1, 2}));
+    const auto first = watch.signs();
+    REQUIRE(first.size() == 2);
+    CHECK(first[0].signal == Approx(std::asinh(25.0 / 4 - 1)));  // 2 releases × 2 numbers
+    CHECK(first[1].signal == Approx(std::asinh(4 / (second_deviation * second_deviation) / 6 - 1)));
+    CHECK(first[0].cosine == 0);
+    CHECK(first[0].update == Approx(1));
+    CHECK(first[1].update == Approx(1 / std::sqrt(6.0)));
+    watch.add(terms, release_of(3, row({3, 0, 0, 0, 0})));
+    watch.close(row({0, 0.5, 1, 1, 2}));
+    CHECK(watch.signs()[0].cosine == Approx(0.6));
+    CHECK(watch.signs()[1].cosine == 0);
+    CHECK(watch.signs()[0].update == Approx(std::exp(-9)));
+}
+
+TEST_CASE("noise alone shows no signal on average, and a radius that changes changes nothing") {
+    rl::block_watch small(two_groups, at::zeros({5})), large(two_groups, at::zeros({5}));
+    auto wider = terms;
+    for (double& radius : wider.radii) radius *= 2;
+    at::manual_seed(1);
+    const auto deviations = row({1, 1, 1, 1, 1}).to(at::kDouble) *
+                            at::tensor({1.0, 1.0, second_deviation, second_deviation, second_deviation}, at::kDouble);
+    double mean = 0;
+    for (int block = 0; block < 400; ++block) {
+        for (std::uint64_t seq = 1; seq <= 4; ++seq) {
+            const auto noise = (at::randn({5}, at::kDouble) * deviations).to(at::kFloat);
+            small.add(terms, release_of(seq, noise));
+            large.add(wider, release_of(seq, noise * 2));
+        }
+        small.close(at::zeros({5}));
+        large.close(at::zeros({5}));
+        CHECK(small.signs()[1].signal == Approx(large.signs()[1].signal));
+        mean += std::sinh(small.signs()[1].signal) / 400;
+    }
+    CHECK(mean == Approx(0).margin(0.15));  // deviation √(2/3)/√400 = 0.04
+}
+
+TEST_CASE("a block without releases leaves signal and cosine as they were") {
+    rl::block_watch watch(two_groups, at::ones({5}));
+    watch.add(terms, release_of(1, row({3, 0, 1, 0, 0})));
+    watch.close(at::ones({5}));
+    const auto before = watch.signs();
+    watch.close(at::ones({5}) * 2);
+    CHECK(watch.signs()[0].signal == before[0].signal);
+    CHECK(watch.signs()[0].update > before[0].update);
+}
+
+TEST_CASE("a watch that is restored within a block goes on bit for bit") {
+    at::manual_seed(2);
+    rl::block_watch watch(two_groups, at::randn({5})), other(two_groups, at::zeros({5}));
+    std::uint64_t seq = 0;
+    const auto both = [&](auto act) { act(watch), act(other); };
+    watch.add(terms, release_of(++seq, at::randn({5})));
+    watch.close(at::randn({5}));
+    watch.add(terms, release_of(++seq, at::randn({5})));
+    const auto kept = watch.tensors();
+    const auto numbers = watch.numbers();
+    other.restore(kept, numbers);
+    const auto next = release_of(++seq, at::randn({5}));
+    const auto adapter = at::randn({5});
+    both([&](rl::block_watch& one) { one.add(terms, next), one.close(adapter); });
+    CHECK(same(watch.signs(), other.signs()));
+    CHECK(watch.numbers() == other.numbers());
+    CHECK(at::equal(watch.tensors(), other.tensors()));
+    CHECK_FALSE(at::equal(watch.tensors(), kept));  // what was snapshot stays as it was
+    CHECK_THROWS_AS(other.restore(at::zeros({3, 4}), numbers), error);
+    CHECK_THROWS_AS(other.restore(kept, "{}"), error);
+    CHECK_THROWS_AS(other.restore({}, numbers), error);
+}
+
+namespace {
+
+rl::training watched_training(std::int64_t steps) {
+    auto method = std::make_unique<rl::steered>(rl::steered_config{.segments = two_groups.segments,
+                                                                   .expected_batch = 4,
+                                                                   .initial_radius = 0.5,
+                                                                   .clip_min = 0.01,
+                                                                   .clip_max = 1,
+                                                                   .initial_loss = 1,
+                                                                   .statistics_share = 0.02});
+    const rl::training_config plan = {
+        .steps = steps, .rate = {.peak = 0.01}, .interval = 4, .initial_noise_multiplier = 1, .watched = two_groups};
+    return {plan, std::move(method), at::ones({5})};
+}
+
+void play(rl::training& run, std::int64_t until) {
+    while (run.step() < until) {
+        const auto seq = static_cast<std::uint64_t>(run.step() + 1);
+        auto value = release_of(seq, at::full({5}, std::sin(static_cast<float>(seq))));
+        value.statistics.assign(11, 0.0);
+        run.apply(value);
+        if (!run.decision_due()) continue;
+        const auto seen = run.observe(0.5);
+        rl::dials chosen;
+        chosen.noise_multiplier = 1;
+        chosen.lr_factor = 1 + 0.1 * seen.time;
+        chosen.rates = {1 + seen.signs[0].update, 0.5};
+        chosen.shares = {0.4, 0.6};
+        run.set(chosen);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("an adapter's own rate moves it alone, by that factor") {
+    auto plain = watched_training(8), halved = watched_training(8);
+    rl::dials chosen;
+    chosen.noise_multiplier = 1;
+    chosen.rates = {1, 0.5};
+    halved.set(chosen);
+    for (auto* one : {&plain, &halved}) one->apply(release_of(1, at::ones({5})));
+    const auto full = plain.adapter() - 1, half = halved.adapter() - 1;
+    CHECK(at::equal(half.narrow(0, 0, 2), full.narrow(0, 0, 2)));
+    CHECK(at::allclose(half.narrow(0, 2, 3) * 2, full.narrow(0, 2, 3), 1e-4));
+}
+
+TEST_CASE("a training that looks at its gradients is restored bit for bit at any step") {
+    for (const std::int64_t stop : {3, 4, 6, 9}) {
+        auto whole = watched_training(16), first = watched_training(16), second = watched_training(16);
+        play(whole, 16);
+        play(first, stop);
+        second.restore(first.snapshot());
+        play(second, 16);
+        CHECK(at::equal(second.adapter(), whole.adapter()));
+        CHECK(second.snapshot().rest == whole.snapshot().rest);
+    }
+}
