@@ -11,8 +11,6 @@
 namespace rldp::rl {
 namespace {
 
-enum row : std::int64_t { this_block, last_block, adapter_before };
-
 at::Tensor host(const at::Tensor& adapter) {
     return adapter.to(at::kCPU, at::kDouble);
 }
@@ -34,50 +32,46 @@ std::vector<double> products(const std::vector<privacy::segment>& segments, std:
 
 block_watch::block_watch(privacy::sanitizer_config how, const at::Tensor& adapter)
     : how_(std::move(how)),
-      sums_(at::zeros({3, privacy::coordinates_of(how_.segments)}, at::kDouble)),
-      signs_(privacy::sizes_of_groups(how_.segments).size()) {
-    sums_[adapter_before].copy_(host(adapter));
-}
+      sum_(at::zeros({privacy::coordinates_of(how_.segments)}, at::kDouble)),
+      last_sum_(at::zeros_like(sum_)),
+      before_(host(adapter)),
+      signs_(privacy::sizes_of_groups(how_.segments).size()) {}
 
 void block_watch::add(const privacy::step_terms& terms, const privacy::release& value) {
     const auto deviations = privacy::noise_of(how_, value.charged, terms);
-    const auto gradient = host(value.gradient);
-    auto next = sums_.clone();  // a snapshot holds the old one
     std::int64_t begin = 0;
     for (const auto& part : how_.segments) {
-        next[this_block]
-            .narrow(0, begin, part.size)
-            .add_(gradient.narrow(0, begin, part.size) / deviations[part.group]);
+        sum_.narrow(0, begin, part.size)
+            .add_(value.gradient.narrow(0, begin, part.size).to(at::kCPU), 1 / deviations[part.group]);
         begin += part.size;
     }
-    sums_ = next;
     ++releases_;
 }
 
 void block_watch::close(const at::Tensor& adapter) {
     const models::one_thread same_bits_everywhere;
-    const auto now = host(adapter), moved = now - sums_[adapter_before];
+    const auto now = host(adapter), moved = now - before_;
     const auto of = [&](const at::Tensor& a, const at::Tensor& b) {
         return products(how_.segments, signs_.size(), a, b);
     };
     const auto path = of(moved, moved), size = of(now, now);
     for (std::size_t i = 0; i < signs_.size(); ++i)
         signs_[i].update = update_of(std::sqrt(path[i]), std::sqrt(size[i]));
-    auto next = sums_.clone();
-    if (releases_ > 0) {
-        const auto numbers = privacy::sizes_of_groups(how_.segments);
-        const auto squares = of(sums_[this_block], sums_[this_block]),
-                   before = of(sums_[last_block], sums_[last_block]), across = of(sums_[this_block], sums_[last_block]);
-        for (std::size_t i = 0; i < signs_.size(); ++i) {
-            signs_[i].signal = signal_of(squares[i], static_cast<double>(releases_ * numbers[i]));
-            signs_[i].cosine = cosine_of(across[i], std::sqrt(squares[i]), std::sqrt(before[i]));
-        }
-        next[last_block].copy_(sums_[this_block]);
+    before_ = now;
+    if (releases_ == 0) return;
+    const auto numbers = privacy::sizes_of_groups(how_.segments);
+    const auto squares = of(sum_, sum_), before = of(last_sum_, last_sum_), across = of(sum_, last_sum_);
+    for (std::size_t i = 0; i < signs_.size(); ++i) {
+        signs_[i].signal = signal_of(squares[i], static_cast<double>(releases_ * numbers[i]));
+        signs_[i].cosine = cosine_of(across[i], std::sqrt(squares[i]), std::sqrt(before[i]));
     }
-    next[this_block].zero_();
-    next[adapter_before].copy_(now);
-    sums_ = next;
+    std::swap(sum_, last_sum_);
+    sum_.zero_();
     releases_ = 0;
+}
+
+at::Tensor block_watch::tensors() const {
+    return at::stack({sum_, last_sum_, before_});
 }
 
 std::string block_watch::numbers() const {
@@ -87,14 +81,16 @@ std::string block_watch::numbers() const {
 }
 
 void block_watch::restore(const at::Tensor& tensors, const std::string& numbers) try {
-    refuse_unless(tensors.defined() && tensors.sizes() == sums_.sizes(),
+    refuse_unless(tensors.defined() && tensors.sizes() == at::IntArrayRef{3, sum_.numel()},
                   "checkpoint: it lacks what the controller watches; bring back the run's own");
     const auto in = nlohmann::json::parse(numbers);
     const auto& signs = in.at("signs");
     refuse_unless(signs.size() == signs_.size(), "checkpoint: it watches another number of adapters");
     for (std::size_t i = 0; i < signs_.size(); ++i) signs_[i] = {signs[i].at(0), signs[i].at(1), signs[i].at(2)};
     releases_ = in.at("releases");
-    sums_ = tensors.to(at::kDouble);
+    sum_ = tensors[0].clone();
+    last_sum_ = tensors[1].clone();
+    before_ = tensors[2].clone();
 } catch (const nlohmann::json::exception& reason) {
     refuse(std::string("checkpoint: what the controller watches can't be read: ") + reason.what());
 }

@@ -24,14 +24,15 @@ class block_watch {
     const std::vector<adapter_signs>& signs() const { return signs_; }  ///< [n], of the last block
 
     /// Everything that acts, for a checkpoint.
-    const at::Tensor& tensors() const { return sums_; }
+    at::Tensor tensors() const;   ///< float64 [3, D]
     std::string numbers() const;  ///< JSON
     /// Errors: bad_input where they are not those of as many numbers and groups.
     void restore(const at::Tensor& tensors, const std::string& numbers);
 
   private:
     privacy::sanitizer_config how_;
-    at::Tensor sums_;  ///< float64 [3, D]: sum of this block, of the last one, adapter before this one
+    at::Tensor sum_, last_sum_;  ///< float64 [D]: of this block, and of the last one that had releases
+    at::Tensor before_;          ///< the adapter before this block, float64 [D]
     std::int64_t releases_ = 0;
     std::vector<adapter_signs> signs_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 // Who steers a run: what a controller may look at, and what it sets. Public side: it sees releases only.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,12 @@ struct outlook {
 
 /// What the controller sets for the next block.
 struct dials {
-    std::vector<double> radii;       ///< C_i; empty: leave as they are
-    std::vector<double> shares;      ///< w_i², sum 1; empty: equal
-    double noise_multiplier;         ///< σ asked of the spending policy
-    double lr_factor = 1;            ///< multiplies the learning-rate schedule, in [1/4, 4]
-    std::vector<double> rates = {};  ///< [n] the same of an adapter's own, on top; empty: 1
+    std::vector<double> radii;         ///< C_i; empty: leave as they are
+    std::vector<double> shares;        ///< w_i², sum 1; empty: equal
+    double noise_multiplier;           ///< σ asked of the spending policy
+    double lr_factor = 1;              ///< multiplies the learning-rate schedule, in [1/4, 4]
+    std::vector<double> rates = {};    ///< [n] the same of an adapter's own, on top; empty: 1
+    std::optional<double> trust = {};  ///< how much of what was learnt acts, in [0, 1]: less, the stranger the run is
 };
 
 class controller {

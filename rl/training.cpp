@@ -14,8 +14,8 @@ training::training(const training_config& config, std::unique_ptr<privacy::metho
       optimizer_(std::move(adapter), config.optimizer),
       average_(config.average),
       method_(std::move(method)),
-      steered_(dynamic_cast<steered*>(method_.get())),
-      noise_multiplier_(config.initial_noise_multiplier) {
+      steered_(dynamic_cast<steered*>(method_.get())) {
+    chosen_.noise_multiplier = config.initial_noise_multiplier;
     if (method_->probes()) before_ = this->adapter();
     if (config.traced) trace_.emplace(*config.traced);
     if (config.watched) watch_.emplace(*config.watched, this->adapter());
@@ -40,7 +40,7 @@ void training::apply(const privacy::release& value) {
     ++step_;
     const auto estimate = method_->absorb(value);
     if (before_.defined()) before_ = adapter();
-    optimizer_.step(estimate, config_.rate.rate(step_) * lr_factor_ * method_->rate_factor(),
+    optimizer_.step(estimate, config_.rate.rate(step_) * chosen_.lr_factor * method_->rate_factor(),
                     method_->noise_variance());
     end_step();
     released_ = !value.statistics.empty() || value.unsound;
@@ -69,28 +69,32 @@ outlook training::observe(double progress_epsilon) {
             .signs = watch_ ? watch_->signs() : std::vector<adapter_signs>{}};
 }
 
-void training::set_rates(const std::vector<double>& rates) {
-    if (rates == rates_) return;
-    require(watch_ && !rates.empty(), "rates of adapters' own are of a controller that watches them");
-    rates_ = rates;
+void training::apply_rates() {
+    if (chosen_.rates.empty()) return;
+    require(watch_.has_value(), "rates of adapters' own are of a controller that watches them");
     std::vector<at::Tensor> parts;
     for (const auto& part : config_.watched->segments)
-        parts.push_back(at::full({part.size}, rates_.at(part.group), at::kFloat));
+        parts.push_back(at::full({part.size}, chosen_.rates.at(part.group), at::kFloat));
     const auto& always = config_.optimizer.rate_factors;
     optimizer_.set_rate_factors(always.defined() ? at::cat(parts) * always : at::cat(parts));
 }
 
 void training::set(const dials& chosen) {
     steered_->set(chosen.radii, chosen.shares);
-    noise_multiplier_ = chosen.noise_multiplier;
-    lr_factor_ = chosen.lr_factor;
-    set_rates(chosen.rates);
+    chosen_ = chosen;
+    apply_rates();
 }
 
 training::state training::snapshot() const {
-    nlohmann::json rest = {{"step", step_},           {"lost", lost_},   {"noise_multiplier", noise_multiplier_},
-                           {"lr_factor", lr_factor_}, {"rates", rates_}, {"average_weight", average_.weight()}};
+    nlohmann::json rest = {{"step", step_},
+                           {"lost", lost_},
+                           {"noise_multiplier", chosen_.noise_multiplier},
+                           {"lr_factor", chosen_.lr_factor},
+                           {"rates", chosen_.rates},
+                           {"shares", chosen_.shares},
+                           {"average_weight", average_.weight()}};
     if (watch_) rest["watched"] = watch_->numbers();
+    if (chosen_.trust) rest["trust"] = *chosen_.trust;
     return {.optimizer = optimizer_.snapshot(),
             .method = method_->save(),
             .trace = trace(),
@@ -111,9 +115,13 @@ void training::restore(const state& from) {
     if (before_.defined()) before_ = from.before.to(device);
     step_ = rest.at("step");
     lost_ = rest.at("lost");
-    noise_multiplier_ = rest.at("noise_multiplier");
-    lr_factor_ = rest.at("lr_factor");
-    set_rates(rest.at("rates"));
+    chosen_ = {.radii = {},
+               .shares = rest.at("shares"),
+               .noise_multiplier = rest.at("noise_multiplier"),
+               .lr_factor = rest.at("lr_factor"),
+               .rates = rest.at("rates")};
+    if (rest.contains("trust")) chosen_.trust = rest.at("trust").get<double>();
+    apply_rates();
 }
 
 }  // namespace rldp::rl

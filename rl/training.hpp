@@ -44,7 +44,9 @@ class training {
     /// What is evaluated and saved: the average of the iterates, where one is asked for.
     at::Tensor result() const { return average_.of(adapter()); }
     std::vector<double> radii() const { return method_->radii(); }
-    double requested_noise_multiplier() const { return noise_multiplier_; }
+    double requested_noise_multiplier() const { return chosen_.noise_multiplier; }
+    /// Set last. Radii are the method's: see radii().
+    const dials& chosen() const { return chosen_; }
     /// Mean loss of the last step as released, if statistics were.
     std::optional<double> released_loss() const;
 
@@ -79,7 +81,7 @@ class training {
 
   private:
     void end_step();
-    void set_rates(const std::vector<double>& rates);
+    void apply_rates();
 
     training_config config_;
     std::int64_t step_ = 0, lost_ = 0;
@@ -88,9 +90,8 @@ class training {
     std::unique_ptr<privacy::method> method_;
     at::Tensor before_;  ///< the adapter before the last update, where the method probes along it
     steered* steered_;   ///< the method, where a controller steers it
-    double noise_multiplier_, lr_factor_ = 1;
-    bool released_ = false;      ///< whether the last step brought statistics
-    std::vector<double> rates_;  ///< of the dials
+    dials chosen_;
+    bool released_ = false;  ///< whether the last step brought statistics
     std::optional<privacy::release_trace> trace_;
     std::optional<block_watch> watch_;
 };

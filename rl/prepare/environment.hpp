@@ -19,8 +19,9 @@ struct of_adapter {
         signal,  ///< asinh((‖Σg̃‖² − K·d·s²)/(K·d·s²)), s² the variance of the noise on a number of a release g̃
         cosine,  ///< between the sums of the last two blocks; 0 while there is one
         update,  ///< log of the norm of the block's update over that of the weights, at least −9
-        rate,    ///< the last log factor of the adapter's rate
-        share,   ///< the last log share of the noise
+        // from here on the policy's own moves
+        rate,   ///< the last log factor of the adapter's rate
+        share,  ///< the last log share of the noise
         count
     };
 };

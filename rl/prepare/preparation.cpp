@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
@@ -48,6 +49,16 @@ nlohmann::json figures_of(const paired& one) {
 std::vector<std::string> names_of(const std::vector<family>& all) {
     std::vector<std::string> out(all.size());
     std::transform(all.begin(), all.end(), out.begin(), [](const family& one) { return one.name; });
+    return out;
+}
+
+// Fewest and most.
+std::array<std::int64_t, 2> blocks_of(const std::vector<quadratics>& tasks) {
+    std::array<std::int64_t, 2> out = {tasks.front().steps / tasks.front().interval, 0};
+    for (const auto& one : tasks) {
+        out[0] = std::min(out[0], one.steps / one.interval);
+        out[1] = std::max(out[1], one.steps / one.interval);
+    }
     return out;
 }
 
@@ -116,6 +127,7 @@ preparation prepare(const preparation_config& config, const std::function<void(c
     const nlohmann::json figures = {
         {"families", names_of(prepared)},
         {"held_out", names_of(held_out)},
+        {"blocks", blocks_of(tasks)},
         {"rate_offset", config.offset},
         {"seed", config.seed},
         {"episodes_per_search", searched.generations * searched.population * searched.tasks},

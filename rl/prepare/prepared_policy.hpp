@@ -33,6 +33,8 @@ class prepared_policy {
 
     /// Takes well under a millisecond; nothing is remembered.
     move act(const sight& seen) const;
+    /// The part of the residual that acts, in [0, 1].
+    double trust(const sight& seen) const { return parts_.guard.part(parts_.normaliser(seen)); }
     const prepared_parts& parts() const { return parts_; }
     std::string digest() const;  ///< SHA-256 of all that it is, in hex
 

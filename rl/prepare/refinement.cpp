@@ -13,21 +13,6 @@
 namespace rldp::rl {
 namespace {
 
-std::vector<sight> sights_of(std::span<const quadratics> tasks, const schedule& fixed, const rule& how,
-                             const trials& with) {
-    std::vector<std::vector<sight>> each(tasks.size());
-    for_each_index(tasks.size(), with.jobs, [&](std::size_t i) {
-        const auto run = tasks[i].begin(fixed, splitmix(with.seed, i).next());
-        while (!run->finished()) {
-            each[i].push_back(run->look());
-            run->play(how(each[i].back()));
-        }
-    });
-    std::vector<sight> out;
-    for (auto& some : each) out.insert(out.end(), some.begin(), some.end());
-    return out;
-}
-
 double sampled(double mean, double log_sigma, splitmix& random) {
     return mean + std::exp(log_sigma) * random.normal();
 }
@@ -39,6 +24,25 @@ move sampled(const raw_policy& said, splitmix& random) {
         out.rates[i] = sampled(out.rates[i], said.log_sigma.rates[i], random);
         out.shares[i] = sampled(out.shares[i], said.log_sigma.shares[i], random);
     }
+    return out;
+}
+
+// What runs show under the rule and whatever may come to be added to it.
+std::vector<sight> sights_of(std::span<const quadratics> tasks, const schedule& fixed, const rule& how,
+                             const trials& with) {
+    std::vector<std::vector<sight>> each(tasks.size());
+    for_each_index(tasks.size(), with.jobs, [&](std::size_t i) {
+        splitmix random(with.seed, i);
+        const auto run = tasks[i].begin(fixed, random.next());
+        while (!run->finished()) {
+            each[i].push_back(run->look());
+            const auto& seen = each[i].back();
+            const auto nothing = neutral(seen.adapters.size());
+            run->play(with_residual(how(seen), sampled({nothing, nothing}, random), 1));
+        }
+    });
+    std::vector<sight> out;
+    for (auto& some : each) out.insert(out.end(), some.begin(), some.end());
     return out;
 }
 

@@ -46,8 +46,9 @@ void normalise(std::array<double, N>& values, const std::array<double, N>& mean,
 std::array<double, residual_guard::size> pooled(const sight& seen) {
     std::array<double, residual_guard::size> out = {};
     for (const auto& one : seen.adapters)
-        for (std::size_t k = 0; k < one.size(); ++k) out[k] += one[k] / static_cast<double>(seen.adapters.size());
-    std::copy(seen.global.begin(), seen.global.end(), out.begin() + of_adapter::count);
+        for (std::size_t k = 0; k < residual_guard::of_adapters; ++k)
+            out[k] += one[k] / static_cast<double>(seen.adapters.size());
+    std::copy_n(seen.global.begin(), residual_guard::of_runs, out.begin() + residual_guard::of_adapters);
     return out;
 }
 

@@ -31,9 +31,10 @@ struct frozen_normaliser {
 };
 
 /// How far a sight lies from those of the preparation: Mahalanobis, of the run's features beside the adapters' mean
-/// ones, normalised.
+/// ones, normalised. The policy's own last moves are left out: what it did makes no run strange.
 struct residual_guard {
-    static constexpr std::size_t size = std::size_t{of_adapter::count} + std::size_t{of_run::count};
+    static constexpr std::size_t of_adapters = of_adapter::rate, of_runs = of_run::rate;  ///< the features before
+    static constexpr std::size_t size = of_adapters + of_runs;
     std::array<double, size> mean = {};
     std::array<double, size* size> precision = {};
     double reach = 0;  ///< squared distance that 99 of 100 sights of the preparation keep within

@@ -9,7 +9,7 @@
 #include "config/base/files.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "tests/catch.hpp"
-#include "tests/rl/prepare/made_up.hpp"
+#include "tests/rl/prepare/made_up_policy.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -17,32 +17,13 @@ using namespace rldp::rl;
 
 namespace {
 
-std::vector<sight> sights(std::size_t count) {
-    std::vector<sight> out;
-    for (std::size_t i = 0; i < count; ++i) out.push_back(random_sight(1 + i % 5, i));
-    return out;
-}
-
 prepared_policy some_policy() {
-    prepared_parts out;
-    out.fixed = {0.1, 0.2, 0.3};
-    out.best_fixed = {0.4, 0.5, 0.6};
-    out.probed = false;
-    out.interval = 8;
-    for (double& number : out.how.numbers) number = 0.05;
-    const auto seen = sights(400);
-    out.normaliser = frozen_normaliser::of(seen);
-    std::vector<sight> normalised;
-    for (const auto& one : seen) normalised.push_back(out.normaliser(one));
-    out.guard = residual_guard::of(normalised);
-    out.hidden = 16;
-    const auto generator = at::detail::createCPUGenerator(1);
-    out.actor = at::randn({set_networks(16).actor_size()}, generator) * 0.3;
-    out.figures = R"({"families":["few-flat-cold"]})";
+    auto out = made_up_parts();
+    out.passed = false;
     return prepared_policy(std::move(out));
 }
 
-bool same(const move& a, const move& b) {
+bool same_moves(const move& a, const move& b) {
     return a.rate == b.rate && a.rates == b.rates && a.shares == b.shares;
 }
 
@@ -71,7 +52,7 @@ TEST_CASE("a policy that was saved acts bit for bit as before") {
     policy.save(here / "policy.safetensors");
     CHECK(std::filesystem::file_size(here / "policy.safetensors") < prepared_policy::largest_file);
     const auto again = prepared_policy::load(here / "policy.safetensors");
-    for (const auto& seen : sights(20)) CHECK(same(again.act(seen), policy.act(seen)));
+    for (const auto& seen : random_sights(20)) CHECK(same_moves(again.act(seen), policy.act(seen)));
     CHECK(again.parts().fixed.tilt == 0.2);
     CHECK(again.parts().best_fixed.tail == 0.6);
     CHECK_FALSE(again.parts().probed);
@@ -84,7 +65,7 @@ TEST_CASE("a policy is its rule plus a residual, and far from home its rule alon
     const auto policy = some_policy();
     const auto seen = random_sight(3, 77);
     const auto base = policy.parts().how(seen), chosen = policy.act(seen);
-    CHECK_FALSE(same(base, chosen));
+    CHECK_FALSE(same_moves(base, chosen));
     CHECK(std::abs(chosen.rate - base.rate) <= most_added_rate);
     auto far = seen;
     for (double& value : far.global) value = 1e6;
@@ -99,12 +80,16 @@ TEST_CASE("the guard lets 99 of 100 sights of its preparation pass") {
     int whole = 0;
     for (const auto& one : seen) whole += guard.part(one) == 1;
     CHECK(whole == Approx(1980).margin(2));
-    // Eleven independent features: the 99 % quantile of chi-square is 24.7.
-    CHECK(guard.reach == Approx(24.7).margin(3));
+    // Eight independent features: the 99 % quantile of chi-square is 20.1. Of the adapters' three, means over four.
+    CHECK(guard.reach == Approx(20.1).margin(3));
+    auto moved = seen[0];
+    moved.global[of_run::rate] = 1e6;
+    for (auto& one : moved.adapters) one[of_adapter::share] = 1e6;
+    CHECK(guard.squared_distance(moved) == guard.squared_distance(seen[0]));
 }
 
 TEST_CASE("the normaliser is of mean 0 and deviation 1, and bounded") {
-    const auto seen = sights(500);
+    const auto seen = random_sights(500);
     const auto normalised = frozen_normaliser::of(seen);
     double mean = 0, squares = 0;
     for (const auto& one : seen) {

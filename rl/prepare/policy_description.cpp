@@ -1,0 +1,61 @@
+#include "rl/prepare/policy_description.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace rldp::rl {
+namespace {
+
+using nlohmann::json;
+
+std::string names_in(const json& figures, const char* key) {
+    return fmt::format("{}", fmt::join(figures.at(key).get<std::vector<std::string>>(), ", "));
+}
+
+// Differences of log losses, as ratios.
+std::string gain(const json& found, const char* than) {
+    const double mean = found.at("mean"), error = found.at("standard_error"), wins = found.at("wins");
+    return fmt::format(
+        "on held-out families its excess loss was {:.1f} % {} than under {} (95 % of such comparisons: "
+        "{:.1f} to {:.1f} %), lower on {:.0f} % of tasks",
+        100 * std::abs(std::expm1(mean)), mean < 0 ? "lower" : "higher", than, -100 * std::expm1(mean + 1.96 * error),
+        -100 * std::expm1(mean - 1.96 * error), 100 * wins);
+}
+
+}  // namespace
+
+std::vector<std::string> description_of(const prepared_policy& of) {
+    const auto& parts = of.parts();
+    std::vector<std::string> out = {fmt::format("policy {:.12}…, {}", of.digest(),
+                                                parts.passed ? "which passed its gate and steers"
+                                                             : "which did not pass its gate: the best fixed schedule "
+                                                               "of its preparation is used in its place")};
+    const auto figures = json::parse(parts.figures);
+    try {
+        out.push_back(fmt::format("prepared on noisy quadratics, which are no language models: {} (seed {})",
+                                  names_in(figures, "families"), figures.at("seed").get<std::uint64_t>()));
+        out.push_back("held out from its preparation: " + names_in(figures, "held_out"));
+        out.push_back(gain(figures.at("gate").at("policy"), "the best fixed schedule of equal search"));
+        out.push_back(gain(figures.at("gate").at("feedback"), "the best timetable of equal search, which sees no run"));
+    } catch (const json::exception&) {
+        out.emplace_back("its file tells no more of its preparation");
+    }
+    return out;
+}
+
+std::string doubt_of(const prepared_policy& of, std::int64_t steps) {
+    const auto figures = json::parse(of.parts().figures);
+    if (!figures.contains("blocks") || !figures["blocks"].is_array() || figures["blocks"].size() != 2) return {};
+    const auto least = figures["blocks"][0].get<std::int64_t>(), most = figures["blocks"][1].get<std::int64_t>();
+    const auto blocks = steps / of.parts().interval;
+    if (blocks >= least && blocks <= most) return {};
+    return fmt::format(
+        "rl.controller: this run has {} blocks of {} steps, the policy was prepared on {} to {}; what it "
+        "won there says nothing of runs of other lengths",
+        blocks, of.parts().interval, least, most);
+}
+
+}  // namespace rldp::rl

@@ -1,0 +1,101 @@
+#include "rl/prepare/prepared_controller.hpp"
+
+#include <cmath>
+
+#include "config/base/error.hpp"
+#include "rl/prepare/policy_description.hpp"
+#include "tests/catch.hpp"
+#include "tests/rl/prepare/made_up_policy.hpp"
+#include "tests/support/refusal.hpp"
+
+using namespace rldp::rl;
+
+namespace {
+
+const run_terms three_adapters = {.adapters = 3, .numbers = 400, .noise_multiplier = 0.5, .batch = 20, .epochs = 2};
+
+outlook some_outlook(double time) {
+    outlook out;
+    out.time = time;
+    out.signs = {{0.5, 0.1, 1e-3}, {-0.2, 0, 1e-2}, {1 + time, -0.3, 0.1}};
+    return out;
+}
+
+prepared_controller with_parts(prepared_parts parts) {
+    return {std::make_shared<const prepared_policy>(std::move(parts)), three_adapters};
+}
+
+bool same(const dials& a, const dials& b) {
+    return a.lr_factor == b.lr_factor && a.rates == b.rates && a.shares == b.shares && a.trust == b.trust;
+}
+
+}  // namespace
+
+TEST_CASE("a run's outlook becomes the sight of a policy, and its move dials") {
+    const prepared_policy policy(made_up_parts());
+    auto subject = with_parts(made_up_parts());
+    auto last = neutral(3);
+    for (const double time : {0.25, 0.5, 0.75}) {
+        const auto seen = some_outlook(time);
+        sight expected;
+        expected.global = {time, std::log(0.5 * 20 / 20), std::log(2), 0, 0, last.rate};
+        for (std::size_t i = 0; i < 3; ++i) {
+            const auto& one = seen.signs[i];
+            expected.adapters.push_back({one.signal, one.cosine, std::log(one.update), last.rates[i], last.shares[i]});
+        }
+        last = policy.act(expected);
+        const auto set = subject.decide(seen);
+        CHECK(set.radii.empty());
+        CHECK(set.noise_multiplier == 0.5);
+        CHECK(set.lr_factor == std::exp(last.rate));
+        CHECK(set.trust == policy.trust(expected));
+        CHECK(set.shares == shares_of(last));
+        for (std::size_t i = 0; i < 3; ++i) CHECK(set.rates[i] == std::exp(last.rates[i]));
+    }
+    CHECK(last.rate != 0);
+}
+
+TEST_CASE("a policy that did not pass its gate sets nothing") {
+    auto parts = made_up_parts();
+    parts.passed = false;
+    const auto set = with_parts(std::move(parts)).decide(some_outlook(0.5));
+    CHECK(set.lr_factor == 1);
+    CHECK(set.rates.empty());
+    CHECK(set.shares.empty());
+    CHECK_FALSE(set.trust);
+    CHECK(set.noise_multiplier == 0.5);
+}
+
+TEST_CASE("a prepared controller that is restored goes on bit for bit") {
+    auto whole = with_parts(made_up_parts()), first = with_parts(made_up_parts()), second = with_parts(made_up_parts());
+    whole.decide(some_outlook(0.2));
+    first.decide(some_outlook(0.2));
+    second.load(first.save());
+    CHECK(same(second.decide(some_outlook(0.4)), whole.decide(some_outlook(0.4))));
+    CHECK(second.save() == whole.save());
+    CHECK(has(refusal([&] { second.load("{}"); }), "damaged"));
+    CHECK(has(refusal([&] { second.load(R"({"rate":0,"rates":[0],"shares":[0]})"); }), "adapters"));
+}
+
+TEST_CASE("a policy's description tells its gate, and doubts runs of other lengths") {
+    auto parts = made_up_parts();
+    parts.figures = R"({"families":["few-flat-cold","many-flat-warm"],"held_out":["few-steep-warm"],"seed":7,
+        "blocks":[8,24],"gate":{"policy":{"mean":-0.2231,"standard_error":0.01,"wins":0.7},
+                                "feedback":{"mean":0.01,"standard_error":0.01,"wins":0.4}}})";
+    const prepared_policy policy(parts);
+    const auto told = description_of(policy);
+    REQUIRE(told.size() == 5);
+    CHECK(has(told[0], policy.digest().substr(0, 12)));
+    CHECK(has(told[0], "passed its gate"));
+    CHECK(has(told[1], "many-flat-warm"));
+    CHECK(has(told[2], "few-steep-warm"));
+    CHECK(has(told[3], "20.0 % lower"));
+    CHECK(has(told[3], "70 % of tasks"));
+    CHECK(has(told[4], "1.0 % higher"));
+    CHECK(doubt_of(policy, 8 * 8).empty());
+    CHECK(has(doubt_of(policy, 8 * 7), "7 blocks"));
+    CHECK(has(doubt_of(policy, 10000), "8 to 24"));
+    parts.passed = false;
+    CHECK(has(description_of(prepared_policy(parts))[0], "did not pass"));
+    CHECK(description_of(prepared_policy(made_up_parts())).size() == 2);
+}
