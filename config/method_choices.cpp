@@ -15,7 +15,8 @@ double resolved(const scaled_default& value, const run_config& config) {
 method_choices choices_of(const run_config& config) {
     const auto& row = method_of(config);
     const bool sound = config.privacy.semantics == semantics::sound;
-    return {.policy = sound ? config.noise.policy.value_or(row.policy) : "published",
+    const bool prepared = config.rl.state == "prepared";  // on runs of one noise level
+    return {.policy = sound ? config.noise.policy.value_or(prepared ? "fixed" : row.policy) : "published",
             .groups = config.clip.groups.value_or(row.default_groups()),
             .initial_radius = config.clip.initial.value_or(row.initial_radius),
             .statistics_share = config.noise.statistics_share.value_or(row.statistics_share),

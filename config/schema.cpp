@@ -223,7 +223,7 @@ void add_noise_and_clip(std::vector<key>& keys) {
         keys, "noise.", [](auto& c) -> auto& { return c.noise; })
         .add("policy", &noise_section::policy, words{policy_names()}, "",
              "How the budget is spent: the same noise at each step, a deck of levels played in the controller's order, "
-             "or free levels under a Rényi filter.",
+             "or free levels under a Rényi filter. Under rl.state prepared it is fixed.",
              by_method(&method_row::policy))
         .add("allocation", &noise_section::allocation, words{{"shares", "proportional", "uniform", "min_variance"}}, "",
              "How the gradient's noise is divided among the adapters.")
@@ -373,6 +373,14 @@ void add_data_and_model(std::vector<key>& keys) {
 void add_rl(std::vector<key>& keys) {
     section(
         keys, "rl.", [](auto& c) -> auto& { return c.rl; })
+        .add("state", &rl_section::state, words{{"published", "prepared"}}, "",
+             "What the controller looks at: the published statistics, from which it learns in the run; or what the "
+             "releases show of each adapter, by which a policy that was prepared on made-up tasks sets learning rates "
+             "and shares of the noise.")
+        .add("controller", &rl_section::controller, location{"the path of a prepared policy"}, "",
+             "The policy of rl.state prepared. It brings a schedule and an average of its own, around the mean rate "
+             "train.lr.",
+             "none")
         .add("actions", &rl_section::actions, words{{"radii", "noise", "shares", "lr"}}, "",
              "What the controller sets; shares needs noise.allocation shares.")
         .add("policy", &rl_section::policy, words{{"learned", "frozen", "random"}}, "",

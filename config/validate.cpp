@@ -137,6 +137,9 @@ finding unsteered(const run_config& config) {
         return fmt::format(R"(noise.allocation is "shares", but method {} has no controller to set them; give )"
                            R"("proportional")",
                            name);
+    if (config.rl.state != rl_section{}.state || config.rl.controller)
+        return fmt::format(
+            "rl.state and rl.controller have no meaning for method {}, which nothing steers; leave them out", name);
     if (config.public_data.used_for("radii"))
         return fmt::format(R"(public.use has "radii", which are those of method rldp; method {} has its own)", name);
     const auto may = row.groups;
@@ -151,8 +154,51 @@ finding unsteered(const run_config& config) {
     return {};
 }
 
+/// Keys of the learner that a prepared policy has no use for, and of the schedule that it brings.
+finding prepared(const run_config& config) {
+    const auto &rl = config.rl, none = rl_section{};
+    const auto &train = config.train, plain = train_section{};
+    if (rl.state != "prepared")
+        return rl.controller ? finding(R"(rl.controller is of rl.state "prepared"; set that, or leave it out)")
+                             : finding();
+    if (!rl.controller)
+        return R"(rl.state is "prepared", but there is no rl.controller; name a policy, such as those in config/policies)";
+    if (config.privacy.semantics != semantics::sound)
+        return R"(rl.state "prepared" is no part of as_published; give "published")";
+    if (choices_of(config).policy != "fixed")
+        return fmt::format(
+            R"(noise.policy is "{}", but policies are prepared on runs of one noise level; give "fixed" or )"
+            "leave it out",
+            choices_of(config).policy);
+    if (config.noise.allocation != "shares")
+        return fmt::format(R"(noise.allocation is "{}", but rl.state "prepared" sets shares; give "shares")",
+                           config.noise.allocation);
+    const std::pair<const char*, bool> published[] = {{"actions", rl.actions != none.actions},
+                                                      {"policy", rl.policy != none.policy},
+                                                      {"batch", rl.batch != none.batch},
+                                                      {"updates", rl.updates != none.updates},
+                                                      {"gamma", rl.gamma != none.gamma},
+                                                      {"alpha", rl.alpha != none.alpha},
+                                                      {"tau", rl.tau != none.tau},
+                                                      {"actor_lr", rl.actor_lr != none.actor_lr},
+                                                      {"critic_lr", rl.critic_lr != none.critic_lr},
+                                                      {"replay", rl.replay != none.replay},
+                                                      {"reward_floor", rl.reward_floor != none.reward_floor},
+                                                      {"clip_action", rl.clip_action != none.clip_action}};
+    for (const auto& [name, given] : published)
+        if (given) return fmt::format(R"(rl.{} is of rl.state "published"; leave it out)", name);
+    const std::pair<const char*, bool> scheduled[] = {{"schedule", train.schedule != plain.schedule},
+                                                      {"warmup", train.warmup != plain.warmup},
+                                                      {"average", train.average != plain.average}};
+    for (const auto& [name, given] : scheduled)
+        if (given)
+            return fmt::format("train.{} has no part in a run whose schedule rl.controller brings; leave it out", name);
+    return {};
+}
+
 finding steered(const run_config& config) {
     const auto& row = method_of(config);
+    if (auto found = prepared(config)) return found;
     if (choices_of(config).statistics_share == 0 && config.privacy.semantics == semantics::sound)
         return fmt::format(
             "noise.statistics_share is 0, but method {} steers by the statistics it pays for; give {}, or use "

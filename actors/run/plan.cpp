@@ -12,6 +12,7 @@
 #include "actors/run/inputs.hpp"
 #include "actors/run/method.hpp"
 #include "actors/run/public_lessons.hpp"
+#include "actors/run/steering.hpp"
 #include "config/base/accountants.hpp"
 #include "config/base/error.hpp"
 #include "config/base/made_up.hpp"
@@ -19,6 +20,7 @@
 #include "config/methods.hpp"
 #include "eval/metrics/json_number.hpp"
 #include "privacy/accounting/gdp.hpp"
+#include "rl/prepare/policy_description.hpp"
 
 namespace rldp::actors {
 
@@ -172,6 +174,11 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
             fmt::format("rl.interval: {} is not below the {} steps, so the controller never decides, though its "
                         "statistics are paid for; lower it, or use method.name static",
                         config.rl.interval, out.steps));
+    out.policy = prepared_policy_of(config);
+    if (out.policy) {
+        out.controller = rl::description_of(*out.policy);
+        if (auto doubt = rl::doubt_of(*out.policy, out.steps); !doubt.empty()) out.warnings.push_back(std::move(doubt));
+    }
     if (config.data.canaries > 0 && config.data.keep == "head")
         out.warnings.emplace_back(
             "data.keep: head can cut canaries away, which stand at the end of a record; use tail");
@@ -236,6 +243,7 @@ std::string to_json(const run_plan& plan, bool counts) {
                        {"max_records_per_unit", plan.max_records_per_unit},
                        {"rounding_margin", plan.rounding_margin},
                        {"warnings", plan.warnings}};
+    if (!plan.controller.empty()) out["controller"] = plan.controller;
     if (plan.published) {
         out["printed_formula_epsilon"] = eval::json_number(plan.published->printed_formula);
         out["tight_epsilon_as_released"] = eval::json_number(plan.published->tight_as_released);

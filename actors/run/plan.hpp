@@ -13,6 +13,7 @@
 #include "models/causal_lm.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/spending/policy.hpp"
+#include "rl/prepare/prepared_policy.hpp"
 
 namespace rldp::actors {
 
@@ -36,8 +37,10 @@ struct run_plan {
     std::int64_t memory_bytes = 0;  ///< estimate of the peak
     std::int64_t max_tokens = 0;
     std::int64_t max_records_per_unit = 1;
-    std::optional<padding> padded;  ///< privacy.pad_batches
-    double rounding_margin = 0;     ///< η
+    std::optional<padding> padded;                      ///< privacy.pad_batches
+    double rounding_margin = 0;                         ///< η
+    std::shared_ptr<const rl::prepared_policy> policy;  ///< rl.state prepared
+    std::vector<std::string> controller;                ///< sentences on it
     std::vector<std::string> warnings;
 
     /// For the owner's eyes: exact counts of what the training data hold. Nothing of the run depends on them but N,

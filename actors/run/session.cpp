@@ -13,6 +13,7 @@
 #include "actors/run/lessons_file.hpp"
 #include "actors/run/method.hpp"
 #include "actors/run/public_lessons.hpp"
+#include "actors/run/steering.hpp"
 #include "actors/run/test_hooks.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
@@ -20,64 +21,28 @@
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "privacy/spending/ledger.hpp"
-#include "rl/published_controller.hpp"
 
 namespace rldp::actors {
 
 namespace {
 
-rl::rate_schedule rate_of(const config::run_config& config, std::int64_t steps) {
-    return {.shape = rl::schedule_from(config.train.schedule),
-            .peak = config.train.lr,
-            .last = config.train.final_lr,
-            .steps = steps,
-            .warmup = config.train.warmup,
-            .decay = config.train.decay.value_or(
-                std::clamp<std::int64_t>(steps / 5, 1, std::max<std::int64_t>(1, steps - config.train.warmup)))};
-}
-
 rl::training_config training_config_of(const config::run_config& config, const run_plan& plan,
                                        const models::lora_layout& layout) {
     rl::training_config out{.steps = plan.steps,
-                            .rate = rate_of(config, plan.steps),
-                            .average = {.how = rl::average_from(config.train.average),
-                                        .window = config.train.average_window,
-                                        .steps = plan.steps},
+                            .rate = rates_of(config, plan),
+                            .average = average_of(config, plan),
                             .interval = config.rl.interval,
                             .warmup = config.rl.warmup,
                             .initial_noise_multiplier = plan.noise_multiplier};
     if (config.lora.b_lr_ratio != 1) out.optimizer.rate_factors = models::rate_factors(layout, config.lora.b_lr_ratio);
     out.optimizer.least_root = config::choices_of(config).stabiliser;
     if (config.audit.gradient_canaries > 0) out.traced = sanitizer_config_of(config, layout);
+    if (plan.policy) out.watched = sanitizer_config_of(config, layout);
     return out;
 }
 
 evaluation_times evaluation_times_of(const config::run_config& config, const run_plan& plan) {
     return {config.train.eval_every, std::max<std::int64_t>(1, plan.population / config.train.expected_batch_size)};
-}
-
-std::shared_ptr<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
-    if (!config::method_of(config).steered()) return {};
-    rl::controller_config out{.actions = config.rl.actions,
-                              .policy = config.rl.policy,
-                              .groups = plan.groups.size(),
-                              .clip_min = config.clip.min,
-                              .clip_max = config.clip.max,
-                              .clip_action = config.rl.clip_action,
-                              .initial_noise_multiplier = plan.noise_multiplier,
-                              .epsilon = config.privacy.epsilon,
-                              .reward_floor = config.rl.reward_floor,
-                              .learner = {}};
-    out.learner.batch = config.rl.batch;
-    out.learner.updates = config.rl.updates;
-    out.learner.replay = config.rl.replay;
-    out.learner.gamma = config.rl.gamma;
-    out.learner.alpha = config.rl.alpha;
-    out.learner.tau = config.rl.tau;
-    out.learner.actor_lr = config.rl.actor_lr;
-    out.learner.critic_lr = config.rl.critic_lr;
-    out.learner.seed = config.seed;
-    return std::make_shared<rl::published_controller>(out);
 }
 
 privacy::ledger_header header_of(const config::run_config& config, const run_plan& plan,
@@ -103,8 +68,10 @@ privacy::ledger_header header_of(const config::run_config& config, const run_pla
 }
 
 std::string ownership(const privacy::run_key& key, const privacy::ledger_content& book,
-                      const config::run_config& config) {
-    return key.hmac(book.header_hash + "\n" + config::to_json(config) + "\n" + model_digest(config.model.path));
+                      const config::run_config& config, const run_plan& plan) {
+    auto all = book.header_hash + "\n" + config::to_json(config) + "\n" + model_digest(config.model.path);
+    if (plan.policy) all.append("\n").append(plan.policy->digest());
+    return key.hmac(all);
 }
 
 /// The two sides of a run directory that is being made.
@@ -292,7 +259,7 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
     write_file(partial.config(), config::to_json(config));
     write_file(partial.membership(), eval::to_json(membership_of(config, ready.data, key)));
     auto book = privacy::ledger::create(partial.ledger(), header);
-    auto owner = ownership(key, book.content(), config);
+    auto owner = ownership(key, book.content(), config, ready.plan);
     const auto parts = parts_of(config, ready, std::move(policy), std::move(book));
     write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
     if (config.public_data.path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
@@ -323,7 +290,7 @@ opened_run resume_run(const std::filesystem::path& directory) {
             "the original data",
             where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
     const auto saved = read_checkpoint(where.checkpoint(), seal);
-    auto ours = ownership(key, book.content(), config);
+    auto ours = ownership(key, book.content(), config, ready.plan);
     if (saved.belongs_to != ours)
         refuse(fmt::format(
             "{}: belongs to {:.12}…, but ledger header, public/config.json and the files in {} amount to {:.12}…; "

@@ -25,6 +25,8 @@ void step_machine::decide(const rl::dials& chosen) {
 eval::metrics_line step_machine::apply(const privacy::charge& charged, const privacy::release* released,
                                        double progress_epsilon) {
     auto radii = training_.radii();
+    std::optional<eval::metrics_line::steering> steered;
+    if (const auto& set = training_.chosen(); set.trust) steered = {set.lr_factor, set.rates, set.shares, *set.trust};
     if (released != nullptr)
         training_.apply(*released);
     else
@@ -36,7 +38,8 @@ eval::metrics_line step_machine::apply(const privacy::charge& charged, const pri
             .noise_multiplier = charged->noise_multiplier,
             .radii = std::move(radii),
             .progress_epsilon = progress_epsilon,
-            .eval_perplexity = std::nullopt};
+            .eval_perplexity = std::nullopt,
+            .steered = std::move(steered)};
 }
 
 void step_machine::restore(const rl::training::state& from) {

@@ -24,10 +24,23 @@ void merge(metrics_line& into, const metrics_line& later) {
         into.noise_multiplier = later.noise_multiplier;
         into.radii = later.radii;
         into.progress_epsilon = later.progress_epsilon;
+        into.steered = later.steered;
     }
     if (later.loss_released) into.loss_released = later.loss_released;
     if (later.eval_perplexity) into.eval_perplexity = later.eval_perplexity;
     if (later.eval_value_nats) into.eval_value_nats = later.eval_value_nats;
+}
+
+json numbers(const std::vector<double>& values) {
+    auto out = json::array();
+    for (const double value : values) out.push_back(json_number(value));
+    return out;
+}
+
+std::vector<double> numbers_from(const json& in) {
+    std::vector<double> out;
+    for (const auto& value : in) out.push_back(number_from(value));
+    return out;
 }
 
 }  // namespace
@@ -37,12 +50,16 @@ std::string to_json(const metrics_line& line) {
     if (line.loss_released) out["loss_released"] = json_number(*line.loss_released);
     if (!evaluation_only(line)) {
         out["noise_multiplier"] = json_number(line.noise_multiplier);
-        out["radii"] = json::array();
-        for (const double radius : line.radii) out["radii"].push_back(json_number(radius));
+        out["radii"] = numbers(line.radii);
         out["progress_epsilon"] = json_number(line.progress_epsilon);
     }
     if (line.eval_perplexity) out["eval_perplexity"] = json_number(*line.eval_perplexity);
     if (line.eval_value_nats) out["eval_value_nats"] = json_number(*line.eval_value_nats);
+    if (line.steered)
+        out["steered"] = {{"lr_factor", json_number(line.steered->lr_factor)},
+                          {"rates", numbers(line.steered->rates)},
+                          {"shares", numbers(line.steered->shares)},
+                          {"trust", json_number(line.steered->trust)}};
     return out.dump();
 }
 
@@ -53,11 +70,15 @@ metrics_line parse_metrics_line(const std::string& text) try {
     if (line.step < 0) refuse("metrics line: step is negative; it counts from 0");
     if (in.contains("loss_released")) line.loss_released = number_from(in["loss_released"]);
     if (in.contains("noise_multiplier")) line.noise_multiplier = number_from(in["noise_multiplier"]);
-    if (in.contains("radii"))
-        for (const auto& radius : in["radii"]) line.radii.push_back(number_from(radius));
+    if (in.contains("radii")) line.radii = numbers_from(in["radii"]);
     if (in.contains("progress_epsilon")) line.progress_epsilon = number_from(in["progress_epsilon"]);
     if (in.contains("eval_perplexity")) line.eval_perplexity = number_from(in["eval_perplexity"]);
     if (in.contains("eval_value_nats")) line.eval_value_nats = number_from(in["eval_value_nats"]);
+    if (in.contains("steered")) {
+        const auto& set = in["steered"];
+        line.steered = {number_from(set.at("lr_factor")), numbers_from(set.at("rates")), numbers_from(set.at("shares")),
+                        number_from(set.at("trust"))};
+    }
     return line;
 } catch (const json::exception& reason) {
     refuse(fmt::format("metrics line: {}", reason.what()));

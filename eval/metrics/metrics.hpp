@@ -19,6 +19,13 @@ struct metrics_line {
     double progress_epsilon = 0;          ///< for orientation, no guarantee
     std::optional<double> eval_perplexity;
     std::optional<double> eval_value_nats = {};  ///< per record, of the tokens that carry a value
+    /// Of a prepared controller, from its first decision on.
+    struct steering {
+        double lr_factor = 1;               ///< of the schedule's rate
+        std::vector<double> rates, shares;  ///< [n] factors of the adapters' own, on top; w_i²
+        double trust = 1;                   ///< how much of what was learnt acts, in [0, 1]
+    };
+    std::optional<steering> steered = {};
 };
 
 /// JSON without the checksum; infinite and NaN numbers are the strings "inf", "-inf", "nan".

@@ -96,6 +96,29 @@ captioned radii_figure(const std::vector<metrics_line>& metrics) {
     return result;
 }
 
+captioned rate_figure(const std::vector<metrics_line>& metrics) {
+    std::size_t groups = 0;
+    for (const auto& line : metrics)
+        if (line.steered) groups = std::max(groups, line.steered->rates.size());
+    captioned result;
+    result.drawing = {"rates", "Factors of the learning rate", "step", "factor of the schedule", {}, {}, {}, false};
+    for (std::size_t i = 0; i < groups; ++i) {
+        const auto factor = [i](const auto& line) -> std::optional<double> {
+            if (!line.steered || i >= line.steered->rates.size()) return {};
+            return line.steered->lr_factor * line.steered->rates[i];
+        };
+        result.drawing.lines.push_back(
+            {i == 0 ? "each adapter" : "", mark::thin_steps, grey, changes(over_steps(metrics, factor))});
+    }
+    const auto common = [](const auto& line) {
+        return line.steered ? std::optional(line.steered->lr_factor) : std::nullopt;
+    };
+    result.drawing.lines.push_back({"common", mark::steps, blue, changes(over_steps(metrics, common))});
+    result.drawing.log_y = spans_decades(result.drawing.lines);
+    result.caption = "What the prepared controller made of its schedule. It saw releases only.";
+    return result;
+}
+
 captioned noise_figure(const std::vector<metrics_line>& metrics) {
     const auto z = over_steps(metrics, [](const auto& line) -> std::optional<double> {
         return line.noise_multiplier > 0 ? std::optional(line.noise_multiplier) : std::nullopt;
@@ -167,6 +190,7 @@ std::vector<captioned> report_figures(const run_summary& summary, const std::vec
     const double last = metrics.empty() ? 1 : std::max(1.0, static_cast<double>(metrics.back().step));
     std::vector<captioned> all = {perplexity_figure(metrics), loss_figure(metrics), radii_figure(metrics),
                                   noise_figure(metrics), epsilon_figure(summary, metrics, last)};
+    if (!summary.controller.empty()) all.push_back(rate_figure(metrics));
     if (!summary.deck.empty()) all.push_back(deck_figure(summary, metrics));
     for (auto& one : all) {
         one.drawing.x_range = {0, last};

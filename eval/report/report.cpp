@@ -117,6 +117,25 @@ std::string claims_section(const guarantees& claims) {
            "</section>\n</div>\n";
 }
 
+std::string controller_section(const run_summary& s, const std::vector<metrics_line>& metrics) {
+    if (s.controller.empty()) return {};
+    std::vector<std::string> sentences;
+    for (const auto& sentence : s.controller) sentences.push_back(escaped(sentence));
+    double sum = 0, least = 1, count = 0;
+    for (const auto& line : metrics) {
+        if (!line.steered) continue;
+        sum += line.steered->trust;
+        least = std::min(least, line.steered->trust);
+        count += 1;
+    }
+    if (count > 0)
+        sentences.push_back(fmt::format(
+            "how much of what was learnt acted here, by how near this run lay to those of the preparation: {} on "
+            "average, {} at least, of 1",
+            readable(sum / count), readable(least)));
+    return "<h2>The prepared controller</h2>\n" + html_list_of_html(sentences);
+}
+
 std::string over_the_run(const run_summary& s, const std::vector<metrics_line>& metrics) {
     return "<h2>Over the run</h2>\n" +
            figures(report_figures(s, metrics), "Their data is in <code>metrics.jsonl</code>, beside this page");
@@ -156,8 +175,9 @@ std::string report_html(const run_summary& summary, const std::vector<metrics_li
                         const std::string& config_json) {
     const auto claims = guarantees_of(summary);
     return page("Private fine-tuning report", head(summary, claims) + numbers(summary, claims.any) +
-                                                  claims_section(claims) + over_the_run(summary, metrics) +
-                                                  adapters(summary, metrics) + reproduction(config_json));
+                                                  claims_section(claims) + controller_section(summary, metrics) +
+                                                  over_the_run(summary, metrics) + adapters(summary, metrics) +
+                                                  reproduction(config_json));
 }
 
 }  // namespace rldp::eval

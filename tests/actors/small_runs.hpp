@@ -9,6 +9,7 @@
 #include "actors/launch.hpp"
 #include "config/config.hpp"
 #include "models/checkpoint/safetensors.hpp"
+#include "tests/rl/prepare/made_up_policy.hpp"
 
 namespace rldp::testing {
 
@@ -19,6 +20,19 @@ inline config::run_config small(std::vector<std::string> more = {}) {
                                     "train.eval_records=4",        "rl.interval=4",       "rl.warmup=4"};
     set.insert(set.end(), more.begin(), more.end());
     return config::load("config/demo.json", set);
+}
+
+/// The same under a policy, which decides after steps 4 and 8.
+inline config::run_config small_prepared(const std::filesystem::path& policy, bool passed = true,
+                                         const std::vector<std::string>& more = {}) {
+    auto parts = made_up_parts();
+    parts.interval = 4;
+    parts.passed = passed;
+    rl::prepared_policy(std::move(parts)).save(policy);
+    std::vector<std::string> set = {"rl.state=prepared", "rl.controller=" + policy.string(), "rl.warmup=2",
+                                    "noise.allocation=shares", "train.warmup=100"};
+    set.insert(set.end(), more.begin(), more.end());
+    return small(set);
 }
 
 inline eval::run_summary run_quietly(const config::run_config& config, const std::filesystem::path& directory) {

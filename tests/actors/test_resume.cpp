@@ -130,6 +130,43 @@ TEST_CASE("every method runs, spends the budget, and resumes to the bits of an u
     }
 }
 
+TEST_CASE("under a prepared controller a run resumes to the bits and the lines of one that did not stop") {
+    scratch_directory scratch;
+    const auto config = small_prepared(scratch / "policy.safetensors", true, {"noise.insecure_reproducible=true"});
+    run_quietly(config, scratch / "whole");
+    const auto steered = [&](const char* name) {
+        std::vector<std::string> out;
+        for (auto line : eval::read_metrics(scratch / name / "public/metrics.jsonl")) {
+            line.eval_perplexity.reset();  // the plain loop leaves them out
+            line.eval_value_nats.reset();
+            if (line.step > 0) out.push_back(eval::to_json(line));
+        }
+        return out;
+    };
+    const auto lines = steered("whole");
+    REQUIRE(lines.size() == 12);
+    CHECK(lines[3].find("steered") == std::string::npos);
+    CHECK(lines[4].find("steered") != std::string::npos);
+    for (const std::int64_t stop : {3, 4, 7, 8, 11}) {
+        const auto name = "cut" + std::to_string(stop);
+        {
+            auto opened = create_run(config, scratch / name);
+            bench::run_plain(opened, stop);
+        }
+        resume_quietly(scratch / name);
+        CHECK(at::equal(saved_adapter(scratch / name), saved_adapter(scratch / "whole")));
+        CHECK(steered(name.c_str()) == lines);
+    }
+}
+
+TEST_CASE("a run does not go on under another policy") {
+    scratch_directory scratch;
+    const auto policy = scratch / "policy.safetensors";
+    { create_run(small_prepared(policy), scratch / "run"); }
+    small_prepared(policy, false);  // writes another one
+    CHECK(has(refusal([&] { resume_run(scratch / "run"); }), "one of them was changed"));
+}
+
 TEST_CASE("whatever else a run does, it resumes to the bits of an uninterrupted run") {
     const std::vector<std::vector<std::string>> ways = {
         {"public.path=synthetic:60", "public.steps=3"},

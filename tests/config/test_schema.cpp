@@ -86,6 +86,8 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "lora.freeze_a",
                                             "lora.b_lr_ratio",
                                             "eval.target",
+                                            "rl.state",
+                                            "rl.controller",
                                             "rl.actions",
                                             "rl.policy",
                                             "rl.radius_scale",

@@ -46,6 +46,29 @@ TEST_CASE("the method and what it needs") {
     CHECK(has(refused(R"({"rl": {"batch": 8, "replay": 7}})"), "rl.replay"));
 }
 
+TEST_CASE("a prepared controller goes with what it was prepared on, and leaves nothing to the learner") {
+    const auto with = [](const std::string& rl, const std::string& rest = "") {
+        return refused(R"({"rl": {"state": "prepared", "controller": "p.safetensors")" + rl +
+                       R"(}, "noise": {"allocation": "shares"})" + rest + "}");
+    };
+    CHECK(with("").empty());
+    CHECK(has(refused(R"({"rl": {"state": "prepared"}})"), "config/policies"));
+    CHECK(has(refused(R"({"rl": {"controller": "p.safetensors"}})"), "rl.state \"prepared\""));
+    CHECK(has(refused(R"({"rl": {"state": "prepared", "controller": "p"}})"), "give \"shares\""));
+    CHECK(has(refused(R"({"rl": {"state": "prepared", "controller": "p"}, "noise": {"policy": "deck"}})"),
+              "noise.policy"));
+    CHECK(has(with(R"(, "actions": ["noise"])"), "rl.actions"));
+    CHECK(has(with(R"(, "gamma": 0.5)"), "rl.gamma"));
+    CHECK(has(with("", R"(, "train": {"schedule": "cosine"})"), "train.schedule"));
+    CHECK(has(with("", R"(, "train": {"average": "ema"})"), "train.average"));
+    CHECK(has(with("", R"(, "privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true})"),
+              "as_published"));
+    CHECK(has(refused(R"({"method": {"name": "static"}, "rl": {"state": "prepared"}})"), "method static"));
+    const auto config =
+        parsed(R"({"rl": {"state": "prepared", "controller": "p"}, "noise": {"allocation": "shares"}})");
+    CHECK(config::choices_of(config).policy == "fixed");
+}
+
 TEST_CASE("what could do nothing is refused, and what it depends on is named") {
     const auto says = [](const std::string& json, const std::string& part) {
         INFO(json);

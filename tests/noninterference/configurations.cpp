@@ -31,6 +31,14 @@ json short_run(std::size_t units, const std::string& method, const std::string& 
     return out;
 }
 
+json prepared_run(std::size_t units, const std::filesystem::path& policy) {
+    auto out = short_run(units, "rldp");
+    out["rl"] = {{"state", "prepared"}, {"controller", policy.string()}, {"interval", 2}, {"warmup", 1}};
+    out["noise"]["allocation"] = "shares";
+    out["train"].erase("warmup");
+    return out;
+}
+
 json random_configuration(generator& random, std::size_t units) {
     static const std::vector<std::string> methods{"rldp",
                                                   "rldp",

@@ -1,6 +1,7 @@
 #pragma once
 // Short runs of the demo's model, of any method.
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -13,6 +14,9 @@ std::int64_t setting(const char* name, std::int64_t otherwise);
 
 /// Six steps on a declared population of `units`.
 nlohmann::json short_run(std::size_t units, const std::string& method, const std::string& policy = {});
+
+/// The same under a prepared policy that decides after every second step.
+nlohmann::json prepared_run(std::size_t units, const std::filesystem::path& policy);
 
 /// The same with random settings, of any method and policy.
 nlohmann::json random_configuration(generator& random, std::size_t units);

@@ -15,6 +15,7 @@
 #include "tests/catch.hpp"
 #include "tests/noninterference/configurations.hpp"
 #include "tests/noninterference/experiment.hpp"
+#include "tests/rl/prepare/made_up_policy.hpp"
 
 using namespace rldp;
 using namespace rldp::testing;
@@ -154,6 +155,19 @@ TEST_CASE("nothing public tells tables apart where a run is interrupted or kille
     const auto halt = GENERATE(as<std::string>(), "interrupt 3", "kill 3", "lose 5");
     INFO(halt);
     check({.how = {"csv", true}, .config = short_run(24, "rldp", "deck"), .halt = halt});
+}
+
+TEST_CASE("nothing public tells tables apart under a prepared controller, which looks at the releases themselves") {
+    const auto halt = GENERATE(as<std::string>(), "", "kill 3", "lose 5");
+    INFO(halt);
+    scratch_directory scratch;
+    auto parts = made_up_parts();
+    parts.interval = 2;
+    rl::prepared_policy(std::move(parts)).save(scratch / "policy.safetensors");
+    check({.how = {"csv", true},
+           .config = prepared_run(24, scratch / "policy.safetensors"),
+           .halt = halt,
+           .plan = halt.empty()});
 }
 
 TEST_CASE("nothing public tells where units are more or fewer than padding or canaries count on") {

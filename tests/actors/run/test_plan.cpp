@@ -8,6 +8,9 @@
 #include "config/base/error.hpp"
 #include "config/config.hpp"
 #include "tests/catch.hpp"
+#include "tests/rl/prepare/made_up_policy.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 using namespace rldp;
 
@@ -52,6 +55,31 @@ TEST_CASE("check refuses in one line what can't be run") {
     CHECK(refusal({"data.max_tokens=100000"}).find("window") != std::string::npos);
     CHECK(refusal({R"(lora.targets=["nonsense"])"}).find("nonsense") != std::string::npos);
     CHECK(refusal({"data.path=synthetic:1"}).find("synthetic:1") != std::string::npos);
+}
+
+TEST_CASE("check tells of a prepared policy, and refuses one that is not for such runs") {
+    const scratch_directory scratch;
+    const auto checked = [&](const auto& change, const std::vector<std::string>& more = {}) {
+        auto parts = made_up_parts();
+        change(parts);
+        rl::prepared_policy(std::move(parts)).save(scratch / "policy.safetensors");
+        std::vector<std::string> set = {
+            "data.path=synthetic:400", "train.expected_batch_size=8",
+            "rl.state=prepared",       "rl.controller=" + (scratch / "policy.safetensors").string(),
+            "train.warmup=100",        "noise.allocation=shares"};
+        set.insert(set.end(), more.begin(), more.end());
+        return actors::check(config::load("config/demo.json", set));
+    };
+    const auto as_it_is = [](rl::prepared_parts&) {};
+    const auto plan = checked(as_it_is);
+    REQUIRE_FALSE(plan.controller.empty());
+    CHECK(has(plan.controller[0], "passed its gate"));
+    const auto warned = checked([](auto& parts) { parts.figures = R"({"blocks":[16,24]})"; });  // of 15
+    CHECK(std::any_of(warned.warnings.begin(), warned.warnings.end(),
+                      [](const auto& line) { return has(line, "15 blocks of 8 steps"); }));
+    CHECK(has(refusal([&] { checked([](auto& parts) { parts.probed = true; }); }), "public records"));
+    CHECK(has(refusal([&] { checked(as_it_is, {"rl.interval=9"}); }), "give 8"));
+    CHECK(has(refusal([&] { checked(as_it_is, {"rl.controller=/nowhere/policy"}); }), "/nowhere/policy"));
 }
 
 TEST_CASE("a δ of 1/N or more is warned of") {

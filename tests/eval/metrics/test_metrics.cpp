@@ -63,6 +63,28 @@ TEST_CASE("numbers come back bit for bit, infinite and NaN ones as strings") {
     CHECK(back.eval_perplexity.value() == infinity);
 }
 
+TEST_CASE("what a prepared controller set comes back bit for bit, and an evaluation leaves it there") {
+    metrics_line line;
+    line.step = 9;
+    line.noise_multiplier = 0.5;
+    line.radii = {0.1, 0.1};
+    line.steered = {1.0 / 3, {1.0 / 7, 3}, {0.25, 0.75}, 0.9};
+    const auto text = to_json(line);
+    CHECK(to_json(parse_metrics_line(text)) == text);
+    const auto found = parse_metrics_line(text).steered;
+    REQUIRE(found);
+    CHECK(found->lr_factor == 1.0 / 3);
+    CHECK(found->rates[0] == 1.0 / 7);
+    CHECK(found->shares[1] == 0.75);
+    CHECK(found->trust == 0.9);
+    const auto path = written("steered.jsonl",
+                              with_checksum(text) + "\n" + with_checksum(R"({"step":9,"eval_perplexity":4.0})") + "\n");
+    const auto lines = read_metrics(path);
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].eval_perplexity == 4.0);
+    CHECK(lines[0].steered);
+}
+
 TEST_CASE("an evaluation that arrives later joins its step") {
     metrics_line step;
     step.step = 2;

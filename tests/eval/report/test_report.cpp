@@ -63,6 +63,20 @@ TEST_CASE("what comes from files is escaped") {
     CHECK(has(page, "&lt;script&gt;"));
 }
 
+TEST_CASE("the page tells of a prepared controller, what it did and how strange the run was to it") {
+    auto summary = sample_summary();
+    auto metrics = sample_metrics();
+    CHECK(report_html(summary, metrics, "{}").find("prepared controller") == std::string::npos);
+    summary.controller = {"policy <abc>, which passed its gate"};
+    for (auto& line : metrics)
+        if (line.step > 20) line.steered = {1.1, {0.5, 2}, {0.5, 0.5}, line.step > 70 ? 0.5 : 1};
+    const auto page = report_html(summary, metrics, "{}");
+    CHECK(page.find("<h2>The prepared controller</h2>") != std::string::npos);
+    CHECK(page.find("policy &lt;abc&gt;") != std::string::npos);
+    CHECK(page.find("0.75 on average, 0.5 at least") != std::string::npos);
+    CHECK(page.find("Factors of the learning rate") != std::string::npos);
+}
+
 TEST_CASE("no page claims the proof of a spending policy that nobody knows") {
     auto summary = sample_summary();
     summary.policy = "generous";

@@ -15,6 +15,7 @@ TEST_CASE("a run's summary survives JSON") {
     before.deck = {{1.0 / 9, 10}, {0.5, 20}};
     before.insecure_reproducible = true;
     before.warnings = {"one", "two \"quoted\""};
+    before.controller = {"passed its gate"};
     const auto text = to_json(before);
     const auto after = parse_summary(text);
     CHECK(to_json(after) == text);
@@ -26,6 +27,7 @@ TEST_CASE("a run's summary survives JSON") {
     CHECK(after.upper_bound == before.upper_bound);
     CHECK(after.groups == before.groups);
     CHECK(after.warnings == before.warnings);
+    CHECK(after.controller == before.controller);
     CHECK(after.perplexity_best == before.perplexity_best);
     CHECK(after.units == before.units);
     CHECK(after.insecure_reproducible);

@@ -1,0 +1,65 @@
+// How long a prepared controller takes: a decision, and looking at a release before it. Milliseconds, medians.
+//
+//   build/bench/bench_decision config/policies/quadratics.safetensors
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "bench/timing.hpp"
+#include "config/base/error.hpp"
+#include "models/thread_count.hpp"
+#include "rl/block_watch.hpp"
+#include "rl/prepare/prepared_controller.hpp"
+#include "tests/support/charges.hpp"
+
+namespace {
+
+using namespace rldp;
+
+void measure(const std::shared_ptr<const rl::prepared_policy>& policy, std::int64_t adapters, std::int64_t size) {
+    const auto n = static_cast<std::size_t>(adapters);
+    rl::prepared_controller controller(policy, {.adapters = n,
+                                                .numbers = static_cast<double>(adapters * size),
+                                                .noise_multiplier = 0.7,
+                                                .batch = 64,
+                                                .epochs = 2});
+    rl::outlook seen;
+    seen.time = 0.5;
+    seen.signs.assign(n, {0.3, 0.1, 0.01});
+    const double deciding = bench::median_milliseconds(200, at::kCPU, [&] { controller.decide(seen); });
+
+    privacy::sanitizer_config how = {.segments = privacy::segments_of(std::vector<std::int64_t>(n, size)),
+                                     .how = privacy::allocation::shares};
+    const auto adapter = at::randn({adapters * size});
+    rl::block_watch watch(how, adapter);
+    privacy::step_terms terms;
+    terms.radii.assign(n, 0.1);
+    auto release = testing::blank_release();
+    release.gradient = at::randn({adapters * size});
+    const double looking = bench::median_milliseconds(20, at::kCPU, [&] { watch.add(terms, release); });
+    const double closing = bench::median_milliseconds(20, at::kCPU, [&] { watch.close(adapter); });
+    fmt::print("| {} | {} | {:.3f} | {:.3f} | {:.3f} |\n", adapters, size, deciding, looking, closing);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App program("Milliseconds of a prepared controller's decision, as a Markdown table");
+    std::string path;
+    program.add_option("policy", path, "file of a prepared policy")->required();
+    CLI11_PARSE(program, argc, argv);
+    try {
+        models::use_threads(1);  // as the actors have it
+        const auto policy = std::make_shared<const rl::prepared_policy>(rl::prepared_policy::load(path));
+        fmt::print(
+            "| adapters | numbers each | decision | look at a release | at a block |\n"
+            "| --- | --- | --- | --- | --- |\n");
+        for (const auto& [adapters, size] : {std::pair{10, 1000}, std::pair{24, 12'288}, std::pair{64, 65'536}})
+            measure(policy, adapters, size);
+        return 0;
+    } catch (const error& e) {
+        fmt::print(stderr, "bench: {}\n", e.what());
+        return static_cast<int>(e.code());
+    }
+}
