@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "bench/timing.hpp"
-#include "config/base/error.hpp"
 #include "models/thread_count.hpp"
 #include "rl/block_watch.hpp"
 #include "rl/prepare/prepared_controller.hpp"
@@ -42,24 +42,24 @@ void measure(const std::shared_ptr<const rl::prepared_policy>& policy, std::int6
     fmt::print("| {} | {} | {:.3f} | {:.3f} | {:.3f} |\n", adapters, size, deciding, looking, closing);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     CLI::App program("Milliseconds of a prepared controller's decision, as a Markdown table");
     std::string path;
     program.add_option("policy", path, "file of a prepared policy")->required();
     CLI11_PARSE(program, argc, argv);
-    try {
-        models::use_threads(1);  // as the actors have it
-        const auto policy = std::make_shared<const rl::prepared_policy>(rl::prepared_policy::load(path));
-        fmt::print(
-            "| adapters | numbers each | decision | look at a release | at a block |\n"
-            "| --- | --- | --- | --- | --- |\n");
-        for (const auto& [adapters, size] : {std::pair{10, 1000}, std::pair{24, 12'288}, std::pair{64, 65'536}})
-            measure(policy, adapters, size);
-        return 0;
-    } catch (const error& e) {
-        fmt::print(stderr, "bench: {}\n", e.what());
-        return static_cast<int>(e.code());
-    }
+    models::use_threads(1);  // as the actors have it
+    const auto policy = std::make_shared<const rl::prepared_policy>(rl::prepared_policy::load(path));
+    fmt::print(
+        "| adapters | numbers each | decision | look at a release | at a block |\n"
+        "| --- | --- | --- | --- | --- |\n");
+    for (const auto& [adapters, size] : {std::pair{10, 1000}, std::pair{24, 12'288}, std::pair{64, 65'536}})
+        measure(policy, adapters, size);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try { return run(argc, argv); } catch (const std::exception& e) {
+    std::fputs((std::string("bench: ") + e.what() + "\n").c_str(), stderr);
+    return 2;
 }

@@ -40,7 +40,7 @@ move rule::operator()(const sight& seen) const {
 
 schedule schedule_at(std::span<const double> point) {
     require(point.size() == 3, "a schedule is three numbers");
-    return {.log_rate = point[0], .tilt = std::tanh(point[1]), .tail = std::max(0.01, logistic(point[2]))};
+    return {.log_rate = point[0], .tilt = std::tanh(point[1]), .tail = std::max(0.01, 0.5 * logistic(point[2]))};
 }
 
 }  // namespace rldp::rl

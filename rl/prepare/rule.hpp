@@ -29,8 +29,9 @@ struct rule {
 };
 
 /// A point of a search, three numbers, as a schedule: its log rate; its tilt by tanh, so that no straight line is out
-/// of reach, and its tail by a logistic function. Three zeros are the tuned rate, constant, and the mean of half the
-/// iterates.
+/// of reach, and its tail, half at most, by a logistic function. Three zeros are the tuned rate, constant, and the mean
+/// of a quarter of the iterates. Quadratics alone would have all iterates averaged: they begin near their optimum, and
+/// a language model does not.
 schedule schedule_at(std::span<const double> point);
 
 }  // namespace rldp::rl

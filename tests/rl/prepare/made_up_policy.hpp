@@ -25,8 +25,8 @@ inline rldp::rl::prepared_parts made_up_parts() {
     for (double& number : out.how.numbers) number = 0.05;
     const auto seen = random_sights(400);
     out.normaliser = frozen_normaliser::of(seen);
-    std::vector<sight> normalised;
-    for (const auto& one : seen) normalised.push_back(out.normaliser(one));
+    auto normalised = seen;
+    for (auto& one : normalised) one = out.normaliser(one);
     out.guard = residual_guard::of(normalised);
     out.hidden = 16;
     const auto generator = at::detail::createCPUGenerator(1);

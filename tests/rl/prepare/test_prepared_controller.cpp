@@ -92,8 +92,8 @@ TEST_CASE("a policy's description tells its gate, and doubts runs of other lengt
     CHECK(has(told[3], "20.0 % lower"));
     CHECK(has(told[3], "70 % of tasks"));
     CHECK(has(told[4], "1.0 % higher"));
-    CHECK(doubt_of(policy, 8 * 8).empty());
-    CHECK(has(doubt_of(policy, 8 * 7), "7 blocks"));
+    CHECK(doubt_of(policy, 64).empty());
+    CHECK(has(doubt_of(policy, 56), "7 blocks"));
     CHECK(has(doubt_of(policy, 10000), "8 to 24"));
     parts.passed = false;
     CHECK(has(description_of(prepared_policy(parts))[0], "did not pass"));

@@ -118,7 +118,7 @@ TEST_CASE("a policy of another version or for other actions is refused by name")
 TEST_CASE("a damaged policy is refused by name") {
     const scratch_directory here;
     const auto damaged = [&](const auto& act) {
-        const auto line = refused_after(here, act);
+        auto line = refused_after(here, act);
         CHECK(has(line, "policy.safetensors"));
         return line;
     };

@@ -53,7 +53,7 @@ TEST_CASE("three zeros are the schedule that a task was tuned to") {
     const auto fixed = schedule_at(std::vector<double>{0, 0, 0});
     CHECK(fixed.log_rate == 0);
     CHECK(fixed.tilt == 0);
-    CHECK(fixed.tail == 0.5);
+    CHECK(fixed.tail == 0.25);
     CHECK_THROWS_AS(schedule_at(std::vector<double>{0}), rldp::error);
 }
 
