@@ -61,6 +61,17 @@ TEST_CASE("a policy that was saved acts bit for bit as before") {
     CHECK(again.parts().figures == policy.parts().figures);
 }
 
+TEST_CASE("every policy that is shipped can be read, and steers runs without public records") {
+    int seen = 0;
+    for (const auto& file : std::filesystem::directory_iterator("config/policies")) {
+        const auto policy = prepared_policy::load(file.path());
+        CHECK(policy.parts().passed);
+        CHECK_FALSE(policy.parts().probed);
+        ++seen;
+    }
+    CHECK(seen >= 1);
+}
+
 TEST_CASE("a policy is its rule plus a residual, and far from home its rule alone") {
     const auto policy = some_policy();
     const auto seen = random_sight(3, 77);
