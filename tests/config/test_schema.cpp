@@ -48,6 +48,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "public.path",
                                             "public.use",
                                             "public.steps",
+                                            "public.lr",
                                             "public.directions",
                                             "method.name",
                                             "method.quantile",
