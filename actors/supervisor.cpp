@@ -12,6 +12,7 @@
 #include "actors/sanitizer.hpp"
 #include "actors/trainer.hpp"
 #include "actors/trusted_log.hpp"
+#include "config/open_keys.hpp"
 #include "eval/metrics/metrics.hpp"
 
 namespace rldp::actors {
@@ -106,7 +107,7 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     wiring.gradient =
         spawn(make_gradient, closed, run.model, gradient_settings_of(run), loader, wiring.sanitizer, trusted_log);
     auto schedule = schedule_of(run, *parts.budget);
-    wiring.accountant = spawn(make_accountant, parts.budget, run.config.rl.interval);
+    wiring.accountant = spawn(make_accountant, parts.budget, config::chosen(run.config.rl.interval, "rl.interval"));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
     wiring.evaluator = spawn(make_evaluator, run.model, run.held_out, run.config.train.micro_batch, self->state.hub,
                              evaluations_in(run.known));

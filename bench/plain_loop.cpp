@@ -65,7 +65,7 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
                 const auto released = trusted.step({steps.order(*granted), steps.training().adapter()});
                 const auto line = eval::to_json(steps.apply(*granted, &released, progress));
                 metrics << eval::with_checksum(line) << '\n' << std::flush;
-                if (step % run.config.rl.interval == 0) progress = parts.budget->progress_epsilon();
+                if (step % *run.config.rl.interval == 0) progress = parts.budget->progress_epsilon();
                 break;
             }
             case actors::step_machine::due::end:

@@ -9,14 +9,13 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/document.hpp"
+#include "config/open_keys.hpp"
 #include "config/schema.hpp"
 #include "config/validate.hpp"
 
 namespace rldp::config {
 
 namespace {
-
-constexpr double default_epochs = 3;
 
 /// One layer of configuration, the file or an override: where its values come from and which keys it gave.
 struct layer {
@@ -106,12 +105,12 @@ std::int64_t planned_steps(const run_config& config, std::int64_t population) {
     const auto epochs = train.epochs.value_or(default_epochs);
     // 0.29·100 is 28.999…96 in floating point and means 29.
     const auto steps =
-        std::floor(epochs * static_cast<double>(population) / static_cast<double>(train.expected_batch_size) + 1e-9);
+        std::floor(epochs * static_cast<double>(population) / static_cast<double>(batch_of(config)) + 1e-9);
     if (steps < 1 || steps > most_steps)
         refuse(
             fmt::format("train.epochs is {}, which is {} steps with {} units and expected_batch_size {}; a run has 1 "
                         "to {} steps",
-                        epochs, steps, population, train.expected_batch_size, most_steps));
+                        epochs, steps, population, batch_of(config), most_steps));
     return static_cast<std::int64_t>(steps);
 }
 

@@ -65,20 +65,24 @@ struct method_section {
     std::optional<std::int64_t> rank;
 };
 
+/// Where neither steps nor epochs are given.
+constexpr double default_epochs = 3;
+
 struct train_section {
-    std::optional<double> epochs;  ///< default 3 where steps is absent; giving both is an error
+    std::optional<double> epochs;  ///< giving steps, too, is an error
     std::optional<std::int64_t> steps;
-    std::int64_t expected_batch_size = 16;  ///< B = q·N, units
-    std::int64_t micro_batch = 16;          ///< records per forward pass
-    double lr = 5e-4;
-    std::int64_t warmup = 100;                 ///< steps of linear learning-rate warm-up
-    std::string schedule = "constant";         ///< constant | linear | cosine | wsd: what follows
+    // Without a default: chosen for the run at hand (open_keys.hpp).
+    std::optional<std::int64_t> expected_batch_size;  ///< B = q·N, units
+    std::int64_t micro_batch = 16;                    ///< records per forward pass
+    std::optional<double> lr;
+    std::optional<std::int64_t> warmup;        ///< steps of linear learning-rate warm-up
+    std::optional<std::string> schedule;       ///< constant | linear | cosine | wsd: what follows
     double final_lr = 0;                       ///< behind the last step
     std::optional<std::int64_t> decay;         ///< steps of wsd's last part; default: a fifth of them
     std::string average = "none";              ///< none | ema | tail: of the iterates, evaluated and saved
     double average_window = 0.2;               ///< share of the steps
-    double value_weight = 1;                   ///< of tokens that carry a value, in a record's mean loss
-    std::int64_t eval_every = 48;              ///< steps
+    std::optional<double> value_weight;        ///< of tokens that carry a value, in a record's mean loss
+    std::optional<std::int64_t> eval_every;    ///< steps
     std::optional<std::int64_t> eval_records;  ///< size of the fixed Eval subset; default all
 };
 
@@ -121,8 +125,8 @@ struct rl_section {
     std::string policy = "learned";                         ///< learned | frozen | random
     std::optional<double> radius_scale;                     ///< default by semantics (method_choices.hpp)
     std::optional<bool> rescale;                            ///< default: true under sound semantics
-    std::int64_t interval = 112;                            ///< T_RL, steps
-    std::int64_t warmup = 50;                               ///< T_warm, steps
+    std::optional<std::int64_t> interval;                   ///< T_RL, steps
+    std::optional<std::int64_t> warmup;                     ///< T_warm, steps
     std::int64_t batch = 4;                                 ///< B_SAC, transitions
     std::int64_t updates = 2;                               ///< K
     double gamma = 0.99;
@@ -187,7 +191,8 @@ void validate(const run_config& config);
 /// The configuration as resolved, every key present, as pretty JSON that parse() reads back.
 std::string to_json(const run_config& config);
 
-/// Steps of the plan: train.steps, or floor(epochs·N/B).
+/// Steps of the plan: train.steps, or floor(epochs·N/B). Errors: bad_input where that is open, or is no length of a
+/// run.
 std::int64_t planned_steps(const run_config& config, std::int64_t population);
 
 /// The reference of every key as a Markdown table per section: key, default, unit, range, sentence.

@@ -1,5 +1,5 @@
 #pragma once
-// Keys whose default depends on the method or the semantics, resolved.
+// Keys whose default depends on the method, the semantics or the data, resolved.
 #include <cstdint>
 #include <string>
 
@@ -14,6 +14,8 @@ struct method_choices {
     double statistics_share;  ///< noise.statistics_share
     double radius_scale;      ///< rl.radius_scale
     bool rescale;             ///< rl.rescale
+    std::string schedule;     ///< train.schedule
+    double value_weight;      ///< train.value_weight
     // Of the method's own keys; 0 where the method has none.
     double quantile;     ///< method.quantile
     double query_noise;  ///< method.query_noise

@@ -294,16 +294,19 @@ void add_train(std::vector<key>& keys) {
         .add("steps", &train_section::steps, between(1, most_steps), "steps",
              "Length of the run; not together with epochs.", "floor(epochs·N/expected_batch_size)")
         .add("expected_batch_size", &train_section::expected_batch_size, between(1, most_units), "units",
-             "B: every unit is drawn with probability B/N at each step.")
+             "B: every unit is drawn with probability B/N at each step.",
+             "chosen: the largest power of two that leaves enough steps")
         .add("micro_batch", &train_section::micro_batch, between(1, most_width), "records",
              "Records per forward pass, in bfloat16 and tf32 of one unit at a time; memory grows with it, the result "
              "hardly depends on it (rounding, dropout masks).")
-        .add("lr", &train_section::lr, above_to(0, 10), "", "AdamW's learning rate after the warm-up.")
+        .add("lr", &train_section::lr, above_to(0, 10), "", "AdamW's learning rate after the warm-up.",
+             "chosen: by the model's width")
         .add("warmup", &train_section::warmup, between(0, most_steps), "steps",
-             "The learning rate rises linearly over these steps.")
+             "The learning rate rises linearly over these steps.", "chosen: a twentieth of the steps")
         .add("schedule", &train_section::schedule, words{{"constant", "linear", "cosine", "wsd"}}, "",
              "The learning rate after the warm-up: it stays; falls to final_lr in a straight line or along half a "
-             "cosine; stays, and falls over the last decay steps.")
+             "cosine; stays, and falls over the last decay steps.",
+             "chosen: linear, but constant for hyfreedp")
         .add("final_lr", &train_section::final_lr, between(0, 10), "",
              "Where a falling rate ends, behind the last step.")
         .add("decay", &train_section::decay, between(1, most_steps), "steps", "Of wsd: over how many it falls.",
@@ -314,9 +317,10 @@ void add_train(std::vector<key>& keys) {
         .add("average_window", &train_section::average_window, above_to(0, 1), "share of the steps",
              "How far the average reaches back.")
         .add("value_weight", &train_section::value_weight, above_to(0, 1000), "",
-             "Of tokens that carry a value of the table, in a record's mean loss; the template's own weigh 1.")
+             "Of tokens that carry a value of the table, in a record's mean loss; the template's own weigh 1.",
+             "chosen: 3 where data.template and a warm start are, else 1")
         .add("eval_every", &train_section::eval_every, between(1, most_steps), "steps",
-             "Steps between evaluations on held-out units.")
+             "Steps between evaluations on held-out units.", "chosen: a twentieth of the steps")
         .add("eval_records", &train_section::eval_records, between(1, most_units), "records",
              "Evaluation uses a fixed subset of this size.", "all held-out records");
 }
@@ -396,9 +400,10 @@ void add_rl(std::vector<key>& keys) {
              "Each group's released sum is divided by its radius, so that AdamW, whose memory is long, sees one scale "
              "while radii change.",
              "true, but false under as_published")
-        .add("interval", &rl_section::interval, between(1, most_steps), "steps", "T_RL: steps between decisions.")
+        .add("interval", &rl_section::interval, between(1, most_steps), "steps", "T_RL: steps between decisions.",
+             "chosen: a twelfth of the steps, or rl.controller's own")
         .add("warmup", &rl_section::warmup, between(0, most_steps), "steps",
-             "T_warm: no decision before; afterwards the radii start from the released medians.")
+             "T_warm: no decision before; afterwards the radii start from the released medians.", "chosen: rl.interval")
         .add("batch", &rl_section::batch, between(1, most_width), "transitions", "B_SAC: transitions per update.")
         .add("updates", &rl_section::updates, between(1, 1000), "", "K: rounds of updates after each decision.")
         .add("gamma", &rl_section::gamma, half_open(0, 1), "", "Discount of later rewards.")

@@ -54,18 +54,19 @@ finding contract(const run_config& config) {
 
 finding learning(const run_config& config) {
     const auto& train = config.train;
-    if (train.schedule == "constant" && train.final_lr != 0)
+    const auto schedule = choices_of(config).schedule;
+    if (schedule == "constant" && train.final_lr != 0)
         return fmt::format(R"(train.final_lr is {}, but train.schedule "constant" never falls; leave it out)",
                            train.final_lr);
-    if (train.final_lr > train.lr)
-        return fmt::format("train.final_lr is {}, above train.lr {}; a rate falls to it", train.final_lr, train.lr);
-    if (method_of(config).kind == method_kind::hyfreedp && train.schedule != "constant")
+    if (train.lr && train.final_lr > *train.lr)
+        return fmt::format("train.final_lr is {}, above train.lr {}; a rate falls to it", train.final_lr, *train.lr);
+    if (method_of(config).kind == method_kind::hyfreedp && schedule != "constant")
         return fmt::format(R"(train.schedule is "{}", but method hyfreedp sets the rate itself; give "constant")",
-                           train.schedule);
+                           schedule);
     if (train.average == "none" && train.average_window != train_section{}.average_window)
         return R"(train.average_window is of an average, but train.average is "none"; leave it out)";
-    if (train.decay && train.schedule != "wsd")
-        return fmt::format(R"(train.decay is of train.schedule "wsd"; it is "{}", so leave it out)", train.schedule);
+    if (train.decay && schedule != "wsd")
+        return fmt::format(R"(train.decay is of train.schedule "wsd"; it is "{}", so leave it out)", schedule);
     const auto &lessons = config.public_data, none = public_section{};
     if (!lessons.path &&
         (lessons.use != none.use || lessons.steps != none.steps || lessons.lr || lessons.directions != none.directions))
@@ -73,10 +74,10 @@ finding learning(const run_config& config) {
                "public.path";
     if (lessons.path && !lessons.used_for("subspace") && lessons.directions != none.directions)
         return R"(public.directions is of public.use "subspace", which is not there; leave it out)";
-    if (train.value_weight != 1 && !config.data.narrative)
+    if (train.value_weight.value_or(1) != 1 && !config.data.narrative)
         return fmt::format("train.value_weight is {}, but only data.template tells values from other words; give 1",
-                           train.value_weight);
-    if (train.value_weight != 1 && config.audit.shadow)
+                           *train.value_weight);
+    if (choices_of(config).value_weight != 1 && config.audit.shadow)
         return "train.value_weight: a shadow run reads records as text and knows no values; give 1";
     if (config.eval.target && !config.data.narrative)
         return fmt::format(R"(eval.target is "{}", a column, but there is no data.template; leave it out)",
@@ -250,11 +251,11 @@ std::optional<std::string> length_problem(const run_config& config) {
 }
 
 std::optional<std::string> rate_problem(const run_config& config, std::int64_t population) {
-    if (config.train.expected_batch_size <= population) return {};
+    if (config.train.expected_batch_size.value_or(1) <= population) return {};
     return fmt::format(
         "train.expected_batch_size is {}, above the population of {} units; lower it, for the sampling rate can't "
         "exceed 1",
-        config.train.expected_batch_size, population);
+        *config.train.expected_batch_size, population);
 }
 
 std::optional<std::string> problem(const run_config& config) {

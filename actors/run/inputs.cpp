@@ -20,6 +20,7 @@
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
 #include "config/base/made_up.hpp"
+#include "config/method_choices.hpp"
 #include "data/units/cut.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/blas.hpp"
@@ -159,7 +160,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .keep_tail = config.data.keep == "tail",
         .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
         .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, tokens, ids); },
-        .mark_training = config.train.value_weight != 1,
+        .mark_training = config::choices_of(config).value_weight != 1,
         .held_out = config.train.eval_records,
         .held_out_seed = config.data.split_seed,
         .inspect = std::cref(refuse_public)};

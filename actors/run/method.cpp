@@ -5,6 +5,7 @@
 #include "actors/run/public_lessons.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
+#include "config/open_keys.hpp"
 #include "privacy/mechanism/noise.hpp"
 #include "rl/steered.hpp"
 
@@ -20,7 +21,7 @@ double initial_loss_of(const models::model_config& model) {
 rl::steered_config steered_config_of(const config::run_config& config, const run_model& model) {
     const auto choices = config::choices_of(config);
     return {.segments = segments_of(config, model.layout),
-            .expected_batch = static_cast<double>(config.train.expected_batch_size),
+            .expected_batch = static_cast<double>(config::batch_of(config)),
             .initial_radius = choices.initial_radius,
             .clip_min = config.clip.min,
             .clip_max = config.clip.max,
@@ -28,7 +29,7 @@ rl::steered_config steered_config_of(const config::run_config& config, const run
             .rescale = choices.rescale,
             .initial_loss = initial_loss_of(model.base->config()),
             .statistics_share = config.privacy.semantics == semantics::as_published ? 0 : choices.statistics_share,
-            .warmup = config.rl.warmup};
+            .warmup = config::chosen(config.rl.warmup, "rl.warmup")};
 }
 
 privacy::method_config method_config_of(const config::run_config& config, const models::model_config& model,
@@ -37,7 +38,7 @@ privacy::method_config method_config_of(const config::run_config& config, const 
     privacy::method_config out{.name = config.method.name,
                                .pair_sizes = {},
                                .groups = groups,
-                               .expected_batch = static_cast<double>(config.train.expected_batch_size),
+                               .expected_batch = static_cast<double>(config::batch_of(config)),
                                .initial_radius = choices.initial_radius,
                                .clip_min = config.clip.min,
                                .clip_max = config.clip.max,
@@ -46,7 +47,7 @@ privacy::method_config method_config_of(const config::run_config& config, const 
                                .stabiliser = choices.stabiliser,
                                .rank = choices.rank,
                                .statistics_share = choices.statistics_share,
-                               .warmup = config.train.warmup,
+                               .warmup = config::chosen(config.train.warmup, "train.warmup"),
                                .initial_loss = initial_loss_of(model),
                                .rounding_margin = rounding_margin_of(config)};
     for (const auto& pair : layout.pairs) out.pair_sizes.push_back(pair.size);

@@ -4,11 +4,13 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 
+#include "config/open_keys.hpp"
+
 namespace rldp::actors {
 
 std::optional<padding> padding_of(const config::run_config& config, std::int64_t population, std::int64_t max_tokens) {
     if (!config.privacy.pad_batches) return std::nullopt;
-    const auto batch = config.train.expected_batch_size;
+    const auto batch = config::batch_of(config);
     const auto n = static_cast<double>(population);
     const boost::math::binomial draw(n, static_cast<double>(batch) / n);
     const double factor = static_cast<double>(config::planned_steps(config, population)) *

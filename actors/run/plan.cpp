@@ -30,9 +30,9 @@ privacy::spending_plan privacy_plan(const config::run_config& config, std::int64
     const auto padded = padding_of(config, population, 1);  // what it costs does not depend on lengths
     return {.epsilon = config.privacy.epsilon,
             .delta = config.privacy.delta - (padded ? padded->delta : 0),
-            .sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(population),
+            .sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(population),
             .steps = config::planned_steps(config, population),
-            .interval = config.rl.interval,
+            .interval = config::chosen(config.rl.interval, "rl.interval"),
             .accountant = config.privacy.accountant,
             .deck_levels = config.noise.deck.levels,
             .deck_ratio = config.noise.deck.ratio};
@@ -110,24 +110,42 @@ double rounding_margin_of(const config::run_config& config) {
     if (computes_apart(config)) return 0;
     // A hundred times what was measured at B = 64 (bench_rounding). The others' errors are independent of each other,
     // so their sum grows as √B.
-    return 1e-3 * std::max(1.0, std::sqrt(static_cast<double>(config.train.expected_batch_size) / 64));
+    return 1e-3 * std::max(1.0, std::sqrt(static_cast<double>(config::batch_of(config)) / 64));
 }
 
 namespace {
 
 /// A rate that falls needs steps to fall over.
 void check_schedule(const config::run_config& config, std::int64_t steps) {
-    const auto& train = config.train;
-    if (train.schedule == "constant") return;
-    if (train.warmup >= steps)
-        refuse(fmt::format("train.warmup is {} of {} steps, which leaves none for schedule \"{}\"; lower it",
-                           train.warmup, steps, train.schedule));
-    if (train.decay && *train.decay > steps - train.warmup)
-        refuse(fmt::format("train.decay is {}, but {} steps less {} of warm-up leave {}; lower it", *train.decay, steps,
-                           train.warmup, steps - train.warmup));
+    const auto schedule = config::choices_of(config).schedule;
+    if (schedule == "constant" || config.rl.controller) return;
+    const auto warmup = config::chosen(config.train.warmup, "train.warmup");
+    const auto& decay = config.train.decay;
+    if (warmup >= steps)
+        refuse(fmt::format("train.warmup is {} of {} steps, which leaves none for schedule \"{}\"; lower it", warmup,
+                           steps, schedule));
+    if (decay && *decay > steps - warmup)
+        refuse(fmt::format("train.decay is {}, but {} steps less {} of warm-up leave {}; lower it", *decay, steps,
+                           warmup, steps - warmup));
+    const double peak = config::chosen(config.train.lr, "train.lr");
+    if (config.train.final_lr > peak)
+        refuse(fmt::format("train.final_lr is {}, above train.lr {}; a rate falls to it", config.train.final_lr, peak));
 }
 
 }  // namespace
+
+chosen_config with_choices(config::run_config config, std::int64_t units, const models::model_config& model) {
+    chosen_config out{std::move(config), {}};
+    const auto policy = prepared_policy_of(out.config);
+    if (policy && !out.config.rl.interval) {
+        out.config.rl.interval = policy->parts().interval;
+        out.choices.push_back(
+            {"rl.interval", std::to_string(*out.config.rl.interval), "rl.controller was prepared for it"});
+    }
+    for (auto& made : config::choose_open_keys(out.config, out.config.privacy.population.value_or(units), model.width))
+        out.choices.push_back(std::move(made));
+    return out;
+}
 
 run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
                   const models::lora_layout& layout) {
@@ -135,7 +153,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.population = config.privacy.population.value_or(units);
     out.steps = config::planned_steps(config, out.population);
     check_schedule(config, out.steps);
-    out.sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(out.population);
+    out.sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(out.population);
     out.epsilon_budget = config.privacy.epsilon;
     out.delta = config.privacy.delta;
     if (out.delta * static_cast<double>(out.population) >= 1)
@@ -169,11 +187,11 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     if (config.data.split == "exact")
         out.warnings.emplace_back(
             "data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
-    if (config::method_of(config).steered() && config.rl.interval >= out.steps)
+    if (config::method_of(config).steered() && *config.rl.interval >= out.steps)
         out.warnings.push_back(
             fmt::format("rl.interval: {} is not below the {} steps, so the controller never decides, though its "
                         "statistics are paid for; lower it, or use method.name static",
-                        config.rl.interval, out.steps));
+                        *config.rl.interval, out.steps));
     out.policy = prepared_policy_of(config);
     if (out.policy) {
         out.controller = rl::description_of(*out.policy);
@@ -194,6 +212,12 @@ run_plan check(const config::run_config& config) {
     const auto model = models::read_model_config(config.model.path);
     const auto layout = layout_once_taught(config, layout_of(config, model));
     device_of(config);
+    const auto plan_of = [&](std::int64_t units) {
+        auto [full, choices] = with_choices(config, units, model);
+        auto out = plan_run(full, units, model, layout);
+        out.choices = std::move(choices);
+        return out;
+    };
     std::vector<std::string> missing;
     const bool weights = has_weights(config.model.path);
     if (weights)
@@ -205,14 +229,14 @@ run_plan check(const config::run_config& config) {
     const bool data_there = is_made_up(config.data.path) || std::filesystem::exists(config.data.path);
     if (config.privacy.population && (!data_there || !weights)) {
         if (!data_there) missing.push_back(config.data.path + ": not there; planned from privacy.population");
-        auto out = plan_run(config, *config.privacy.population, model, layout);
+        auto out = plan_of(*config.privacy.population);
         out.warnings.insert(out.warnings.end(), missing.begin(), missing.end());
         return out;
     }
     if (!weights) refuse(missing.front());
     const auto tokens = load_tokenizer(config.model.path, model);
     const auto data = load_data(config, *tokens, token_limit(config, model));
-    auto out = plan_run(config, static_cast<std::int64_t>(data.train.size()), model, layout);
+    auto out = plan_of(static_cast<std::int64_t>(data.train.size()));
     out.counts = counts_of(data);
     out.warnings.insert(out.warnings.end(), data.warnings.begin(), data.warnings.end());
     return out;
@@ -243,6 +267,10 @@ std::string to_json(const run_plan& plan, bool counts) {
                        {"max_records_per_unit", plan.max_records_per_unit},
                        {"rounding_margin", plan.rounding_margin},
                        {"warnings", plan.warnings}};
+    out["chosen"] = nlohmann::json::array();
+    for (const auto& one : plan.choices)
+        out["chosen"].push_back(
+            {{"key", one.key}, {"value", nlohmann::json::parse(one.value)}, {"reason", one.reason}});
     if (!plan.controller.empty()) out["controller"] = plan.controller;
     if (plan.published) {
         out["printed_formula_epsilon"] = eval::json_number(plan.published->printed_formula);

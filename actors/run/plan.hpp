@@ -10,6 +10,7 @@
 #include "actors/run/inputs.hpp"
 #include "actors/run/padding.hpp"
 #include "config/config.hpp"
+#include "config/open_keys.hpp"
 #include "models/causal_lm.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/spending/policy.hpp"
@@ -41,6 +42,7 @@ struct run_plan {
     double rounding_margin = 0;                         ///< η
     std::shared_ptr<const rl::prepared_policy> policy;  ///< rl.state prepared
     std::vector<std::string> controller;                ///< sentences on it
+    std::vector<config::choice> choices;                ///< of keys that the configuration left open
     std::vector<std::string> warnings;
 
     /// For the owner's eyes: exact counts of what the training data hold. Nothing of the run depends on them but N,
@@ -73,7 +75,17 @@ std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs
 
 published_price price_as_published(std::vector<privacy::phase> charged, std::size_t groups, double delta);
 
-/// Plans a run on `units` training units, which are N where none is declared. Errors: bad_input for q > 1, δ ≥ 1, no
+/// A configuration without open keys, and which those were.
+struct chosen_config {
+    config::run_config config;
+    std::vector<config::choice> choices;
+};
+
+/// Chooses what the configuration leaves open, for `units` training units, which are N where none is declared. Errors:
+/// bad_input for a length of the run that is none, and as prepared_policy_of().
+chosen_config with_choices(config::run_config config, std::int64_t units, const models::model_config& model);
+
+/// Plans a run of a configuration without open keys on as many units. Errors: bad_input for q > 1, δ ≥ 1, no
 /// steps, a budget that can't be met, padding beyond the machine's memory.
 run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
                   const models::lora_layout& layout);

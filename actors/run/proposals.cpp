@@ -8,6 +8,7 @@
 #include "actors/run/public_lessons.hpp"
 #include "actors/run/step_gradients.hpp"
 #include "config/base/error.hpp"
+#include "config/open_keys.hpp"
 
 namespace rldp::actors {
 
@@ -20,7 +21,7 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
                            smallest, fewest));
     const auto model = models::read_model_config(config.model.path);
     const auto layout = layout_once_taught(config, layout_of(config, model));
-    const auto planned = config::planned_steps(config, population);
+    const auto planned = config::planned_steps(with_choices(config, population, model).config, population);
     // The same share of other steps; one step at least of what is there at all.
     const auto scaled = [&](std::int64_t length, std::int64_t steps) {
         return length == 0 ? 0 : std::max<std::int64_t>(1, length * steps / planned);
@@ -31,8 +32,9 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
         divided.train.expected_batch_size = batch;
         divided.train.steps = units / batch;
         divided.train.epochs.reset();
-        divided.train.warmup = scaled(config.train.warmup, *divided.train.steps);
+        if (config.train.warmup) divided.train.warmup = scaled(*config.train.warmup, *divided.train.steps);
         if (config.train.decay) divided.train.decay = scaled(*config.train.decay, *divided.train.steps);
+        divided = with_choices(std::move(divided), population, model).config;
         run_plan plan;
         try {
             plan = plan_run(divided, population, model, layout);
@@ -42,7 +44,7 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
         }
         out.push_back({.expected_batch_size = batch,
                        .steps = plan.steps,
-                       .warmup = divided.train.warmup,
+                       .warmup = divided.train.warmup.value_or(0),
                        .decay = divided.train.decay,
                        .noise_multiplier = plan.noise_multiplier,
                        .noise_per_unit = plan.noise_multiplier / static_cast<double>(batch)});
@@ -51,7 +53,8 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
 }
 
 const proposal& best_of(const std::vector<proposal>& all) {
-    const auto beyond = std::find_if(all.begin(), all.end(), [](const auto& one) { return one.steps < least_steps; });
+    const auto beyond =
+        std::find_if(all.begin(), all.end(), [](const auto& one) { return one.steps < config::least_steps; });
     return beyond == all.begin() ? all.front() : *(beyond - 1);
 }
 

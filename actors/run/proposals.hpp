@@ -11,14 +11,11 @@ namespace rldp::actors {
 /// One division of a budget: as many units drawn in expectation as every other, B·steps.
 struct proposal {
     std::int64_t expected_batch_size = 0, steps = 0;
-    std::int64_t warmup = 0;            ///< the configuration's, as the same share of the steps
+    std::int64_t warmup = 0;            ///< the configuration's, as the same share of the steps, or chosen
     std::optional<std::int64_t> decay;  ///< likewise
     double noise_multiplier = 0;        ///< z_0 of the configuration's contract
     double noise_per_unit = 0;          ///< z_0 / B: the noise in the mean of B gradients, in clip radii
 };
-
-/// Fewer steps than these are too few for an adaptive optimizer, whatever the noise (docs/experiments.md).
-constexpr std::int64_t least_steps = 75;
 
 /// For `units` drawn in all: batches of powers of two from 16, as far as the population, at least eight steps and the
 /// method allow; the rest is the configuration's. Errors: bad_input where not even the smallest batch fits.

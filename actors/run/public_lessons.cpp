@@ -13,6 +13,7 @@
 #include "actors/run/method.hpp"
 #include "config/base/error.hpp"
 #include "config/method_choices.hpp"
+#include "config/open_keys.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/adamw.hpp"
 #include "models/lora/subspace.hpp"
@@ -36,15 +37,19 @@ std::vector<std::vector<models::sequence>> public_units(const config::run_config
          .max_tokens = token_limit(config, model.base->config()),
          .keep_tail = config.data.keep == "tail",
          .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, *words, ids); },
-         .mark_training = config.train.value_weight != 1});
+         .mark_training = config::choices_of(config).value_weight != 1});
     std::vector<std::vector<models::sequence>> units;
     for (std::size_t u = 0; u < read.train.size(); ++u)
         for (const auto& record : read.train[u].records) units.push_back({{record.begin(), record.end()}});
-    const auto batch = static_cast<std::size_t>(config.train.expected_batch_size);
+    const auto batch = static_cast<std::size_t>(config::batch_of(config));
     if (units.size() < batch)
         refuse(fmt::format("public.path: {} has {} records to train on, fewer than one batch of {}; give more",
                            *config.public_data.path, units.size(), batch));
     return units;
+}
+
+double rate_of(const config::run_config& config) {
+    return config.public_data.lr ? *config.public_data.lr : config::chosen(config.train.lr, "train.lr");
 }
 
 using on_gradients = std::function<void(const at::Tensor& unit_gradients)>;
@@ -53,10 +58,11 @@ using on_gradients = std::function<void(const at::Tensor& unit_gradients)>;
 at::Tensor train(const config::run_config& config, const run_model& model,
                  const std::vector<std::vector<models::sequence>>& held, const on_gradients& see) {
     const auto units = models::views_of(held);
-    const auto batch = static_cast<std::size_t>(config.train.expected_batch_size);
-    const models::chunk_rule how{.micro_batch = config.train.micro_batch, .value_weight = config.train.value_weight};
+    const auto batch = static_cast<std::size_t>(config::batch_of(config));
+    const models::chunk_rule how{.micro_batch = config.train.micro_batch,
+                                 .value_weight = config::choices_of(config).value_weight};
     models::adamw optimizer(model.initial_adapter);
-    const double rate = config.public_data.lr.value_or(config.train.lr);
+    const double rate = rate_of(config);
     std::size_t next = 0;
     for (std::int64_t step = 0; step < config.public_data.steps; ++step) {
         std::vector<models::unit_records> drawn;
@@ -136,7 +142,7 @@ std::string name_of_lessons(const config::run_config& config, const std::vector<
                            {"groups", config.public_data.used_for("radii") ? config::choices_of(config).groups : ""},
                            {"batch", train["expected_batch_size"]},
                            {"micro_batch", train["micro_batch"]},
-                           {"rate", config.public_data.lr.value_or(config.train.lr)},
+                           {"rate", rate_of(config)},
                            {"value_weight", train["value_weight"]},
                            {"seed", config.seed}};
     std::string records;

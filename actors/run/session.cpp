@@ -20,6 +20,7 @@
 #include "config/base/nascent_directory.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
+#include "config/open_keys.hpp"
 #include "privacy/spending/ledger.hpp"
 
 namespace rldp::actors {
@@ -31,8 +32,8 @@ rl::training_config training_config_of(const config::run_config& config, const r
     rl::training_config out{.steps = plan.steps,
                             .rate = rates_of(config, plan),
                             .average = average_of(config, plan),
-                            .interval = config.rl.interval,
-                            .warmup = config.rl.warmup,
+                            .interval = config::chosen(config.rl.interval, "rl.interval"),
+                            .warmup = config::chosen(config.rl.warmup, "rl.warmup"),
                             .initial_noise_multiplier = plan.noise_multiplier};
     if (config.lora.b_lr_ratio != 1) out.optimizer.rate_factors = models::rate_factors(layout, config.lora.b_lr_ratio);
     out.optimizer.least_root = config::choices_of(config).stabiliser;
@@ -42,7 +43,8 @@ rl::training_config training_config_of(const config::run_config& config, const r
 }
 
 evaluation_times evaluation_times_of(const config::run_config& config, const run_plan& plan) {
-    return {config.train.eval_every, std::max<std::int64_t>(1, plan.population / config.train.expected_batch_size)};
+    return {config::chosen(config.train.eval_every, "train.eval_every"),
+            std::max<std::int64_t>(1, plan.population / config::batch_of(config))};
 }
 
 privacy::ledger_header header_of(const config::run_config& config, const run_plan& plan,
@@ -82,28 +84,35 @@ void make_sides(const eval::run_directory& where) {
 
 /// Everything read and planned, from a configuration.
 struct prepared {
+    config::run_config config;  ///< without open keys
     run_model model;
     run_data data;
     run_plan plan;
 };
 
-/// `teach` makes the model what public records taught it.
-prepared prepare(const config::run_config& config, const std::function<run_model(run_model)>& teach) {
+/// Makes the model what public records taught it.
+using teaching = std::function<run_model(const config::run_config&, run_model)>;
+
+prepared prepare(const config::run_config& asked, const teaching& teach) {
     prepared out;
-    out.model = load_model(config);
-    check_gradients(out.model, config.model.path);
+    out.model = load_model(asked);
+    check_gradients(out.model, asked.model.path);
     const auto& described = out.model.base->config();
-    const auto tokens = load_tokenizer(config.model.path, described);
-    out.data = load_data(config, *tokens, token_limit(config, described));  // refuses public records that are private
-    if (config.public_data.path) out.model = teach(std::move(out.model));
-    out.plan = plan_run(config, static_cast<std::int64_t>(out.data.train.size()), described, out.model.layout);
+    const auto tokens = load_tokenizer(asked.model.path, described);
+    out.data = load_data(asked, *tokens, token_limit(asked, described));  // refuses public records that are private
+    const auto units = static_cast<std::int64_t>(out.data.train.size());
+    auto [config, choices] = with_choices(asked, units, described);
+    out.config = std::move(config);
+    if (out.config.public_data.path) out.model = teach(out.config, std::move(out.model));
+    out.plan = plan_run(out.config, units, described, out.model.layout);
+    out.plan.choices = std::move(choices);
     out.plan.counts = counts_of(out.data);
     out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
     return out;
 }
 
-moving_parts parts_of(const config::run_config& config, const prepared& ready,
-                      std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book) {
+moving_parts parts_of(const prepared& ready, std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book) {
+    const auto& config = ready.config;
     rl::training training(training_config_of(config, ready.plan, ready.model.layout),
                           method_of(config, ready.plan, ready.model), ready.model.initial_adapter);
     return {.steps = std::make_shared<step_machine>(std::move(training), evaluation_times_of(config, ready.plan)),
@@ -111,12 +120,11 @@ moving_parts parts_of(const config::run_config& config, const prepared& ready,
             .controller = controller_of(config, ready.plan)};
 }
 
-privacy::trusted<std::shared_ptr<const secrets>> secrets_of(const config::run_config& config, prepared& ready,
-                                                            const privacy::run_key& key) {
-    const auto who = membership_of(config, ready.data, key);
+privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key) {
+    const auto who = membership_of(ready.config, ready.data, key);
     return privacy::trusted<std::shared_ptr<const secrets>>(
         std::make_shared<secrets>(secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who),
-                                          key, gradient_canaries_of(config, ready.model.layout)}));
+                                          key, gradient_canaries_of(ready.config, ready.model.layout)}));
 }
 
 /// What a resume found that a new run has not.
@@ -125,12 +133,11 @@ struct found_before {
     std::vector<snapshot> passed = {};
 };
 
-std::shared_ptr<const session> facts_of(const eval::run_directory& where, const config::run_config& config,
-                                        prepared ready, std::string belongs_to, const privacy::run_key& key,
-                                        found_before found = {}) {
+std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepared ready, std::string belongs_to,
+                                        const privacy::run_key& key, found_before found = {}) {
     return std::make_shared<session>(
         session{.where = where,
-                .config = config,
+                .config = std::move(ready.config),
                 .plan = std::move(ready.plan),
                 .model = std::move(ready.model),
                 .held_out = std::make_shared<eval::held_out>(std::move(ready.data.held_out)),
@@ -242,12 +249,14 @@ void decide_in_line(const moving_parts& parts, double progress_epsilon) {
     parts.controller->learn();
 }
 
-opened_run create_run(const config::run_config& config, const std::filesystem::path& directory,
+opened_run create_run(const config::run_config& asked, const std::filesystem::path& directory,
                       const std::optional<std::filesystem::path>& lessons) {
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());
-    auto ready = prepare(config, [&](run_model model) { return taught(config, std::move(model), lessons); });
+    auto ready =
+        prepare(asked, [&](const auto& full, run_model model) { return taught(full, std::move(model), lessons); });
+    const auto& config = ready.config;
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::insecure_from_seed(config.seed)
                                                         : privacy::run_key::from_system();
     nascent_directory nascent(directory);
@@ -260,12 +269,12 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
     write_file(partial.membership(), eval::to_json(membership_of(config, ready.data, key)));
     auto book = privacy::ledger::create(partial.ledger(), header);
     auto owner = ownership(key, book.content(), config, ready.plan);
-    const auto parts = parts_of(config, ready, std::move(policy), std::move(book));
+    const auto parts = parts_of(ready, std::move(policy), std::move(book));
     write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
     if (config.public_data.path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
     nascent.settle();
-    auto closed = secrets_of(config, ready, key);
-    return {facts_of(eval::run_directory{directory}, config, std::move(ready), std::move(owner), key), parts,
+    auto closed = secrets_of(ready, key);
+    return {facts_of(eval::run_directory{directory}, std::move(ready), std::move(owner), key), parts,
             std::move(closed)};
 }
 
@@ -281,8 +290,9 @@ opened_run resume_run(const std::filesystem::path& directory) {
                                                         : privacy::run_key::load(where.key());
     auto book = privacy::ledger::open(where.ledger());
     const privacy::file_seal seal(key);
-    auto ready =
-        prepare(config, [&](run_model model) { return recalled(config, std::move(model), where.lessons(), seal); });
+    auto ready = prepare(config, [&](const auto& full, run_model model) {
+        return recalled(full, std::move(model), where.lessons(), seal);
+    });
     const auto hmac = test_hooks::data_hmac(key.hmac(ready.data.digest));
     if (book.content().header.data_hmac != hmac)
         refuse(fmt::format(
@@ -305,15 +315,14 @@ opened_run resume_run(const std::filesystem::path& directory) {
     { privacy::release_log durable(where.releases(), seal); }
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
-    const auto parts = parts_of(config, ready, std::move(policy), std::move(book));
+    const auto parts = parts_of(ready, std::move(policy), std::move(book));
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);
-    auto found = replay(parts, config.rl.interval, ready.model.initial_adapter,
+    auto found = replay(parts, config::chosen(config.rl.interval, "rl.interval"), ready.model.initial_adapter,
                         known_metrics(where.metrics(), parts.steps->training().step()))
                      .all(releases);
-    auto closed = secrets_of(config, ready, key);
-    return {facts_of(where, config, std::move(ready), std::move(ours), key, std::move(found)), parts,
-            std::move(closed)};
+    auto closed = secrets_of(ready, key);
+    return {facts_of(where, std::move(ready), std::move(ours), key, std::move(found)), parts, std::move(closed)};
 }
 
 }  // namespace rldp::actors

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "config/base/error.hpp"
+#include "config/method_choices.hpp"
 #include "config/methods.hpp"
+#include "config/open_keys.hpp"
 #include "rl/prepare/prepared_controller.hpp"
 #include "rl/published_controller.hpp"
 
@@ -53,16 +55,16 @@ std::shared_ptr<const rl::prepared_policy> prepared_policy_of(const config::run_
             fmt::format("rl.controller: {} looks at the loss on public records, which runs don't show; name a policy "
                         "that was prepared without",
                         path));
-    if (parts.interval != config.rl.interval)
+    if (config.rl.interval && parts.interval != *config.rl.interval)
         refuse(fmt::format("rl.interval is {}, but rl.controller {} decides after every {} steps; give {}",
-                           config.rl.interval, path, parts.interval, parts.interval));
+                           *config.rl.interval, path, parts.interval, parts.interval));
     return out;
 }
 
 std::shared_ptr<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
     if (!config::method_of(config).steered()) return {};
     if (!plan.policy) return published_controller_of(config, plan);
-    const auto batch = static_cast<double>(config.train.expected_batch_size);
+    const auto batch = static_cast<double>(config::batch_of(config));
     return std::make_shared<rl::prepared_controller>(
         plan.policy, rl::run_terms{.adapters = plan.groups.size(),
                                    .numbers = static_cast<double>(plan.trainable_parameters),
@@ -72,14 +74,16 @@ std::shared_ptr<rl::controller> controller_of(const config::run_config& config, 
 }
 
 rl::rate_schedule rates_of(const config::run_config& config, const run_plan& plan) {
-    if (plan.policy) return rl::rates_of(schedule_of(*plan.policy), config.train.lr, plan.steps);
-    return {.shape = rl::schedule_from(config.train.schedule),
-            .peak = config.train.lr,
+    const double peak = config::chosen(config.train.lr, "train.lr");
+    if (plan.policy) return rl::rates_of(schedule_of(*plan.policy), peak, plan.steps);
+    const auto warmup = config::chosen(config.train.warmup, "train.warmup");
+    return {.shape = rl::schedule_from(config::choices_of(config).schedule),
+            .peak = peak,
             .last = config.train.final_lr,
             .steps = plan.steps,
-            .warmup = config.train.warmup,
-            .decay = config.train.decay.value_or(std::clamp<std::int64_t>(
-                plan.steps / 5, 1, std::max<std::int64_t>(1, plan.steps - config.train.warmup)))};
+            .warmup = warmup,
+            .decay = config.train.decay.value_or(
+                std::clamp<std::int64_t>(plan.steps / 5, 1, std::max<std::int64_t>(1, plan.steps - warmup)))};
 }
 
 rl::average_config average_of(const config::run_config& config, const run_plan& plan) {

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "config/method_choices.hpp"
 #include "models/blas.hpp"
 #include "models/thread_count.hpp"
 
@@ -134,7 +135,7 @@ gradient_settings gradient_settings_of(const config::run_config& config, const r
     return {.micro_batch = config.train.micro_batch,
             .apart = computes_apart(config),
             .abreast = chunks_abreast(model),
-            .value_weight = config.train.value_weight};
+            .value_weight = config::choices_of(config).value_weight};
 }
 
 gradient_settings gradient_settings_of(const session& run) {

@@ -58,6 +58,7 @@ void print(const actors::run_plan& plan, bool counts) {
                         plan.padded->units, plan.padded->shape.records, plan.padded->shape.tokens, plan.padded->delta));
     row("memory, estimated", fmt::format("{:.0f} MiB", static_cast<double>(plan.memory_bytes) / (1 << 20)));
     for (const auto& sentence : plan.controller) row("controller", sentence);
+    for (const auto& one : plan.choices) row(one.key, fmt::format("{}  ({})", one.value, one.reason));
     for (const auto& warning : plan.warnings) say("warning: {}\n", warning);
 }
 

@@ -11,9 +11,12 @@
 #include "config/base/files.hpp"
 #include "config/base/limits.hpp"
 #include "config/base/output.hpp"
+#include "config/config.hpp"
+#include "config/open_keys.hpp"
 #include "eval/grid/comparison/files.hpp"
 #include "eval/grid/owner_page.hpp"
 #include "eval/grid/progress.hpp"
+#include "models/architecture/model_config.hpp"
 
 namespace rldp::app {
 
@@ -51,9 +54,18 @@ bool run_stage(std::vector<eval::compare_cell> cells, eval::stage when, const ev
     return eval::run_cells(runs, how, eval::progress_on_terminal(runs.size(), out, given.quiet));
 }
 
-int run(const compare_arguments& given) {
+/// All methods at one rate: where the configuration leaves it open, the one that a run would choose.
+void settle_rate(compare_arguments& given) {
+    const auto base = config::load(given.config, given.set);
+    if (base.train.lr) return;
+    const auto width = models::read_model_config(base.model.path).width;
+    given.set.push_back(fmt::format("train.lr={}", config::rate_for(base, width)));
+}
+
+int run(compare_arguments given) {
     if (!given.protocol.file.empty()) return run_protocol(given, given.protocol);
     if (given.config.empty()) refuse("compare: give a configuration, or --protocol FILE");
+    settle_rate(given);
     const auto plan = eval::plan_compare(given.grid, eval::resolver_of(given.config, given.set));
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
     const auto out = directory_of(given, "compare");

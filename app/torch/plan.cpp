@@ -10,7 +10,9 @@
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
+#include "config/open_keys.hpp"
 #include "eval/report/text_table.hpp"
+#include "models/architecture/model_config.hpp"
 
 namespace rldp::app {
 
@@ -33,7 +35,8 @@ std::int64_t units_of(const plan_arguments& given, const config::run_config& con
                       double seconds) {
     if (given.examples > 0) return given.examples;
     if (given.minutes > 0) return static_cast<std::int64_t>(std::floor(given.minutes * 60 / seconds));
-    return config.train.expected_batch_size * config::planned_steps(config, population);
+    const auto asked = actors::with_choices(config, population, models::read_model_config(config.model.path)).config;
+    return config::batch_of(asked) * config::planned_steps(asked, population);
 }
 
 void print_table(const std::vector<actors::proposal>& all, const actors::proposal& best, double seconds) {
@@ -47,13 +50,13 @@ void print_table(const std::vector<actors::proposal>& all, const actors::proposa
     }
     say("{}", eval::text_table(rows));
     say("\n{} To take it:\n  --set train.expected_batch_size={} --set train.steps={} --set train.warmup={}{}\n",
-        best.steps >= actors::least_steps
+        best.steps >= config::least_steps
             ? fmt::format("The largest batch that leaves {} steps has the least noise for the same work.",
-                          actors::least_steps)
+                          config::least_steps)
             : fmt::format(
                   "No batch leaves {} steps, below which steps and not noise are short: a larger budget is better "
                   "than any of these.",
-                  actors::least_steps),
+                  config::least_steps),
         best.expected_batch_size, best.steps, best.warmup,
         best.decay ? fmt::format(" --set train.decay={}", *best.decay) : "");
 }

@@ -6,6 +6,7 @@
 
 #include "config/base/error.hpp"
 #include "config/method_choices.hpp"
+#include "config/open_keys.hpp"
 #include "config/policies.hpp"
 #include "privacy/spending/policy.hpp"
 
@@ -39,15 +40,16 @@ class comparison {
 /// Deals the ledger's deck in the ledger's order, with the configuration's blocks: verify(ledger_content) knows none.
 void replay_deck(const config::run_config& config, const privacy::ledger_content& book) {
     const auto& header = book.header;
-    const auto policy = privacy::make_policy(header.policy, {.epsilon = header.epsilon,
-                                                             .delta = header.mechanism_delta(),
-                                                             .sample_rate = header.sample_rate,
-                                                             .steps = header.steps,
-                                                             .interval = config.rl.interval,
-                                                             .accountant = header.accountant,
-                                                             .deck_levels = config.noise.deck.levels,
-                                                             .deck_ratio = config.noise.deck.ratio,
-                                                             .ledger_deck = header.deck});
+    const auto policy =
+        privacy::make_policy(header.policy, {.epsilon = header.epsilon,
+                                             .delta = header.mechanism_delta(),
+                                             .sample_rate = header.sample_rate,
+                                             .steps = header.steps,
+                                             .interval = config::chosen(config.rl.interval, "rl.interval"),
+                                             .accountant = header.accountant,
+                                             .deck_levels = config.noise.deck.levels,
+                                             .deck_ratio = config.noise.deck.ratio,
+                                             .ledger_deck = header.deck});
     for (const auto& made : book.charges) policy->replay(made->step, {made->noise_multiplier, made->card});
 }
 
@@ -64,7 +66,7 @@ void check_same(const config::run_config& config, const privacy::ledger_content&
     with.same("privacy.unit", config.privacy.unit, header.unit);
     with.same("data.split", config.data.split, header.split);
     with.same("privacy.population", config.privacy.population.value_or(header.population), header.population);
-    const auto batch = static_cast<double>(config.train.expected_batch_size);
+    const auto batch = static_cast<double>(config::batch_of(config));
     with.same("train.expected_batch_size over the population", batch / static_cast<double>(header.population),
               header.sample_rate);
     with.same("the number of steps", config::planned_steps(config, header.population), header.steps);

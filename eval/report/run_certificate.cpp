@@ -8,6 +8,7 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/config.hpp"
+#include "config/open_keys.hpp"
 #include "eval/report/certificate_page.hpp"
 #include "eval/report/cross_check.hpp"
 #include "eval/report/report.hpp"
@@ -35,7 +36,7 @@ privacy::certificate described(const run_directory& run, const privacy::ledger_c
     const auto config = config::load(run.config(), {});
     privacy::certificate out;
     out.promised = privacy::contract_of(book.header);
-    out.promised.expected_batch_size = config.train.expected_batch_size;
+    out.promised.expected_batch_size = config::batch_of(config);
     if (config.privacy.unit_is_group) out.promised.max_records_per_unit = config.privacy.max_records_per_unit;
     out.promised.pad_batches = config.privacy.pad_batches;
     out.program = parse_summary(read_text(run.summary())).version;

@@ -30,7 +30,7 @@ inline config::run_config small_prepared(const std::filesystem::path& policy, bo
     parts.passed = passed;
     rl::prepared_policy(std::move(parts)).save(policy);
     std::vector<std::string> set = {"rl.state=prepared", "rl.controller=" + policy.string(), "rl.warmup=2",
-                                    "noise.allocation=shares", "train.warmup=100"};
+                                    "noise.allocation=shares", "train.warmup=null"};
     set.insert(set.end(), more.begin(), more.end());
     return small(set);
 }

@@ -90,7 +90,7 @@ TEST_CASE("what does not belong together is not resumed, and both sides are name
     const auto path = eval::run_directory{scratch / "run"}.config();
     const auto original = read_file(path);
     auto other_rate = original;
-    other_rate.replace(other_rate.find("\"lr\": 0.005"), 11, "\"lr\": 0.009");
+    other_rate.replace(other_rate.find("\"lr\": 0.02"), 10, "\"lr\": 0.03");
     write_file(path, other_rate);
     CHECK(refusal([&] { resume_run(scratch / "run"); }).find("checkpoint.safetensors") != std::string::npos);
 

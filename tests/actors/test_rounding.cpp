@@ -28,8 +28,7 @@ bench::rounding_effect worst_of(const config::run_config& config, int draws, boo
     bench::rounding_probe probe(loaded.base, loaded.layout, adapter, 16, 24, 5);
     if (apart) probe.compute_apart();
     bench::rounding_effect worst;
-    for (int i = 0; i < draws; ++i)
-        worst.raise(probe.compare(static_cast<std::size_t>(config.train.expected_batch_size)));
+    for (int i = 0; i < draws; ++i) worst.raise(probe.compare(static_cast<std::size_t>(config::batch_of(config))));
     return worst;
 }
 

@@ -34,8 +34,8 @@ TEST_CASE("values of a file reach their members, all others keep their defaults"
     CHECK(c.device == "cuda");
     CHECK(c.seed == 9223372036854774784);
     CHECK(c.privacy.delta == 1e-5);
-    CHECK(c.rl.interval == 112);
-    CHECK(c.train.warmup == 100);
+    CHECK_FALSE(c.rl.interval);
+    CHECK_FALSE(c.train.warmup);
 }
 
 TEST_CASE("unknown keys name the nearest known one") {
@@ -158,12 +158,17 @@ TEST_CASE("load reads a file and needs data and a model") {
 }
 
 TEST_CASE("the plan is floor(epochs·N/B) steps") {
-    CHECK(config::planned_steps(parsed("{}"), 73271) == 13738);  // three epochs at batch 16: the published set-up
+    const auto sixteen = parsed(R"({"train": {"expected_batch_size": 16}})");
+    CHECK(config::planned_steps(sixteen, 73271) == 13738);  // three epochs at batch 16: the published set-up
     CHECK(config::planned_steps(parsed(R"({"train": {"steps": 5}})"), 73271) == 5);
     CHECK(config::planned_steps(parsed(R"({"train": {"epochs": 0.29, "expected_batch_size": 1}})"), 100) == 29);
-    CHECK(config::planned_steps(config::run_config{}, 16) == 3);
-    CHECK(refusal([] { config::planned_steps(parsed("{}"), 15); }).find("can't exceed 1") != std::string::npos);
-    CHECK(refusal([] { config::planned_steps(parsed("{}"), 0); }).find("no training units") != std::string::npos);
-    CHECK_FALSE(refusal([] { config::planned_steps(parsed(R"({"train": {"epochs": 0.5}})"), 16); }).empty());
-    CHECK_FALSE(refusal([] { config::planned_steps(parsed(R"({"train": {"epochs": 1e6}})"), 1000); }).empty());
+    CHECK(config::planned_steps(sixteen, 16) == 3);
+    CHECK(refusal([&] { config::planned_steps(sixteen, 15); }).find("can't exceed 1") != std::string::npos);
+    CHECK(refusal([&] { config::planned_steps(sixteen, 0); }).find("no training units") != std::string::npos);
+    CHECK_FALSE(refusal([] {
+                    config::planned_steps(parsed(R"({"train": {"epochs": 0.5, "expected_batch_size": 16}})"), 16);
+                }).empty());
+    CHECK_FALSE(refusal([] {
+                    config::planned_steps(parsed(R"({"train": {"epochs": 1e6, "expected_batch_size": 16}})"), 1000);
+                }).empty());
 }

@@ -46,6 +46,8 @@ TEST_CASE("published hyper-parameters by model and epsilon") {
             CHECK(c.train.expected_batch_size == 16);
             CHECK(c.train.lr == 5e-4);
             CHECK(c.train.warmup == 100);
+            CHECK(c.train.schedule == "constant");
+            CHECK(c.train.value_weight == 1);
             CHECK(c.train.eval_every == 48);
             CHECK(c.lora.rank == 8);
             CHECK(c.lora.alpha == 16);

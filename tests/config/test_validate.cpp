@@ -20,8 +20,10 @@ TEST_CASE("as_published needs an acknowledgement, gdp_clt needs as_published") {
 }
 
 TEST_CASE("the sampling rate can't exceed 1") {
-    CHECK(has(refused(R"({"privacy": {"population": 15}})"), "train.expected_batch_size is 16"));
-    CHECK(refused(R"({"privacy": {"population": 16}})").empty());
+    const std::string sixteen = R"("train": {"expected_batch_size": 16}})";
+    CHECK(has(refused(R"({"privacy": {"population": 15}, )" + sixteen), "train.expected_batch_size is 16"));
+    CHECK(refused(R"({"privacy": {"population": 16}, )" + sixteen).empty());
+    CHECK(refused(R"({"privacy": {"population": 15}})").empty());  // the batch is still open
 }
 
 TEST_CASE("the first radius lies between the bounds") {
@@ -110,7 +112,8 @@ TEST_CASE("a key of another method is refused") {
 
 TEST_CASE("what keys left alone mean depends on the method") {
     const auto choices = [](const std::string& method) {
-        return config::choices_of(config::parse(R"({"method": {"name": ")" + method + "\"}}", "f", "/"));
+        return config::choices_of(config::parse(
+            R"({"train": {"expected_batch_size": 16}, "method": {"name": ")" + method + "\"}}", "f", "/"));
     };
     const auto ours = choices("rldp");
     CHECK((ours.policy == "deck" && ours.groups == "adapters" && ours.statistics_share == 0.02));
@@ -122,6 +125,11 @@ TEST_CASE("what keys left alone mean depends on the method") {
     const auto autoclip = choices("autoclip_quantile");
     CHECK((autoclip.initial_radius == 0.1 && autoclip.quantile == 0.5));
     CHECK(autoclip.query_noise == 0.8);  // 16/20
+    CHECK((ours.schedule == "linear" && choices("hyfreedp").schedule == "constant"));
+    CHECK(ours.value_weight == 1);
+    CHECK(
+        config::choices_of(parsed(R"({"data": {"template": "t"}, "public": {"path": "synthetic:9"}})")).value_weight ==
+        3);
     CHECK((choices("dcsgd_p").quantile == 0.3 && choices("dcsgd_p").query_noise == 6));
 }
 

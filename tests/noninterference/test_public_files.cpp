@@ -224,6 +224,7 @@ json search::configuration(const private_table& on, const std::filesystem::path&
     // Most runs are of the cheapest kind: it is the ways to the outside that differ, not the arithmetic.
     auto out = below(random_, 8) == 0 ? random_configuration(random_, records) : short_run(records, "static");
     out["train"]["steps"] = 1 + below(random_, 2);
+    out["train"]["warmup"] = 0;
     out["train"]["expected_batch_size"] = 1 + below(random_, 3);
     out["train"]["eval_records"] = 1;
     out["privacy"]["accountant"] = "rdp";

@@ -115,6 +115,8 @@ compare_plan plan_compare(const compare_options& given, const resolver& resolve)
     auto& base = plan.what.base;
     if (semantics_from(value_at(base, "privacy.semantics").get<std::string>()) != semantics::sound)
         refuse("privacy.semantics: compare needs a sound base; rldp_as_published is a method of its own there");
+    if (value_at(base, "train.lr").is_null())
+        refuse("train.lr: compare puts all methods at one learning rate; give it in the configuration, or by --set");
     plan.base_lr = value_at(base, "train.lr").get<double>();
     plan.made_up = is_made_up(value_at(base, "data.path").get<std::string>());
     if (!given.tune_lr.empty()) {

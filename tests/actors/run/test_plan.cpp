@@ -66,7 +66,7 @@ TEST_CASE("check tells of a prepared policy, and refuses one that is not for suc
         std::vector<std::string> set = {
             "data.path=synthetic:400", "train.expected_batch_size=8",
             "rl.state=prepared",       "rl.controller=" + (scratch / "policy.safetensors").string(),
-            "train.warmup=100",        "noise.allocation=shares"};
+            "train.warmup=null",       "noise.allocation=shares"};
         set.insert(set.end(), more.begin(), more.end());
         return actors::check(config::load("config/demo.json", set));
     };
@@ -100,7 +100,7 @@ TEST_CASE("plans of equal work: the noise per unit falls as the batch grows, and
         CHECK(one.steps == units / one.expected_batch_size);
         CHECK(one.noise_per_unit == one.noise_multiplier / static_cast<double>(one.expected_batch_size));
         if (i > 0) CHECK(one.noise_per_unit < all[i - 1].noise_per_unit);
-        if (one.steps >= actors::least_steps) CHECK(one.noise_per_unit >= best.noise_per_unit);
+        if (one.steps >= config::least_steps) CHECK(one.noise_per_unit >= best.noise_per_unit);
         // It is the run's own plan.
         auto same = config;
         same.train.expected_batch_size = one.expected_batch_size;
@@ -108,10 +108,11 @@ TEST_CASE("plans of equal work: the noise per unit falls as the batch grows, and
         same.train.warmup = one.warmup;
         same.privacy.population = population;
         const auto model = models::read_model_config(config.model.path);
+        same = actors::with_choices(same, population, model).config;
         const auto plan = actors::plan_run(same, population, model, actors::layout_of(config, model));
         CHECK(one.noise_multiplier == plan.noise_multiplier);
     }
-    CHECK((best.steps >= actors::least_steps || &best == &all.front()));
+    CHECK((best.steps >= config::least_steps || &best == &all.front()));
     CHECK(actors::proposals(config, 100, 1000000).back().expected_batch_size == 64);
     const auto refused = [&](std::int64_t of, std::int64_t budget) -> std::string {
         try {

@@ -8,6 +8,7 @@
 #include "config/base/files.hpp"
 #include "config/config.hpp"
 #include "config/method_choices.hpp"
+#include "config/open_keys.hpp"
 #include "eval/report/report.hpp"
 #include "eval/report/run_directory.hpp"
 #include "privacy/accounting/accountant.hpp"
@@ -27,7 +28,7 @@ inline privacy::ledger_header header_of(const config::run_config& config, const 
     privacy::ledger_header out;
     out.delta = config.privacy.delta;
     out.population = config.privacy.population.value_or(6400);
-    out.sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(out.population);
+    out.sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(out.population);
     out.steps = config::planned_steps(config, out.population);
     out.policy = config::choices_of(config).policy;
     out.accountant = config.privacy.accountant;
@@ -48,9 +49,9 @@ inline std::unique_ptr<privacy::spending_policy> policy_of(const config::run_con
         config::choices_of(config).policy,
         {.epsilon = config.privacy.epsilon,
          .delta = config.privacy.delta,
-         .sample_rate = static_cast<double>(config.train.expected_batch_size) / static_cast<double>(population),
+         .sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(population),
          .steps = config::planned_steps(config, population),
-         .interval = config.rl.interval,
+         .interval = *config.rl.interval,
          .accountant = config.privacy.accountant,
          .deck_levels = config.noise.deck.levels,
          .deck_ratio = config.noise.deck.ratio});

@@ -1,0 +1,113 @@
+#include "config/open_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "config/method_choices.hpp"
+#include "config/methods.hpp"
+
+namespace rldp::config {
+
+namespace {
+
+/// Sets what is open, and says so.
+class chooser {
+  public:
+    template <class Value>
+    void choose(const char* key, std::optional<Value>& open, Value value, std::string reason) {
+        if (open) return;
+        open = value;
+        made_.push_back({key, nlohmann::json(value).dump(), std::move(reason)});
+    }
+    std::vector<choice> take() { return std::move(made_); }
+
+  private:
+    std::vector<choice> made_;
+};
+
+std::vector<choice> as_published(run_config& config) {
+    auto& train = config.train;
+    auto& rl = config.rl;
+    chooser of;
+    const std::string reason = "the publication's";
+    of.choose<std::int64_t>("train.expected_batch_size", train.expected_batch_size, 16, reason);
+    of.choose<double>("train.lr", train.lr, 5e-4, reason);
+    of.choose<std::int64_t>("train.warmup", train.warmup, 100, reason);
+    of.choose("train.schedule", train.schedule, choices_of(config).schedule, reason);
+    of.choose("train.value_weight", train.value_weight, choices_of(config).value_weight, reason);
+    of.choose<std::int64_t>("train.eval_every", train.eval_every, 48, reason);
+    of.choose<std::int64_t>("rl.interval", rl.interval, 112, reason);
+    of.choose<std::int64_t>("rl.warmup", rl.warmup, 50, reason);
+    return of.take();
+}
+
+/// The largest power of two, of at least 16 where there are as many units, that leaves enough steps: with the work B·T
+/// given, the noise of a step's mean, z/B, falls as B grows (docs/privacy.md §3).
+std::int64_t batch_for(double work, double steps, std::int64_t population) {
+    const auto most = std::min(work / steps, static_cast<double>(population));
+    const auto least = std::min<std::int64_t>(16, population);
+    return std::max(least, static_cast<std::int64_t>(std::exp2(std::floor(std::log2(std::max(1.0, most))))));
+}
+
+std::int64_t share_of(std::int64_t steps, std::int64_t parts) {
+    return std::max<std::int64_t>(1, steps / parts);
+}
+
+std::string reason_of_weight(const run_config& config) {
+    if (!config.data.narrative) return "no template tells values from other words";
+    return config.public_data.used_for("warm_start") ? "public records have taught the template's own words"
+                                                     : "the template's own words have to be learned, too";
+}
+
+}  // namespace
+
+/// What was best on made-up records at width 64 (docs/experiments.md): a rate that falls to zero may begin twice as
+/// high, but not where public records have taught the adapter already. AdamW's best rate falls as one over the width
+/// (Yang et al. 2021, "Tensor Programs V"). Two digits.
+double rate_for(const run_config& config, std::int64_t width) {
+    const bool falls = !config.rl.controller && choices_of(config).schedule != "constant";
+    const double best = falls && !config.public_data.used_for("warm_start") ? 2e-2 : 1e-2;
+    const double rate = std::min(best, best * 64 / static_cast<double>(width));
+    const double unit = std::pow(10, std::floor(std::log10(rate)) - 1);
+    return std::stod(fmt::format("{:.1e}", std::round(rate / unit) * unit));
+}
+
+std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, std::int64_t width) {
+    if (config.privacy.semantics == semantics::as_published) return as_published(config);
+    auto& train = config.train;
+    const bool scheduled = !config.rl.controller;  // a prepared policy brings a schedule of its own
+    chooser of;
+    if (population > 0) {
+        const double work = train.epochs.value_or(default_epochs) * static_cast<double>(population);
+        const auto steps = static_cast<double>(train.steps.value_or(least_steps));
+        of.choose(
+            "train.expected_batch_size", train.expected_batch_size, batch_for(work, steps, population),
+            train.steps
+                ? fmt::format("as many units in {} steps as {:g} epochs have, rounded down to a power of two",
+                              *train.steps, default_epochs)
+                : fmt::format(
+                      "the largest power of two that leaves {} steps: for the same work a larger batch has less noise",
+                      least_steps));
+    }
+    const auto steps = planned_steps(config, population);
+    of.choose(
+        "train.lr", train.lr, rate_for(config, width),
+        fmt::format("the best found at width 64, less for wider models as one over the width, which is {}", width));
+    if (scheduled) {
+        const bool sets_its_rate = method_of(config).kind == method_kind::hyfreedp;
+        of.choose("train.warmup", train.warmup, share_of(steps, 20), "a twentieth of the steps");
+        of.choose("train.schedule", train.schedule, choices_of(config).schedule,
+                  sets_its_rate ? "hyfreedp sets the rate itself"
+                                : "noise is averaged out while the rate falls, and a rate too high is forgiven");
+    }
+    of.choose("train.value_weight", train.value_weight, choices_of(config).value_weight, reason_of_weight(config));
+    of.choose("train.eval_every", train.eval_every, share_of(steps, 20), "twenty looks at held-out records");
+    of.choose("rl.interval", config.rl.interval, share_of(steps, 12), "twelve decisions, or looks at the budget");
+    of.choose("rl.warmup", config.rl.warmup, *config.rl.interval, "one interval");
+    return of.take();
+}
+
+}  // namespace rldp::config

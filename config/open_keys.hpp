@@ -1,0 +1,41 @@
+#pragma once
+// Keys of the plan that a configuration leaves open, for what is best depends on the data, the model and the method.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/base/error.hpp"
+#include "config/config.hpp"
+
+namespace rldp::config {
+
+/// A key that was open: what it is now, as JSON, and why.
+struct choice {
+    std::string key, value, reason;
+};
+
+/// Fewer steps than these are too few for an adaptive optimizer, whatever the noise (docs/experiments.md).
+constexpr std::int64_t least_steps = 75;
+
+/// Gives every open key its value: train.expected_batch_size, warmup, lr, schedule, value_weight and eval_every,
+/// rl.interval and rl.warmup. It looks at public numbers only: the population N, the width of the model, other keys.
+/// What the configuration says stays. Under as_published the choices are the publication's.
+std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, std::int64_t width);
+
+/// What it chooses for train.lr.
+double rate_for(const run_config& config, std::int64_t width);
+
+/// The value of a key that has been chosen. Errors: bad_input naming it where it is still open, as in a
+/// public/config.json that somebody has changed.
+template <class Value>
+const Value& chosen(const std::optional<Value>& value, const char* key) {
+    if (!value) refuse(std::string(key) + " is open; give it a value");
+    return *value;
+}
+
+inline std::int64_t batch_of(const run_config& config) {
+    return chosen(config.train.expected_batch_size, "train.expected_batch_size");
+}
+
+}  // namespace rldp::config

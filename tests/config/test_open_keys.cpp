@@ -1,0 +1,104 @@
+#include "config/open_keys.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "tests/catch.hpp"
+#include "tests/config/parsed.hpp"
+
+using namespace rldp;
+using config::batch_of;
+using config::choose_open_keys;
+
+namespace {
+
+const config::choice* of(const std::vector<config::choice>& all, const std::string& key) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.key == key; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each choice with its reason") {
+    auto c = parsed("{}");
+    const auto made = choose_open_keys(c, 73271, 64);
+    CHECK(batch_of(c) == 2048);  // 107 steps; 4096 would leave 53
+    CHECK(config::planned_steps(c, 73271) == 107);
+    CHECK(c.train.lr == 0.02);
+    CHECK(c.train.warmup == 5);
+    CHECK(c.train.schedule == "linear");
+    CHECK(c.train.value_weight == 1);  // of text
+    CHECK(c.train.eval_every == 5);
+    CHECK(c.rl.interval == 8);
+    CHECK(c.rl.warmup == 8);
+    REQUIRE(made.size() == 8);
+    for (const auto& one : made) CHECK_FALSE(one.reason.empty());
+    CHECK(of(made, "train.schedule")->value == "\"linear\"");
+    CHECK(of(made, "train.expected_batch_size")->value == "2048");
+    CHECK(choose_open_keys(c, 73271, 64).empty());  // nothing is open any more
+    CHECK(config::parse(config::to_json(c), "again", "/").train.lr == 0.02);
+}
+
+TEST_CASE("what is given stays, and what follows from it follows") {
+    auto c = parsed(R"({"train": {"steps": 300, "lr": 0.003, "schedule": "constant"}, "rl": {"interval": 30},
+                        "data": {"template": "t.json"}})");
+    const auto made = choose_open_keys(c, 73271, 768);
+    CHECK(batch_of(c) == 512);  // of the 732 units that a step of three epochs has
+    CHECK(c.train.lr == 0.003);
+    CHECK(c.train.schedule == "constant");
+    CHECK(c.train.warmup == 15);
+    CHECK(c.train.value_weight == 1);
+    CHECK(c.rl.warmup == 30);
+    for (const auto* given : {"train.steps", "train.lr", "train.schedule", "rl.interval"}) CHECK_FALSE(of(made, given));
+}
+
+TEST_CASE(
+    "a wider model gets a lower rate, a taught one too, hyfreedp a constant one, the published semantics what was "
+    "published") {
+    const auto rate = [](std::int64_t width) {
+        auto c = parsed("{}");
+        choose_open_keys(c, 10000, width);
+        return *c.train.lr;
+    };
+    CHECK(rate(32) == 0.02);
+    CHECK(rate(768) == 0.0017);
+    CHECK(rate(4096) == 0.00031);
+    auto warm = parsed(R"({"data": {"template": "t.json"}, "public": {"path": "synthetic:9"}})");
+    choose_open_keys(warm, 10000, 64);
+    CHECK((warm.train.lr == 0.01 && warm.train.value_weight == 3));
+    auto free = parsed(R"({"method": {"name": "hyfreedp"}})");
+    choose_open_keys(free, 10000, 64);
+    CHECK(free.train.schedule == "constant");
+    auto published = parsed(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true}})");
+    choose_open_keys(published, 73271, 768);
+    CHECK(batch_of(published) == 16);
+    CHECK(published.train.lr == 5e-4);
+    CHECK(published.train.schedule == "constant");
+    CHECK(published.rl.interval == 112);
+}
+
+TEST_CASE(
+    "whatever the population, the batch is a power of two within it and leaves steps where there is work enough") {
+    std::mt19937_64 random(5);
+    for (int i = 0; i < 500; ++i) {
+        const auto population = static_cast<std::int64_t>(std::exp(std::uniform_real_distribution(0.0, 20.0)(random)));
+        auto c = parsed("{}");
+        choose_open_keys(c, population, 64);
+        const auto batch = batch_of(c);
+        CAPTURE(population, batch);
+        CHECK(batch <= population);
+        const auto steps = config::planned_steps(c, population);
+        CHECK(steps >= 1);
+        if (batch > 16) {
+            CHECK((batch & (batch - 1)) == 0);
+            CHECK(steps >= config::least_steps);
+            CHECK(3 * population / (2 * batch) < config::least_steps);  // the next would leave too few
+        }
+        CHECK(*c.train.warmup < std::max<std::int64_t>(steps, 2));
+    }
+}
+
+TEST_CASE("an open key that a run needs is named") {
+    CHECK(refusal([] { batch_of(parsed("{}")); }).find("train.expected_batch_size is open") == 0);
+}
