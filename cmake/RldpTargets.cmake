@@ -104,8 +104,9 @@ function(rldp_test name)
     rldp_reuse_precompiled(${name} rldp_pch_test)
   endif()
   # Catch2 2 exits with 0 where a name matches no case: such an entry must fail. tests/every_case_runs.py compares the
-  # entries with what the programs list.
+  # entries with what the programs list. One thread each: some fork the program, whose child would wait for a pool of
+  # OpenMP's that only its parent has.
   catch_discover_tests(${name} TEST_PREFIX "${name}: " DISCOVERY_MODE PRE_TEST
-    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES FAIL_REGULAR_EXPRESSION "No tests ran")
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES FAIL_REGULAR_EXPRESSION "No tests ran" ENVIRONMENT OMP_NUM_THREADS=1)
   set_property(GLOBAL APPEND PROPERTY RLDP_TEST_PROGRAMS ${name})
 endfunction()

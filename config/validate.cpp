@@ -77,8 +77,6 @@ finding learning(const run_config& config) {
     if (train.value_weight.value_or(1) != 1 && !config.data.narrative)
         return fmt::format("train.value_weight is {}, but only data.template tells values from other words; give 1",
                            *train.value_weight);
-    if (choices_of(config).value_weight != 1 && config.audit.shadow)
-        return "train.value_weight: a shadow run reads records as text and knows no values; give 1";
     if (config.eval.target && !config.data.narrative)
         return fmt::format(R"(eval.target is "{}", a column, but there is no data.template; leave it out)",
                            *config.eval.target);

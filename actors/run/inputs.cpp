@@ -21,7 +21,6 @@
 #include "config/base/input_file.hpp"
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
-#include "data/units/cut.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/blas.hpp"
 
@@ -88,27 +87,10 @@ data::audit_rule audit_rule_of(const config::run_config& config) {
     return {.seed = config.data.split_seed, .targets = config.audit.targets, .canaries = config.audit.canaries};
 }
 
-/// A shadow run's training units follow from units of both sides: it reads the texts, as an audit does. What it is
-/// evaluated on, the first of the Eval side, no attack looks at.
-data::token_corpus load_shadow(const config::run_config& config, const data::token_rule& how) {
-    auto corpus = load_records(config).corpus;
-    data::token_corpus out;
-    auto train = data::tokenise(corpus.train, how.encode, how.max_tokens, how.keep_tail, how.threads);
-    out.train = train.units;
-    for (const auto& unit : corpus.eval)
-        for (const auto& text : unit.records) {
-            auto& kept = out.held_out.records;
-            if (how.held_out && std::ssize(kept) == *how.held_out) break;
-            auto tokens = how.encode(text);
-            const bool longer = data::cut_to(tokens, how.max_tokens, how.keep_tail);
-            if (tokens.size() >= 2) kept.push_back({std::move(tokens), {text, {}, {}}, longer});
-        }
-    out.records = train.records;
-    out.cut = train.cut;
-    for (const auto& unit : corpus.train)
-        if (unit.canary) out.planted.emplace_back(unit.id, *unit.canary);
-    out.digest = std::move(corpus.digest);
-    out.warnings = std::move(corpus.warnings);
+/// Who trains, in a shadow run too.
+data::split_rule training_split_of(const config::run_config& config) {
+    auto out = split_of(config);
+    if (config.audit.shadow) out.shadow = {.targets = config.audit.targets, .number = *config.audit.shadow};
     return out;
 }
 
@@ -147,8 +129,7 @@ sided_records load_records(const config::run_config& config) {
         for (const auto& unit : *side)
             for (const auto& record : unit.records) refuse_public(record);
     out.pool = data::choose_audit_pool(out.corpus, audit_rule_of(config));
-    if (config.audit.shadow)
-        out.corpus = data::shadow_of(std::move(out.corpus), out.pool, config.data.split_seed, *config.audit.shadow);
+    if (config.audit.shadow) out.corpus = data::load_corpus(source_of(config), training_split_of(config));
     return out;
 }
 
@@ -164,8 +145,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .held_out = config.train.eval_records,
         .held_out_seed = config.data.split_seed,
         .inspect = std::cref(refuse_public)};
-    auto read =
-        config.audit.shadow ? load_shadow(config, how) : data::load_tokens(source_of(config), split_of(config), how);
+    auto read = data::load_tokens(source_of(config), training_split_of(config), how);
     run_data out;
     if (read.held_out.records.empty())
         refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");

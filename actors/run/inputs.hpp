@@ -47,7 +47,7 @@ struct sided_records {
 };
 sided_records load_records(const config::run_config& config);
 
-/// Reads, verbalises, splits, tokenises, on all cores and without ever holding the texts, but for a shadow run's.
+/// Reads, verbalises, splits, tokenises, on all cores and without ever holding the texts.
 /// Errors: bad_input, one line each.
 run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens);
 

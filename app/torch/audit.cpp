@@ -13,7 +13,6 @@
 #include "config/base/files.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
-#include "config/method_choices.hpp"
 #include "eval/grid/progress.hpp"
 #include "eval/report/run_directory.hpp"
 #include "privacy/spending/ledger.hpp"
@@ -43,11 +42,6 @@ std::vector<eval::cell> shadow_cells(const eval::run_directory& where, int count
 /// Directories of the shadow runs, which are run where they are not there yet. Errors: failed where one is not done.
 std::vector<std::filesystem::path> run_shadows(const eval::run_directory& where, const audit_arguments& given) {
     if (given.shadows == 0) return {};
-    if (const auto weight = config::choices_of(config::load(where.config(), {})).value_weight; weight != 1)
-        refuse(fmt::format(
-            "audit: the run has train.value_weight {}; shadow runs read records as text and know no values, "
-            "so they would be other trainings: leave --shadows away",
-            weight));
     const auto cells = shadow_cells(where, given.shadows);
     create_private_directory(where.shadows());
     const append_file lock(where.shadows() / "grid.lock");

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <unordered_set>
-
 #include "config/base/limits.hpp"
 #include "data/units/split.hpp"
 
@@ -70,17 +68,6 @@ audit_pool choose_audit_pool(const corpus& from, const audit_rule& rule) {
 
 bool in_shadow(std::int64_t seed, std::int64_t shadow, std::uint64_t target) {
     return identity_hasher(seed)("shadow", fmt::format("{} {}", shadow, target)).side >> 63 != 0;
-}
-
-corpus shadow_of(corpus of, const audit_pool& pool, std::int64_t seed, std::int64_t shadow) {
-    std::unordered_set<std::uint64_t> out;
-    for (const auto& u : pool.members)
-        if (!in_shadow(seed, shadow, u.id)) out.insert(u.id);
-    std::erase_if(of.train, [&](const unit& u) { return out.contains(u.id); });
-    for (const auto& u : pool.non_members)
-        if (in_shadow(seed, shadow, u.id)) of.train.push_back(u);
-    settle(of);
-    return of;
 }
 
 }  // namespace rldp::data

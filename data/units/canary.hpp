@@ -41,8 +41,4 @@ audit_pool choose_audit_pool(const corpus& from, const audit_rule& rule);
 /// Whether a target is in training in that shadow run: probability ½, independently of everything else.
 bool in_shadow(std::int64_t seed, std::int64_t shadow, std::uint64_t target);
 
-/// The corpus whose training units are those of `of` with the pool's targets drawn anew, each in with probability ½:
-/// about as many as before, and all others the same.
-corpus shadow_of(corpus of, const audit_pool& pool, std::int64_t seed, std::int64_t shadow);
-
 }  // namespace rldp::data

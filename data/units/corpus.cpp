@@ -1,6 +1,5 @@
 #include "data/units/corpus.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "data/units/digest.hpp"
@@ -35,11 +34,6 @@ std::vector<unit> units_of(const enrolment& all, std::uint32_t begin, std::uint3
 }
 
 }  // namespace
-
-void settle(corpus& of) {
-    std::sort(of.train.begin(), of.train.end(), [](const unit& a, const unit& b) { return a.id < b.id; });
-    of.digest = digest_of_units(of.train);
-}
 
 corpus load_corpus(const source& from, const split_rule& split) {
     const auto records = open_records(from);

@@ -10,6 +10,13 @@
 
 namespace rldp::data {
 
+/// Of an audit's targets (choose_audit_pool) each is in a shadow run's training with probability ½, whichever side it
+/// was on, independently of everything else; all other units stay where they are.
+struct shadow_rule {
+    std::int64_t targets = 0;  ///< members, and as many non-members
+    std::int64_t number = 0;   ///< of the shadow run
+};
+
 struct split_rule {
     enum class kind { hash, exact } how = kind::hash;
     std::int64_t seed = 42;
@@ -24,6 +31,7 @@ struct split_rule {
     /// probability canaries / population, so their number is random with mean `canaries`. Default: the train share of
     /// the units that are there, taken as public like the default N.
     std::optional<std::int64_t> population;
+    std::optional<shadow_rule> shadow = {};
 };
 
 /// One privacy unit: a record, or all records that share the group key.
@@ -40,9 +48,6 @@ struct corpus {
         warnings;        ///< one line each, for the plan (a person key that repeats with record units, …)
     std::string digest;  ///< hex SHA-256 over the training units' bytes; trusted: goes out only as an HMAC
 };
-
-/// Orders the training units by id and takes their digest, after they have changed.
-void settle(corpus& of);
 
 /// The format follows the file's name: .csv (needs a template), .jsonl or .ndjson, .txt. Errors: bad_input with file
 /// and line (see read_csv, read_jsonl, read_template) and where the train side is empty or holds fewer units than

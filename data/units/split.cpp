@@ -10,6 +10,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/require.hpp"
+#include "data/units/canary.hpp"
 #include "data/units/threshold.hpp"
 
 namespace rldp::data {
@@ -75,6 +76,24 @@ std::vector<placement> place_exactly(const Units& units, const split_rule& rule)
     return out;
 }
 
+/// The coins of a shadow run: targets are the first training units without a canary and the first Attack units, by id.
+template <class Units>
+void draw_shadow(const Units& units, const split_rule& rule, std::vector<placement>& places) {
+    std::vector<std::uint32_t> members, others;
+    for (std::uint32_t i = 0; i < places.size(); ++i) {
+        if (places[i].where == side::train && !places[i].canary) members.push_back(i);
+        if (places[i].where == side::attack) others.push_back(i);
+    }
+    for (auto* list : {&members, &others}) {
+        const auto count = std::min<std::int64_t>(rule.shadow->targets, std::ssize(*list));
+        std::partial_sort(list->begin(), list->begin() + count, list->end(),
+                          [&](auto a, auto b) { return units[a].id < units[b].id; });
+        list->resize(static_cast<std::size_t>(count));
+        for (const auto i : *list)
+            places[i].where = in_shadow(rule.seed, rule.shadow->number, units[i].id) ? side::train : side::attack;
+    }
+}
+
 template <class Units>
 std::vector<placement> place_all(const Units& units, const split_rule& rule) {
     check(rule);
@@ -84,6 +103,7 @@ std::vector<placement> place_all(const Units& units, const split_rule& rule) {
     if (!rule.population && rule.canaries > train)
         refuse(fmt::format("data.canaries is {}, but only {} units are there to train on; plant fewer", rule.canaries,
                            train));
+    if (rule.shadow) draw_shadow(units, rule, out);
     return out;
 }
 

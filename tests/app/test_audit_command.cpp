@@ -12,7 +12,8 @@ namespace {
 const std::string audited_run =
     "config/demo.json --set data.path=synthetic:200 --set data.max_tokens=32 --set train.steps=3 --set rl.warmup=1"
     " --set rl.interval=1 --set train.warmup=0 --set train.expected_batch_size=8 --set train.eval_records=4"
-    " --set audit.targets=20 --set audit.trials=20 --set audit.references=20 --set data.canaries=20";
+    " --set train.value_weight=3 --set audit.targets=20 --set audit.trials=20 --set audit.references=20 --set "
+    "data.canaries=20";
 
 }  // namespace
 

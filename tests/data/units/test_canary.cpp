@@ -11,13 +11,14 @@ using namespace rldp::data;
 
 namespace {
 
-corpus lines_of(int count, std::int64_t canaries = 0) {
+corpus lines_of(int count, std::int64_t canaries = 0, std::optional<shadow_rule> shadow = {}) {
     const scratch_directory at;
     std::string text;
     for (int i = 0; i < count; ++i) text += "record " + std::to_string(i) + "\n";
     split_rule rule;
     rule.how = split_rule::kind::exact;
     rule.canaries = canaries;
+    rule.shadow = shadow;
     return load_corpus({at.write("t.txt", text), {}, {}, {}}, rule);
 }
 
@@ -115,9 +116,12 @@ TEST_CASE("a target is in half of all shadows, independently of other shadows an
 }
 
 TEST_CASE("a shadow trains on the targets that its coins choose, and on everybody else") {
-    const auto from = lines_of(400);
+    const auto from = lines_of(400, 20);
     const auto pool = choose_audit_pool(from, {.seed = 42, .targets = 60, .canaries = 0});
-    const auto shadow = shadow_of(from, pool, 42, 2);
+    const auto numbered = [](std::int64_t number) {
+        return lines_of(400, 20, shadow_rule{.targets = 60, .number = number});
+    };
+    const auto shadow = numbered(2);
     const auto before = ids(from.train), after = ids(shadow.train), members = ids(pool.members);
     std::set<std::uint64_t> expected;
     for (const auto id : before)
@@ -129,6 +133,7 @@ TEST_CASE("a shadow trains on the targets that its coins choose, and on everybod
     CHECK(std::is_sorted(shadow.train.begin(), shadow.train.end(),
                          [](const auto& a, const auto& b) { return a.id < b.id; }));
     CHECK(shadow.digest != from.digest);
-    CHECK(shadow_of(from, pool, 42, 2).digest == shadow.digest);
-    CHECK(shadow_of(from, pool, 42, 3).digest != shadow.digest);
+    CHECK(ids(shadow.eval) == ids(from.eval));
+    CHECK(numbered(2).digest == shadow.digest);
+    CHECK(numbered(3).digest != shadow.digest);
 }
