@@ -16,13 +16,13 @@ std::string names_in(const json& figures, const char* key) {
 }
 
 // Differences of log losses, as ratios.
-std::string gain(const json& found, const char* than) {
+std::string gain(const char* loss, const json& found, const char* than) {
     const double mean = found.at("mean"), error = found.at("standard_error"), wins = found.at("wins");
     return fmt::format(
-        "on held-out families its excess loss was {:.1f} % {} than under {} (95 % of such comparisons: "
+        "on held-out families its {} was {:.1f} % {} than under {} (95 % of such comparisons: "
         "{:.1f} to {:.1f} %), lower on {:.0f} % of tasks",
-        100 * std::abs(std::expm1(mean)), mean < 0 ? "lower" : "higher", than, -100 * std::expm1(mean + 1.96 * error),
-        -100 * std::expm1(mean - 1.96 * error), 100 * wins);
+        loss, 100 * std::abs(std::expm1(mean)), mean < 0 ? "lower" : "higher", than,
+        -100 * std::expm1(mean + 1.96 * error), -100 * std::expm1(mean - 1.96 * error), 100 * wins);
 }
 
 }  // namespace
@@ -35,11 +35,16 @@ std::vector<std::string> description_of(const prepared_policy& of) {
                                                                "of its preparation is used in its place")};
     const auto figures = json::parse(parts.figures);
     try {
-        out.push_back(fmt::format("prepared on noisy quadratics, which are no language models: {} (seed {})",
+        const bool on_runs = figures.contains("runs");
+        out.push_back(fmt::format("prepared on {}: {} (seed {})",
+                                  on_runs ? "noisy quadratics, then on short runs on made-up tables"
+                                          : "noisy quadratics, which are no language models",
                                   names_in(figures, "families"), figures.at("seed").get<std::uint64_t>()));
         out.push_back("held out from its preparation: " + names_in(figures, "held_out"));
-        out.push_back(gain(figures.at("gate").at("policy"), "the best fixed schedule of equal search"));
-        out.push_back(gain(figures.at("gate").at("feedback"), "the best timetable of equal search, which sees no run"));
+        const auto* loss = on_runs ? "held-out loss per token" : "excess loss";
+        out.push_back(gain(loss, figures.at("gate").at("policy"), "the best fixed schedule of equal search"));
+        out.push_back(
+            gain(loss, figures.at("gate").at("feedback"), "the best timetable of equal search, which sees no run"));
     } catch (const json::exception&) {
         out.emplace_back("its file tells no more of its preparation");
     }

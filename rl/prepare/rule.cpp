@@ -43,4 +43,9 @@ schedule schedule_at(std::span<const double> point) {
     return {.log_rate = point[0], .tilt = std::tanh(point[1]), .tail = std::max(0.01, 0.5 * logistic(point[2]))};
 }
 
+std::vector<double> point_of(const schedule& fixed) {
+    const double tilt = std::clamp(fixed.tilt, -0.99, 0.99), part = std::clamp(2 * fixed.tail, 0.02, 0.98);
+    return {fixed.log_rate, std::atanh(tilt), std::log(part / (1 - part))};
+}
+
 }  // namespace rldp::rl

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "rl/prepare/environment.hpp"
 
@@ -33,5 +34,7 @@ struct rule {
 /// of a quarter of the iterates. Quadratics alone would have all iterates averaged: they begin near their optimum, and
 /// a language model does not.
 schedule schedule_at(std::span<const double> point);
+/// Its inverse, but for what only infinite numbers would reach: a search can go on from there.
+std::vector<double> point_of(const schedule& fixed);
 
 }  // namespace rldp::rl

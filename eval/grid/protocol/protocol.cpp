@@ -7,12 +7,9 @@
 #include <numeric>
 #include <random>
 #include <set>
-#include <type_traits>
 
 #include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/json_reader.hpp"
-#include "config/schema.hpp"
+#include "eval/grid/file_parts.hpp"
 
 namespace rldp::eval {
 
@@ -35,100 +32,11 @@ bool is_shared(std::string_view key) {
     });
 }
 
-template <class Value>
-bool is_a(const json& value) {
-    if constexpr (std::is_same_v<Value, std::string>)
-        return value.is_string();
-    else if constexpr (std::is_same_v<Value, double>)
-        return value.is_number() && std::isfinite(value.get<double>());
-    else if constexpr (std::is_same_v<Value, std::int64_t>)
-        return value.is_number_integer() &&
-               (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
-    else if constexpr (std::is_same_v<Value, json>)
-        return true;
-    else
-        return value.is_array() && std::all_of(value.begin(), value.end(), is_a<typename Value::value_type>);
-}
-
-template <class Value>
-bool names_one_twice(const std::vector<Value>& values) {
-    return std::set<Value>(values.begin(), values.end()).size() != values.size();
-}
-
 std::string key_of(const std::string& override_text) {
     return override_text.substr(0, override_text.find('='));
 }
 
-/// Reads parts of the file, each by its path of keys.
-class reader {
-  public:
-    explicit reader(const std::filesystem::path& file) : file_(file) {
-        const auto text = read_text(file);
-        parse_object(text, file.string());  // refuses what is not strictly JSON
-        whole_ = json::parse(text);
-    }
-
-    const json& whole() const { return whole_; }
-    std::filesystem::path folder() const { return std::filesystem::absolute(file_).parent_path(); }
-    [[noreturn]] void refuse_at(const std::string& key, const std::string& what) const {
-        refuse(fmt::format("{}: {}: {}", file_.string(), key, what));
-    }
-
-    void allow_only(const json& object, const std::string& where, const std::set<std::string>& known) const {
-        if (!object.is_object()) refuse_at(where, "must be an object");
-        for (const auto& [key, value] : object.items())
-            if (!known.contains(key)) refuse_at(path_of(where, key), "is unknown here");
-    }
-
-    template <class Value>
-    Value get(const json& object, const std::string& where, const std::string& key) const {
-        if (!object.contains(key)) refuse_at(path_of(where, key), "is missing");
-        if (!is_a<Value>(object.at(key))) refuse_at(path_of(where, key), "is of the wrong type");
-        return object.at(key).get<Value>();
-    }
-    template <class Value>
-    Value get(const json& object, const std::string& where, const std::string& key, const Value& missing) const {
-        return object.contains(key) ? get<Value>(object, where, key) : missing;
-    }
-
-    template <class Value>
-    std::vector<Value> distinct(const json& object, const std::string& where, const std::string& key) const {
-        auto values = get<std::vector<Value>>(object, where, key);
-        if (values.empty()) refuse_at(path_of(where, key), "is empty");
-        if (names_one_twice(values)) refuse_at(path_of(where, key), "names one twice");
-        return values;
-    }
-
-    /// {"dotted.key": value} as overrides.
-    std::vector<std::string> overrides(const json& object, const std::string& where) const {
-        std::vector<std::string> out;
-        if (!object.is_object()) refuse_at(where, "must be an object of configuration keys");
-        for (const auto& [key, value] : object.items()) out.push_back(key + "=" + valid(key, value, where));
-        return out;
-    }
-
-    /// The value as the configuration would take it from a file that lies here, as JSON.
-    std::string valid(const std::string& key, const json& value, const std::string& where) const {
-        const auto* known = config::find_key(key);
-        if (known == nullptr)
-            refuse_at(where,
-                      fmt::format("{} is no key of a configuration; did you mean {}?", key, config::nearest(key)));
-        config::run_config scratch;
-        if (!known->read(value, folder(), scratch))
-            refuse_at(where, fmt::format("{} is {}; give {}", key, value.dump(), known->expectation));
-        return known->write(scratch).dump();
-    }
-
-  private:
-    static std::string path_of(const std::string& where, const std::string& key) {
-        return where.empty() ? key : where + "." + key;
-    }
-
-    std::filesystem::path file_;
-    json whole_;
-};
-
-measure measure_named(const reader& from, const std::string& name) {
+measure measure_named(const file_parts& from, const std::string& name) {
     for (const auto* known : {"perplexity", "value_nats", "bits_per_byte"})
         if (name == known) return {name, better::lower};
     for (const auto* known : {"auc", "accuracy"})
@@ -137,11 +45,11 @@ measure measure_named(const reader& from, const std::string& name) {
                    fmt::format("\"{}\" is unknown; use perplexity, value_nats, bits_per_byte, auc or accuracy", name));
 }
 
-void refuse_shared(const reader& from, const std::string& key, const std::string& where) {
+void refuse_shared(const file_parts& from, const std::string& key, const std::string& where) {
     if (is_shared(key)) from.refuse_at(where, key + " is the same for all arms; it belongs into the base");
 }
 
-std::vector<axis> axes_of(const reader& from, const json& object) {
+std::vector<axis> axes_of(const file_parts& from, const json& object) {
     std::vector<axis> out;
     if (!object.is_object()) from.refuse_at("tuning.axes", "must be an object of configuration keys");
     for (const auto& [key, values] : object.items()) {
@@ -165,7 +73,7 @@ std::size_t combinations_of(const std::vector<axis>& axes) {
     return out;
 }
 
-arm arm_of(const reader& from, const std::string& name, const json& described, const std::vector<axis>& axes) {
+arm arm_of(const file_parts& from, const std::string& name, const json& described, const std::vector<axis>& axes) {
     const auto where = "arms." + name;
     if (name.empty() || as_file_name(name) != name) from.refuse_at(where, "is no name of letters, digits, . _ + -");
     from.allow_only(described, where, {"about", "set", "not_tuned"});
@@ -185,7 +93,7 @@ arm arm_of(const reader& from, const std::string& name, const json& described, c
     return out;
 }
 
-std::vector<arm> arms_of(const reader& from, const json& object, const std::vector<axis>& axes) {
+std::vector<arm> arms_of(const file_parts& from, const json& object, const std::vector<axis>& axes) {
     if (!object.is_object() || object.size() < 2) from.refuse_at("arms", "must be an object of two arms or more");
     std::vector<arm> out;
     for (const auto& [name, described] : object.items()) out.push_back(arm_of(from, name, described, axes));
@@ -193,7 +101,7 @@ std::vector<arm> arms_of(const reader& from, const json& object, const std::vect
 }
 
 /// All but the axes.
-void read_tuning(const reader& from, const json& object, protocol& into) {
+void read_tuning(const file_parts& from, const json& object, protocol& into) {
     from.allow_only(object, "tuning", {"set", "seeds", "trials", "draw", "axes"});
     auto& tuning = into.tuning;
     if (object.contains("set")) tuning.set = from.overrides(object["set"], "tuning.set");
@@ -207,7 +115,7 @@ void read_tuning(const reader& from, const json& object, protocol& into) {
                            fmt::format("{} is one of seeds too; tune on seeds that are not tested", seed));
 }
 
-void refuse_tuned_twice(const reader& from, const protocol& read, const std::vector<axis>& axes) {
+void refuse_tuned_twice(const file_parts& from, const protocol& read, const std::vector<axis>& axes) {
     for (const auto& text : read.tuning.set)
         if (std::any_of(axes.begin(), axes.end(), [&](const axis& one) { return one.name == key_of(text); }))
             from.refuse_at("tuning.set", key_of(text) + " is one of tuning.axes too");
@@ -244,7 +152,7 @@ double protocol::least_p() const {
 }
 
 protocol read_protocol(const std::filesystem::path& file) {
-    const reader from(file);
+    const file_parts from(file);
     const auto& whole = from.whole();
     from.allow_only(whole, "", {"about", "base", "measure", "epsilons", "seeds", "arms", "tuning", "ours"});
     protocol out;

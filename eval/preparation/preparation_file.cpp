@@ -1,0 +1,133 @@
+#include "eval/preparation/preparation_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "eval/grid/file_parts.hpp"
+
+namespace rldp::eval {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// Keys that a task sets itself, or that would make it read somebody's records.
+bool is_the_tasks_own(const std::string& key) {
+    return key.starts_with("data.path") || key.starts_with("public.") || key.starts_with("rl.") || key == "seed" ||
+           key == "data.split_seed" || key == "train.lr" || key.starts_with("noise.") || key.starts_with("method.") ||
+           key.starts_with("audit.");
+}
+
+class preparation_reader {
+  public:
+    explicit preparation_reader(const std::filesystem::path& file) : from_(file) {}
+
+    preparation_file read() const {
+        const auto& whole = from_.whole();
+        from_.allow_only(whole, "", {"about", "seed", "quadratics", "runs"});
+        preparation_file out;
+        out.seed = static_cast<std::uint64_t>(number(whole, "", "seed", 0, 1'000'000'000));
+        out.quadratics = quadratics(from_.get<json>(whole, "", "quadratics"));
+        out.quadratics.seed = out.seed;
+        out.runs = runs(from_.get<json>(whole, "", "runs"));
+        return out;
+    }
+
+  private:
+    std::int64_t number(const json& object, const std::string& where, const std::string& key, std::int64_t least,
+                        std::int64_t most) const {
+        const auto found = from_.get<std::int64_t>(object, where, key);
+        if (found < least || found > most)
+            from_.refuse_at(where.empty() ? key : where + "." + key,
+                            fmt::format("is {}; give a whole number in [{}, {}]", found, least, most));
+        return found;
+    }
+    std::size_t count(const json& object, const std::string& where, const std::string& key, std::int64_t least) const {
+        return static_cast<std::size_t>(number(object, where, key, least, 1'000'000));
+    }
+    double factor(const json& object, const std::string& where, const std::string& key, double least,
+                  double most) const {
+        const auto found = from_.get<double>(object, where, key);
+        if (found < least || found > most)
+            from_.refuse_at(where + "." + key, fmt::format("is {}; give a number in [{}, {}]", found, least, most));
+        return found;
+    }
+
+    rl::preparation_config quadratics(const json& object) const {
+        const std::string where = "quadratics";
+        from_.allow_only(object, where, {"offset", "held_out", "tasks", "gate_tasks", "generations", "rounds"});
+        rl::preparation_config out;
+        out.probed = false;  // runs show their controller no public records
+        out.offset = factor(object, where, "offset", 1, 100);
+        out.held_out = from_.distinct<std::string>(object, where, "held_out");
+        out.tasks = count(object, where, "tasks", 8);
+        out.gate_tasks = out.validation_tasks = count(object, where, "gate_tasks", 2);
+        out.search.generations = count(object, where, "generations", 1);
+        out.refinement.rounds = count(object, where, "rounds", 0);
+        return out;
+    }
+
+    run_terms runs(const json& object) const {
+        const std::string where = "runs";
+        from_.allow_only(object, where,
+                         {"lr", "offset", "generations", "population", "tasks", "gate_tasks", "families", "held_out"});
+        run_terms out;
+        out.lr = factor(object, where, "lr", 1e-6, 1);
+        out.offset = factor(object, where, "offset", 1, 100);
+        out.generations = count(object, where, "generations", 0);
+        out.population = count(object, where, "population", 4);
+        out.tasks = count(object, where, "tasks", 1);
+        out.gate_tasks = count(object, where, "gate_tasks", 2);
+        const auto held_out = from_.distinct<std::string>(object, where, "held_out");
+        const auto families = from_.get<json>(object, where, "families");
+        if (!families.is_object()) from_.refuse_at("runs.families", "must be an object of families");
+        for (const auto& name : held_out)
+            if (!families.contains(name)) from_.refuse_at("runs.held_out", name + " is no family");
+        for (const auto& [name, described] : families.items()) {
+            const bool held = std::find(held_out.begin(), held_out.end(), name) != held_out.end();
+            (held ? out.held_out : out.prepared).push_back(family(name, described));
+        }
+        if (out.prepared.empty()) from_.refuse_at("runs.held_out", "leaves no family to prepare on");
+        return out;
+    }
+
+    run_family family(const std::string& name, const json& object) const {
+        const auto where = "runs.families." + name;
+        if (name.empty() || as_file_name(name) != name)
+            from_.refuse_at(where, "is no name of letters, digits, . _ + -");
+        from_.allow_only(object, where, {"base", "records", "set", "draw"});
+        run_family out{.name = name, .base = {}, .set = {}, .drawn = {}};
+        out.base = (from_.folder() / from_.get<std::string>(object, where, "base")).lexically_normal();
+        out.records = number(object, where, "records", 100, 1'000'000);
+        if (object.contains("set"))
+            for (const auto& [key, value] : object["set"].items()) {
+                refuse_own(key, where + ".set");
+                out.set.push_back(key + "=" + from_.valid(key, value, where + ".set"));
+            }
+        if (object.contains("draw"))
+            for (const auto& [key, values] : object["draw"].items()) {
+                refuse_own(key, where + ".draw");
+                if (!values.is_array() || values.empty())
+                    from_.refuse_at(where + ".draw." + key, "must be a list of values");
+                axis one{key, {}};
+                for (const auto& value : values) one.values.push_back(from_.valid(key, value, where + ".draw"));
+                out.drawn.push_back(std::move(one));
+            }
+        return out;
+    }
+
+    void refuse_own(const std::string& key, const std::string& where) const {
+        if (is_the_tasks_own(key)) from_.refuse_at(where, key + " is set for every task by the preparation itself");
+    }
+
+    file_parts from_;
+};
+
+}  // namespace
+
+preparation_file read_preparation(const std::filesystem::path& file) {
+    return preparation_reader(file).read();
+}
+
+}  // namespace rldp::eval

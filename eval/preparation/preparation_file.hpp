@@ -1,0 +1,46 @@
+#pragma once
+// What `rldp prepare-controller` is told.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "eval/grid/grid.hpp"
+#include "rl/prepare/preparation.hpp"
+
+namespace rldp::eval {
+
+/// Short private fine-tunings of a public model on made-up tables, each of a world of its own.
+struct run_family {
+    std::string name;
+    std::filesystem::path base;    ///< a configuration
+    std::vector<std::string> set;  ///< overrides of all its tasks
+    std::vector<axis> drawn;       ///< keys of which each task takes a value
+    std::int64_t records = 0;      ///< of a task's table
+};
+
+/// Family C: what is searched there, and what the gate asks there.
+struct run_terms {
+    std::vector<run_family> prepared, held_out;
+    double lr = 0;      ///< mean rate that a user would begin with
+    double offset = 1;  ///< by which a task's rate is off at most, either way
+    std::size_t generations = 0, population = 0;
+    std::size_t tasks = 0;       ///< of a generation
+    std::size_t gate_tasks = 0;  ///< of held-out families
+};
+
+struct preparation_file {
+    std::uint64_t seed = 1;
+    rl::preparation_config quadratics;  ///< family A
+    run_terms runs;
+};
+
+/// A JSON object: "about", "seed", "quadratics" {"offset", "held_out", "tasks", "gate_tasks", "generations", "rounds"}
+/// and "runs" {"lr", "offset", "generations", "population", "tasks", "gate_tasks", "families": {name: {"base",
+/// "records", "set": {key: value}, "draw": {key: [values]}}}, "held_out": [names]}. Paths are relative to the file.
+/// Errors: bad_input naming file and key, also for a family that reads anything but made-up tables: a preparation is
+/// for no one's records.
+preparation_file read_preparation(const std::filesystem::path& file);
+
+}  // namespace rldp::eval

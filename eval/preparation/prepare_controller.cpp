@@ -1,0 +1,175 @@
+#include "eval/preparation/prepare_controller.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "config/base/files.hpp"
+#include "config/config.hpp"
+#include "eval/preparation/real_runs.hpp"
+#include "eval/preparation/run_search.hpp"
+#include "rl/prepare/splitmix.hpp"
+
+namespace rldp::eval {
+
+namespace {
+
+enum stream : std::uint64_t { searches, validation, gate_tasks };
+
+constexpr std::array clock_numbers = {rl::rule::bias, rl::rule::time};
+constexpr std::size_t of_schedule = 3;
+
+rl::prepared_policy policy_of_quadratics(const preparation_file& what, const preparation_place& where) {
+    const auto file = where.work / "quadratics.safetensors";
+    if (std::filesystem::exists(file)) return rl::prepared_policy::load(file);
+    auto asked = what.quadratics;
+    asked.jobs = where.jobs;
+    const auto found = rl::prepare(asked, [&](const std::string& stage) { where.said("quadratics: " + stage); }).policy;
+    found.save(file);
+    return found;
+}
+
+/// A policy that steers, or a schedule alone.
+class made_of {
+  public:
+    explicit made_of(const rl::prepared_policy& first) : first_(first) {}
+
+    rl::prepared_policy schedule(const std::vector<double>& point) const {
+        auto parts = first_.parts();
+        parts.passed = false;
+        parts.best_fixed = rl::schedule_at(point);
+        return rl::prepared_policy(std::move(parts));
+    }
+    rl::prepared_policy clock(const std::vector<double>& point) const {
+        rl::rule how;
+        for (std::size_t i = 0; i < clock_numbers.size(); ++i) how.numbers[clock_numbers[i]] = point[of_schedule + i];
+        return steering(point, how, false);
+    }
+    rl::prepared_policy rule(const std::vector<double>& point, bool with_residual) const {
+        rl::rule how;
+        std::copy_n(point.begin() + of_schedule, how.numbers.size(), how.numbers.begin());
+        return steering(point, how, with_residual);
+    }
+
+  private:
+    rl::prepared_policy steering(const std::vector<double>& point, const rl::rule& how, bool with_residual) const {
+        auto parts = first_.parts();
+        parts.passed = true;
+        parts.fixed = rl::schedule_at(std::span(point).first(of_schedule));
+        parts.how = how;
+        if (!with_residual) parts.actor = parts.actor.clone().zero_();  // a net of zeros says nothing
+        return rl::prepared_policy(std::move(parts));
+    }
+
+    const rl::prepared_policy& first_;
+};
+
+std::vector<double> with_zeros(std::vector<double> point, std::size_t more) {
+    point.resize(point.size() + more);
+    return point;
+}
+
+std::vector<double> with_rule(std::vector<double> point, const rl::rule& how) {
+    point.insert(point.end(), how.numbers.begin(), how.numbers.end());
+    return point;
+}
+
+nlohmann::json figures_of(const rl::paired& one) {
+    return {{"mean", one.mean},
+            {"standard_error", one.standard_error},
+            {"wins", one.wins},
+            {"least_gain", one.least_gain()}};
+}
+
+std::vector<std::string> names_of(const std::vector<run_family>& all) {
+    std::vector<std::string> out;
+    for (const auto& one : all) out.push_back(one.name);
+    return out;
+}
+
+std::array<std::int64_t, 2> blocks_of(const std::vector<run_task>& tasks, std::int64_t interval) {
+    std::array<std::int64_t, 2> out = {INT64_MAX, 0};
+    for (const auto& one : tasks) {
+        auto set = one.set;
+        set.emplace_back("rl.controller=policy");
+        const auto blocks = config::load(one.base, set).train.steps.value_or(0) / interval;
+        out = {std::min(out[0], blocks), std::max(out[1], blocks)};
+    }
+    return out;
+}
+
+std::vector<double> part(const std::vector<double>& losses, std::size_t which, std::size_t size) {
+    const auto first = losses.begin() + static_cast<std::ptrdiff_t>(which * size);
+    return {first, first + static_cast<std::ptrdiff_t>(size)};
+}
+
+}  // namespace
+
+prepared_controller_file prepare_controller(const preparation_file& what, const preparation_place& where) {
+    make_directory(where.work);
+    const auto seed = [&](stream which) { return rl::splitmix(what.seed, which).next() >> 1; };
+    const auto first = policy_of_quadratics(what, where);
+    const made_of make(first);
+    const auto& terms = what.runs;
+    const auto search = [&](const std::string& name, const std::vector<double>& start, const auto& policy_at) {
+        return search_on_runs(start, policy_at, terms,
+                              {.out = where.work / name,
+                               .jobs = where.jobs,
+                               .seed = seed(searches),
+                               .told = [&](std::size_t generation, double mean) {
+                                   where.said(fmt::format("runs: {}, generation {} of {}: {:.4f}", name, generation + 1,
+                                                          terms.generations, mean));
+                                   where.rest();
+                               }});
+    };
+    const auto begin = rl::point_of(first.parts().best_fixed);
+    const auto fixed = search("schedule", begin, [&](const auto& point) { return make.schedule(point); });
+    const auto timed =
+        search("clock", with_zeros(begin, clock_numbers.size()), [&](const auto& point) { return make.clock(point); });
+    const auto ruled = search("rule", with_rule(rl::point_of(first.parts().fixed), first.parts().how),
+                              [&](const auto& point) { return make.rule(point, false); });
+
+    where.said("runs: with or without what SAC adds");
+    const auto size = terms.gate_tasks;
+    const std::vector<rl::prepared_policy> either = {make.rule(ruled, false), make.rule(ruled, true)};
+    const auto tried = losses_of(either, draw_runs(terms.prepared, terms, seed(validation), 0, size),
+                                 {where.work / "validation", where.jobs});
+    const bool adds = rl::compare(part(tried, 1, size), part(tried, 0, size)).mean < 0;
+
+    where.said("runs: judging on held-out families");
+    const auto tasks = draw_runs(terms.held_out, terms, seed(gate_tasks), 0, size);
+    const std::vector<rl::prepared_policy> all = {make.schedule(fixed), make.clock(timed), first,
+                                                  make.rule(ruled, adds)};
+    const auto losses = losses_of(all, tasks, {where.work / "gate", where.jobs});
+    const auto against = [&](std::size_t one, std::size_t other) {
+        return rl::compare(part(losses, one, size), part(losses, other, size));
+    };
+    const run_gate found{
+        .clock = against(1, 0), .first = against(2, 0), .policy = against(3, 0), .feedback = against(3, 1)};
+
+    auto parts = make.rule(ruled, adds).parts();
+    parts.best_fixed = rl::schedule_at(fixed);
+    parts.passed = found.passed();
+    parts.figures =
+        nlohmann::json{{"runs", true},
+                       {"families", names_of(terms.prepared)},
+                       {"held_out", names_of(terms.held_out)},
+                       {"blocks", blocks_of(draw_runs(terms.prepared, terms, seed(searches), 0, 64), parts.interval)},
+                       {"rate_offset", terms.offset},
+                       {"seed", what.seed},
+                       {"runs_per_search", terms.generations * terms.population * terms.tasks},
+                       {"gate_tasks", size},
+                       {"residual", adds},
+                       {"gate",
+                        {{"clock", figures_of(found.clock)},
+                         {"first", figures_of(found.first)},
+                         {"policy", figures_of(found.policy)},
+                         {"feedback", figures_of(found.feedback)}}},
+                       {"quadratics", nlohmann::json::parse(first.parts().figures)}}
+            .dump();
+    return {rl::prepared_policy(std::move(parts)), found};
+}
+
+}  // namespace rldp::eval

@@ -1,0 +1,83 @@
+// rldp prepare-controller as a user calls it, in small.
+#include <nlohmann/json.hpp>
+
+#include "tests/app/program.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+json tiny() {
+    const json family = {{"base", fs::absolute("config/demo.json").string()},
+                         {"records", 200},
+                         {"set",
+                          {{"data.max_tokens", 24},
+                           {"train.eval_records", 4},
+                           {"train.eval_every", 1000},
+                           {"train.expected_batch_size", 4},
+                           {"train.steps", 24}}}};
+    return {{"seed", 1},
+            {"quadratics",
+             {{"offset", 8},
+              {"held_out", {"few-steep-warm"}},
+              {"tasks", 8},
+              {"gate_tasks", 4},
+              {"generations", 1},
+              {"rounds", 0}}},
+            {"runs",
+             {{"lr", 0.01},
+              {"offset", 4},
+              {"generations", 1},
+              {"population", 4},
+              {"tasks", 1},
+              {"gate_tasks", 2},
+              {"families", {{"one", family}, {"other", family}}},
+              {"held_out", {"other"}}}}};
+}
+
+}  // namespace
+
+TEST_CASE("a controller is prepared in parts, the same as in one go, and steers a run") {
+    const scratch_directory scratch;
+    const auto asked = scratch.write("prepare.json", tiny().dump());
+    const auto prepare = [&](const std::string& out, const std::string& more) {
+        return rldp_says("prepare-controller " + asked + " --quiet --jobs 2 --out " + (scratch / out).string() + more,
+                         scratch / ".");
+    };
+    const auto whole = prepare("whole", "");
+    INFO(whole.err);
+    REQUIRE(whole.status == 0);
+    CHECK(has(whole.out, "short runs on made-up tables: one (seed 1)"));
+    CHECK(prepare("whole", "").status == 2);  // it is there already
+
+    // No minute at all: a generation, then a rest.
+    CHECK(prepare("parts", " --minutes 0").status == 130);
+    CHECK_FALSE(fs::exists(scratch / "parts"));
+    const auto rest = prepare("parts", "");
+    INFO(rest.err);
+    REQUIRE(rest.status == 0);
+    CHECK(rldp::read_file(scratch / "parts") == rldp::read_file(scratch / "whole"));
+
+    const auto run = rldp_says(
+        "run config/demo.json --quiet --json --set data.path=synthetic:200 --set data.max_tokens=24 "
+        "--set train.steps=24 --set train.expected_batch_size=4 --set train.eval_records=4 "
+        "--set rl.interval=null --set rl.warmup=null --set rl.state=prepared --set noise.allocation=shares "
+        "--set rl.controller=" +
+            (scratch / "whole").string() + " --out " + (scratch / "run").string(),
+        scratch / ".");
+    INFO(run.err);
+    CHECK(run.status == 0);
+    CHECK(has(run.out, "short runs on made-up tables"));
+
+    auto other = tiny();
+    other["seed"] = 2;
+    scratch.write("prepare.json", other.dump());
+    fs::remove(scratch / "parts");
+    const auto mixed = prepare("parts", "");
+    CHECK(mixed.status == 2);
+    CHECK(has(mixed.err, "another preparation"));
+}

@@ -1,0 +1,45 @@
+#include "tests/catch.hpp"
+#include "tests/eval/preparation/written.hpp"
+
+using namespace rldp::testing;
+
+TEST_CASE("a preparation's file says what is searched where, and what is held out") {
+    const auto found = read(written);
+    CHECK(found.seed == 3);
+    CHECK(found.quadratics.seed == 3);
+    CHECK_FALSE(found.quadratics.probed);
+    CHECK(found.quadratics.search.generations == 2);
+    CHECK(found.quadratics.refinement.rounds == 1);
+    REQUIRE(found.runs.prepared.size() == 2);
+    REQUIRE(found.runs.held_out.size() == 1);
+    const auto& brief = found.runs.prepared[0];
+    CHECK(brief.name == "brief");
+    CHECK(brief.base.filename() == "base.json");
+    CHECK(brief.base.is_absolute());
+    CHECK(brief.records == 300);
+    CHECK(brief.set == std::vector<std::string>{"train.eval_records=8"});
+    REQUIRE(brief.drawn.size() == 2);
+    CHECK(brief.drawn[1].values == std::vector<std::string>{"16", "24", "32"});
+    CHECK(found.runs.held_out[0].name == "held");
+}
+
+TEST_CASE("what a preparation's file can't mean is refused by its key") {
+    const auto refused = [](const std::string& from, const std::string& to) {
+        return refusal([&] { read(with(from, to)); });
+    };
+    CHECK(has(refused("\"seed\": 3", "\"sead\": 3"), "sead: is unknown here"));
+    CHECK(has(refused("\"seed\": 3", "\"seed\": -3"), "seed: is -3; give a whole number"));
+    CHECK(has(refused("\"offset\": 4", "\"offset\": 0.5"), "runs.offset: is 0.5; give a number in [1, 100]"));
+    CHECK(has(refused("\"population\": 4", "\"population\": 3"), "runs.population: is 3"));
+    CHECK(has(refused("\"held_out\": [\"held\"]", "\"held_out\": [\"none\"]"), "runs.held_out: none is no family"));
+    CHECK(
+        has(refused("\"held_out\": [\"held\"]", "\"held_out\": [\"brief\", \"wide\", \"held\"]"), "leaves no family"));
+    CHECK(has(refused("\"records\": 300", "\"records\": 3"), "runs.families.brief.records: is 3"));
+    CHECK(has(refused("train.eval_records", "train.eval_recrods"), "did you mean train.eval_records?"));
+    CHECK(has(refused("\"lora.rank\": [4, 8]", "\"lora.rank\": [4, 0]"), "lora.rank is 0"));
+    CHECK(has(refused("\"lora.rank\": [4, 8]", "\"lora.rank\": []"), "must be a list of values"));
+    CHECK(has(refused("\"brief\"", "\"br ief\""), "is no name"));
+    // It reads no one's records, and sets what is searched itself.
+    for (const std::string own : {"data.path", "public.path", "rl.interval", "train.lr", "seed"})
+        CHECK(has(refused("train.eval_records\": 8", own + "\": \"x\""), own + " is set for every task"));
+}

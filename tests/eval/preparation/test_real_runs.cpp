@@ -1,0 +1,51 @@
+#include "eval/preparation/real_runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tests/catch.hpp"
+#include "tests/eval/preparation/written.hpp"
+
+using namespace rldp::testing;
+using rldp::eval::draw_runs;
+
+namespace {
+
+std::string value_of(const rldp::eval::run_task& of, const std::string& key) {
+    for (const auto& text : of.set)
+        if (text.starts_with(key + "=")) return text.substr(key.size() + 1);
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("tasks follow from the seed and their number, family by family, within their ranges") {
+    const auto terms = read(written).runs;
+    const auto all = draw_runs(terms.prepared, terms, 7, 0, 200);
+    const auto later = draw_runs(terms.prepared, terms, 7, 150, 50);
+    REQUIRE(all.size() == 200);
+    std::set<std::string> worlds, steps;
+    double least = 1, most = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto& one = all[i];
+        if (i >= 150) {
+            CHECK(one.set == later[i - 150].set);
+            CHECK(one.name == later[i - 150].name);
+        }
+        const bool brief = i % 2 == 0;
+        CHECK(one.name.starts_with(brief ? "brief-" : "wide-"));
+        CHECK(value_of(one, "data.path").starts_with(brief ? "\"synthetic:300@" : "\"synthetic:400@"));
+        CHECK(value_of(one, "noise.insecure_reproducible") == "true");
+        worlds.insert(value_of(one, "data.path"));
+        if (brief) steps.insert(value_of(one, "train.steps"));
+        const double rate = std::stod(value_of(one, "train.lr"));
+        least = std::min(least, rate);
+        most = std::max(most, rate);
+    }
+    CHECK(worlds.size() > 195);
+    CHECK(steps == std::set<std::string>{"16", "24", "32"});
+    CHECK((least >= 0.0025 && least < 0.003));
+    CHECK((most <= 0.04 && most > 0.035));
+    CHECK(draw_runs(terms.prepared, terms, 8, 0, 1)[0].set != all[0].set);
+}
