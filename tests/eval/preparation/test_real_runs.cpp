@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "config/config.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/preparation/written.hpp"
 
@@ -19,6 +20,16 @@ std::string value_of(const rldp::eval::run_task& of, const std::string& key) {
 }
 
 }  // namespace
+
+TEST_CASE("what ships says what shipped policies are made of, and its tasks are sound configurations") {
+    const auto terms = rldp::eval::read_preparation("config/policies/prepare.json").runs;
+    for (const auto* side : {&terms.prepared, &terms.held_out})
+        for (auto& one : draw_runs(*side, terms, 1, 0, 6)) {
+            one.set.push_back("rl.controller=policy");
+            CAPTURE(one.name);
+            CHECK_NOTHROW(rldp::config::load(one.base, one.set));
+        }
+}
 
 TEST_CASE("tasks follow from the seed and their number, family by family, within their ranges") {
     const auto terms = read(written).runs;
