@@ -52,6 +52,29 @@ std::int64_t batch_for(double work, double steps, std::int64_t population) {
     return std::max(least, static_cast<std::int64_t>(std::exp2(std::floor(std::log2(std::max(1.0, most))))));
 }
 
+std::string reason_of_batch(const run_config& config, double work, std::int64_t batch) {
+    if (config.train.steps)
+        return fmt::format("as many units in {} steps as {:g} epochs have, rounded down to a power of two",
+                           *config.train.steps, default_epochs);
+    if (work / static_cast<double>(batch) < least_steps)
+        return fmt::format(
+            "no batch leaves {} steps, below which steps and not noise are short; more epochs would help", least_steps);
+    return fmt::format("the largest power of two that leaves {} steps: for the same work a larger batch has less noise",
+                       least_steps);
+}
+
+/// A twelfth of the steps or so, whose last block is nearly whole: what a deck commits to in it and can't play is lost.
+std::int64_t interval_for(std::int64_t steps) {
+    const auto wanted = std::max<std::int64_t>(1, steps / 12);
+    auto best = wanted;
+    const auto lost = [&](std::int64_t interval) { return (interval - steps % interval) % interval; };
+    for (auto one = std::max<std::int64_t>(1, steps / 16); one <= steps / 9; ++one) {
+        const bool nearer = std::abs(one - wanted) < std::abs(best - wanted);
+        if (lost(one) < lost(best) || (lost(one) == lost(best) && nearer)) best = one;
+    }
+    return best;
+}
+
 std::int64_t share_of(std::int64_t steps, std::int64_t parts) {
     return std::max<std::int64_t>(1, steps / parts);
 }
@@ -83,14 +106,8 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
     if (population > 0) {
         const double work = train.epochs.value_or(default_epochs) * static_cast<double>(population);
         const auto steps = static_cast<double>(train.steps.value_or(least_steps));
-        of.choose(
-            "train.expected_batch_size", train.expected_batch_size, batch_for(work, steps, population),
-            train.steps
-                ? fmt::format("as many units in {} steps as {:g} epochs have, rounded down to a power of two",
-                              *train.steps, default_epochs)
-                : fmt::format(
-                      "the largest power of two that leaves {} steps: for the same work a larger batch has less noise",
-                      least_steps));
+        const auto batch = batch_for(work, steps, population);
+        of.choose("train.expected_batch_size", train.expected_batch_size, batch, reason_of_batch(config, work, batch));
     }
     const auto steps = planned_steps(config, population);
     of.choose(
@@ -105,7 +122,7 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
     }
     of.choose("train.value_weight", train.value_weight, choices_of(config).value_weight, reason_of_weight(config));
     of.choose("train.eval_every", train.eval_every, share_of(steps, 20), "twenty looks at held-out records");
-    of.choose("rl.interval", config.rl.interval, share_of(steps, 12), "twelve decisions, or looks at the budget");
+    of.choose("rl.interval", config.rl.interval, interval_for(steps), "some twelve decisions, or looks at the budget");
     of.choose("rl.warmup", config.rl.warmup, *config.rl.interval, "one interval");
     return of.take();
 }

@@ -401,7 +401,7 @@ void add_rl(std::vector<key>& keys) {
              "while radii change.",
              "true, but false under as_published")
         .add("interval", &rl_section::interval, between(1, most_steps), "steps", "T_RL: steps between decisions.",
-             "chosen: a twelfth of the steps, or rl.controller's own")
+             "chosen: a twelfth of the steps or so, or rl.controller's own")
         .add("warmup", &rl_section::warmup, between(0, most_steps), "steps",
              "T_warm: no decision before; afterwards the radii start from the released medians.", "chosen: rl.interval")
         .add("batch", &rl_section::batch, between(1, most_width), "transitions", "B_SAC: transitions per update.")

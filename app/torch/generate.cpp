@@ -92,7 +92,7 @@ void add_generate(CLI::App& program, action& chosen) {
     command
         ->add_option("--max-new-tokens", config.max_new_tokens,
                      "most tokens to add; the model's end token ends earlier")
-        ->required();
+        ->capture_default_str();
     command->add_option("--temperature", config.how.temperature, "0 takes the likeliest token, 1 draws from the model")
         ->capture_default_str();
     command->add_option("--top-k", config.how.top_k, "draw among the k likeliest tokens only; 0: all")

@@ -30,8 +30,8 @@ TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each c
     CHECK(c.train.schedule == "linear");
     CHECK(c.train.value_weight == 1);  // of text
     CHECK(c.train.eval_every == 5);
-    CHECK(c.rl.interval == 8);
-    CHECK(c.rl.warmup == 8);
+    CHECK(c.rl.interval == 9);  // 12 blocks, the last of 8; intervals of 8 would leave 3 in the last
+    CHECK(c.rl.warmup == 9);
     REQUIRE(made.size() == 8);
     for (const auto& one : made) CHECK_FALSE(one.reason.empty());
     CHECK(of(made, "train.schedule")->value == "\"linear\"");
@@ -96,6 +96,7 @@ TEST_CASE(
             CHECK(3 * population / (2 * batch) < config::least_steps);  // the next would leave too few
         }
         CHECK(*c.train.warmup < std::max<std::int64_t>(steps, 2));
+        CHECK((*c.rl.interval >= 1 && *c.rl.interval <= std::max<std::int64_t>(1, steps / 9)));
     }
 }
 
