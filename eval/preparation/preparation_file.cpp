@@ -109,7 +109,7 @@ class preparation_reader {
             for (const auto& [key, values] : object["draw"].items()) {
                 refuse_own(key, where + ".draw");
                 if (!values.is_array() || values.empty())
-                    from_.refuse_at(where + ".draw." + key, "must be a list of values");
+                    from_.refuse_at(fmt::format("{}.draw.{}", where, key), "must be a list of values");
                 axis one{key, {}};
                 for (const auto& value : values) one.values.push_back(from_.valid(key, value, where + ".draw"));
                 out.drawn.push_back(std::move(one));

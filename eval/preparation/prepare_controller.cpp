@@ -26,7 +26,7 @@ rl::prepared_policy policy_of_quadratics(const preparation_file& what, const pre
     if (std::filesystem::exists(file)) return rl::prepared_policy::load(file);
     auto asked = what.quadratics;
     asked.jobs = where.jobs;
-    const auto found = rl::prepare(asked, [&](const std::string& stage) { where.said("quadratics: " + stage); }).policy;
+    auto found = rl::prepare(asked, [&](const std::string& stage) { where.said("quadratics: " + stage); }).policy;
     found.save(file);
     return found;
 }
@@ -84,8 +84,8 @@ nlohmann::json figures_of(const rl::paired& one) {
 }
 
 std::vector<std::string> names_of(const std::vector<run_family>& all) {
-    std::vector<std::string> out;
-    for (const auto& one : all) out.push_back(one.name);
+    std::vector<std::string> out(all.size());
+    std::transform(all.begin(), all.end(), out.begin(), [](const run_family& one) { return one.name; });
     return out;
 }
 

@@ -53,6 +53,7 @@ double loss_of(const cell_files& files) {
 std::vector<run_task> draw_runs(const std::vector<run_family>& from, const run_terms& terms, std::uint64_t seed,
                                 std::size_t first, std::size_t count) {
     std::vector<run_task> out;
+    out.reserve(count);
     for (auto i = first; i < first + count; ++i) out.push_back(draw(from[i % from.size()], terms, seed, i));
     return out;
 }
@@ -81,6 +82,7 @@ std::vector<double> losses_of(std::span<const rl::prepared_policy> policies, std
         if (!all) throw error(errc::interrupted, "prepare-controller: interrupted; call it again to go on");
     }
     std::vector<double> out;
+    out.reserve(order.size());
     for (const auto& [base, id] : order) out.push_back(loss_of({folder[base], id}));
     return out;
 }
