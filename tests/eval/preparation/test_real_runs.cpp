@@ -25,7 +25,7 @@ TEST_CASE("what ships says what shipped policies are made of, and its tasks are 
     const auto terms = rldp::eval::read_preparation("config/policies/prepare.json").runs;
     for (const auto* side : {&terms.prepared, &terms.held_out})
         for (auto& one : draw_runs(*side, terms, 1, 0, 6)) {
-            one.set.push_back("rl.controller=policy");
+            one.set.emplace_back("rl.controller=policy");
             CAPTURE(one.name);
             CHECK_NOTHROW(rldp::config::load(one.base, one.set));
         }
