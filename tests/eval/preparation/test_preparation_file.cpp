@@ -1,5 +1,6 @@
-#include "tests/catch.hpp"
 #include "tests/eval/preparation/written.hpp"
+// Behind what brings torch, whose CHECK is another.
+#include "tests/catch.hpp"
 
 using namespace rldp::testing;
 

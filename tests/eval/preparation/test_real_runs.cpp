@@ -5,8 +5,9 @@
 #include <set>
 
 #include "config/config.hpp"
-#include "tests/catch.hpp"
 #include "tests/eval/preparation/written.hpp"
+// Behind what brings torch, whose CHECK is another.
+#include "tests/catch.hpp"
 
 using namespace rldp::testing;
 using rldp::eval::draw_runs;
