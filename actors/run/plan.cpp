@@ -127,9 +127,6 @@ void check_schedule(const config::run_config& config, std::int64_t steps) {
     if (decay && *decay > steps - warmup)
         refuse(fmt::format("train.decay is {}, but {} steps less {} of warm-up leave {}; lower it", *decay, steps,
                            warmup, steps - warmup));
-    const double peak = config::chosen(config.train.lr, "train.lr");
-    if (config.train.final_lr > peak)
-        refuse(fmt::format("train.final_lr is {}, above train.lr {}; a rate falls to it", config.train.final_lr, peak));
 }
 
 }  // namespace
@@ -144,6 +141,7 @@ chosen_config with_choices(config::run_config config, std::int64_t units, const 
     }
     for (auto& made : config::choose_open_keys(out.config, out.config.privacy.population.value_or(units), model.width))
         out.choices.push_back(std::move(made));
+    config::validate(out.config);  // of what is chosen beside what is given
     return out;
 }
 

@@ -76,13 +76,6 @@ std::vector<double> with_rule(std::vector<double> point, const rl::rule& how) {
     return point;
 }
 
-nlohmann::json figures_of(const rl::paired& one) {
-    return {{"mean", one.mean},
-            {"standard_error", one.standard_error},
-            {"wins", one.wins},
-            {"least_gain", one.least_gain()}};
-}
-
 std::vector<std::string> names_of(const std::vector<run_family>& all) {
     std::vector<std::string> out(all.size());
     std::transform(all.begin(), all.end(), out.begin(), [](const run_family& one) { return one.name; });
@@ -163,10 +156,10 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                        {"gate_tasks", size},
                        {"residual", adds},
                        {"gate",
-                        {{"clock", figures_of(found.clock)},
-                         {"first", figures_of(found.first)},
-                         {"policy", figures_of(found.policy)},
-                         {"feedback", figures_of(found.feedback)}}},
+                        {{"clock", to_json(found.clock)},
+                         {"first", to_json(found.first)},
+                         {"policy", to_json(found.policy)},
+                         {"feedback", to_json(found.feedback)}}},
                        {"quadratics", nlohmann::json::parse(first.parts().figures)}}
             .dump();
     return {rl::prepared_policy(std::move(parts)), found};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "config/base/require.hpp"
@@ -110,6 +111,13 @@ paired compare(std::span<const double> losses, std::span<const double> others) {
     for (std::size_t i = 0; i < losses.size(); ++i) squares += std::pow(losses[i] - others[i] - out.mean, 2);
     out.standard_error = std::sqrt(squares / (n - 1) / n);
     return out;
+}
+
+nlohmann::json to_json(const paired& one) {
+    return {{"mean", one.mean},
+            {"standard_error", one.standard_error},
+            {"wins", one.wins},
+            {"least_gain", one.least_gain()}};
 }
 
 paired headroom(std::span<const quadratics> tasks, const schedule& common, const trials& how) {

@@ -1,6 +1,7 @@
 #pragma once
 // How policies are compared: on the same tasks with the same noise.
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,8 @@ struct paired {
     double least_gain() const { return -mean - 1.96 * standard_error; }
 };
 paired compare(std::span<const double> losses, std::span<const double> others);
+/// "mean", "standard_error", "wins", "least_gain": as a policy file tells it.
+nlohmann::json to_json(const paired& one);
 
 /// What there is to win: the schedule that hindsight finds for each task, among 39 around the common one, judged by
 /// other episodes than those it was found by, against the common one.

@@ -39,13 +39,6 @@ sides divided(const std::vector<std::string>& held_out) {
     return out;
 }
 
-nlohmann::json figures_of(const paired& one) {
-    return {{"mean", one.mean},
-            {"standard_error", one.standard_error},
-            {"wins", one.wins},
-            {"least_gain", one.least_gain()}};
-}
-
 std::vector<std::string> names_of(const std::vector<family>& all) {
     std::vector<std::string> out(all.size());
     std::transform(all.begin(), all.end(), out.begin(), [](const family& one) { return one.name; });
@@ -133,11 +126,11 @@ preparation prepare(const preparation_config& config, const std::function<void(c
         {"episodes_per_search", searched.generations * searched.population * searched.tasks},
         {"residual_rounds", residual.rounds},
         {"gate",
-         {{"hindsight", figures_of(found.hindsight)},
-          {"timetable", figures_of(found.timetable)},
-          {"rule", figures_of(found.rule)},
-          {"policy", figures_of(found.policy)},
-          {"feedback", figures_of(found.feedback)}}}};
+         {{"hindsight", to_json(found.hindsight)},
+          {"timetable", to_json(found.timetable)},
+          {"rule", to_json(found.rule)},
+          {"policy", to_json(found.policy)},
+          {"feedback", to_json(found.feedback)}}}};
     parts.passed = found.passed();
     parts.figures = figures.dump();
     return {prepared_policy(std::move(parts)), found, std::move(parts_of_gain)};

@@ -120,7 +120,7 @@ TEST_CASE("what keys left alone mean depends on the method") {
     CHECK(ours.initial_radius == 0.1);
     const auto flat = choices("static");
     CHECK((flat.policy == "fixed" && flat.groups == "flat" && flat.statistics_share == 0));
-    CHECK(flat.initial_radius == 1);
+    CHECK((flat.initial_radius == 0.1 && choices("psac").initial_radius == 1));
     CHECK(choices("dp_lora_literal").groups == "factors");
     const auto autoclip = choices("autoclip_quantile");
     CHECK((autoclip.initial_radius == 0.1 && autoclip.quantile == 0.5));
