@@ -15,6 +15,7 @@
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
+#include "tests/rl/learners.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;
@@ -48,24 +49,8 @@ std::shared_ptr<privacy::budget> new_budget(const std::filesystem::path& ledger,
 }
 
 rl::published_controller new_controller(std::size_t groups) {
-    rl::controller_config config;
-    config.actions = {"radii", "noise"};
-    config.policy = "learned";
-    config.groups = groups;
-    config.clip_min = 1e-3;
-    config.clip_max = 1;
-    config.clip_action = "delta";
-    config.initial_noise_multiplier = 1;
-    config.epsilon = 8;
-    config.reward_floor = 10;
+    auto config = testing::small_controller(groups);
     config.learner.batch = 2;
-    config.learner.updates = 2;
-    config.learner.replay = 100;
-    config.learner.gamma = 0.99;
-    config.learner.alpha = 0.04;
-    config.learner.tau = 0.01;
-    config.learner.actor_lr = 2e-4;
-    config.learner.critic_lr = 1e-4;
     return rl::published_controller(config);
 }
 

@@ -6,6 +6,7 @@
 #include "rl/dials.hpp"
 #include "rl/published_controller.hpp"
 #include "tests/catch.hpp"
+#include "tests/rl/learners.hpp"
 
 using namespace rldp::rl;
 using rldp::privacy::observation;
@@ -16,26 +17,8 @@ constexpr std::size_t groups = 4;
 const std::vector<double> medians = {0.1, 0.2, 0.3, 0.4};
 
 controller_config four_groups(std::vector<std::string> actions = {"radii", "noise"}) {
-    controller_config config;
+    auto config = rldp::testing::small_controller(groups);
     config.actions = std::move(actions);
-    config.policy = "learned";
-    config.groups = groups;
-    config.clip_min = 1e-3;
-    config.clip_max = 1;
-    config.clip_action = "delta";
-    config.initial_noise_multiplier = 0.7;
-    config.epsilon = 8;
-    config.reward_floor = 10;
-    auto& learner = config.learner;
-    learner.batch = 4;
-    learner.updates = 2;
-    learner.replay = 10000;
-    learner.gamma = 0.99;
-    learner.alpha = 0.04;
-    learner.tau = 0.01;
-    learner.actor_lr = 2e-4;
-    learner.critic_lr = 1e-4;
-    learner.seed = 42;
     return config;
 }
 

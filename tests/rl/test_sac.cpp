@@ -8,25 +8,17 @@
 #include "config/base/error.hpp"
 #include "rl/sac.hpp"
 #include "tests/catch.hpp"
+#include "tests/rl/learners.hpp"
 
 using namespace rldp::rl;
 
 namespace {
 
 sac_config small_learner() {
-    sac_config config;
+    auto config = rldp::testing::small_learner();
     config.state_size = 3;
     config.action_size = 2;
-    config.batch = 4;
-    config.updates = 2;
-    config.replay = 10000;
-    config.gamma = 0.99;
-    config.alpha = 0.04;
-    config.tau = 0.01;
-    config.actor_lr = 2e-4;
-    config.critic_lr = 1e-4;
     config.hidden = 32;
-    config.seed = 42;
     return config;
 }
 
