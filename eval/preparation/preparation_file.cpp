@@ -68,11 +68,11 @@ class preparation_reader {
         return out;
     }
 
-    run_terms runs(const json& object) const {
+    run_preparation runs(const json& object) const {
         const std::string where = "runs";
         from_.allow_only(object, where,
                          {"lr", "offset", "generations", "population", "tasks", "gate_tasks", "families", "held_out"});
-        run_terms out;
+        run_preparation out;
         out.lr = factor(object, where, "lr", 1e-6, 1);
         out.offset = factor(object, where, "offset", 1, 100);
         out.generations = count(object, where, "generations", 0);

@@ -21,7 +21,7 @@ struct run_family {
 };
 
 /// Family C: what is searched there, and what the gate asks there.
-struct run_terms {
+struct run_preparation {
     std::vector<run_family> prepared, held_out;
     double lr = 0;      ///< mean rate that a user would begin with
     double offset = 1;  ///< by which a task's rate is off at most, either way
@@ -33,7 +33,7 @@ struct run_terms {
 struct preparation_file {
     std::uint64_t seed = 1;
     rl::preparation_config quadratics;  ///< family A
-    run_terms runs;
+    run_preparation runs;
 };
 
 /// A JSON object: "about", "seed", "quadratics" {"offset", "held_out", "tasks", "gate_tasks", "generations", "rounds"}

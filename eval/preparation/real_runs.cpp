@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t first_world = 1000;  // lower ones are left to test beds and to practice by hand
 
-run_task draw(const run_family& from, const run_terms& terms, std::uint64_t seed, std::size_t number) {
+run_task draw(const run_family& from, const run_preparation& terms, std::uint64_t seed, std::size_t number) {
     rl::splitmix random(seed, number);
     run_task out{.base = from.base, .set = from.set, .name = fmt::format("{}-{}", from.name, number)};
     for (const auto& one : from.drawn)
@@ -50,7 +50,7 @@ double loss_of(const cell_files& files) {
 
 }  // namespace
 
-std::vector<run_task> draw_runs(const std::vector<run_family>& from, const run_terms& terms, std::uint64_t seed,
+std::vector<run_task> draw_runs(const std::vector<run_family>& from, const run_preparation& terms, std::uint64_t seed,
                                 std::size_t first, std::size_t count) {
     std::vector<run_task> out;
     out.reserve(count);

@@ -20,7 +20,7 @@ struct run_task {
 };
 
 /// Tasks `first`, first + 1, … of a seed, of each family in turn.
-std::vector<run_task> draw_runs(const std::vector<run_family>& from, const run_terms& terms, std::uint64_t seed,
+std::vector<run_task> draw_runs(const std::vector<run_family>& from, const run_preparation& terms, std::uint64_t seed,
                                 std::size_t first, std::size_t count);
 
 struct run_place {

@@ -14,7 +14,7 @@ namespace rldp::eval {
 
 namespace {
 
-rl::cma_es begun(const std::filesystem::path& state, const std::vector<double>& start, const run_terms& terms,
+rl::cma_es begun(const std::filesystem::path& state, const std::vector<double>& start, const run_preparation& terms,
                  const run_search& how) {
     if (!std::filesystem::exists(state)) return {start, how.deviation, how.seed, terms.population};
     auto out = rl::cma_es::load(read_text(state), state.string());
@@ -27,7 +27,7 @@ rl::cma_es begun(const std::filesystem::path& state, const std::vector<double>& 
 
 std::vector<double> search_on_runs(const std::vector<double>& start,
                                    const std::function<rl::prepared_policy(const std::vector<double>&)>& policy_at,
-                                   const run_terms& terms, const run_search& how) {
+                                   const run_preparation& terms, const run_search& how) {
     make_directory(how.out);
     const auto state = how.out / "search.json";
     auto found = begun(state, start, terms, how);

@@ -23,6 +23,6 @@ struct run_search {
 /// another search.
 std::vector<double> search_on_runs(const std::vector<double>& start,
                                    const std::function<rl::prepared_policy(const std::vector<double>&)>& policy_at,
-                                   const run_terms& terms, const run_search& how);
+                                   const run_preparation& terms, const run_search& how);
 
 }  // namespace rldp::eval
