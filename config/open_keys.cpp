@@ -44,21 +44,31 @@ std::vector<choice> as_published(run_config& config) {
     return of.take();
 }
 
-/// The largest power of two, of at least 16 where there are as many units, that leaves enough steps: with the work B·T
-/// given, the noise of a step's mean, z/B, falls as B grows (docs/privacy.md §3).
+constexpr std::int64_t least_batch = 16;
+
+/// The largest power of two, of at least least_batch where there are as many units, that leaves enough steps: with the
+/// work B·T given, the noise of a step's mean, z/B, falls as B grows (docs/privacy.md §3).
 std::int64_t batch_for(double work, double steps, std::int64_t population) {
     const auto most = std::min(work / steps, static_cast<double>(population));
-    const auto least = std::min<std::int64_t>(16, population);
+    const auto least = std::min(least_batch, population);
     return std::max(least, static_cast<std::int64_t>(std::exp2(std::floor(std::log2(std::max(1.0, most))))));
 }
 
 std::string reason_of_batch(const run_config& config, double work, std::int64_t batch) {
-    if (config.train.steps)
-        return fmt::format("as many units in {} steps as {:g} epochs have, rounded down to a power of two",
-                           *config.train.steps, default_epochs);
-    if (work / static_cast<double>(batch) < least_steps)
+    const auto left = work / static_cast<double>(batch);
+    if (config.train.steps) {
+        const auto steps = *config.train.steps;
+        return left < static_cast<double>(steps)
+                   ? fmt::format("the least that is chosen, though {} steps of it are more than {:g} epochs", steps,
+                                 default_epochs)
+                   : fmt::format("as many units in {} steps as {:g} epochs have, rounded down to a power of two", steps,
+                                 default_epochs);
+    }
+    if (left < least_steps)
         return fmt::format(
-            "no batch leaves {} steps, below which steps and not noise are short; more epochs would help", least_steps);
+            "the least that is chosen; it leaves fewer than {} steps, so that steps and not noise are short: more "
+            "epochs would help",
+            least_steps);
     return fmt::format("the largest power of two that leaves {} steps: for the same work a larger batch has less noise",
                        least_steps);
 }
@@ -115,7 +125,7 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
         fmt::format("the best found at width 64, less for wider models as one over the width, which is {}", width));
     if (scheduled) {
         const bool sets_its_rate = method_of(config).kind == method_kind::hyfreedp;
-        of.choose("train.warmup", train.warmup, share_of(steps, 20), "a twentieth of the steps");
+        of.choose("train.warmup", train.warmup, std::min(share_of(steps, 20), steps - 1), "a twentieth of the steps");
         of.choose("train.schedule", train.schedule, choices_of(config).schedule,
                   sets_its_rate ? "hyfreedp sets the rate itself"
                                 : "noise is averaged out while the rate falls, and a rate too high is forgiven");
@@ -123,7 +133,11 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
     of.choose("train.value_weight", train.value_weight, choices_of(config).value_weight, reason_of_weight(config));
     of.choose("train.eval_every", train.eval_every, share_of(steps, 20), "twenty looks at held-out records");
     of.choose("rl.interval", config.rl.interval, interval_for(steps), "some twelve decisions, or looks at the budget");
-    of.choose("rl.warmup", config.rl.warmup, *config.rl.interval, "one interval");
+    if (scheduled)
+        of.choose("rl.warmup", config.rl.warmup, *config.rl.interval, "one interval");
+    else
+        of.choose("rl.warmup", config.rl.warmup, *config.rl.interval - 1,
+                  "so that rl.controller decides after a block");
     return of.take();
 }
 

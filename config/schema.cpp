@@ -403,7 +403,8 @@ void add_rl(std::vector<key>& keys) {
         .add("interval", &rl_section::interval, between(1, most_steps), "steps", "T_RL: steps between decisions.",
              "chosen: a twelfth of the steps or so, or rl.controller's own")
         .add("warmup", &rl_section::warmup, between(0, most_steps), "steps",
-             "T_warm: no decision before; afterwards the radii start from the released medians.", "chosen: rl.interval")
+             "T_warm: no decision before; afterwards the radii start from the released medians.",
+             "chosen: rl.interval, one less under rl.controller")
         .add("batch", &rl_section::batch, between(1, most_width), "transitions", "B_SAC: transitions per update.")
         .add("updates", &rl_section::updates, between(1, 1000), "", "K: rounds of updates after each decision.")
         .add("gamma", &rl_section::gamma, half_open(0, 1), "", "Discount of later rewards.")

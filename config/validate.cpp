@@ -188,6 +188,7 @@ finding prepared(const run_config& config) {
         if (given) return fmt::format(R"(rl.{} is of rl.state "published"; leave it out)", name);
     const std::pair<const char*, bool> scheduled[] = {{"schedule", train.schedule != plain.schedule},
                                                       {"warmup", train.warmup != plain.warmup},
+                                                      {"final_lr", train.final_lr != plain.final_lr},
                                                       {"average", train.average != plain.average}};
     for (const auto& [name, given] : scheduled)
         if (given)

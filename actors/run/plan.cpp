@@ -185,11 +185,15 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     if (config.data.split == "exact")
         out.warnings.emplace_back(
             "data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
-    if (config::method_of(config).steered() && *config.rl.interval >= out.steps)
-        out.warnings.push_back(
-            fmt::format("rl.interval: {} is not below the {} steps, so the controller never decides, though its "
-                        "statistics are paid for; lower it, or use method.name static",
-                        *config.rl.interval, out.steps));
+    if (config::method_of(config).steered()) {
+        const auto interval = *config.rl.interval, first = interval * (*config.rl.warmup / interval + 1);
+        if (first >= out.steps)
+            out.warnings.push_back(
+                fmt::format("rl.interval: with rl.warmup the first decision would come after step {} of {}, so the "
+                            "controller never decides, though its statistics are paid for; lower them, or use "
+                            "method.name static",
+                            first, out.steps));
+    }
     out.policy = prepared_policy_of(config);
     if (out.policy) {
         out.controller = rl::description_of(*out.policy);

@@ -44,7 +44,7 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
         }
         out.push_back({.expected_batch_size = batch,
                        .steps = plan.steps,
-                       .warmup = divided.train.warmup.value_or(0),
+                       .warmup = divided.train.warmup,
                        .decay = divided.train.decay,
                        .noise_multiplier = plan.noise_multiplier,
                        .noise_per_unit = plan.noise_multiplier / static_cast<double>(batch)});

@@ -11,7 +11,8 @@ namespace rldp::actors {
 /// One division of a budget: as many units drawn in expectation as every other, B·steps.
 struct proposal {
     std::int64_t expected_batch_size = 0, steps = 0;
-    std::int64_t warmup = 0;            ///< the configuration's, as the same share of the steps, or chosen
+    /// The configuration's, as the same share of the steps, or chosen; none where rl.controller brings a schedule.
+    std::optional<std::int64_t> warmup;
     std::optional<std::int64_t> decay;  ///< likewise
     double noise_multiplier = 0;        ///< z_0 of the configuration's contract
     double noise_per_unit = 0;          ///< z_0 / B: the noise in the mean of B gradients, in clip radii

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -12,6 +13,7 @@
 #include "actors/run/lessons_file.hpp"
 #include "actors/run/method.hpp"
 #include "config/base/error.hpp"
+#include "config/base/files.hpp"
 #include "config/method_choices.hpp"
 #include "config/open_keys.hpp"
 #include "data/units/load_tokens.hpp"
@@ -41,10 +43,8 @@ std::vector<std::vector<models::sequence>> public_units(const config::run_config
     std::vector<std::vector<models::sequence>> units;
     for (std::size_t u = 0; u < read.train.size(); ++u)
         for (const auto& record : read.train[u].records) units.push_back({{record.begin(), record.end()}});
-    const auto batch = static_cast<std::size_t>(config::batch_of(config));
-    if (units.size() < batch)
-        refuse(fmt::format("public.path: {} has {} records to train on, fewer than one batch of {}; give more",
-                           *config.public_data.path, units.size(), batch));
+    if (units.empty())
+        refuse(fmt::format("public.path: {} has no record to train on; give more", *config.public_data.path));
     return units;
 }
 
@@ -58,7 +58,7 @@ using on_gradients = std::function<void(const at::Tensor& unit_gradients)>;
 at::Tensor train(const config::run_config& config, const run_model& model,
                  const std::vector<std::vector<models::sequence>>& held, const on_gradients& see) {
     const auto units = models::views_of(held);
-    const auto batch = static_cast<std::size_t>(config::batch_of(config));
+    const auto batch = std::min(static_cast<std::size_t>(config::batch_of(config)), units.size());
     const models::chunk_rule how{.micro_batch = config.train.micro_batch,
                                  .value_weight = config::choices_of(config).value_weight};
     models::adamw optimizer(model.initial_adapter);
@@ -167,12 +167,16 @@ run_model taught(const config::run_config& config, run_model model,
     const auto seal = privacy::file_seal::checksum(depends_on);
     if (std::filesystem::exists(file)) try {
             return recalled(config, model, file, seal);
+        } catch (const storage_error&) {
+            throw;
         } catch (const error&) {
             refuse(file.string() + ": is damaged; delete it, and it is made again");
         }
     model = teach(config, std::move(model), units);
-    std::filesystem::create_directories(*shared);
-    write_lessons(file, model, seal);
+    make_directory(*shared);
+    const auto own = *shared / fmt::format("{}.{}", depends_on, getpid());  // several processes may learn the same
+    write_lessons(own, model, seal);
+    put_in_place(own, file);
     return model;
 }
 

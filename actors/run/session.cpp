@@ -305,7 +305,8 @@ opened_run resume_run(const std::filesystem::path& directory) {
         refuse(fmt::format(
             "{}: belongs to {:.12}…, but ledger header, public/config.json and the files in {} amount to {:.12}…; "
             "one of them was changed since the run began",
-            where.checkpoint().string(), saved.belongs_to, config.model.path, ours));
+            where.checkpoint().string(), saved.belongs_to,
+            config.rl.controller ? config.model.path + " and " + *config.rl.controller : config.model.path, ours));
     // Charges that vanished would be made again: the same draw and noise under other dials.
     if (!book.content().holds(saved.charged))
         refuse(fmt::format(

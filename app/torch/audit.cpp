@@ -15,7 +15,6 @@
 #include "config/config.hpp"
 #include "eval/grid/progress.hpp"
 #include "eval/report/run_directory.hpp"
-#include "privacy/spending/ledger.hpp"
 
 namespace rldp::app {
 
@@ -27,22 +26,21 @@ struct audit_arguments {
     int shadows = 0, jobs = 1;
 };
 
-/// The same run `count` times with other targets in training.
-std::vector<eval::cell> shadow_cells(const eval::run_directory& where, int count) {
-    const auto population = privacy::read_ledger(where.ledger()).header.population;
+/// The same run `count` times with other targets in training. An N that the run did not declare stays open: canaries
+/// are drawn by it, and shadows must plant those of the run.
+std::vector<eval::cell> shadow_cells(int count) {
     std::vector<eval::cell> out;
     for (int i = 0; i < count; ++i)
         out.push_back({.id = std::to_string(i),
                        .at = {{"shadow", std::to_string(i)}},
-                       .overrides = {fmt::format("audit.shadow={}", i), "eval.target=null",
-                                     fmt::format("privacy.population={}", population), "monitor.address=null"}});
+                       .overrides = {fmt::format("audit.shadow={}", i), "eval.target=null", "monitor.address=null"}});
     return out;
 }
 
 /// Directories of the shadow runs, which are run where they are not there yet. Errors: failed where one is not done.
 std::vector<std::filesystem::path> run_shadows(const eval::run_directory& where, const audit_arguments& given) {
     if (given.shadows == 0) return {};
-    const auto cells = shadow_cells(where, given.shadows);
+    const auto cells = shadow_cells(given.shadows);
     create_private_directory(where.shadows());
     const append_file lock(where.shadows() / "grid.lock");
     const eval::run_settings how{.config = where.config(), .set = {}, .out = where.shadows(), .jobs = given.jobs};

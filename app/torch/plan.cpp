@@ -39,6 +39,14 @@ std::int64_t units_of(const plan_arguments& given, const config::run_config& con
     return config::batch_of(asked) * config::planned_steps(asked, population);
 }
 
+std::string set_of(const char* key, const std::optional<std::int64_t>& value) {
+    return value ? fmt::format(" --set {}={}", key, *value) : "";
+}
+
+nlohmann::ordered_json json_of(const std::optional<std::int64_t>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
 void print_table(const std::vector<actors::proposal>& all, const actors::proposal& best, double seconds) {
     std::vector<std::vector<std::string>> rows{
         {"expected batch", "steps", "noise multiplier", "noise / batch", "minutes, at most", ""}};
@@ -49,7 +57,7 @@ void print_table(const std::vector<actors::proposal>& all, const actors::proposa
                         fmt::format("{:.1f}", units * seconds / 60), &one == &best ? "<- proposed" : ""});
     }
     say("{}", eval::text_table(rows));
-    say("\n{} To take it:\n  --set train.expected_batch_size={} --set train.steps={} --set train.warmup={}{}\n",
+    say("\n{} To take it:\n  --set train.expected_batch_size={} --set train.steps={}{}{}\n",
         best.steps >= config::least_steps
             ? fmt::format("The largest batch that leaves {} steps has the least noise for the same work.",
                           config::least_steps)
@@ -57,8 +65,7 @@ void print_table(const std::vector<actors::proposal>& all, const actors::proposa
                   "No batch leaves {} steps, below which steps and not noise are short: a larger budget is better "
                   "than any of these.",
                   config::least_steps),
-        best.expected_batch_size, best.steps, best.warmup,
-        best.decay ? fmt::format(" --set train.decay={}", *best.decay) : "");
+        best.expected_batch_size, best.steps, set_of("train.warmup", best.warmup), set_of("train.decay", best.decay));
 }
 
 void print_json(const std::vector<actors::proposal>& all, const actors::proposal& best, double seconds) {
@@ -66,8 +73,8 @@ void print_json(const std::vector<actors::proposal>& all, const actors::proposal
     for (const auto& one : all)
         plans.push_back({{"expected_batch_size", one.expected_batch_size},
                          {"steps", one.steps},
-                         {"warmup", one.warmup},
-                         {"decay", one.decay ? nlohmann::ordered_json(*one.decay) : nlohmann::ordered_json(nullptr)},
+                         {"warmup", json_of(one.warmup)},
+                         {"decay", json_of(one.decay)},
                          {"noise_multiplier", one.noise_multiplier},
                          {"noise_per_unit", one.noise_per_unit},
                          {"proposed", &one == &best}});

@@ -12,6 +12,7 @@
 #include "config/base/files.hpp"
 #include "config/base/output.hpp"
 #include "eval/preparation/prepare_controller.hpp"
+#include "privacy/keys/digest.hpp"
 #include "rl/prepare/policy_description.hpp"
 
 namespace rldp::app {
@@ -25,14 +26,19 @@ struct prepare_arguments {
     bool quiet = false;
 };
 
-/// What is under way belongs to one file.
-void claim(const std::filesystem::path& work, const std::string& config) {
-    make_directory(work);
-    const auto asked = work / "asked.json", text = std::filesystem::path(config);
-    if (!std::filesystem::exists(asked)) write_file(asked, read_file(text));
-    if (read_file(asked) != read_file(text))
-        refuse(fmt::format("{}: holds another preparation than {}; choose another --out, or remove it", work.string(),
-                           config));
+/// What is under way belongs to one preparation: its file, and the configurations that its families begin from.
+void claim(const std::filesystem::path& work, const std::string& config, const eval::preparation_file& what) {
+    auto asked = read_file(config);
+    for (const auto* families : {&what.runs.prepared, &what.runs.held_out})
+        for (const auto& one : *families) asked += '\n' + one.base.string() + '\n' + read_file(one.base);
+    const auto claimed = work / "claim";
+    const auto digest = privacy::sha256(asked);
+    if (!std::filesystem::exists(claimed)) write_file(claimed, digest);
+    if (read_file(claimed) != digest)
+        refuse(fmt::format(
+            "{}: holds a preparation other than {}, or of other configurations that it builds on; choose another "
+            "--out, or remove it",
+            work.string(), config));
 }
 
 int prepare(const prepare_arguments& given) {
@@ -40,8 +46,9 @@ int prepare(const prepare_arguments& given) {
         refuse(given.out + ": exists already; choose another --out, or move it away");
     const auto what = eval::read_preparation(given.config);
     const std::filesystem::path work = given.out + ".work";
-    claim(work, given.config);
+    make_directory(work);
     const append_file lock(work / "lock");
+    claim(work, given.config, what);
     const auto begin = std::chrono::steady_clock::now();
     const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
     const auto made = eval::prepare_controller(
@@ -73,12 +80,13 @@ void add_prepare(CLI::App& program, action& chosen) {
     command->add_option("--jobs", given->jobs, "runs at a time, a process each (default 1)")
         ->check(CLI::Range(1, 1024));
     command
-        ->add_option("--minutes", given->minutes,
-                     "stop after so many, at the end of a generation; another call goes on")
+        ->add_option(
+            "--minutes", given->minutes,
+            "stop after so many, where another call can go on: after the quadratics, a generation of runs, a stage")
         ->check(CLI::Range(0.0, 1e6));
     command->add_flag("--quiet", given->quiet, "no progress");
     command->footer(
-        "Example: rldp prepare-controller config/prepare.json --jobs 2 --out policy.safetensors\n"
+        "Example: rldp prepare-controller config/policies/prepare.json --jobs 2 --out policy.safetensors\n"
         "Called again with the same --out it goes on where it was.");
     command->callback([given, &chosen] { chosen = [given] { return prepare(*given); }; });
 }

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "config/base/error.hpp"
+#include "config/config.hpp"
 #include "eval/grid/file_parts.hpp"
+#include "eval/preparation/real_runs.hpp"
 
 namespace rldp::eval {
 
@@ -89,7 +92,32 @@ class preparation_reader {
             (held ? out.held_out : out.prepared).push_back(family(name, described));
         }
         if (out.prepared.empty()) from_.refuse_at("runs.held_out", "leaves no family to prepare on");
+        for (const auto* side : {&out.prepared, &out.held_out})
+            for (const auto& one : *side) check(one, out);
         return out;
+    }
+
+    /// That its tasks are sound configurations, before hours are spent on others: one task, and each drawn value.
+    void check(const run_family& one, const run_preparation& terms) const {
+        const auto where = "runs.families." + one.name;
+        const auto loaded = [&](const std::vector<std::string>& more) {
+            auto set = draw_runs({one}, terms, 1, 0, 1).front().set;
+            set.emplace_back("rl.controller=policy");
+            set.insert(set.end(), more.begin(), more.end());
+            try {
+                return config::load(one.base, set);
+            } catch (const error& reason) {
+                from_.refuse_at(where, fmt::format("its tasks are no sound configurations: {}", reason.what()));
+            }
+        };
+        const auto whole = loaded({});
+        for (const auto& key : one.drawn)
+            for (const auto& value : key.values) loaded({key.name + "=" + value});
+        if (!whole.train.steps)
+            from_.refuse_at(where, "leaves train.steps open, of which its blocks depend; set or draw it");
+        if (whole.public_data.path && !whole.public_data.path->starts_with("synthetic:"))
+            from_.refuse_at(where, fmt::format("its base reads public.path {}; a preparation is for no one's records",
+                                               *whole.public_data.path));
     }
 
     run_family family(const std::string& name, const json& object) const {

@@ -104,6 +104,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     make_directory(where.work);
     const auto seed = [&](stream which) { return rl::splitmix(what.seed, which).next() >> 1; };
     const auto first = policy_of_quadratics(what, where);
+    where.rest();
     const made_of make(first);
     const auto& terms = what.runs;
     const auto search = [&](const std::string& name, const std::vector<double>& start, const auto& policy_at) {
@@ -131,6 +132,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                                  {where.work / "validation", where.jobs});
     const bool adds = rl::compare(part(tried, 1, size), part(tried, 0, size)).mean < 0;
 
+    where.rest();
     where.said("runs: judging on held-out families");
     const auto tasks = draw_runs(terms.held_out, terms, seed(gate_tasks), 0, size);
     const std::vector<rl::prepared_policy> all = {make.schedule(fixed), make.clock(timed), first,

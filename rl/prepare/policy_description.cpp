@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -18,11 +19,13 @@ std::string names_in(const json& figures, const char* key) {
 // Differences of log losses, as ratios.
 std::string gain(const char* loss, const json& found, const char* than) {
     const double mean = found.at("mean"), error = found.at("standard_error"), wins = found.at("wins");
+    const double sign = mean < 0 ? -1 : 1;
+    const auto percent = [&](double log_ratio) { return sign * 100 * std::expm1(log_ratio); };
+    const auto [least, most] = std::minmax({percent(mean - 1.96 * error), percent(mean + 1.96 * error)});
     return fmt::format(
         "on held-out families its {} was {:.1f} % {} than under {} (95 % of such comparisons: "
         "{:.1f} to {:.1f} %), lower on {:.0f} % of tasks",
-        loss, 100 * std::abs(std::expm1(mean)), mean < 0 ? "lower" : "higher", than,
-        -100 * std::expm1(mean + 1.96 * error), -100 * std::expm1(mean - 1.96 * error), 100 * wins);
+        loss, percent(mean), mean < 0 ? "lower" : "higher", than, least, most, 100 * wins);
 }
 
 }  // namespace
@@ -54,6 +57,8 @@ std::vector<std::string> description_of(const prepared_policy& of) {
 std::string doubt_of(const prepared_policy& of, std::int64_t steps) {
     const auto figures = json::parse(of.parts().figures);
     if (!figures.contains("blocks") || !figures["blocks"].is_array() || figures["blocks"].size() != 2) return {};
+    for (const auto& bound : figures["blocks"])
+        if (!bound.is_number_integer()) return {};
     const auto least = figures["blocks"][0].get<std::int64_t>(), most = figures["blocks"][1].get<std::int64_t>();
     const auto blocks = steps / of.parts().interval;
     if (blocks >= least && blocks <= most) return {};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -101,6 +102,15 @@ struct policy_reader {
         const auto from = tensor(name, at::kDouble, static_cast<std::int64_t>(N));
         std::copy_n(from.data_ptr<double>(), N, into.begin());
     }
+    schedule schedule_in(const char* name) const {
+        std::array<double, 3> numbers;
+        read(name, numbers);
+        const auto out = schedule_of(numbers);
+        constexpr double most_log_rate = 10;  // far beyond what a search reaches, and its exponential is finite
+        if (std::abs(out.log_rate) > most_log_rate || std::abs(out.tilt) > 1 || !(out.tail > 0 && out.tail <= 1))
+            damaged(fmt::format("'{}' is no schedule", name));
+        return out;
+    }
 };
 
 }  // namespace
@@ -161,12 +171,10 @@ prepared_policy prepared_policy::load(const std::filesystem::path& path) {
     std::array<double, 1> reach;
     read.read("guard_reach", reach);
     out.guard.reach = reach[0];
+    if (out.guard.reach <= 0) read.damaged("'guard_reach' is not above 0");
     read.read("rule", out.how.numbers);
-    std::array<double, 3> fixed, best;
-    read.read("schedule", fixed);
-    read.read("best_schedule", best);
-    out.fixed = schedule_of(fixed);
-    out.best_fixed = schedule_of(best);
+    out.fixed = read.schedule_in("schedule");
+    out.best_fixed = read.schedule_in("best_schedule");
     out.passed = from.boolean("passed", false);
     out.probed = from.boolean("probed", true);
     out.interval = from.integer("interval", 1, std::numeric_limits<std::int32_t>::max());

@@ -103,8 +103,9 @@ TEST_CASE("radii from public data are there from the first step, and are the sam
     CHECK(radii == second.parts.steps->training().radii());
     CHECK(radii.size() == first.facts->model.layout.pairs.size());
     for (const double radius : radii) CHECK((radius > 0 && radius != 0.1));
-    CHECK(refusal([&] { create_run(small({"public.path=synthetic:4"}), scratch / "c"); }).find("public.path") !=
-          std::string::npos);
+    // Fewer records than a batch has are a batch of their own.
+    const auto few = create_run(small({"public.path=synthetic:2", "public.use=[\"warm_start\"]"}), scratch / "c");
+    CHECK_FALSE(at::equal(few.facts->model.initial_adapter, first.facts->model.initial_adapter));
 }
 
 TEST_CASE("runs that share lessons learn them once, and only where they would learn the same") {

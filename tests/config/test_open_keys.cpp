@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "config/validate.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/parsed.hpp"
 
@@ -98,6 +99,31 @@ TEST_CASE(
         CHECK(*c.train.warmup < std::max<std::int64_t>(steps, 2));
         CHECK((*c.rl.interval >= 1 && *c.rl.interval <= std::max<std::int64_t>(1, steps / 9)));
     }
+}
+
+TEST_CASE("a run of one step has no warm-up, and a reason never says what is not so") {
+    auto one = parsed(R"({"train": {"steps": 1}})");
+    choose_open_keys(one, 10000, 64);
+    CHECK(one.train.warmup == 0);
+    CHECK_NOTHROW(config::validate(one));
+    const auto reason = [](const char* text, std::int64_t population) {
+        auto c = parsed(text);
+        return of(choose_open_keys(c, population, 64), "train.expected_batch_size")->reason;
+    };
+    CHECK(reason(R"({"train": {"steps": 300}})", 1000).find("though 300 steps of it are more") != std::string::npos);
+    CHECK(reason(R"({"train": {"steps": 30}})", 1000).find("rounded down") != std::string::npos);
+    CHECK(reason("{}", 300).find("leaves fewer than 75 steps") != std::string::npos);
+    CHECK(reason("{}", 1000).find("largest power of two") != std::string::npos);
+}
+
+TEST_CASE("under a prepared policy nothing of its schedule is chosen, and it decides from its first block on") {
+    auto c =
+        parsed(R"({"rl": {"state": "prepared", "controller": "p", "interval": 8}, "noise": {"allocation": "shares"}})");
+    const auto made = choose_open_keys(c, 73271, 64);
+    CHECK(c.rl.warmup == 7);
+    CHECK_FALSE(of(made, "train.warmup"));
+    CHECK_FALSE(of(made, "train.schedule"));
+    CHECK(c.train.lr == 0.01);
 }
 
 TEST_CASE("an open key that a run needs is named") {

@@ -63,6 +63,8 @@ TEST_CASE("a prepared controller goes with what it was prepared on, and leaves n
     CHECK(has(with(R"(, "gamma": 0.5)"), "rl.gamma"));
     CHECK(has(with("", R"(, "train": {"schedule": "cosine"})"), "train.schedule"));
     CHECK(has(with("", R"(, "train": {"average": "ema"})"), "train.average"));
+    CHECK(has(with("", R"(, "train": {"warmup": 3})"), "train.warmup"));
+    CHECK(has(with("", R"(, "train": {"final_lr": 0.001})"), "train.final_lr"));
     CHECK(has(with("", R"(, "privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true})"),
               "as_published"));
     CHECK(has(refused(R"({"method": {"name": "static"}, "rl": {"state": "prepared"}})"), "method static"));

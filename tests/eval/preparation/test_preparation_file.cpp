@@ -44,3 +44,14 @@ TEST_CASE("what a preparation's file can't mean is refused by its key") {
     for (const std::string own : {"data.path", "public.path", "rl.interval", "train.lr", "seed"})
         CHECK(has(refused("train.eval_records\": 8", own + "\": \"x\""), own + " is set for every task"));
 }
+
+TEST_CASE("a preparation whose tasks could not run, or would read a file, is refused before any work") {
+    const auto refused = [](const std::string& to) {
+        return refusal([&] { read(with("{\"train.eval_records\": 8}", to)); });
+    };
+    CHECK(has(refused(R"({"train.final_lr": 0.001})"), "runs.families.brief: its tasks are no sound configurations"));
+    const auto drawn = refusal([&] { read(with("\"lora.rank\": [4, 8]", R"("train.schedule": ["linear"])")); });
+    CHECK(has(drawn, "runs.families.wide"));
+    CHECK(has(drawn, "train.schedule"));
+    CHECK(has(refusal([&] { read(with("\"base.json\"", "\"none.json\"")); }), "none.json"));
+}

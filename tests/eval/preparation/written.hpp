@@ -2,6 +2,7 @@
 // A file for `rldp prepare-controller`, and what reading it gives.
 #include <string>
 
+#include "config/base/files.hpp"
 #include "eval/preparation/preparation_file.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -21,6 +22,7 @@ inline const std::string written = R"({
 
 inline eval::preparation_file read(const std::string& text) {
     const scratch_directory at;
+    for (const auto* base : {"base.json", "other.json"}) at.write(base, read_file("config/demo.json"));
     return eval::read_preparation(at.write("prepare.json", text));
 }
 

@@ -91,7 +91,9 @@ TEST_CASE("a policy's description tells its gate, and doubts runs of other lengt
     CHECK(has(told[2], "few-steep-warm"));
     CHECK(has(told[3], "20.0 % lower"));
     CHECK(has(told[3], "70 % of tasks"));
+    CHECK(has(told[3], "18.4 to 21.5 %"));
     CHECK(has(told[4], "1.0 % higher"));
+    CHECK(has(told[4], "-1.0 to 3.0 %"));
     CHECK(doubt_of(policy, 64).empty());
     CHECK(has(doubt_of(policy, 56), "7 blocks"));
     CHECK(has(doubt_of(policy, 10000), "8 to 24"));
