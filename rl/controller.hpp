@@ -25,7 +25,7 @@ struct dials {
     double noise_multiplier;           ///< σ asked of the spending policy
     double lr_factor = 1;              ///< multiplies the learning-rate schedule, in [1/4, 4]
     std::vector<double> rates = {};    ///< [n] the same of an adapter's own, on top; empty: 1
-    std::optional<double> trust = {};  ///< how much of what was learnt acts, in [0, 1]: less, the stranger the run is
+    std::optional<double> trust = {};  ///< how much of what a net adds acts, in [0, 1]: less, the stranger the run is
 };
 
 class controller {

@@ -23,7 +23,7 @@ struct metrics_line {
     struct steering {
         double lr_factor = 1;               ///< of the schedule's rate
         std::vector<double> rates, shares;  ///< [n] factors of the adapters' own, on top; w_i²
-        double trust = 1;                   ///< how much of what was learnt acts, in [0, 1]
+        double trust = 1;                   ///< how much of what a net adds to a rule acts, in [0, 1]
     };
     std::optional<steering> steered = {};
 };

@@ -129,10 +129,11 @@ std::string controller_section(const run_summary& s, const std::vector<metrics_l
         count += 1;
     }
     if (count > 0)
-        sentences.push_back(fmt::format(
-            "how much of what was learnt acted here, by how near this run lay to those of the preparation: {} on "
-            "average, {} at least, of 1",
-            readable(sum / count), readable(least)));
+        sentences.push_back(
+            fmt::format("of what its net adds to its rule {:.0f} % acted here on average, {:.0f} % at least: less, the "
+                        "farther this "
+                        "run lay from those of the preparation",
+                        100 * sum / count, 100 * least));
     return "<h2>The prepared controller</h2>\n" + html_list_of_html(sentences);
 }
 

@@ -63,6 +63,16 @@ TEST_CASE("no straight line of rates is out of a search's reach, and its mean st
     CHECK(at(-50).tilt == -1);
     CHECK(at(0.5).tilt == Approx(std::tanh(0.5)));
     CHECK(at(50).log_rate == 0.3);
+    for (const double tilt : {-50.0, -0.5, 0.0, 0.5, 50.0}) {
+        const auto rates = rates_of(at(tilt), 0.01, 400);
+        double mean = 0;
+        for (std::int64_t step = 21; step <= 400; ++step) mean += rates.rate(step) / 380;  // behind the warm-up
+        const double asked = 0.01 * std::exp(0.3);
+        CAPTURE(tilt);
+        CHECK(mean == Approx(asked).epsilon(0.01));
+        CHECK(rates.rate(21) == Approx(asked * (1 - std::tanh(tilt))).margin(1e-9));
+        CHECK(rates.rate(400) == Approx(asked * (1 + std::tanh(tilt))).margin(0.01 * asked));
+    }
 }
 
 TEST_CASE("a timetable goes by the clock alone, in straight lines") {
