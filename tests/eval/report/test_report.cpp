@@ -73,7 +73,7 @@ TEST_CASE("the page tells of a prepared controller, what it did and how strange 
     const auto page = report_html(summary, metrics, "{}");
     CHECK(page.find("<h2>The prepared controller</h2>") != std::string::npos);
     CHECK(page.find("policy &lt;abc&gt;") != std::string::npos);
-    CHECK(page.find("0.75 on average, 0.5 at least") != std::string::npos);
+    CHECK(page.find("75 % acted here on average, 50 % at least") != std::string::npos);
     CHECK(page.find("Factors of the learning rate") != std::string::npos);
 }
 
