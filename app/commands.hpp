@@ -16,6 +16,7 @@ void add_sweep(CLI::App& program, action& chosen);
 void add_check(CLI::App& program, action& chosen);
 void add_plan(CLI::App& program, action& chosen);
 void add_prepare(CLI::App& program, action& chosen);
+void add_sign_policy(CLI::App& program, action& chosen);
 void add_pretrain(CLI::App& program, action& chosen);
 void add_tokenize(CLI::App& program, action& chosen);
 void add_generate(CLI::App& program, action& chosen);

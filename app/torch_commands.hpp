@@ -19,6 +19,7 @@ inline constexpr std::array torch_commands{
     torch_command{"check", "Validate a configuration and print the plan; trains nothing"},
     torch_command{"plan", "Propose how a budget of examples or minutes is best divided into steps"},
     torch_command{"prepare-controller", "Make a policy that steers runs, on made-up tasks: no record is read"},
+    torch_command{"sign-policy", "Sign a prepared policy, for runs that demand it (rl.signer)"},
     torch_command{"pretrain", "Make a tiny public GPT-2 base from synthetic prose, as in config/tiny-gpt2"},
     torch_command{"tokenize", "Turn lines on standard input into JSON arrays of token ids"},
     torch_command{"generate", "Continue a text with a model, with an adapter or without"},

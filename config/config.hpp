@@ -121,6 +121,7 @@ struct eval_section {
 struct rl_section {
     std::string state = "published";                        ///< published | prepared
     std::optional<std::string> controller;                  ///< file of a prepared policy
+    std::optional<std::string> signer;                      ///< file of the public key that must have signed it
     std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
     std::string policy = "learned";                         ///< learned | frozen | random
     std::optional<double> radius_scale;                     ///< default by semantics (method_choices.hpp)

@@ -385,6 +385,8 @@ void add_rl(std::vector<key>& keys) {
              "The policy of rl.state prepared. It brings a schedule and an average of its own, around the mean rate "
              "train.lr.",
              "none")
+        .add("signer", &rl_section::signer, location{"the path of a public key (rldp key new)"}, "",
+             "Whose signature rl.controller must bear.", "anyone's, or none")
         .add("actions", &rl_section::actions, words{{"radii", "noise", "shares", "lr"}}, "",
              "What the controller sets; shares needs noise.allocation shares.")
         .add("policy", &rl_section::policy, words{{"learned", "frozen", "random"}}, "",

@@ -157,6 +157,7 @@ finding unsteered(const run_config& config) {
 finding prepared(const run_config& config) {
     const auto &rl = config.rl, none = rl_section{};
     const auto &train = config.train, plain = train_section{};
+    if (rl.signer && !rl.controller) return "rl.signer says who signed rl.controller, which is not there; leave it out";
     if (rl.state != "prepared")
         return rl.controller ? finding(R"(rl.controller is of rl.state "prepared"; set that, or leave it out)")
                              : finding();

@@ -20,6 +20,19 @@ const rl::schedule& schedule_of(const rl::prepared_policy& policy) {
     return policy.parts().passed ? policy.parts().fixed : policy.parts().best_fixed;
 }
 
+void check_signature(const rl::prepared_policy& policy, const std::string& path, const std::string& file) {
+    const auto wanted = privacy::verifying_key::load(file);
+    const auto signer = policy.signer();
+    if (!signer)
+        refuse(
+            fmt::format("rl.controller: {} is not signed, and rl.signer demands {}'s signature; have it signed "
+                        "(rldp sign-policy), or leave rl.signer out",
+                        path, file));
+    if (*signer != wanted)
+        refuse(fmt::format("rl.controller: {} is signed by key {}, and rl.signer demands {}, key {}", path,
+                           signer->fingerprint(), file, wanted.fingerprint()));
+}
+
 std::shared_ptr<rl::controller> published_controller_of(const config::run_config& config, const run_plan& plan) {
     rl::controller_config out{.actions = config.rl.actions,
                               .policy = config.rl.policy,
@@ -50,6 +63,7 @@ std::shared_ptr<const rl::prepared_policy> prepared_policy_of(const config::run_
     const auto& path = *config.rl.controller;
     auto out = std::make_shared<const rl::prepared_policy>(rl::prepared_policy::load(path));
     const auto& parts = out->parts();
+    if (config.rl.signer) check_signature(*out, path, *config.rl.signer);
     if (parts.probed)
         refuse(
             fmt::format("rl.controller: {} looks at the loss on public records, which runs don't show; name a policy "

@@ -13,6 +13,7 @@
 #include "config/base/output.hpp"
 #include "eval/preparation/prepare_controller.hpp"
 #include "privacy/keys/digest.hpp"
+#include "privacy/keys/signing_key.hpp"
 #include "rl/prepare/policy_description.hpp"
 
 namespace rldp::app {
@@ -20,7 +21,7 @@ namespace rldp::app {
 namespace {
 
 struct prepare_arguments {
-    std::string config, out;
+    std::string config, out, sign;
     int jobs = 1;
     std::optional<double> minutes;
     bool quiet = false;
@@ -45,13 +46,15 @@ int prepare(const prepare_arguments& given) {
     if (std::filesystem::exists(given.out))
         refuse(given.out + ": exists already; choose another --out, or move it away");
     const auto what = eval::read_preparation(given.config);
+    std::optional<privacy::signing_key> key;  // before anything starts: one that can't sign is no surprise for the end
+    if (!given.sign.empty()) key = privacy::signing_key::load(given.sign);
     const std::filesystem::path work = given.out + ".work";
     make_directory(work);
     const append_file lock(work / "lock");
     claim(work, given.config, what);
     const auto begin = std::chrono::steady_clock::now();
     const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-    const auto made = eval::prepare_controller(
+    auto made = eval::prepare_controller(
         what, {.work = work,
                .jobs = given.jobs,
                .said =
@@ -64,9 +67,18 @@ int prepare(const prepare_arguments& given) {
                            throw error(errc::interrupted,
                                        "prepare-controller: the minutes are over; call it again to go on");
                    }});
+    if (key) made.policy.sign(*key);
     made.policy.save(given.out);
     for (const auto& sentence : rl::description_of(made.policy)) say("{}\n", sentence);
     say("{}\n", given.out);
+    return 0;
+}
+
+int sign_policy(const std::string& file, const std::string& key) {
+    auto policy = rl::prepared_policy::load(file);
+    policy.sign(privacy::signing_key::load(key));
+    policy.save(file);
+    say("{}: policy {:.12}…, signed by key {}\n", file, policy.digest(), policy.signer()->fingerprint());
     return 0;
 }
 
@@ -84,11 +96,21 @@ void add_prepare(CLI::App& program, action& chosen) {
             "--minutes", given->minutes,
             "stop after so many, where another call can go on: after the quadratics, a generation of runs, a stage")
         ->check(CLI::Range(0.0, 1e6));
+    command->add_option("--sign", given->sign, "sign the policy with this secret key (rldp key new)");
     command->add_flag("--quiet", given->quiet, "no progress");
     command->footer(
         "Example: rldp prepare-controller config/policies/prepare.json --jobs 2 --out policy.safetensors\n"
         "Called again with the same --out it goes on where it was.");
     command->callback([given, &chosen] { chosen = [given] { return prepare(*given); }; });
+}
+
+void add_sign_policy(CLI::App& program, action& chosen) {
+    auto* command = add_torch_command(program, "sign-policy");
+    auto file = std::make_shared<std::string>(), key = std::make_shared<std::string>();
+    command->add_option("policy", *file, "policy file")->required();
+    command->add_option("--key", *key, "secret key (rldp key new)")->required();
+    command->footer("Example: rldp sign-policy policy.safetensors --key ~/keys/owner");
+    command->callback([file, key, &chosen] { chosen = [file, key] { return sign_policy(*file, *key); }; });
 }
 
 }  // namespace rldp::app

@@ -36,6 +36,7 @@ std::vector<std::string> description_of(const prepared_policy& of) {
                                                 parts.passed ? "which passed its gate and steers"
                                                              : "which did not pass its gate: the best fixed schedule "
                                                                "of its preparation is used in its place")};
+    if (const auto signer = of.signer()) out.push_back("signed by key " + signer->fingerprint());
     const auto figures = json::parse(parts.figures);
     try {
         const bool on_runs = figures.contains("runs");

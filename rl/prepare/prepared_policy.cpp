@@ -23,6 +23,7 @@ using nlohmann::json;
 using tensors = std::map<std::string, at::Tensor>;
 
 constexpr const char* entry_name = "rldp_policy";
+constexpr const char* signature_name = "rldp_signature";
 constexpr std::int64_t widest = 256;  // hidden numbers, beyond which no file of the largest size could hold the nets
 
 // What the weights mean: another list is another policy.
@@ -130,10 +131,30 @@ std::string prepared_policy::digest() const {
     return digest_of(parts_);
 }
 
+namespace {
+
+/// What is signed: a signature of a certificate is none of a policy.
+std::string vouched(const prepared_policy& policy) {
+    return "rldp prepared policy " + policy.digest();
+}
+
+}  // namespace
+
+void prepared_policy::sign(const privacy::signing_key& key) {
+    signature_ = {key.public_half(), key.sign(vouched(*this))};
+}
+
+std::optional<privacy::verifying_key> prepared_policy::signer() const {
+    if (!signature_) return {};
+    return signature_->by;
+}
+
 void prepared_policy::save(const std::filesystem::path& path) const {
     auto about = description_of(parts_);
     about["digest"] = digest();
-    models::save_safetensors(path, stored(parts_), {{entry_name, about.dump()}});
+    std::map<std::string, std::string> words = {{entry_name, about.dump()}};
+    if (signature_) words[signature_name] = json{{"key", signature_->by.hex()}, {"signature", signature_->hex}}.dump();
+    models::save_safetensors(path, stored(parts_), words);
 }
 
 prepared_policy prepared_policy::load(const std::filesystem::path& path) {
@@ -181,7 +202,16 @@ prepared_policy prepared_policy::load(const std::filesystem::path& path) {
     if (!from.at("figures").is_object()) read.damaged("'figures' is no object");
     out.figures = from.at("figures").dump();
     if (digest_of(out) != from.text("digest")) read.damaged("it is not what was saved");
-    return prepared_policy(std::move(out));
+    prepared_policy made(std::move(out));
+    if (const auto words = file.metadata().find(signature_name); words != file.metadata().end()) {
+        const auto where = origin + ": " + signature_name;
+        const auto told = parse_object(words->second, where);
+        const json_reader signed_by(told, where);
+        made.signature_ = {privacy::verifying_key::from_hex(signed_by.text("key")), signed_by.text("signature")};
+        refuse_unless(made.signature_->by.accepts(vouched(made), made.signature_->hex),
+                      origin + ": its signature is not of this policy; have it signed anew (rldp sign-policy)");
+    }
+    return made;
 }
 
 }  // namespace rldp::rl

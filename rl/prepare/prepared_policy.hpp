@@ -3,8 +3,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "privacy/keys/signing_key.hpp"
 #include "rl/prepare/residual.hpp"
 #include "rl/prepare/rule.hpp"
 
@@ -38,15 +40,26 @@ class prepared_policy {
     const prepared_parts& parts() const { return parts_; }
     std::string digest() const;  ///< SHA-256 of all that it is, in hex
 
+    /// In place of any signature before: whoever has this key vouches for the digest.
+    void sign(const privacy::signing_key& key);
+    /// Whose signature it bears; none where nobody signed it.
+    std::optional<privacy::verifying_key> signer() const;
+
     /// One safetensors file with its JSON beside the weights, whole or absent.
     void save(const std::filesystem::path& path) const;
-    /// Errors: bad_input naming the file, for another version, other actions or features, and a file that is damaged
-    /// or larger than any policy.
+    /// Errors: bad_input naming the file, for another version, other actions or features, a signature that is not of
+    /// this policy, and a file that is damaged or larger than any policy.
     static prepared_policy load(const std::filesystem::path& path);
 
   private:
+    struct signature {
+        privacy::verifying_key by;
+        std::string hex;
+    };
+
     prepared_parts parts_;
     set_networks nets_;
+    std::optional<signature> signature_;
 };
 
 }  // namespace rldp::rl

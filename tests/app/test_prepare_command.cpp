@@ -73,6 +73,25 @@ TEST_CASE("a controller is prepared in parts, the same as in one go, and steers 
     CHECK(run.status == 0);
     CHECK(has(run.out, "short runs on made-up tables"));
 
+    // An owner who demands a signature.
+    const auto key = (scratch / "owner").string(), policy = (scratch / "whole").string();
+    for (const auto& name : {key, key + "2"}) REQUIRE(rldp_says("key new " + name, scratch / ".").status == 0);
+    const auto checked = [&] {
+        return rldp_says(
+            "check config/demo.json --set rl.interval=null --set rl.warmup=null --set rl.state=prepared "
+            "--set noise.allocation=shares --set rl.controller=" +
+                policy + " --set rl.signer=" + key + ".pub",
+            scratch / ".");
+    };
+    CHECK(has(checked().err, "is not signed"));
+    REQUIRE(rldp_says("sign-policy " + policy + " --key " + key + "2", scratch / ".").status == 0);
+    CHECK(has(checked().err, "is signed by key"));
+    REQUIRE(rldp_says("sign-policy " + policy + " --key " + key, scratch / ".").status == 0);
+    const auto accepted = checked();
+    INFO(accepted.err);
+    CHECK(accepted.status == 0);
+    CHECK(has(accepted.out, "signed by key"));
+
     auto other = tiny();
     other["seed"] = 2;
     scratch.write("prepare.json", other.dump());

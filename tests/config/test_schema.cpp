@@ -95,6 +95,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "rl.rescale",
                                             "rl.interval",
                                             "rl.warmup",
+                                            "rl.signer",
                                             "rl.batch",
                                             "rl.updates",
                                             "rl.gamma",

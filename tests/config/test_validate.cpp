@@ -56,6 +56,7 @@ TEST_CASE("a prepared controller goes with what it was prepared on, and leaves n
     CHECK(with("").empty());
     CHECK(has(refused(R"({"rl": {"state": "prepared"}})"), "config/policies"));
     CHECK(has(refused(R"({"rl": {"controller": "p.safetensors"}})"), "rl.state \"prepared\""));
+    CHECK(has(refused(R"({"rl": {"signer": "o.pub"}})"), "rl.signer"));
     CHECK(has(refused(R"({"rl": {"state": "prepared", "controller": "p"}})"), "give \"shares\""));
     CHECK(has(refused(R"({"rl": {"state": "prepared", "controller": "p"}, "noise": {"policy": "deck"}})"),
               "noise.policy"));

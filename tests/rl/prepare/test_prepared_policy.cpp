@@ -157,3 +157,35 @@ TEST_CASE("a damaged policy is refused by name") {
     CHECK(has(refusal([&] { prepared_policy::load(here / "other.safetensors"); }), "not a prepared policy"));
     CHECK(has(refusal([&] { prepared_policy::load(here / "absent"); }), "absent"));
 }
+
+TEST_CASE("a signature is its signer's, of this policy alone") {
+    const scratch_directory here;
+    const auto file = here / "policy.safetensors";
+    auto policy = some_policy();
+    CHECK_FALSE(policy.signer());
+    const auto key = rldp::privacy::signing_key::create(here / "owner");
+    policy.sign(key);
+    policy.save(file);
+    const auto again = prepared_policy::load(file);
+    CHECK(again.signer() == key.public_half());
+    CHECK(again.digest() == some_policy().digest());
+
+    // The signature of one policy under another's weights.
+    const auto words = rldp::models::safetensors_file(file).metadata();
+    auto other_parts = made_up_parts();
+    other_parts.interval = 16;
+    prepared_policy(other_parts).save(here / "other.safetensors");
+    std::map<std::string, at::Tensor> all;
+    std::map<std::string, std::string> forged;
+    {
+        const rldp::models::safetensors_file other(here / "other.safetensors");
+        for (const auto& name : other.names()) all[name] = other.tensor(name).clone();
+        forged = other.metadata();
+    }
+    forged["rldp_signature"] = words.at("rldp_signature");
+    rldp::models::save_safetensors(file, all, forged);
+    CHECK(has(refusal([&] { prepared_policy::load(file); }), "its signature is not of this policy"));
+    forged["rldp_signature"] = R"({"key":"00","signature":""})";
+    rldp::models::save_safetensors(file, all, forged);
+    CHECK_FALSE(refusal([&] { prepared_policy::load(file); }).empty());
+}
