@@ -118,7 +118,7 @@ TEST_CASE("a watch that is restored within a block goes on bit for bit") {
 
 namespace {
 
-rl::training watched_training(std::int64_t steps) {
+rl::training watched_training(std::int64_t steps, const at::Tensor& rate_factors = {}) {
     auto method = std::make_unique<rl::steered>(rl::steered_config{.segments = two_groups.segments,
                                                                    .expected_batch = 4,
                                                                    .initial_radius = 0.5,
@@ -126,8 +126,12 @@ rl::training watched_training(std::int64_t steps) {
                                                                    .clip_max = 1,
                                                                    .initial_loss = 1,
                                                                    .statistics_share = 0.02});
-    const rl::training_config plan = {
-        .steps = steps, .rate = {.peak = 0.01}, .interval = 4, .initial_noise_multiplier = 1, .watched = two_groups};
+    const rl::training_config plan = {.steps = steps,
+                                      .rate = {.peak = 0.01},
+                                      .optimizer = {.rate_factors = rate_factors},
+                                      .interval = 4,
+                                      .initial_noise_multiplier = 1,
+                                      .watched = two_groups};
     return {plan, std::move(method), at::ones({5})};
 }
 
@@ -160,6 +164,12 @@ TEST_CASE("an adapter's own rate moves it alone, by that factor") {
     const auto full = plain.adapter() - 1, half = halved.adapter() - 1;
     CHECK(at::equal(half.narrow(0, 0, 2), full.narrow(0, 0, 2)));
     CHECK(at::allclose(half.narrow(0, 2, 3) * 2, full.narrow(0, 2, 3), 1e-4));
+
+    // On top of what each number has always (LoRA+).
+    auto both = watched_training(8, row({1, 4, 1, 1, 4}));
+    both.set(chosen);
+    both.apply(release_of(1, at::ones({5})));
+    CHECK(at::allclose(both.adapter() - 1, half * row({1, 4, 1, 1, 4}), 1e-4));
 }
 
 TEST_CASE("a training that looks at its gradients is restored bit for bit at any step") {

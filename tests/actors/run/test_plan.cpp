@@ -1,10 +1,12 @@
 // What `rldp check` says of the presets, and what it refuses.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
 #include "actors/run/plan.hpp"
 #include "actors/run/proposals.hpp"
+#include "actors/run/steering.hpp"
 #include "config/base/error.hpp"
 #include "config/config.hpp"
 #include "tests/catch.hpp"
@@ -81,6 +83,39 @@ TEST_CASE("check tells of a prepared policy, and refuses one that is not for suc
     CHECK(has(refusal([&] { checked([](auto& parts) { parts.probed = true; }); }), "public records"));
     CHECK(has(refusal([&] { checked(as_it_is, {"rl.interval=9"}); }), "give 8"));
     CHECK(has(refusal([&] { checked(as_it_is, {"rl.controller=/nowhere/policy"}); }), "/nowhere/policy"));
+}
+
+TEST_CASE("a policy brings its own schedule, and one that did not pass its gate the best fixed one") {
+    const scratch_directory scratch;
+    for (const bool passed : {true, false}) {
+        auto parts = made_up_parts();
+        parts.passed = passed;
+        const auto file = (scratch / (passed ? "passed" : "failed")).string();
+        rl::prepared_policy(parts).save(file);
+        const auto config =
+            config::load("config/demo.json", {"data.path=synthetic:400", "train.expected_batch_size=8", "train.lr=0.01",
+                                              "rl.state=prepared", "rl.controller=" + file, "noise.allocation=shares"});
+        const auto plan = actors::check(config);
+        const auto& wanted = passed ? parts.fixed : parts.best_fixed;
+        const auto rates = actors::rates_of(config, plan);
+        CHECK(rates.rate(plan.steps / 20 + 1) == Approx(0.01 * std::exp(wanted.log_rate) * (1 - wanted.tilt)));
+        CHECK(actors::average_of(config, plan).window == wanted.tail);
+
+        // No warm-up is proposed, which such a run would refuse.
+        for (const auto& one : actors::proposals(config, 20000, 20000)) CHECK_FALSE(one.warmup);
+    }
+}
+
+TEST_CASE("a controller that never decides is warned of") {
+    const auto warned = [](const char* steps) {
+        const auto plan = actors::check(config::load(
+            "config/demo.json", {"data.path=synthetic:400", "train.expected_batch_size=8", "train.warmup=1",
+                                 "rl.interval=8", "rl.warmup=8", std::string("train.steps=") + steps}));
+        return std::any_of(plan.warnings.begin(), plan.warnings.end(),
+                           [](const auto& line) { return has(line, "after step 16"); });
+    };
+    CHECK(warned("16"));
+    CHECK_FALSE(warned("17"));
 }
 
 TEST_CASE("a δ of 1/N or more is warned of") {
