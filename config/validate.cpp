@@ -228,8 +228,9 @@ finding sizes(const run_config& config) {
 
 finding audit(const run_config& config) {
     const auto& audit = config.audit;
-    if (audit.gradient_canaries > 0 && config.public_data.used_for("subspace"))
-        return "audit.gradient_canaries: an audit has no way to know the subspace of public.use; leave one of them out";
+    if (audit.gradient_canaries > 0 && config.public_data.changes_coordinates())
+        return "audit.gradient_canaries: an audit has no way to know the coordinates of public.use subspace and "
+               "precondition; leave one of them out";
     if (!audit.guesses) return {};
     if (*audit.guesses % 2 != 0)
         return fmt::format("audit.guesses is {}; it must be even, half for \"in\" and half for \"out\"",

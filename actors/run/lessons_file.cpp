@@ -41,7 +41,7 @@ run_model recalled(const config::run_config& config, run_model model, const std:
     model.initial_adapter = read.tensors.at("initial_adapter").to(device);
     const auto norms = read.tensors.at("public_norms");
     model.public_norms.assign(norms.data_ptr<double>(), norms.data_ptr<double>() + norms.numel());
-    if (config.public_data.used_for("subspace")) model.layout.grounds.assign(model.layout.pairs.size(), {});
+    if (config.public_data.changes_coordinates()) model.layout.grounds.assign(model.layout.pairs.size(), {});
     for (std::size_t i = 0; i < model.layout.grounds.size(); ++i)
         for (const auto& [name, part] : parts_of_ground(i))
             if (read.tensors.contains(name)) model.layout.grounds[i].*part = read.tensors.at(name).to(device);

@@ -197,7 +197,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.policy = prepared_policy_of(config);
     if (out.policy) {
         out.controller = rl::description_of(*out.policy);
-        if (auto doubt = rl::doubt_of(*out.policy, out.steps); !doubt.empty()) out.warnings.push_back(std::move(doubt));
+        for (auto& doubt : rl::doubts_of(*out.policy, out.steps)) out.warnings.push_back(std::move(doubt));
     }
     if (config.data.canaries > 0 && config.data.keep == "head")
         out.warnings.emplace_back(

@@ -105,7 +105,8 @@ namespace {
 
 run_model teach(const config::run_config& config, run_model model,
                 const std::vector<std::vector<models::sequence>>& units) {
-    const bool in_subspace = config.public_data.used_for("subspace"), radii = config.public_data.used_for("radii");
+    const auto& use = config.public_data;
+    const bool coordinates = use.changes_coordinates(), radii = use.used_for("radii");
     models::main_directions directions(model.layout);
     std::vector<at::Tensor> norms;
     const auto see_norms = [&](const models::lora_layout& layout) {
@@ -115,14 +116,15 @@ run_model teach(const config::run_config& config, run_model model,
     };
     const auto measured = see_norms(model.layout);
     const auto trained = train(config, model, units, [&](const at::Tensor& gradients) {
-        if (in_subspace) directions.add(gradients);
-        if (radii && !in_subspace) measured(gradients);
+        if (coordinates) directions.add(gradients);
+        if (radii && !coordinates) measured(gradients);
     });
-    if (config.public_data.used_for("warm_start")) model.initial_adapter = trained;
-    if (in_subspace) {
-        model.layout =
-            models::in_subspace(model.layout, model.initial_adapter,
-                                directions.largest(config.public_data.directions, model.initial_adapter.device()));
+    if (use.used_for("warm_start")) model.initial_adapter = trained;
+    if (coordinates) {
+        const auto count = use.used_for("subspace") ? std::optional(use.directions) : std::nullopt;
+        model.layout = models::in_subspace(
+            model.layout, model.initial_adapter,
+            directions.largest(count, use.used_for("precondition"), model.initial_adapter.device()));
         model.initial_adapter = at::zeros({model.layout.dimension}, model.initial_adapter.options());
         if (radii) train(config, model, units, see_norms(model.layout));  // the norms of what is left of gradients
     }

@@ -10,11 +10,11 @@ namespace rldp::actors {
 
 /// The model as training is to begin with it: an adapter is trained on the public records, without noise or clipping,
 /// for public.steps batches of expected_batch_size, or of all records where there are fewer. Then, as public.use says,
-///   warm_start  it begins from that adapter;
-///   subspace    its layout has, of each matrix, the public.directions singular directions of the unit gradients on the
-///   way
-///               that are the largest;
-///   radii       public_norms are the medians of the unit gradients' norms per group on the way.
+///   warm_start    it begins from that adapter;
+///   subspace      its layout has, of each matrix, the public.directions singular directions of the unit gradients on
+///                 the way that are the largest;
+///   precondition  its layout has directions scaled by what those gradients are along them;
+///   radii         public_norms are the medians of the unit gradients' norms per group on the way.
 /// The same for the same configuration, up to rounding. Where `shared` is given, it is taken from that directory if it
 /// lies there, and left there if not: cells of a grid that learn the same one after another learn it once. Errors:
 /// bad_input for records that can't be read, or none, for more directions than a matrix has, where training on them

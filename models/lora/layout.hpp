@@ -42,10 +42,10 @@ struct lora_pair {
 };
 
 /// What of a pair is not in the flat vector, float32. A = a + C_A·inᵀ and B = b + out·C_B, where C_A [rank, k] and C_B
-/// [k, rank] are in it: gradients are projected on k directions each (Yu et al. 2021), and noise enters those alone.
+/// [k', rank] are in it: it is these whose gradients are clipped and noised (subspace.hpp).
 struct pair_ground {
     at::Tensor a, b;     ///< [rank, d_in], [d_out, rank]; undefined: zeros
-    at::Tensor in, out;  ///< [d_in, k], [d_out, k], orthonormal columns; undefined: all directions
+    at::Tensor in, out;  ///< [d_in, k], [d_out, k'], orthogonal columns; undefined: the weights' own directions
 };
 
 /// Where each pair lies in the flat vector of D numbers; pairs are in layer order, contiguous, without gaps.

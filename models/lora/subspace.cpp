@@ -24,10 +24,22 @@ at::Tensor square_of(std::int64_t size) {
     return at::zeros({size, size}, at::kFloat);
 }
 
-/// Ascending eigenvalues: the last columns are the largest's.
-at::Tensor largest_of(const at::Tensor& moment, std::int64_t count, at::Device on) {
+/// Gradients are clipped and noised as Wᵀg, and a step x moves the weights by W·x: W·Wᵀ is the inverse of the second
+/// moment on one side, which is K-FAC's preconditioner (Martens and Grosse 2015) of a LoRA factor.
+constexpr double power = -0.5;
+constexpr double damping = 1e-3;  ///< of the mean second moment: no direction is stretched without bound
+
+at::Tensor largest_of(const at::Tensor& moment, std::optional<std::int64_t> count, bool scaled, at::Device on) {
     if (!moment.defined()) return {};
-    return std::get<1>(at::linalg_eigh(moment)).narrow(1, moment.size(1) - count, count).contiguous().to(on);
+    const auto [values, vectors] = at::linalg_eigh(moment);  // ascending: the last columns are the largest's
+    const auto size = moment.size(1), kept = count.value_or(size);
+    auto along = vectors.narrow(1, size - kept, kept);
+    if (scaled) {
+        const auto all = values.clamp_min(0);
+        const auto scales = (all + damping * all.mean()).narrow(0, size - kept, kept).clamp_min(1e-30).pow(power);
+        along = along * (scales / scales.square().mean().sqrt());
+    }
+    return along.contiguous().to(on);
 }
 
 }  // namespace
@@ -100,11 +112,12 @@ void main_directions::add(const at::Tensor& unit_gradients) {
     }
 }
 
-std::vector<pair_directions> main_directions::largest(std::int64_t count, at::Device on) const {
+std::vector<pair_directions> main_directions::largest(std::optional<std::int64_t> count, bool scaled,
+                                                      at::Device on) const {
     std::vector<pair_directions> out;
     for (std::size_t i = 0; i < moments_.size(); ++i) {
-        require(count <= most_directions(layout_.pairs[i]), "more directions than a matrix has");
-        out.push_back({largest_of(moments_[i].in, count, on), largest_of(moments_[i].out, count, on)});
+        require(!count || *count <= most_directions(layout_.pairs[i]), "more directions than a matrix has");
+        out.push_back({largest_of(moments_[i].in, count, scaled, on), largest_of(moments_[i].out, count, scaled, on)});
     }
     return out;
 }

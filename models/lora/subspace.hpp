@@ -1,12 +1,15 @@
 #pragma once
-// Training an adapter along a few directions that public gradients gave (Yu et al. 2021): noise enters those alone.
+// Training an adapter in coordinates that public gradients gave: along a few directions, so that noise enters those
+// alone (Yu et al. 2021), or along all of them, but on scales in which noise lies where the loss feels it least (Li et
+// al. 2022, "Private Adaptive Optimization with Side Information").
+#include <optional>
 #include <vector>
 
 #include "models/lora/layout.hpp"
 
 namespace rldp::models {
 
-/// Of one pair, orthonormal columns [d_in, k], [d_out, k]; `in` is undefined where A is frozen.
+/// Of one pair, orthogonal columns [d_in, k], [d_out, k']; `in` is undefined where A is frozen.
 struct pair_directions {
     at::Tensor in, out;
 };
@@ -30,8 +33,9 @@ class main_directions {
     explicit main_directions(const lora_layout& layout);
 
     void add(const at::Tensor& unit_gradients);  ///< [b, D]
-    /// The `count` largest of each matrix, at most most_directions() of it.
-    std::vector<pair_directions> largest(std::int64_t count, at::Device on) const;
+    /// The `count` largest of each matrix, at most most_directions() of it; or all. Columns have length 1, or where
+    /// `scaled` the inverse root of the second moment along them, damped, and 1 in the mean square.
+    std::vector<pair_directions> largest(std::optional<std::int64_t> count, bool scaled, at::Device on) const;
 
   private:
     lora_layout layout_;

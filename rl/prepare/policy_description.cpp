@@ -55,18 +55,24 @@ std::vector<std::string> description_of(const prepared_policy& of) {
     return out;
 }
 
-std::string doubt_of(const prepared_policy& of, std::int64_t steps) {
+std::vector<std::string> doubts_of(const prepared_policy& of, std::int64_t steps) {
+    std::vector<std::string> out;
     const auto figures = json::parse(of.parts().figures);
-    if (!figures.contains("blocks") || !figures["blocks"].is_array() || figures["blocks"].size() != 2) return {};
+    if (of.parts().passed && !figures.contains("runs"))
+        out.emplace_back(
+            "rl.controller: its gate knows noisy quadratics alone; language models have diverged under such a policy "
+            "that kept its promise there (docs/experiments.md)");
+    if (!figures.contains("blocks") || !figures["blocks"].is_array() || figures["blocks"].size() != 2) return out;
     for (const auto& bound : figures["blocks"])
-        if (!bound.is_number_integer()) return {};
+        if (!bound.is_number_integer()) return out;
     const auto least = figures["blocks"][0].get<std::int64_t>(), most = figures["blocks"][1].get<std::int64_t>();
     const auto blocks = steps / of.parts().interval;
-    if (blocks >= least && blocks <= most) return {};
-    return fmt::format(
-        "rl.controller: this run has {} blocks of {} steps, the policy was prepared on {} to {}; what it "
-        "won there says nothing of runs of other lengths",
-        blocks, of.parts().interval, least, most);
+    if (blocks < least || blocks > most)
+        out.push_back(fmt::format(
+            "rl.controller: this run has {} blocks of {} steps, the policy was prepared on {} to {}; what it "
+            "won there says nothing of runs of other lengths",
+            blocks, of.parts().interval, least, most));
+    return out;
 }
 
 }  // namespace rldp::rl

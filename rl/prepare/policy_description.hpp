@@ -11,7 +11,7 @@ namespace rldp::rl {
 /// Plain sentences. Figures that the file lacks are left out.
 std::vector<std::string> description_of(const prepared_policy& of);
 
-/// What a run of so many steps should be warned of; empty: nothing.
-std::string doubt_of(const prepared_policy& of, std::int64_t steps);
+/// What a run of so many steps should be warned of.
+std::vector<std::string> doubts_of(const prepared_policy& of, std::int64_t steps);
 
 }  // namespace rldp::rl

@@ -108,6 +108,28 @@ TEST_CASE("radii from public data are there from the first step, and are the sam
     CHECK_FALSE(at::equal(few.facts->model.initial_adapter, first.facts->model.initial_adapter));
 }
 
+TEST_CASE("gradients on public records' scales begin at the same adapter, in as many numbers, and train another one") {
+    scratch_directory scratch;
+    const auto begun = [&](const std::string& name, const std::string& use) {
+        return create_run(small({"public.path=synthetic:60", "public.use=" + use}), scratch / name, scratch / "kept")
+            .facts->model;
+    };
+    const auto plain = begun("plain", R"(["warm_start"])");
+    const auto scaled = begun("scaled", R"(["warm_start","precondition"])");
+    const auto again = begun("again", R"(["warm_start","precondition"])");  // from the file that is shared
+    CHECK(scaled.layout.dimension == plain.layout.dimension);
+    REQUIRE(scaled.layout.grounds.size() == scaled.layout.pairs.size());
+    for (std::size_t i = 0; i < scaled.layout.pairs.size(); ++i) {
+        CHECK(at::allclose(scaled.layout.a(scaled.initial_adapter, i), plain.layout.a(plain.initial_adapter, i)));
+        CHECK(at::allclose(scaled.layout.b(scaled.initial_adapter, i), plain.layout.b(plain.initial_adapter, i)));
+        CHECK(at::equal(again.layout.grounds[i].in, scaled.layout.grounds[i].in));
+        const auto lengths = scaled.layout.grounds[i].in.square().sum(0);
+        CHECK(lengths.mean().item<double>() == Approx(1));
+        CHECK(lengths.max().item<double>() > 2 * lengths.min().item<double>());
+    }
+    CHECK(begun("few", R"(["warm_start","subspace","precondition"])").layout.dimension < plain.layout.dimension);
+}
+
 TEST_CASE("runs that share lessons learn them once, and only where they would learn the same") {
     scratch_directory scratch;
     const auto lessons = scratch / "lessons";

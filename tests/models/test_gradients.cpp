@@ -85,7 +85,7 @@ TEST_CASE("gradients of a frozen A, and along directions, are autograd's too", "
             for (const auto& pair : s.layout.pairs) {
                 const auto some = [&](std::int64_t size) {
                     const auto count = 1 + static_cast<std::int64_t>(seed) % std::min(pair.d_in, pair.d_out);
-                    return std::get<0>(at::linalg_qr(at::randn({size, count})));
+                    return std::get<0>(at::linalg_qr(at::randn({size, count}))) * (0.5 + at::rand({count}));
                 };
                 along.push_back({some(pair.d_in), some(pair.d_out)});
             }
@@ -131,7 +131,7 @@ TEST_CASE("the main directions of gradients are those that hold them", "[gradien
         gradients.narrow(1, pair.offset + pair.a_size, pair.size - pair.a_size) += b.reshape({units, -1});
     }
     for (const auto& part : gradients.split(64)) seen.add(part);
-    const auto found = seen.largest(2, at::kCPU);
+    const auto found = seen.largest(2, false, at::kCPU);
     for (std::size_t i = 0; i < found.size(); ++i) {
         // Two planes are one if the cosines of the angles between them are 1.
         const auto same = [](const at::Tensor& one, const at::Tensor& other) {
@@ -142,6 +142,29 @@ TEST_CASE("the main directions of gradients are those that hold them", "[gradien
     }
     const auto shape = narrowed(s.layout, 2);
     CHECK(shape.dimension == in_subspace(s.layout, s.flat, found).dimension);
+}
+
+TEST_CASE("scaled directions make the moments of gradients alike, and keep their mean scale", "[gradients]") {
+    const setting s(11);
+    const auto rank = s.layout.config.rank;
+    main_directions seen(s.layout);
+    const auto& pair = s.layout.pairs[0];
+    // Unit gradients whose A has second moments 81, 16, 1, 1, … along the inputs, and nothing elsewhere.
+    auto gradients = at::zeros({pair.d_in, s.layout.dimension});
+    for (std::int64_t k = 0; k < pair.d_in; ++k) gradients[k][pair.offset + k] = k == 0 ? 9 : k == 1 ? 4 : 1;
+    seen.add(gradients);
+    const auto all = seen.largest({}, true, at::kCPU);
+    const auto in = all[0].in;
+    REQUIRE(in.sizes() == at::IntArrayRef({pair.d_in, pair.d_in}));
+    REQUIRE(all[0].out.sizes() == at::IntArrayRef({pair.d_out, pair.d_out}));
+    CHECK(in.square().sum(0).mean().item<double>() == Approx(1));
+    const auto scale = [&](std::int64_t input) { return in[input].norm().item<double>(); };
+    CHECK(scale(2) / scale(0) == Approx(9).epsilon(0.05));
+    CHECK(scale(2) / scale(1) == Approx(4).epsilon(0.05));
+    CHECK(all[0].out.isfinite().all().item<bool>());  // of moments that are all zero
+    const auto whole = in_subspace(s.layout, s.flat, all);
+    CHECK(whole.dimension == s.layout.dimension);
+    CHECK(whole.pairs[0].a_size == rank * pair.d_in);
 }
 
 TEST_CASE("marked tokens weigh what they are told to, and are told apart", "[gradients]") {

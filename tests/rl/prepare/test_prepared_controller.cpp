@@ -94,9 +94,13 @@ TEST_CASE("a policy's description tells its gate, and doubts runs of other lengt
     CHECK(has(told[3], "18.4 to 21.5 %"));
     CHECK(has(told[4], "1.0 % higher"));
     CHECK(has(told[4], "-1.0 to 3.0 %"));
-    CHECK(doubt_of(policy, 64).empty());
-    CHECK(has(doubt_of(policy, 56), "7 blocks"));
-    CHECK(has(doubt_of(policy, 10000), "8 to 24"));
+    REQUIRE(doubts_of(policy, 64).size() == 1);
+    CHECK(has(doubts_of(policy, 64)[0], "quadratics alone"));
+    REQUIRE(doubts_of(policy, 56).size() == 2);
+    CHECK(has(doubts_of(policy, 56)[1], "7 blocks"));
+    CHECK(has(doubts_of(policy, 10000)[1], "8 to 24"));
+    parts.figures = R"({"runs":true,"blocks":[8,24]})";
+    CHECK(doubts_of(prepared_policy(parts), 64).empty());
     parts.passed = false;
     CHECK(has(description_of(prepared_policy(parts))[0], "did not pass"));
     CHECK(description_of(prepared_policy(made_up_parts())).size() == 2);
