@@ -15,11 +15,10 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// Keys that a task sets itself, or that would make it read somebody's records.
+/// Keys that a task sets itself, or that mean other records or another method.
 bool is_the_tasks_own(const std::string& key) {
-    return key.starts_with("data.path") || key.starts_with("public.") || key.starts_with("rl.") || key == "seed" ||
-           key == "data.split_seed" || key == "train.lr" || key.starts_with("noise.") || key.starts_with("method.") ||
-           key.starts_with("audit.");
+    return key.starts_with("data.path") || key.starts_with("rl.") || key == "seed" || key == "data.split_seed" ||
+           key == "train.lr" || key.starts_with("noise.") || key.starts_with("method.") || key.starts_with("audit.");
 }
 
 class preparation_reader {

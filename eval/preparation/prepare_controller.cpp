@@ -71,11 +71,6 @@ std::vector<double> with_zeros(std::vector<double> point, std::size_t more) {
     return point;
 }
 
-std::vector<double> with_rule(std::vector<double> point, const rl::rule& how) {
-    point.insert(point.end(), how.numbers.begin(), how.numbers.end());
-    return point;
-}
-
 std::vector<std::string> names_of(const std::vector<run_family>& all) {
     std::vector<std::string> out(all.size());
     std::transform(all.begin(), all.end(), out.begin(), [](const run_family& one) { return one.name; });
@@ -118,12 +113,13 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                                    where.rest();
                                }});
     };
-    const auto begin = rl::point_of(first.parts().best_fixed);
+    // Not where quadratics end: they would raise their rates to the end, and language models want them to fall.
+    const std::vector<double> begin = {0, -1, -1};
     const auto fixed = search("schedule", begin, [&](const auto& point) { return make.schedule(point); });
     const auto timed =
         search("clock", with_zeros(begin, clock_numbers.size()), [&](const auto& point) { return make.clock(point); });
-    const auto ruled = search("rule", with_rule(rl::point_of(first.parts().fixed), first.parts().how),
-                              [&](const auto& point) { return make.rule(point, false); });
+    const auto ruled =
+        search("rule", with_zeros(begin, rl::rule::count), [&](const auto& point) { return make.rule(point, false); });
 
     where.said("runs: with or without what SAC adds");
     const auto size = terms.gate_tasks;

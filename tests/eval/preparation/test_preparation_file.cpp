@@ -41,7 +41,7 @@ TEST_CASE("what a preparation's file can't mean is refused by its key") {
     CHECK(has(refused("\"lora.rank\": [4, 8]", "\"lora.rank\": []"), "must be a list of values"));
     CHECK(has(refused("\"brief\"", "\"br ief\""), "is no name"));
     // It reads no one's records, and sets what is searched itself.
-    for (const std::string own : {"data.path", "public.path", "rl.interval", "train.lr", "seed"})
+    for (const std::string own : {"data.path", "rl.interval", "train.lr", "seed"})
         CHECK(has(refused("train.eval_records\": 8", own + "\": \"x\""), own + " is set for every task"));
 }
 
@@ -53,5 +53,7 @@ TEST_CASE("a preparation whose tasks could not run, or would read a file, is ref
     const auto drawn = refusal([&] { read(with("\"lora.rank\": [4, 8]", R"("train.schedule": ["linear"])")); });
     CHECK(has(drawn, "runs.families.wide"));
     CHECK(has(drawn, "train.schedule"));
+    CHECK(has(refused(R"({"public.path": "/records.csv"})"), "/records.csv; a preparation is for no one's records"));
+    CHECK(refused(R"({"public.path": "synthetic:100@3"})").empty());
     CHECK(has(refusal([&] { read(with("\"base.json\"", "\"none.json\"")); }), "none.json"));
 }
