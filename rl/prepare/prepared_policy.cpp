@@ -207,9 +207,13 @@ prepared_policy prepared_policy::load(const std::filesystem::path& path) {
         const auto where = origin + ": " + signature_name;
         const auto told = parse_object(words->second, where);
         const json_reader signed_by(told, where);
-        made.signature_ = {privacy::verifying_key::from_hex(signed_by.text("key")), signed_by.text("signature")};
-        refuse_unless(made.signature_->by.accepts(vouched(made), made.signature_->hex),
-                      origin + ": its signature is not of this policy; have it signed anew (rldp sign-policy)");
+        try {
+            made.signature_ = {privacy::verifying_key::from_hex(signed_by.text("key")), signed_by.text("signature")};
+        } catch (const error&) {
+            read.damaged(fmt::format("'{}' is no key and signature", signature_name));
+        }
+        if (!made.signature_->by.accepts(vouched(made), made.signature_->hex))
+            read.damaged("its signature is not of this policy");
     }
     return made;
 }
