@@ -142,7 +142,8 @@ TEST_CASE("a damaged policy is refused by name") {
     CHECK(has(damaged([](auto& all, auto&) { all.erase("guard_reach"); }), "missing"));
     CHECK(has(damaged([](auto& all, auto&) { all["guard_reach"][0] = 0; }), "not above 0"));
     for (const auto& [number, value] : {std::pair(0, 11.0), std::pair(1, -1.5), std::pair(2, 0.0), std::pair(2, 1.1)})
-        CHECK(has(damaged([&](auto& all, auto&) { all["best_schedule"][number] = value; }), "no schedule"));
+        CHECK(has(damaged([number = number, value = value](auto& all, auto&) { all["best_schedule"][number] = value; }),
+                  "no schedule"));
     CHECK(has(damaged([](auto&, auto& about) { about.erase("figures"); }), "figures"));
     CHECK(has(damaged([](auto&, auto& about) { about["figures"] = 3; }), "no object"));
     CHECK(has(damaged([](auto&, auto& about) { about["hidden"] = -1; }), "hidden"));
