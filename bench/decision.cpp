@@ -1,6 +1,6 @@
 // How long a prepared controller takes: a decision, and looking at a release before it. Milliseconds, medians.
 //
-//   build/bench/bench_decision config/policies/quadratics.safetensors
+//   build/bench/bench_decision docs/evidence/quadratics.safetensors
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 

@@ -162,7 +162,7 @@ finding prepared(const run_config& config) {
         return rl.controller ? finding(R"(rl.controller is of rl.state "prepared"; set that, or leave it out)")
                              : finding();
     if (!rl.controller)
-        return R"(rl.state is "prepared", but there is no rl.controller; name a policy, such as those in config/policies)";
+        return R"(rl.state is "prepared", but there is no rl.controller; name a policy; rldp prepare-controller makes one)";
     if (config.privacy.semantics != semantics::sound)
         return R"(rl.state "prepared" is no part of as_published; give "published")";
     if (choices_of(config).policy != "fixed")

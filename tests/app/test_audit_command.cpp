@@ -15,6 +15,10 @@ const std::string audited_run =
     " --set train.value_weight=3 --set audit.targets=20 --set audit.trials=20 --set audit.references=20 --set "
     "data.canaries=20";
 
+nlohmann::json planted_in(const std::filesystem::path& run) {
+    return nlohmann::json::parse(rldp::read_file(run / "trusted/membership.json")).at("canaries");
+}
+
 }  // namespace
 
 TEST_CASE("audit with shadow runs: they are made once, and an audit without them needs none") {
@@ -33,10 +37,13 @@ TEST_CASE("audit with shadow runs: they are made once, and an audit without them
     CHECK(lira.at("shadows") == 2);
     CHECK(lira.at("offline").at("auc").is_number());
 
-    const auto shadow = std::filesystem::path(run) / "trusted/shadows/cells/0/public/ledger.jsonl";
-    const auto made = std::filesystem::last_write_time(shadow);
+    const auto shadow = std::filesystem::path(run) / "trusted/shadows/cells/0";
+    CHECK(planted_in(run).size() > 1);
+    CHECK(planted_in(shadow) == planted_in(run));
+    const auto ledger = shadow / "public/ledger.jsonl";
+    const auto made = std::filesystem::last_write_time(ledger);
     REQUIRE(rldp_says("audit " + run + " --quiet --shadows 2", scratch / ".").status == 0);
-    CHECK(std::filesystem::last_write_time(shadow) == made);
+    CHECK(std::filesystem::last_write_time(ledger) == made);
     CHECK(std::filesystem::exists(std::filesystem::path(run) / "trusted/audit/audit.html"));
 }
 

@@ -22,7 +22,7 @@ std::string value_of(const rldp::eval::run_task& of, const std::string& key) {
 
 }  // namespace
 
-TEST_CASE("what ships says what shipped policies are made of, and its tasks are sound configurations") {
+TEST_CASE("the preparation file that ships can be read, and its tasks are sound configurations") {
     const auto terms = rldp::eval::read_preparation("config/policies/prepare.json").runs;
     for (const auto* side : {&terms.prepared, &terms.held_out})
         for (auto& one : draw_runs(*side, terms, 1, 0, 6)) {

@@ -61,16 +61,10 @@ TEST_CASE("a policy that was saved acts bit for bit as before") {
     CHECK(again.parts().figures == policy.parts().figures);
 }
 
-TEST_CASE("every policy that is shipped can be read, and steers runs without public records") {
-    int seen = 0;
-    for (const auto& file : std::filesystem::directory_iterator("config/policies")) {
-        if (file.path().extension() == ".json") continue;  // what they are made of
-        const auto policy = prepared_policy::load(file.path());
-        CHECK(policy.parts().passed);
-        CHECK_FALSE(policy.parts().probed);
-        ++seen;
-    }
-    CHECK(seen >= 1);
+TEST_CASE("the policy that the comparisons judged can be read, and steers runs without public records") {
+    const auto policy = prepared_policy::load("docs/evidence/quadratics.safetensors");
+    CHECK(policy.parts().passed);
+    CHECK_FALSE(policy.parts().probed);
 }
 
 TEST_CASE("a policy is its rule plus a residual, and far from home its rule alone") {
