@@ -1,6 +1,6 @@
 // How long a prepared controller takes: a decision, and looking at a release before it. Milliseconds, medians.
 //
-//   build/bench/bench_decision docs/evidence/quadratics.safetensors
+//   build/bench/bench_decision POLICY.safetensors
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ void measure(const std::shared_ptr<const rl::prepared_policy>& policy, std::int6
                                                 .epochs = 2});
     rl::outlook seen;
     seen.time = 0.5;
-    seen.signs.assign(n, {0.3, 0.1, 0.01});
+    seen.signs.assign(n, {0.3, 0.1, 0.2, 0.01});
     const double deciding = bench::median_milliseconds(200, at::kCPU, [&] { controller.decide(seen); });
 
     privacy::sanitizer_config how = {.segments = privacy::segments_of(std::vector<std::int64_t>(n, size)),

@@ -34,6 +34,7 @@ block_watch::block_watch(privacy::sanitizer_config how, const at::Tensor& adapte
     : how_(std::move(how)),
       sum_(at::zeros({privacy::coordinates_of(how_.segments)}, at::kDouble)),
       last_sum_(at::zeros_like(sum_)),
+      last_moved_(at::zeros_like(sum_)),
       before_(host(adapter)),
       signs_(privacy::sizes_of_groups(how_.segments).size()) {}
 
@@ -61,36 +62,41 @@ void block_watch::close(const at::Tensor& adapter) {
     if (releases_ == 0) return;
     const auto numbers = privacy::sizes_of_groups(how_.segments);
     const auto squares = of(sum_, sum_), before = of(last_sum_, last_sum_), across = of(sum_, last_sum_);
+    const auto last_path = of(last_moved_, last_moved_), product = of(sum_, last_moved_);
     for (std::size_t i = 0; i < signs_.size(); ++i) {
         signs_[i].signal = signal_of(squares[i], static_cast<double>(releases_ * numbers[i]));
         signs_[i].cosine = cosine_of(across[i], std::sqrt(squares[i]), std::sqrt(before[i]));
+        signs_[i].along = along_of(product[i], std::sqrt(squares[i]), std::sqrt(last_path[i]));
     }
+    last_moved_ = moved;
     std::swap(sum_, last_sum_);
     sum_.zero_();
     releases_ = 0;
 }
 
 at::Tensor block_watch::tensors() const {
-    return at::stack({sum_, last_sum_, before_});
+    return at::stack({sum_, last_sum_, last_moved_, before_});
 }
 
 std::string block_watch::numbers() const {
     nlohmann::json out = {{"releases", releases_}, {"signs", nlohmann::json::array()}};
-    for (const auto& one : signs_) out["signs"].push_back({one.signal, one.cosine, one.update});
+    for (const auto& one : signs_) out["signs"].push_back({one.signal, one.cosine, one.along, one.update});
     return out.dump();
 }
 
 void block_watch::restore(const at::Tensor& tensors, const std::string& numbers) try {
-    refuse_unless(tensors.defined() && tensors.sizes() == at::IntArrayRef{3, sum_.numel()},
+    refuse_unless(tensors.defined() && tensors.sizes() == at::IntArrayRef{4, sum_.numel()},
                   "checkpoint: it lacks what the controller watches; bring back the run's own");
     const auto in = nlohmann::json::parse(numbers);
     const auto& signs = in.at("signs");
     refuse_unless(signs.size() == signs_.size(), "checkpoint: it watches another number of adapters");
-    for (std::size_t i = 0; i < signs_.size(); ++i) signs_[i] = {signs[i].at(0), signs[i].at(1), signs[i].at(2)};
+    for (std::size_t i = 0; i < signs_.size(); ++i)
+        signs_[i] = {signs[i].at(0), signs[i].at(1), signs[i].at(2), signs[i].at(3)};
     releases_ = in.at("releases");
     sum_ = tensors[0].clone();
     last_sum_ = tensors[1].clone();
-    before_ = tensors[2].clone();
+    last_moved_ = tensors[2].clone();
+    before_ = tensors[3].clone();
 } catch (const nlohmann::json::exception& reason) {
     refuse(std::string("checkpoint: what the controller watches can't be read: ") + reason.what());
 }

@@ -9,6 +9,7 @@ namespace rldp::rl {
 struct adapter_signs {
     double signal = 0;             ///< see signal_of()
     double cosine = 0;             ///< between the sums of the last two blocks that it took part in; 0 before
+    double along = 0;              ///< see along_of(); 0 before a second block with releases
     double update = std::exp(-9);  ///< see update_of()
 };
 
@@ -21,6 +22,15 @@ inline double signal_of(double squares, double noise) {
 /// 0 where a sum is zero.
 inline double cosine_of(double product, double norm, double other_norm) {
     return norm > 0 && other_norm > 0 ? product / (norm * other_norm) : 0;
+}
+
+/// Cosine between what a block's sum of releases Σ asks for, −Σ, and how the block before it moved the adapter, Δ;
+/// `product` is Σ·Δ. Above 0 it goes on downhill where the last block went, the rate is too low for that; below 0 the
+/// block went past the lowest point of its line; 0 is that point, where the slope along the line vanishes. Δ knows
+/// nothing of Σ's noise, so noise shortens the mean and doesn't bias it. The sign of hypergradient descent (Baydin et
+/// al. 2018), from noisy sums.
+inline double along_of(double product, double norm, double moved) {
+    return cosine_of(-product, norm, moved);
 }
 
 /// How far a block moved an adapter over how large it is, e⁻⁹ at least.

@@ -19,6 +19,9 @@ namespace {
 enum stream : std::uint64_t { searches, validation, gate_tasks };
 
 constexpr std::array clock_numbers = {rl::rule::bias, rl::rule::time};
+/// What so few runs can settle. On quadratics the others add little (docs/controller.md).
+constexpr std::array rule_numbers = {rl::rule::bias,  rl::rule::time,   rl::rule::signal,   rl::rule::along,
+                                     rl::rule::noise, rl::rule::forget, rl::rule::own_along};
 constexpr std::size_t of_schedule = 3;
 
 rl::prepared_policy policy_of_quadratics(const preparation_file& what, const preparation_place& where) {
@@ -43,14 +46,10 @@ class made_of {
         return rl::prepared_policy(std::move(parts));
     }
     rl::prepared_policy clock(const std::vector<double>& point) const {
-        rl::rule how;
-        for (std::size_t i = 0; i < clock_numbers.size(); ++i) how.numbers[clock_numbers[i]] = point[of_schedule + i];
-        return steering(point, how, false);
+        return steering(point, rl::rule_at(std::span(point).subspan(of_schedule), clock_numbers), false);
     }
     rl::prepared_policy rule(const std::vector<double>& point, bool with_residual) const {
-        rl::rule how;
-        std::copy_n(point.begin() + of_schedule, how.numbers.size(), how.numbers.begin());
-        return steering(point, how, with_residual);
+        return steering(point, rl::rule_at(std::span(point).subspan(of_schedule), rule_numbers), with_residual);
     }
 
   private:
@@ -66,9 +65,16 @@ class made_of {
     const rl::prepared_policy& first_;
 };
 
-std::vector<double> with_zeros(std::vector<double> point, std::size_t more) {
-    point.resize(point.size() + more);
+std::vector<double> followed_by(std::vector<double> point, const std::vector<double>& more) {
+    point.insert(point.end(), more.begin(), more.end());
     return point;
+}
+
+/// What quadratics and language models agree on: how strongly to answer to the slope along the last move.
+rl::rule answers_of(const rl::rule& found) {
+    rl::rule out;
+    for (const auto number : {rl::rule::along, rl::rule::own_along}) out.numbers[number] = found.numbers[number];
+    return out;
 }
 
 std::vector<std::string> names_of(const std::vector<run_family>& all) {
@@ -116,10 +122,10 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     // Not where quadratics end: they would raise their rates to the end, and language models want them to fall.
     const std::vector<double> begin = {0, -1, -1};
     const auto fixed = search("schedule", begin, [&](const auto& point) { return make.schedule(point); });
-    const auto timed =
-        search("clock", with_zeros(begin, clock_numbers.size()), [&](const auto& point) { return make.clock(point); });
-    const auto ruled =
-        search("rule", with_zeros(begin, rl::rule::count), [&](const auto& point) { return make.rule(point, false); });
+    const auto timed = search("clock", followed_by(begin, std::vector<double>(clock_numbers.size())),
+                              [&](const auto& point) { return make.clock(point); });
+    const auto ruled = search("rule", followed_by(begin, rl::point_of(answers_of(first.parts().how), rule_numbers)),
+                              [&](const auto& point) { return make.rule(point, false); });
 
     where.said("runs: with or without what SAC adds");
     const auto size = terms.gate_tasks;

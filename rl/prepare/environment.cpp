@@ -12,7 +12,7 @@ move neutral(std::size_t adapters) {
 move within_limits(move wish) {
     const auto limit = [](double& value, double most) { value = std::clamp(value, -most, most); };
     limit(wish.rate, rate_limit);
-    for (double& rate : wish.rates) limit(rate, rate_limit);
+    for (double& rate : wish.rates) limit(rate, own_rate_limit);
     for (double& share : wish.shares) limit(share, share_limit);
     return wish;
 }

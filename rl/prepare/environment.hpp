@@ -18,6 +18,7 @@ struct of_adapter {
     enum feature : std::size_t {
         signal,  ///< asinh((‖Σg̃‖² − K·d·s²)/(K·d·s²)), s² the variance of the noise on a number of a release g̃
         cosine,  ///< between the sums of the last two blocks; 0 while there is one
+        along,   ///< between −Σg̃ and the block before's move; likewise (rl/signs.hpp)
         update,  ///< log of the norm of the block's update over that of the weights, at least −9
         // from here on the policy's own moves
         rate,   ///< the last log factor of the adapter's rate
@@ -42,13 +43,15 @@ struct sight {
     std::array<double, of_run::count> global;
 };
 
-inline const double rate_limit = std::log(3.0);  ///< of log factors of a rate, either way
-inline constexpr double share_limit = 2;         ///< of log shares, either way
+// Either way. A common rate may go wherever a guess can have missed; an adapter's own stays near it.
+inline const double rate_limit = std::log(20.0);     ///< of the log factor of all rates
+inline const double own_rate_limit = std::log(3.0);  ///< of the log factor of an adapter's own
+inline constexpr double share_limit = 2;             ///< of log shares
 
 /// What a policy sets for the next block: post-processing of releases, and the division of a noise that is paid for.
 struct move {
     double rate = 0;             ///< log factor of the schedule's rate, within ±rate_limit
-    std::vector<double> rates;   ///< [n] the same of an adapter's own, on top
+    std::vector<double> rates;   ///< [n] the same of an adapter's own, on top, within ±own_rate_limit
     std::vector<double> shares;  ///< [n] logs of w_i² before they are made to sum to 1, within ±share_limit
 };
 move neutral(std::size_t adapters);

@@ -11,7 +11,7 @@
 namespace rldp::rl {
 namespace {
 
-constexpr std::int64_t steps_per_block = 8;
+constexpr std::int64_t steps_per_block = 4;
 constexpr double delta = 1e-5;
 
 double drawn(const range& from, splitmix& random) {

@@ -23,8 +23,8 @@ struct family {
     range epsilon = {0.5, 8};
     range batch = {8, 64};
     range epochs = {0.5, 5};
-    range blocks = {8, 24};  ///< of eight steps
-    range size = {12, 40};   ///< numbers of an adapter
+    range blocks = {16, 32};  ///< of four steps
+    range size = {60, 200};   ///< numbers of an adapter
 };
 
 /// All eight: few or many adapters, a flat or a steep spectrum, a cold or a warm start.

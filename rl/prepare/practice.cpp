@@ -63,7 +63,7 @@ const sight& at_time(const std::vector<sight>& run, double time) {
 sight shown(sight own, const sight& other) {
     for (const auto feature : {of_run::probe, of_run::slope}) own.global[feature] = other.global[feature];
     for (std::size_t i = 0; i < own.adapters.size(); ++i)
-        for (const auto feature : {of_adapter::signal, of_adapter::cosine, of_adapter::update})
+        for (const auto feature : {of_adapter::signal, of_adapter::cosine, of_adapter::along, of_adapter::update})
             own.adapters[i][feature] = other.adapters[i % other.adapters.size()][feature];
     return own;
 }

@@ -26,7 +26,8 @@ sight prepared_controller::sight_of(const outlook& seen) const {
                   last_.rate};
     for (std::size_t i = 0; i < terms_.adapters; ++i) {
         const auto& one = seen.signs[i];
-        out.adapters.push_back({one.signal, one.cosine, std::log(one.update), last_.rates[i], last_.shares[i]});
+        out.adapters.push_back(
+            {one.signal, one.cosine, one.along, std::log(one.update), last_.rates[i], last_.shares[i]});
     }
     return out;
 }

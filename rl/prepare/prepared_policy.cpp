@@ -31,7 +31,7 @@ json actions() {
     return {"rate", "own_rate", "own_share"};
 }
 json features() {
-    return {{"adapter", {"signal", "cosine", "update", "rate", "share"}},
+    return {{"adapter", {"signal", "cosine", "along", "update", "rate", "share"}},
             {"run", {"time", "noise", "epochs", "probe", "slope", "rate"}}};
 }
 

@@ -28,7 +28,7 @@ struct prepared_parts {
 
 class prepared_policy {
   public:
-    static constexpr std::int64_t version = 1;
+    static constexpr std::int64_t version = 2;
     static constexpr std::uintmax_t largest_file = 1 << 20;  ///< bytes
 
     explicit prepared_policy(prepared_parts parts);

@@ -33,7 +33,6 @@ struct adapter_state {
     double share = 0;        // w²
     double weight = 0;       // Σσ²h: the part of E|g|² that the units' noise makes
     adapter_signs signs = {};
-    double before_norm = 0;  // of the sum of the last block
 };
 
 class quadratic_episode final : public episode {
@@ -49,7 +48,8 @@ class quadratic_episode final : public episode {
           second_(mean_),
           sum_(mean_),
           last_sum_(mean_),
-          before_(mean_) {
+          moved_(mean_),
+          last_moved_(mean_) {
         require(fixed.tail > 0 && fixed.tail <= 1, "quadratics: the mean is over a share of the steps");
         require(std::abs(fixed.tilt) <= 1, "quadratics: no rate is negative");
         std::size_t begin = 0;
@@ -75,8 +75,8 @@ class quadratic_episode final : public episode {
                       last_.rate};
         for (std::size_t i = 0; i < adapters_.size(); ++i) {
             const auto& one = adapters_[i];
-            out.adapters.push_back(
-                {one.signs.signal, one.signs.cosine, std::log(one.signs.update), last_.rates[i], last_.shares[i]});
+            out.adapters.push_back({one.signs.signal, one.signs.cosine, one.signs.along, std::log(one.signs.update),
+                                    last_.rates[i], last_.shares[i]});
         }
         return out;
     }
@@ -91,9 +91,12 @@ class quadratic_episode final : public episode {
         last_ = chosen;
         const auto shares = shares_of(chosen);
         for (std::size_t i = 0; i < adapters_.size(); ++i) adapters_[i].share = shares[i];
-        before_ = theta_;
+        std::swap(sum_, last_sum_);
+        std::swap(moved_, last_moved_);
         std::fill(sum_.begin(), sum_.end(), 0.0);
+        moved_ = theta_;
         for (std::int64_t i = 0; i < task_.interval; ++i) step();
+        for (std::size_t k = 0; k < theta_.size(); ++k) moved_[k] = theta_[k] - moved_[k];
         for (std::size_t i = 0; i < adapters_.size(); ++i) observe(adapters_[i], task_.weight_norms[i]);
         const double last_probe = probe_;
         probe_ = log_public_loss();
@@ -148,23 +151,21 @@ class quadratic_episode final : public episode {
     }
 
     void observe(adapter_state& one, double weight_norm) {
-        double moved = 0, far = 0;
-        for (std::size_t k = one.begin; k < one.end; ++k) {
-            moved += std::pow(theta_[k] - before_[k], 2);
-            far += std::pow(theta_[k] - task_.start[k], 2);
-        }
-        one.signs.update = update_of(std::sqrt(moved), std::sqrt(weight_norm * weight_norm + far));
-        double squares = 0, product = 0;
-        for (std::size_t k = one.begin; k < one.end; ++k) {
-            squares += sum_[k] * sum_[k];
-            product += sum_[k] * last_sum_[k];
-            last_sum_[k] = sum_[k];
-        }
+        const auto product = [&one](const std::vector<double>& a, const std::vector<double>& b) {
+            return std::inner_product(at(a, one.begin), at(a, one.end), at(b, one.begin), 0.0);
+        };
+        double far = 0;
+        for (std::size_t k = one.begin; k < one.end; ++k) far += std::pow(theta_[k] - task_.start[k], 2);
+        const double norm = std::sqrt(product(sum_, sum_)), last_norm = std::sqrt(product(last_sum_, last_sum_));
         const auto numbers = static_cast<double>(one.end - one.begin), block = static_cast<double>(task_.interval);
-        const double norm = std::sqrt(squares);
-        one.signs.signal = signal_of(squares, block * numbers * variance_of(one));
-        one.signs.cosine = cosine_of(product, norm, one.before_norm);
-        one.before_norm = norm;
+        one.signs = {.signal = signal_of(norm * norm, block * numbers * variance_of(one)),
+                     .cosine = cosine_of(product(sum_, last_sum_), norm, last_norm),
+                     .along = along_of(product(sum_, last_moved_), norm, std::sqrt(product(last_moved_, last_moved_))),
+                     .update = update_of(std::sqrt(product(moved_, moved_)), std::hypot(weight_norm, std::sqrt(far)))};
+    }
+
+    static std::vector<double>::const_iterator at(const std::vector<double>& values, std::size_t k) {
+        return values.begin() + static_cast<std::ptrdiff_t>(k);
     }
 
     double log_public_loss() const {
@@ -181,7 +182,8 @@ class quadratic_episode final : public episode {
     splitmix random_;
     std::vector<adapter_state> adapters_;
     std::vector<double> theta_, mean_, first_, second_;  // mean_: of the iterates that are kept
-    std::vector<double> sum_, last_sum_, before_;        // of releases in this block and the last; θ before it
+    std::vector<double> sum_, last_sum_;                 // of releases in this block and the last
+    std::vector<double> moved_, last_moved_;             // how they moved θ
     double averaged_ = 0, probe_ = 0, slope_ = 0;
     std::int64_t step_ = 0;
     move last_;

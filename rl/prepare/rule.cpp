@@ -8,6 +8,10 @@
 namespace rldp::rl {
 namespace {
 
+double scale_of(rule::number which) {
+    return which == rule::along || which == rule::own_along ? 10 : 1;
+}
+
 double logistic(double x) {
     return 1 / (1 + std::exp(-x));
 }
@@ -22,20 +26,33 @@ double mean_of(const sight& seen, of_adapter::feature feature) {
 
 move rule::operator()(const sight& seen) const {
     const auto& run = seen.global;
-    const double mean_signal = mean_of(seen, of_adapter::signal), mean_cosine = mean_of(seen, of_adapter::cosine);
-    const double kept = std::tanh(numbers[memory]);
+    const double mean_signal = mean_of(seen, of_adapter::signal), mean_along = mean_of(seen, of_adapter::along);
+    const double kept = std::exp(-numbers[forget] * numbers[forget]);
     move out = neutral(seen.adapters.size());
     out.rate = kept * run[of_run::rate] + numbers[bias] + numbers[time] * (run[of_run::time] - 0.5) +
-               numbers[signal] * mean_signal + numbers[cosine] * mean_cosine + numbers[slope] * run[of_run::slope] +
-               numbers[noise] * run[of_run::noise];
+               numbers[signal] * mean_signal + numbers[cosine] * mean_of(seen, of_adapter::cosine) +
+               numbers[along] * mean_along + numbers[slope] * run[of_run::slope] + numbers[noise] * run[of_run::noise];
     for (std::size_t i = 0; i < seen.adapters.size(); ++i) {
         const auto& own = seen.adapters[i];
         const double more_signal = own[of_adapter::signal] - mean_signal;
         out.rates[i] = kept * own[of_adapter::rate] + numbers[own_signal] * more_signal +
-                       numbers[own_cosine] * (own[of_adapter::cosine] - mean_cosine);
+                       numbers[own_along] * (own[of_adapter::along] - mean_along);
         out.shares[i] = numbers[share_of_signal] * more_signal;
     }
     return within_limits(std::move(out));
+}
+
+rule rule_at(std::span<const double> point, std::span<const rule::number> free) {
+    require(point.size() == free.size(), "a rule's point has a number for each that is free");
+    rule out;
+    for (std::size_t k = 0; k < free.size(); ++k) out.numbers[free[k]] = scale_of(free[k]) * point[k];
+    return out;
+}
+
+std::vector<double> point_of(const rule& how, std::span<const rule::number> free) {
+    std::vector<double> out;
+    for (const auto number : free) out.push_back(how.numbers[number] / scale_of(number));
+    return out;
 }
 
 schedule schedule_at(std::span<const double> point) {

@@ -49,9 +49,7 @@ std::vector<double> search_schedule(std::span<const quadratics> tasks, const std
 ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
                            const search_config& how, std::span<const rule::number> free) {
     const auto parts_of = [&](std::span<const double> point) {
-        ruled_schedule out = {schedule_at(point.first(start.size())), {}};
-        for (std::size_t k = 0; k < free.size(); ++k) out.how.numbers[free[k]] = point[start.size() + k];
-        return out;
+        return ruled_schedule{schedule_at(point.first(start.size())), rule_at(point.subspan(start.size()), free)};
     };
     const auto contestant_at = [&](std::span<const double> point) {
         const auto parts = parts_of(point);

@@ -19,7 +19,7 @@ move timetable::operator()(const sight& seen) const {
 
 timetable timetable_at(std::span<const double> point) {
     timetable out;
-    require(point.size() == out.log_rates.size(), "a timetable is ten numbers");
+    require(point.size() == out.log_rates.size(), "a timetable is eleven numbers");
     std::copy(point.begin(), point.end(), out.log_rates.begin());
     return out;
 }

@@ -10,12 +10,12 @@ namespace rldp::rl {
 
 /// As many numbers as a rule has.
 struct timetable {
-    std::array<double, 10> log_rates = {};  ///< at t/T = 0, 1/9, …, 1; straight lines between them
+    std::array<double, 11> log_rates = {};  ///< at t/T = 0, 0.1, …, 1; straight lines between them
 
     move operator()(const sight& seen) const;
 };
 
-/// Ten numbers, as they are.
+/// Eleven numbers, as they are.
 timetable timetable_at(std::span<const double> point);
 
 }  // namespace rldp::rl

@@ -36,7 +36,7 @@ at::Tensor row(const std::vector<float>& values) {
 
 bool same(const std::vector<rl::adapter_signs>& a, const std::vector<rl::adapter_signs>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-        return x.signal == y.signal && x.cosine == y.cosine && x.update == y.update;
+        return x.signal == y.signal && x.cosine == y.cosine && x.along == y.along && x.update == y.update;
     });
 }
 
@@ -52,12 +52,15 @@ TEST_CASE("a block's signs have their known values, in units of the noise") {
     CHECK(first[0].signal == Approx(std::asinh(25.0 / 4 - 1)));  // 2 releases × 2 numbers
     CHECK(first[1].signal == Approx(std::asinh(4 / (second_deviation * second_deviation) / 6 - 1)));
     CHECK(first[0].cosine == 0);
+    CHECK(first[0].along == 0);
     CHECK(first[0].update == Approx(1));
     CHECK(first[1].update == Approx(1 / std::sqrt(6.0)));
-    watch.add(terms, release_of(3, row({3, 0, 0, 0, 0})));
+    watch.add(terms, release_of(3, row({3, -4, 0, 0, 0})));
     watch.close(row({0, 0.5, 1, 1, 2}));
-    CHECK(watch.signs()[0].cosine == Approx(0.6));
+    CHECK(watch.signs()[0].cosine == Approx(-0.28));
     CHECK(watch.signs()[1].cosine == 0);
+    CHECK(watch.signs()[0].along == Approx(0.8));  // down where the first block went, by (0, 0.5)
+    CHECK(watch.signs()[1].along == 0);
     CHECK(watch.signs()[0].update == Approx(std::exp(-9)));
 }
 
@@ -81,6 +84,38 @@ TEST_CASE("noise alone shows no signal on average, and a radius that changes cha
         mean += std::sinh(small.signs()[1].signal) / 400;
     }
     CHECK(mean == Approx(0).margin(0.15));  // deviation √(2/3)/√400 = 0.04
+}
+
+TEST_CASE("along a line it is positive before the lowest point, zero there and negative beyond, whatever the noise") {
+    // f = ½(x − 1)²·|u|², u = (1, 1), of two adapters: both see the same line.
+    at::manual_seed(3);
+    const auto deviations =
+        at::tensor({1.0, 1.0, second_deviation, second_deviation, second_deviation}, at::kDouble).to(at::kFloat);
+    for (const double reached : {0.5, 1.0, 1.5}) {
+        std::array<double, 2> mean = {}, squares = {};
+        constexpr int runs = 2000;
+        for (int run = 0; run < runs; ++run) {
+            rl::block_watch watch(two_groups, at::zeros({5}));
+            const auto noisy = [&](double x) {
+                return at::full({5}, static_cast<float>(x - 1)) + at::randn({5}) * deviations;
+            };
+            watch.add(terms, release_of(1, noisy(0)));
+            watch.close(at::full({5}, reached));
+            watch.add(terms, release_of(2, noisy(reached)));
+            watch.close(at::full({5}, 7));  // where this block went is the next one's affair
+            for (std::size_t i = 0; i < 2; ++i) {
+                mean[i] += watch.signs()[i].along / runs;
+                squares[i] += watch.signs()[i].along * watch.signs()[i].along / runs;
+            }
+        }
+        for (std::size_t i = 0; i < 2; ++i) {
+            const double error = std::sqrt(squares[i] / runs);
+            CAPTURE(reached, i, mean[i], error);
+            if (reached < 1) CHECK(mean[i] > 4 * error);
+            if (reached == 1) CHECK(std::abs(mean[i]) < 4 * error);
+            if (reached > 1) CHECK(mean[i] < -4 * error);
+        }
+    }
 }
 
 TEST_CASE("a block without releases leaves signal and cosine as they were") {
@@ -111,7 +146,7 @@ TEST_CASE("a watch that is restored within a block goes on bit for bit") {
     CHECK(watch.numbers() == other.numbers());
     CHECK(at::equal(watch.tensors(), other.tensors()));
     CHECK_FALSE(at::equal(watch.tensors(), kept));  // what was snapshot stays as it was
-    CHECK_THROWS_AS(other.restore(at::zeros({3, 4}), numbers), error);
+    CHECK_THROWS_AS(other.restore(at::zeros({4, 4}), numbers), error);
     CHECK_THROWS_AS(other.restore(kept, "{}"), error);
     CHECK_THROWS_AS(other.restore({}, numbers), error);
 }

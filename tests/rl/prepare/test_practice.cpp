@@ -118,7 +118,7 @@ TEST_CASE("a preparation ends in a policy whose file tells its gate, the same fo
     CHECK(figures.at("held_out").size() == 5);
     CHECK(figures.at("families").size() == 3);
     CHECK(found.policy.parts().passed == found.gate.passed());
-    CHECK(found.ablations.size() == 7);
+    CHECK(found.ablations.size() == 9);
     CHECK(figures.at("gate").at("rule").at("mean") == found.gate.rule.mean);
 
     config.jobs = 3;

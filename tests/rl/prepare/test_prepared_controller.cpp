@@ -17,7 +17,7 @@ const run_terms three_adapters = {.adapters = 3, .numbers = 400, .noise_multipli
 outlook some_outlook(double time) {
     outlook out;
     out.time = time;
-    out.signs = {{0.5, 0.1, 1e-3}, {-0.2, 0, 1e-2}, {1 + time, -0.3, 0.1}};
+    out.signs = {{0.5, 0.1, 0.2, 1e-3}, {-0.2, 0, -0.1, 1e-2}, {1 + time, -0.3, 0.4, 0.1}};
     return out;
 }
 
@@ -41,7 +41,8 @@ TEST_CASE("a run's outlook becomes the sight of a policy, and its move dials") {
         expected.global = {time, std::log(0.5 * 20 / 20), std::log(2), 0, 0, last.rate};
         for (std::size_t i = 0; i < 3; ++i) {
             const auto& one = seen.signs[i];
-            expected.adapters.push_back({one.signal, one.cosine, std::log(one.update), last.rates[i], last.shares[i]});
+            expected.adapters.push_back(
+                {one.signal, one.cosine, one.along, std::log(one.update), last.rates[i], last.shares[i]});
         }
         last = policy.act(expected);
         const auto set = subject.decide(seen);

@@ -167,6 +167,29 @@ TEST_CASE("shares are positive and sum to one") {
     CHECK(shares[0] > 0);
 }
 
+TEST_CASE("along the last block's move a sight shows whether the rate is too low or too high") {
+    auto task = linear_task();
+    task.unit_noise = task.noise_multiplier = 0;
+    task.sizes = {1};
+    task.radii = {1e3};
+    task.weight_norms = {0};
+    task.curvatures = {1};
+    task.start = {1};
+    task.public_optima = {0};
+    task.steps = 4;
+    task.interval = 1;
+    const auto along = [&](double rate) {
+        task.rate = rate;
+        const auto run = task.begin(last_iterate, 1);
+        CHECK(run->look().adapters[0][of_adapter::along] == 0);
+        run->play(neutral(1));
+        return run->look().adapters[0][of_adapter::along];
+    };
+    CHECK(along(500) == Approx(1));    // half the way to the optimum
+    CHECK(along(1000) == 0);           // there
+    CHECK(along(1500) == Approx(-1));  // beyond
+}
+
 TEST_CASE("a sight shows signal where there is some") {
     auto task = small_task();
     double with = 0, without = 0;
