@@ -391,10 +391,12 @@ void add_rl(std::vector<key>& keys) {
              "Whose signature rl.controller must bear.", "anyone's, or none")
         .add("actions", &rl_section::actions, words{{"radii", "noise", "shares", "lr"}}, "",
              "What the controller sets; shares needs noise.allocation shares.")
-        .add("policy", &rl_section::policy, words{{"learned", "frozen", "random"}}, "",
-             "learned improves while the run goes on; frozen stays as it was initialised, random draws every action "
-             "from "
-             "a standard normal: controls for experiments.")
+        .add(
+            "policy", &rl_section::policy, words{{"learned", "frozen", "random", "shuffled"}}, "",
+            "learned improves while the run goes on, or is what preparation learned. Controls for experiments: frozen "
+            "stays as it was initialised, random draws every action from a standard normal; of a prepared policy, "
+            "frozen is its schedule alone, random tosses the direction of each of its moves, and shuffled shows it the "
+            "signs of a block drawn from those so far.")
         .add(
             "radius_scale", &rl_section::radius_scale, above_to(0, 100), "",
             "In the warm-up, and under clip_action delta, radii are relative to so many medians of the gradient norms.",

@@ -158,6 +158,8 @@ finding prepared(const run_config& config) {
     const auto &rl = config.rl, none = rl_section{};
     const auto &train = config.train, plain = train_section{};
     if (rl.signer && !rl.controller) return "rl.signer says who signed rl.controller, which is not there; leave it out";
+    if (rl.state != "prepared" && rl.policy == "shuffled")
+        return R"(rl.policy "shuffled" is a control of prepared policies; give "random" or "frozen")";
     if (rl.state != "prepared")
         return rl.controller ? finding(R"(rl.controller is of rl.state "prepared"; set that, or leave it out)")
                              : finding();
@@ -174,7 +176,6 @@ finding prepared(const run_config& config) {
         return fmt::format(R"(noise.allocation is "{}", but rl.state "prepared" sets shares; give "shares")",
                            config.noise.allocation);
     const std::pair<const char*, bool> published[] = {{"actions", rl.actions != none.actions},
-                                                      {"policy", rl.policy != none.policy},
                                                       {"batch", rl.batch != none.batch},
                                                       {"updates", rl.updates != none.updates},
                                                       {"gamma", rl.gamma != none.gamma},

@@ -197,6 +197,8 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.policy = prepared_policy_of(config);
     if (out.policy) {
         out.controller = rl::description_of(*out.policy);
+        if (config.rl.policy != "learned")
+            out.controller.push_back(fmt::format("rl.policy \"{}\": a control in its place", config.rl.policy));
         for (auto& doubt : rl::doubts_of(*out.policy, out.steps)) out.warnings.push_back(std::move(doubt));
     }
     if (config.data.canaries > 0 && config.data.keep == "head")

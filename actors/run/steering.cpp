@@ -80,11 +80,14 @@ std::shared_ptr<rl::controller> controller_of(const config::run_config& config, 
     if (!plan.policy) return published_controller_of(config, plan);
     const auto batch = static_cast<double>(config::batch_of(config));
     return std::make_shared<rl::prepared_controller>(
-        plan.policy, rl::run_terms{.adapters = plan.groups.size(),
-                                   .numbers = static_cast<double>(plan.trainable_parameters),
-                                   .noise_multiplier = plan.noise_multiplier,
-                                   .batch = batch,
-                                   .epochs = plan.sample_rate * static_cast<double>(plan.steps)});
+        plan.policy,
+        rl::run_terms{.adapters = plan.groups.size(),
+                      .numbers = static_cast<double>(plan.trainable_parameters),
+                      .noise_multiplier = plan.noise_multiplier,
+                      .batch = batch,
+                      .epochs = plan.sample_rate * static_cast<double>(plan.steps),
+                      .seed = static_cast<std::uint64_t>(config.seed)},
+        rl::control_from(config.rl.policy));
 }
 
 rl::rate_schedule rates_of(const config::run_config& config, const run_plan& plan) {

@@ -127,6 +127,9 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     const auto ruled = search("rule", followed_by(begin, rl::point_of(answers_of(first.parts().how), rule_numbers)),
                               [&](const auto& point) { return make.rule(point, false); });
 
+    make.schedule(fixed).save(where.work / "schedule.safetensors");
+    make.clock(timed).save(where.work / "clock.safetensors");
+
     where.said("runs: with or without what SAC adds");
     const auto size = terms.gate_tasks;
     const std::vector<rl::prepared_policy> either = {make.rule(ruled, false), make.rule(ruled, true)};

@@ -11,7 +11,8 @@
 namespace rldp::eval {
 
 struct preparation_place {
-    std::filesystem::path work;  ///< what is done there already counts
+    std::filesystem::path work;  ///< what is done there already counts; the controls schedule.safetensors and
+                                 ///< clock.safetensors of equal search stay there
     int jobs = 1;
     std::function<void(const std::string&)> said;  ///< hears of each stage and generation
     std::function<void()> rest = [] {};            ///< called where work may stop; may throw

@@ -1,31 +1,75 @@
 #include "rl/prepare/prepared_controller.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "config/base/error.hpp"
 #include "config/base/require.hpp"
+#include "rl/prepare/splitmix.hpp"
 
 namespace rldp::rl {
 
-prepared_controller::prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms)
-    : how_(std::move(how)), terms_(terms), last_(neutral(terms.adapters)) {
+using nlohmann::json;
+
+namespace {
+
+// Each move goes as far as the policy's, up or down by a toss.
+move tossed(const move& chosen, const move& last, splitmix& random) {
+    const auto either = [&](double by) { return random.uniform(-1, 1) < 0 ? -by : by; };
+    move out = last;
+    out.rate += either(chosen.rate - last.rate);
+    for (std::size_t i = 0; i < out.rates.size(); ++i) {
+        out.rates[i] += either(chosen.rates[i] - last.rates[i]);
+        out.shares[i] = either(chosen.shares[i]);
+    }
+    return within_limits(std::move(out));
+}
+
+json to_json(const std::vector<adapter_signs>& block) {
+    auto out = json::array();
+    for (const auto& one : block) out.push_back({one.signal, one.cosine, one.along, one.update});
+    return out;
+}
+
+std::vector<adapter_signs> signs_in(const json& block, std::size_t adapters) {
+    refuse_unless(block.size() == adapters, "controller checkpoint: its blocks are of another number of adapters");
+    std::vector<adapter_signs> out;
+    for (const auto& one : block) out.push_back({one.at(0), one.at(1), one.at(2), one.at(3)});
+    return out;
+}
+
+}  // namespace
+
+control control_from(const std::string& name) {
+    if (name == "learned") return control::none;
+    if (name == "frozen") return control::frozen;
+    if (name == "random") return control::random;
+    refuse_unless(name == "shuffled", fmt::format("'{}' is no policy of a prepared controller", name));
+    return control::shuffled;
+}
+
+prepared_controller::prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms,
+                                         control instead)
+    : how_(std::move(how)), terms_(terms), instead_(instead), last_(neutral(terms.adapters)) {
     require(!how_->parts().probed, "a run shows its controller no public records");
     require(terms.adapters > 0, "a controller needs adapters");
     require_positive(terms.noise_multiplier, "the noise multiplier");
 }
 
-sight prepared_controller::sight_of(const outlook& seen) const {
-    require(seen.signs.size() == terms_.adapters, "a prepared controller needs the signs of every adapter");
+sight prepared_controller::sight_of(double time, const std::vector<adapter_signs>& signs) const {
+    require(signs.size() == terms_.adapters, "a prepared controller needs the signs of every adapter");
     sight out;
-    out.global = {seen.time,
+    out.global = {time,
                   std::log(terms_.noise_multiplier * std::sqrt(terms_.numbers) / terms_.batch),
                   std::log(terms_.epochs),
                   0,
                   0,
                   last_.rate};
     for (std::size_t i = 0; i < terms_.adapters; ++i) {
-        const auto& one = seen.signs[i];
+        const auto& one = signs[i];
         out.adapters.push_back(
             {one.signal, one.cosine, one.along, std::log(one.update), last_.rates[i], last_.shares[i]});
     }
@@ -35,9 +79,14 @@ sight prepared_controller::sight_of(const outlook& seen) const {
 dials prepared_controller::decide(const outlook& seen) {
     dials out;
     out.noise_multiplier = terms_.noise_multiplier;
-    if (!how_->parts().passed) return out;
-    const auto now = sight_of(seen);
-    last_ = how_->act(now);
+    if (!how_->parts().passed || instead_ == control::frozen) return out;
+    splitmix random(terms_.seed, ++decisions_);
+    if (instead_ == control::shuffled) blocks_.push_back(seen.signs);
+    const auto& shown =
+        blocks_.empty() ? seen.signs : blocks_[static_cast<std::size_t>(random.whole(0, std::ssize(blocks_) - 1))];
+    const auto now = sight_of(seen.time, shown);
+    const auto chosen = how_->act(now);
+    last_ = instead_ == control::random ? tossed(chosen, last_, random) : chosen;
     out.trust = how_->trust(now);
     out.shares = shares_of(last_);
     out.lr_factor = std::exp(last_.rate);
@@ -46,15 +95,25 @@ dials prepared_controller::decide(const outlook& seen) {
 }
 
 std::string prepared_controller::save() const {
-    return nlohmann::json{{"rate", last_.rate}, {"rates", last_.rates}, {"shares", last_.shares}}.dump();
+    auto blocks = json::array();
+    for (const auto& one : blocks_) blocks.push_back(to_json(one));
+    return json{{"rate", last_.rate},
+                {"rates", last_.rates},
+                {"shares", last_.shares},
+                {"decisions", decisions_},
+                {"blocks", blocks}}
+        .dump();
 }
 
 void prepared_controller::load(const std::string& bytes) try {
-    const auto in = nlohmann::json::parse(bytes);
+    const auto in = json::parse(bytes);
     last_ = {in.at("rate"), in.at("rates"), in.at("shares")};
     refuse_unless(last_.rates.size() == terms_.adapters && last_.shares.size() == terms_.adapters,
                   "controller checkpoint: it is of another number of adapters; bring back the run's own");
-} catch (const nlohmann::json::exception& reason) {
+    decisions_ = in.at("decisions");
+    blocks_.clear();
+    for (const auto& one : in.at("blocks")) blocks_.push_back(signs_in(one, terms_.adapters));
+} catch (const json::exception& reason) {
     refuse(std::string("controller checkpoint: ") + reason.what() + "; it is damaged, resume from an older one");
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 // A prepared policy at the wheel of a run: the run's releases as it saw made-up tasks, its moves as the run's dials.
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rl/controller.hpp"
 #include "rl/prepare/prepared_policy.hpp"
@@ -16,12 +18,24 @@ struct run_terms {
     double noise_multiplier = 0;  ///< z, of every step
     double batch = 0;             ///< B
     double epochs = 0;            ///< B·T/N
+    std::uint64_t seed = 0;       ///< of a control's draws
 };
+
+/// A prepared policy, or what a sceptic puts in its place.
+enum class control {
+    none,
+    frozen,   ///< its schedule alone
+    random,   ///< the direction of each of its moves is tossed: away from the last log rates, and of log shares
+    shuffled  ///< it sees the adapters' signs of a block drawn from those so far
+};
+/// "learned" is none. Errors: bad_input for another word.
+control control_from(const std::string& name);
 
 class prepared_controller final : public controller {
   public:
     /// Errors: a bug for a policy that looks at public records.
-    prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms);
+    prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms,
+                        control instead = control::none);
 
     /// Needs the signs of every adapter. A policy that its gate did not let pass leaves every dial where it is.
     dials decide(const outlook& seen) override;
@@ -31,11 +45,14 @@ class prepared_controller final : public controller {
     void load(const std::string& bytes) override;
 
   private:
-    sight sight_of(const outlook& seen) const;
+    sight sight_of(double time, const std::vector<adapter_signs>& signs) const;
 
     std::shared_ptr<const prepared_policy> how_;
     run_terms terms_;
+    control instead_;
     move last_;
+    std::vector<std::vector<adapter_signs>> blocks_;  ///< so far; of the control shuffled alone
+    std::uint64_t decisions_ = 0;
 };
 
 }  // namespace rldp::rl

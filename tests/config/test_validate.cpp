@@ -54,6 +54,7 @@ TEST_CASE("a prepared controller goes with what it was prepared on, and leaves n
                        R"(}, "noise": {"allocation": "shares"})" + rest + "}");
     };
     CHECK(with("").empty());
+    CHECK(has(refused(R"({"rl": {"policy": "shuffled"}})"), "a control of prepared policies"));
     CHECK(has(refused(R"({"rl": {"state": "prepared"}})"), "rldp prepare-controller"));
     CHECK(has(refused(R"({"rl": {"controller": "p.safetensors"}})"), "rl.state \"prepared\""));
     CHECK(has(refused(R"({"rl": {"signer": "o.pub"}})"), "rl.signer"));

@@ -21,8 +21,8 @@ outlook some_outlook(double time) {
     return out;
 }
 
-prepared_controller with_parts(prepared_parts parts) {
-    return {std::make_shared<const prepared_policy>(std::move(parts)), three_adapters};
+prepared_controller with_parts(prepared_parts parts, control instead = control::none) {
+    return {std::make_shared<const prepared_policy>(std::move(parts)), three_adapters, instead};
 }
 
 bool same(const dials& a, const dials& b) {
@@ -75,7 +75,53 @@ TEST_CASE("a prepared controller that is restored goes on bit for bit") {
     CHECK(same(second.decide(some_outlook(0.4)), whole.decide(some_outlook(0.4))));
     CHECK(second.save() == whole.save());
     CHECK(has(refusal([&] { second.load("{}"); }), "damaged"));
-    CHECK(has(refusal([&] { second.load(R"({"rate":0,"rates":[0],"shares":[0]})"); }), "adapters"));
+    CHECK(has(refusal([&] { second.load(R"({"rate":0,"rates":[0],"shares":[0],"decisions":0,"blocks":[]})"); }),
+              "adapters"));
+}
+
+TEST_CASE("a frozen policy sets nothing, and a word that names no control is refused") {
+    CHECK(with_parts(made_up_parts(), control_from("frozen")).decide(some_outlook(0.5)).rates.empty());
+    CHECK(control_from("learned") == control::none);
+    CHECK(has(refusal([] { control_from("thawed"); }), "thawed"));
+}
+
+TEST_CASE("a tossed policy moves as far as the policy would, as often down as up") {
+    auto parts = made_up_parts();
+    parts.actor = at::zeros_like(parts.actor);
+    parts.how = {};
+    parts.how.numbers[rule::along] = 0.03;
+    parts.how.numbers[rule::share_of_signal] = 1;
+    auto subject = with_parts(parts, control::random), again = with_parts(parts, control::random);
+    const auto seen = some_outlook(0.5);  // its mean along is 1/6
+    double last = 0;
+    int up = 0, first_share_larger = 0;
+    for (int i = 0; i < 400; ++i) {
+        const auto set = subject.decide(seen);
+        CHECK(same(again.decide(seen), set));
+        const double now = std::log(set.lr_factor);
+        CHECK(std::abs(now - last) == Approx(0.03 / 6));
+        up += now > last;
+        first_share_larger += set.shares[0] > set.shares[2];  // the policy never has it so
+        last = now;
+    }
+    CHECK(std::abs(up - 200) < 40);  // four deviations
+    CHECK(first_share_larger > 40);
+}
+
+TEST_CASE("a shuffled policy is shown blocks of before, and goes on bit for bit where it is restored") {
+    auto plain = with_parts(made_up_parts()), subject = with_parts(made_up_parts(), control::shuffled),
+         restored = with_parts(made_up_parts(), control::shuffled);
+    CHECK(same(subject.decide(some_outlook(0)), plain.decide(some_outlook(0))));  // there is but one
+    int differs = 0;
+    for (int i = 1; i <= 20; ++i) {
+        restored.load(subject.save());
+        const auto seen = some_outlook(0.05 * i);
+        const auto set = subject.decide(seen);
+        CHECK(same(restored.decide(seen), set));
+        differs += !same(plain.decide(seen), set);
+    }
+    CHECK(differs > 10);
+    CHECK(subject.save() == restored.save());
 }
 
 TEST_CASE("a policy's description tells its gate, and doubts runs of other lengths") {
