@@ -11,7 +11,6 @@
 #include "models/thread_count.hpp"
 #include "rl/block_watch.hpp"
 #include "rl/prepare/prepared_controller.hpp"
-#include "tests/support/charges.hpp"
 
 namespace {
 
@@ -29,15 +28,10 @@ void measure(const std::shared_ptr<const rl::prepared_policy>& policy, std::int6
     seen.signs.assign(n, {0.3, 0.1, 0.2, 0.01});
     const double deciding = bench::median_milliseconds(200, at::kCPU, [&] { controller.decide(seen); });
 
-    privacy::sanitizer_config how = {.segments = privacy::segments_of(std::vector<std::int64_t>(n, size)),
-                                     .how = privacy::allocation::shares};
-    const auto adapter = at::randn({adapters * size});
-    rl::block_watch watch(how, adapter);
-    privacy::step_terms terms;
-    terms.radii.assign(n, 0.1);
-    auto release = testing::blank_release();
-    release.gradient = at::randn({adapters * size});
-    const double looking = bench::median_milliseconds(20, at::kCPU, [&] { watch.add(terms, release); });
+    const auto adapter = at::randn({adapters * size}), released = at::randn({adapters * size});
+    rl::block_watch watch(privacy::segments_of(std::vector<std::int64_t>(n, size)), adapter);
+    const std::vector<double> deviations(n, 0.1);
+    const double looking = bench::median_milliseconds(20, at::kCPU, [&] { watch.add(released, deviations); });
     const double closing = bench::median_milliseconds(20, at::kCPU, [&] { watch.close(adapter); });
     fmt::print("| {} | {} | {:.3f} | {:.3f} | {:.3f} |\n", adapters, size, deciding, looking, closing);
 }

@@ -1,4 +1,4 @@
-// What preparing a controller on family A wins on held-out families: hindsight, rule and policy against the best
+// What preparing a controller on family A or B wins on held-out families: hindsight, rule and policy against the best
 // schedule of equal search, in log excess loss (negative is better).
 //
 //   build/bench/bench_prepare --offset 1 2 8 --held-out few-steep-warm many-flat-cold
@@ -51,13 +51,21 @@ void measure(const rl::preparation_config& config, const std::string& out) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App program("What a controller that was prepared on noisy quadratics wins on held-out families");
+    CLI::App program("What a controller that was prepared on made-up tasks wins on held-out families");
     std::vector<double> offsets = {1, 2, 8};
     std::string out;
     rl::preparation_config config;
     config.held_out = {"few-steep-warm", "many-flat-cold"};
     program.add_option("--offset", offsets, "factors by which rates are off, at most")->capture_default_str();
     program.add_option("--held-out", config.held_out, "families, or traits of theirs")->capture_default_str();
+    program.add_flag_callback(
+        "--bilinear",
+        [&config] {
+            config.kind = rl::task_kind::bilinear;
+            config.probed = false;
+            config.start = {0, -1, -1};
+        },
+        "family B in place of A: stacks of layers, whose units' gradients are clipped");
     program.add_flag("!--blind", config.probed, "runs that have no public records to look at");
     program.add_option("--tasks", config.tasks, "tasks to prepare on")->capture_default_str();
     program.add_option("--gate-tasks", config.gate_tasks, "held-out tasks")->capture_default_str();

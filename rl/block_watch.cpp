@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "models/thread_count.hpp"
 
 namespace rldp::rl {
@@ -30,20 +31,20 @@ std::vector<double> products(const std::vector<privacy::segment>& segments, std:
 
 }  // namespace
 
-block_watch::block_watch(privacy::sanitizer_config how, const at::Tensor& adapter)
-    : how_(std::move(how)),
-      sum_(at::zeros({privacy::coordinates_of(how_.segments)}, at::kDouble)),
+block_watch::block_watch(std::vector<privacy::segment> segments, const at::Tensor& adapter)
+    : segments_(std::move(segments)),
+      sum_(at::zeros({privacy::coordinates_of(segments_)}, at::kDouble)),
       last_sum_(at::zeros_like(sum_)),
       last_moved_(at::zeros_like(sum_)),
       before_(host(adapter)),
-      signs_(privacy::sizes_of_groups(how_.segments).size()) {}
+      signs_(privacy::sizes_of_groups(segments_).size()) {}
 
-void block_watch::add(const privacy::step_terms& terms, const privacy::release& value) {
-    const auto deviations = privacy::noise_of(how_, value.charged, terms);
+void block_watch::add(const at::Tensor& gradient, const std::vector<double>& deviations) {
+    require(deviations.size() == signs_.size(), "a watch needs the noise of every adapter");
     std::int64_t begin = 0;
-    for (const auto& part : how_.segments) {
+    for (const auto& part : segments_) {
         sum_.narrow(0, begin, part.size)
-            .add_(value.gradient.narrow(0, begin, part.size).to(at::kCPU), 1 / deviations[part.group]);
+            .add_(gradient.narrow(0, begin, part.size).to(at::kCPU), 1 / deviations[part.group]);
         begin += part.size;
     }
     ++releases_;
@@ -52,15 +53,13 @@ void block_watch::add(const privacy::step_terms& terms, const privacy::release& 
 void block_watch::close(const at::Tensor& adapter) {
     const models::one_thread same_bits_everywhere;
     const auto now = host(adapter), moved = now - before_;
-    const auto of = [&](const at::Tensor& a, const at::Tensor& b) {
-        return products(how_.segments, signs_.size(), a, b);
-    };
+    const auto of = [&](const at::Tensor& a, const at::Tensor& b) { return products(segments_, signs_.size(), a, b); };
     const auto path = of(moved, moved), size = of(now, now);
     for (std::size_t i = 0; i < signs_.size(); ++i)
         signs_[i].update = update_of(std::sqrt(path[i]), std::sqrt(size[i]));
     before_ = now;
     if (releases_ == 0) return;
-    const auto numbers = privacy::sizes_of_groups(how_.segments);
+    const auto numbers = privacy::sizes_of_groups(segments_);
     const auto squares = of(sum_, sum_), before = of(last_sum_, last_sum_), across = of(sum_, last_sum_);
     const auto last_path = of(last_moved_, last_moved_), product = of(sum_, last_moved_);
     for (std::size_t i = 0; i < signs_.size(); ++i) {

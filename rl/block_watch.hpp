@@ -6,18 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "privacy/mechanism/sanitizer.hpp"
+#include "privacy/mechanism/step_order.hpp"
 #include "rl/signs.hpp"
 
 namespace rldp::rl {
 
 class block_watch {
   public:
-    /// `how` releases are noised, in n groups; `adapter` [D] as it is before the first step.
-    block_watch(privacy::sanitizer_config how, const at::Tensor& adapter);
+    /// `segments` divide the numbers into n adapters; `adapter` [D] as it is before the first step.
+    block_watch(std::vector<privacy::segment> segments, const at::Tensor& adapter);
 
-    /// `terms` of the release's step. Each release counts in units of its own noise.
-    void add(const privacy::step_terms& terms, const privacy::release& value);
+    /// A released gradient [D], and the standard deviations [n] of the noise on a number of each adapter: releases
+    /// count in units of their own noise.
+    void add(const at::Tensor& gradient, const std::vector<double>& deviations);
     /// A block is over, and `adapter` is what it led to. A block without releases leaves signal, cosine and along as
     /// they were.
     void close(const at::Tensor& adapter);
@@ -30,7 +31,7 @@ class block_watch {
     void restore(const at::Tensor& tensors, const std::string& numbers);
 
   private:
-    privacy::sanitizer_config how_;
+    std::vector<privacy::segment> segments_;
     at::Tensor sum_, last_sum_;  ///< float64 [D]: of this block, and of the last one that had releases
     at::Tensor last_moved_;      ///< how that last one moved the adapter, float64 [D]
     at::Tensor before_;          ///< the adapter before this block, float64 [D]

@@ -18,7 +18,7 @@ training::training(const training_config& config, std::unique_ptr<privacy::metho
     chosen_.noise_multiplier = config.initial_noise_multiplier;
     if (method_->probes()) before_ = this->adapter();
     if (config.traced) trace_.emplace(*config.traced);
-    if (config.watched) watch_.emplace(*config.watched, this->adapter());
+    if (config.watched) watch_.emplace(config.watched->segments, this->adapter());
 }
 
 std::optional<double> training::released_loss() const {
@@ -35,7 +35,7 @@ void training::apply(const privacy::release& value) {
     if (trace_ || watch_) {
         const auto terms = method_->prepare(value.charged->noise_multiplier);  // the method has not moved on yet
         if (trace_) trace_->add(terms, value);
-        if (watch_) watch_->add(terms, value);
+        if (watch_) watch_->add(value.gradient, privacy::noise_of(*config_.watched, value.charged, terms));
     }
     ++step_;
     const auto estimate = method_->absorb(value);

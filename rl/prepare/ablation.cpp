@@ -9,7 +9,7 @@ std::vector<ablation> ablations(const ablation_terms& terms, const contestant& r
         out.push_back({name, compare(losses, terms.common)});
     };
     const auto part = [&](const char* name, std::span<const rule::number> free) {
-        const auto found = search_rule(terms.tasks, terms.start, terms.search, free);
+        const auto found = search_rule(terms.tasks, terms.start, {}, terms.search, free);
         judge(name, final_losses(terms.gate, {found.fixed, found.how}, terms.judging));
     };
     constexpr std::array clock = {rule::bias, rule::time, rule::forget};

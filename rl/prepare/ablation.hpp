@@ -11,7 +11,7 @@ namespace rldp::rl {
 
 /// What parts are compared on: searched from where the rule was, and judged as it was.
 struct ablation_terms {
-    std::span<const quadratics> tasks, gate;
+    task_list tasks, gate;
     std::vector<double> start;  ///< a schedule's numbers
     search_config search;
     trials judging;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "config/base/require.hpp"
+
 namespace rldp::rl {
 
 move neutral(std::size_t adapters) {
@@ -15,6 +17,14 @@ move within_limits(move wish) {
     for (double& rate : wish.rates) limit(rate, own_rate_limit);
     for (double& share : wish.shares) limit(share, share_limit);
     return wish;
+}
+
+void check_move(const move& chosen, std::size_t adapters) {
+    require(chosen.rates.size() == adapters && chosen.shares.size() == adapters,
+            "a task: a move for another number of adapters");
+    const auto limited = within_limits(chosen);
+    require(limited.rate == chosen.rate && limited.rates == chosen.rates && limited.shares == chosen.shares,
+            "a task: a move beyond its limits");
 }
 
 std::vector<double> shares_of(const move& chosen) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "rl/rate_schedule.hpp"
@@ -57,6 +58,8 @@ struct move {
 move neutral(std::size_t adapters);
 /// `wish` with every number brought into its range.
 move within_limits(move wish);
+/// Errors: a bug for a move of another number of adapters, or beyond its limits.
+void check_move(const move& chosen, std::size_t adapters);
 /// w_i², sum 1.
 std::vector<double> shares_of(const move& chosen);
 
@@ -87,7 +90,17 @@ class task {
   public:
     virtual ~task() = default;
     virtual std::unique_ptr<episode> begin(const schedule& how, std::uint64_t seed) const = 0;
+    virtual std::int64_t blocks() const = 0;  ///< of an episode
 };
+
+/// Tasks of any kind, which outlive it.
+using task_list = std::span<const task* const>;
+template <class Kind>
+std::vector<const task*> all_of(const std::vector<Kind>& tasks) {
+    std::vector<const task*> out;
+    for (const auto& one : tasks) out.push_back(&one);
+    return out;
+}
 
 using policy = std::function<move(const sight&)>;
 

@@ -6,20 +6,11 @@
 
 #include "config/base/require.hpp"
 #include "privacy/accounting/gdp.hpp"
-#include "rl/prepare/splitmix.hpp"
 
 namespace rldp::rl {
 namespace {
 
-constexpr std::int64_t steps_per_block = 4;
 constexpr double delta = 1e-5;
-
-double drawn(const range& from, splitmix& random) {
-    return random.log_uniform(from.low, from.high);
-}
-std::int64_t drawn_whole(const range& from, splitmix& random) {
-    return random.whole(std::llround(from.low), std::llround(from.high));
-}
 
 // μ whose mechanism has ε at δ, by bisection: δ grows with μ.
 double mu_of(double epsilon) {
@@ -82,11 +73,12 @@ double sum_of(const std::vector<double>& values, std::size_t begin, std::size_t 
 
 quadratics drawn_task(const family& from, double offset, splitmix& random) {
     quadratics out;
-    out.interval = steps_per_block;
-    out.steps = steps_per_block * drawn_whole(from.blocks, random);
-    out.batch = drawn(from.batch, random);
-    out.epochs = drawn(from.epochs, random);
-    out.noise_multiplier = noise_multiplier_of(drawn(from.epsilon, random), out.epochs, static_cast<double>(out.steps));
+    const auto plan = draw_plan(random);
+    out.interval = plan.interval;
+    out.steps = plan.steps;
+    out.batch = plan.batch;
+    out.epochs = plan.epochs;
+    out.noise_multiplier = plan.noise_multiplier;
     const double public_distance = random.log_uniform(0.02, 0.3);
     std::vector<double> gradients;  // squares of the mean gradient's numbers
     double excess = 0;
@@ -131,6 +123,24 @@ quadratics drawn_task(const family& from, double offset, splitmix& random) {
 }
 
 }  // namespace
+
+double drawn(const range& from, splitmix& random) {
+    return random.log_uniform(from.low, from.high);
+}
+
+std::int64_t drawn_whole(const range& from, splitmix& random) {
+    return random.whole(std::llround(from.low), std::llround(from.high));
+}
+
+drawn_plan draw_plan(splitmix& random) {
+    drawn_plan out{};
+    out.interval = steps_per_block;
+    out.steps = steps_per_block * drawn_whole({16, 32}, random);
+    out.batch = drawn({8, 64}, random);
+    out.epochs = drawn({0.5, 5}, random);
+    out.noise_multiplier = noise_multiplier_of(drawn({0.5, 8}, random), out.epochs, static_cast<double>(out.steps));
+    return out;
+}
 
 std::vector<family> families() {
     std::vector<family> out;

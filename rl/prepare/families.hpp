@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rl/prepare/quadratics.hpp"
+#include "rl/prepare/splitmix.hpp"
 
 namespace rldp::rl {
 
@@ -15,16 +16,27 @@ struct range {
     double low, high;
 };
 
+inline constexpr std::int64_t steps_per_block = 4;
+
+/// What a deployment knows of its run, from the same ranges for every family.
+struct drawn_plan {
+    std::int64_t steps, interval;
+    double batch, epochs;     ///< B, B·T/N
+    double noise_multiplier;  ///< z, of ε and δ = 1e-5
+};
+/// Blocks of four steps, 16 to 32; B of 8 to 64, half an epoch to five, ε of 0.5 to 8.
+drawn_plan draw_plan(splitmix& random);
+
+/// Evenly in the logarithm.
+double drawn(const range& from, splitmix& random);
+std::int64_t drawn_whole(const range& from, splitmix& random);
+
 struct family {
-    std::string name;  ///< its traits: "few-flat-cold"
-    range adapters;    ///< n
-    range decline;     ///< of the curvatures: h ∝ j^−decline
-    range coherence;   ///< norm of the mean gradient over a unit's, at the start
-    range epsilon = {0.5, 8};
-    range batch = {8, 64};
-    range epochs = {0.5, 5};
-    range blocks = {16, 32};  ///< of four steps
-    range size = {60, 200};   ///< numbers of an adapter
+    std::string name;        ///< its traits: "few-flat-cold"
+    range adapters;          ///< n
+    range decline;           ///< of the curvatures: h ∝ j^−decline
+    range coherence;         ///< norm of the mean gradient over a unit's, at the start
+    range size = {60, 200};  ///< numbers of an adapter
 };
 
 /// All eight: few or many adapters, a flat or a steep spectrum, a cold or a warm start.

@@ -23,7 +23,7 @@ double mean_final_loss(const task& of, const contestant& who, std::uint64_t seed
     return out / static_cast<double>(episodes);
 }
 
-schedule best_in_hindsight(const quadratics& of, const schedule& common, std::uint64_t seed, std::size_t episodes) {
+schedule best_in_hindsight(const task& of, const schedule& common, std::uint64_t seed, std::size_t episodes) {
     schedule best = common;
     double best_loss = std::numeric_limits<double>::infinity();
     for (int k = 0; k < hindsight_rates; ++k)
@@ -79,22 +79,22 @@ double final_loss(const task& of, const contestant& who, std::uint64_t seed) {
     return run->log_excess();
 }
 
-std::vector<double> final_losses(std::span<const quadratics> tasks, const contestant& who, const trials& how) {
+std::vector<double> final_losses(task_list tasks, const contestant& who, const trials& how) {
     std::vector<double> out(tasks.size());
     for_each_index(tasks.size(), how.jobs,
-                   [&](std::size_t i) { out[i] = mean_final_loss(tasks[i], who, seed_of(how, i), how.episodes); });
+                   [&](std::size_t i) { out[i] = mean_final_loss(*tasks[i], who, seed_of(how, i), how.episodes); });
     return out;
 }
 
-std::vector<double> shuffled_losses(std::span<const quadratics> tasks, const contestant& who, const trials& how) {
+std::vector<double> shuffled_losses(task_list tasks, const contestant& who, const trials& how) {
     require(tasks.size() >= 2 && who.act, "releases are exchanged between two tasks and more, for a policy");
     std::vector<double> out(tasks.size());
     for_each_index(tasks.size(), how.jobs, [&](std::size_t i) {
         const std::size_t other = (i + tasks.size() / 2) % tasks.size();
-        const auto seen = sights_under(tasks[other], who, seed_of(how, other));
+        const auto seen = sights_under(*tasks[other], who, seed_of(how, other));
         const contestant deceived = {
             who.fixed, [&](const sight& own) { return who.act(shown(own, at_time(seen, own.global[of_run::time]))); }};
-        out[i] = mean_final_loss(tasks[i], deceived, seed_of(how, i), how.episodes);
+        out[i] = mean_final_loss(*tasks[i], deceived, seed_of(how, i), how.episodes);
     });
     return out;
 }
@@ -120,11 +120,11 @@ nlohmann::json to_json(const paired& one) {
             {"least_gain", one.least_gain()}};
 }
 
-paired headroom(std::span<const quadratics> tasks, const schedule& common, const trials& how) {
+paired headroom(task_list tasks, const schedule& common, const trials& how) {
     std::vector<double> best(tasks.size());
     for_each_index(tasks.size(), how.jobs, [&](std::size_t i) {
-        const auto found = best_in_hindsight(tasks[i], common, ~seed_of(how, i), how.episodes);
-        best[i] = mean_final_loss(tasks[i], {found}, seed_of(how, i), how.episodes);
+        const auto found = best_in_hindsight(*tasks[i], common, ~seed_of(how, i), how.episodes);
+        best[i] = mean_final_loss(*tasks[i], {found}, seed_of(how, i), how.episodes);
     });
     return compare(best, final_losses(tasks, {common}, how));
 }

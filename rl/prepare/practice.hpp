@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "rl/prepare/environment.hpp"
-#include "rl/prepare/quadratics.hpp"
 
 namespace rldp::rl {
 
@@ -27,12 +26,12 @@ struct trials {
 };
 
 /// [tasks]: the mean final loss on each.
-std::vector<double> final_losses(std::span<const quadratics> tasks, const contestant& who, const trials& how);
+std::vector<double> final_losses(task_list tasks, const contestant& who, const trials& how);
 
 /// The same of a policy that is shown another run's releases: those that task i + n/2 gave under the policy, at the
 /// same t/T. The clock, what is known before a run and the last move are its own; of a policy that looks at nothing
 /// else, the losses are those of final_losses().
-std::vector<double> shuffled_losses(std::span<const quadratics> tasks, const contestant& who, const trials& how);
+std::vector<double> shuffled_losses(task_list tasks, const contestant& who, const trials& how);
 
 /// Losses less others, pair by pair: negative is better.
 struct paired {
@@ -48,6 +47,6 @@ nlohmann::json to_json(const paired& one);
 
 /// What there is to win: the schedule that hindsight finds for each task, among 39 around the common one, judged by
 /// other episodes than those it was found by, against the common one.
-paired headroom(std::span<const quadratics> tasks, const schedule& common, const trials& how);
+paired headroom(task_list tasks, const schedule& common, const trials& how);
 
 }  // namespace rldp::rl

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
+#include "rl/prepare/bilinear_families.hpp"
 #include "rl/prepare/splitmix.hpp"
 
 namespace rldp::rl {
@@ -15,20 +18,20 @@ namespace {
 
 enum stream : std::uint64_t { prepared_tasks, validation_tasks, gate_tasks, gate_noise, searches, learning, net };
 
-bool names(const std::string& word, const family& one) {
-    return one.name.find(word) != std::string::npos;
-}
-
+template <class Family>
 struct sides {
-    std::vector<family> prepared, held_out;
+    std::vector<Family> prepared, held_out;
 };
 
-sides divided(const std::vector<std::string>& held_out) {
-    const auto all = families();
+template <class Family>
+sides<Family> divided(const std::vector<Family>& all, const std::vector<std::string>& held_out) {
+    const auto names = [](const std::string& word, const Family& one) {
+        return one.name.find(word) != std::string::npos;
+    };
     for (const auto& word : held_out)
         refuse_unless(std::any_of(all.begin(), all.end(), [&](const auto& one) { return names(word, one); }),
                       fmt::format("'{}' names no family of tasks", word));
-    sides out;
+    sides<Family> out;
     for (const auto& one : all) {
         const bool held =
             std::any_of(held_out.begin(), held_out.end(), [&](const auto& word) { return names(word, one); });
@@ -39,60 +42,97 @@ sides divided(const std::vector<std::string>& held_out) {
     return out;
 }
 
-std::vector<std::string> names_of(const std::vector<family>& all) {
+template <class Family>
+std::vector<std::string> names_of(const std::vector<Family>& all) {
     std::vector<std::string> out(all.size());
-    std::transform(all.begin(), all.end(), out.begin(), [](const family& one) { return one.name; });
+    std::transform(all.begin(), all.end(), out.begin(), [](const Family& one) { return one.name; });
     return out;
 }
 
 // Fewest and most.
-std::array<std::int64_t, 2> blocks_of(const std::vector<quadratics>& tasks) {
-    std::array<std::int64_t, 2> out = {tasks.front().steps / tasks.front().interval, 0};
-    for (const auto& one : tasks) {
-        out[0] = std::min(out[0], one.steps / one.interval);
-        out[1] = std::max(out[1], one.steps / one.interval);
+std::array<std::int64_t, 2> blocks_of(task_list tasks) {
+    std::array<std::int64_t, 2> out = {tasks.front()->blocks(), 0};
+    for (const auto* one : tasks) {
+        out[0] = std::min(out[0], one->blocks());
+        out[1] = std::max(out[1], one->blocks());
     }
     return out;
+}
+
+// Tasks with what they are part of.
+struct task_set {
+    std::shared_ptr<const void> owner;
+    std::vector<const task*> list;
+};
+template <class Kind>
+task_set kept(std::vector<Kind> tasks) {
+    const auto owner = std::make_shared<const std::vector<Kind>>(std::move(tasks));
+    return {owner, all_of(*owner)};
+}
+
+struct drawn_tasks {
+    std::vector<std::string> families, held_out;
+    task_set prepared, validation, gate;
+};
+
+template <class Family, class Draw>
+drawn_tasks drawn_from(const std::vector<Family>& all, const preparation_config& config, const Draw& draw) {
+    const auto [prepared, held_out] = divided(all, config.held_out);
+    const auto tasks = [&](const std::vector<Family>& from, stream which, std::size_t count) {
+        return kept(draw(from, splitmix(config.seed, which).next(), count));
+    };
+    return {.families = names_of(prepared),
+            .held_out = names_of(held_out),
+            .prepared = tasks(prepared, prepared_tasks, config.tasks),
+            .validation = tasks(prepared, validation_tasks, config.validation_tasks),
+            .gate = tasks(held_out, gate_tasks, config.gate_tasks)};
+}
+
+drawn_tasks draw(const preparation_config& config) {
+    if (config.kind == task_kind::bilinear) {
+        require(!config.probed, "family B has no public records");
+        return drawn_from(bilinear_families(), config, [&](const auto& from, std::uint64_t seed, std::size_t count) {
+            return draw_tasks(from, config.offset, seed, count);
+        });
+    }
+    return drawn_from(families(), config, [&](const auto& from, std::uint64_t seed, std::size_t count) {
+        auto out = draw_tasks(from, config.offset, seed, count);
+        for (auto& one : out) one.probed = config.probed;
+        return out;
+    });
 }
 
 }  // namespace
 
 preparation prepare(const preparation_config& config, const std::function<void(const std::string&)>& said) {
-    const auto [prepared, held_out] = divided(config.held_out);
     const auto seed = [&](stream which) { return splitmix(config.seed, which).next(); };
     said("drawing tasks");
-    const auto draw = [&](const std::vector<family>& from, stream which, std::size_t count) {
-        auto out = draw_tasks(from, config.offset, seed(which), count);
-        for (auto& one : out) one.probed = config.probed;
-        return out;
-    };
-    const auto tasks = draw(prepared, prepared_tasks, config.tasks);
-    const auto validation = draw(prepared, validation_tasks, config.validation_tasks);
-    const auto gate = draw(held_out, gate_tasks, config.gate_tasks);
+    const auto drawn = draw(config);
+    const task_list tasks = drawn.prepared.list, gate = drawn.gate.list;
 
     said("searching a schedule");
     auto searched = config.search;
     searched.seed = seed(searches);
     searched.jobs = config.jobs;
-    const auto first = search_schedule(tasks, std::vector<double>(3), searched);
+    const auto first = search_schedule(tasks, config.start, searched);
     searched.seed += 1;
     const auto best_schedule = schedule_at(search_schedule(tasks, first, searched));
     said("searching a timetable");
     const auto timed = search_timetable(tasks, first, searched);
     said("searching a rule");
-    const auto ruled = search_rule(tasks, first, searched);
+    const auto ruled = search_rule(tasks, first, config.begin, searched);
     said("learning a residual");
     auto refined = config.refinement;
     refined.seed = seed(learning);
     refined.learner.seed = seed(net);
     refined.jobs = config.jobs;
-    const auto residual = refine(tasks, validation, ruled.fixed, ruled.how, refined);
+    const auto residual = refine(tasks, drawn.validation.list, ruled.fixed, ruled.how, refined);
 
     said("judging on held-out families");
     const prepared_policy refined_policy({.fixed = ruled.fixed,
                                           .best_fixed = best_schedule,
                                           .probed = config.probed,
-                                          .interval = tasks.front().interval,
+                                          .interval = steps_per_block,
                                           .how = ruled.how,
                                           .normaliser = residual.normaliser,
                                           .guard = residual.guard,
@@ -118,8 +158,8 @@ preparation prepare(const preparation_config& config, const std::function<void(c
 
     auto parts = refined_policy.parts();
     const nlohmann::json figures = {
-        {"families", names_of(prepared)},
-        {"held_out", names_of(held_out)},
+        {"families", drawn.families},
+        {"held_out", drawn.held_out},
         {"blocks", blocks_of(tasks)},
         {"rate_offset", config.offset},
         {"seed", config.seed},

@@ -1,5 +1,5 @@
 #pragma once
-// Preparation on family A, from made-up tasks to a policy that has passed its gate or not.
+// Preparation on tasks that are made up whole, from families to a policy that has passed its gate or not.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,11 +13,16 @@
 
 namespace rldp::rl {
 
+enum class task_kind { quadratics, bilinear };  ///< families A and B
+
 struct preparation_config {
-    std::vector<std::string> held_out;  ///< families by name, or by a trait in it: the gate's alone
-    double offset = 8;                  ///< of rates, either way
-    bool probed = true;                 ///< whether runs have public records to look at
-    std::size_t tasks = 256;            ///< to prepare on
+    task_kind kind = task_kind::quadratics;
+    std::vector<double> start = {0, 0, 0};  ///< a schedule's numbers, where its search begins
+    rule begin;                             ///< likewise
+    std::vector<std::string> held_out;      ///< families by name, or by a trait in it: the gate's alone
+    double offset = 8;                      ///< of rates, either way
+    bool probed = true;                     ///< whether runs have public records to look at
+    std::size_t tasks = 256;                ///< to prepare on
     std::size_t validation_tasks = 128, gate_tasks = 256;
     std::size_t gate_episodes = 2;  ///< of a task
     search_config search;  ///< of one search; the schedule has two, one on from the other, whatever else is searched

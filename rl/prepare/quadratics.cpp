@@ -83,11 +83,7 @@ class quadratic_episode final : public episode {
 
     void play(const move& chosen) override {
         require(!finished(), "quadratics: the episode is over");
-        require(chosen.rates.size() == adapters_.size() && chosen.shares.size() == adapters_.size(),
-                "quadratics: a move for another number of adapters");
-        const auto limited = within_limits(chosen);
-        require(limited.rate == chosen.rate && limited.rates == chosen.rates && limited.shares == chosen.shares,
-                "quadratics: a move beyond its limits");
+        check_move(chosen, adapters_.size());
         last_ = chosen;
         const auto shares = shares_of(chosen);
         for (std::size_t i = 0; i < adapters_.size(); ++i) adapters_[i].share = shares[i];

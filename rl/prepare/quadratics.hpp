@@ -32,6 +32,7 @@ struct quadratics final : public task {
     optimiser how = optimiser::adam;
 
     std::unique_ptr<episode> begin(const schedule& fixed, std::uint64_t seed) const override;
+    std::int64_t blocks() const override { return steps / interval; }
 };
 
 }  // namespace rldp::rl

@@ -28,12 +28,11 @@ move sampled(const raw_policy& said, splitmix& random) {
 }
 
 // What runs show under the rule and whatever may come to be added to it.
-std::vector<sight> sights_of(std::span<const quadratics> tasks, const schedule& fixed, const rule& how,
-                             const trials& with) {
+std::vector<sight> sights_of(task_list tasks, const schedule& fixed, const rule& how, const trials& with) {
     std::vector<std::vector<sight>> each(tasks.size());
     for_each_index(tasks.size(), with.jobs, [&](std::size_t i) {
         splitmix random(with.seed, i);
-        const auto run = tasks[i].begin(fixed, random.next());
+        const auto run = tasks[i]->begin(fixed, random.next());
         while (!run->finished()) {
             each[i].push_back(run->look());
             const auto& seen = each[i].back();
@@ -47,7 +46,7 @@ std::vector<sight> sights_of(std::span<const quadratics> tasks, const schedule& 
 }
 
 // One episode that explores, beside the rule's own.
-std::vector<set_transition> explored(const quadratics& of, const schedule& fixed, const rule& how,
+std::vector<set_transition> explored(const task& of, const schedule& fixed, const rule& how,
                                      const frozen_normaliser& normalised, const set_networks& nets,
                                      const at::Tensor& actor, std::uint64_t seed) {
     splitmix random(seed);
@@ -72,8 +71,8 @@ std::vector<set_transition> explored(const quadratics& of, const schedule& fixed
 
 }  // namespace
 
-refinement refine(std::span<const quadratics> tasks, std::span<const quadratics> validation, const schedule& fixed,
-                  const rule& how, const refinement_config& config) {
+refinement refine(task_list tasks, task_list validation, const schedule& fixed, const rule& how,
+                  const refinement_config& config) {
     require(!tasks.empty() && config.episodes >= 1 && config.judged_every >= 1, "a refinement needs episodes");
     const auto seen = sights_of(tasks, fixed, how, {.seed = config.seed, .jobs = config.jobs});
     refinement best;
@@ -91,7 +90,7 @@ refinement refine(std::span<const quadratics> tasks, std::span<const quadratics>
         std::vector<std::vector<set_transition>> episodes(config.episodes);
         for_each_index(config.episodes, config.jobs, [&](std::size_t i) {
             const std::size_t number = (round - 1) * config.episodes + i;
-            episodes[i] = explored(tasks[number % tasks.size()], fixed, how, best.normaliser, learner.nets(), actor,
+            episodes[i] = explored(*tasks[number % tasks.size()], fixed, how, best.normaliser, learner.nets(), actor,
                                    splitmix(config.seed + 1, number).next());
         });
         for (const auto& one : episodes)

@@ -30,7 +30,7 @@ struct refinement {
 };
 
 /// `validation` holds other tasks than `tasks`, of the same families.
-refinement refine(std::span<const quadratics> tasks, std::span<const quadratics> validation, const schedule& fixed,
-                  const rule& how, const refinement_config& config);
+refinement refine(task_list tasks, task_list validation, const schedule& fixed, const rule& how,
+                  const refinement_config& config);
 
 }  // namespace rldp::rl

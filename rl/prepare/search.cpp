@@ -11,14 +11,14 @@
 namespace rldp::rl {
 namespace {
 
-std::vector<double> with_zeros(std::vector<double> start, std::size_t more) {
-    start.resize(start.size() + more);
+std::vector<double> followed_by(std::vector<double> start, const std::vector<double>& more) {
+    start.insert(start.end(), more.begin(), more.end());
     return start;
 }
 
 }  // namespace
 
-std::vector<double> search(std::span<const quadratics> tasks, const std::vector<double>& start,
+std::vector<double> search(task_list tasks, const std::vector<double>& start,
                            const std::function<contestant(std::span<const double>)>& contestant_at,
                            const search_config& how) {
     require(!tasks.empty(), "a search needs tasks");
@@ -30,7 +30,7 @@ std::vector<double> search(std::span<const quadratics> tasks, const std::vector<
         for_each_index(losses.size(), how.jobs, [&](std::size_t i) {
             const std::size_t episode = generation * how.tasks + i % how.tasks;
             losses[i] =
-                final_loss(tasks[episode % tasks.size()], all[i / how.tasks], splitmix(how.seed, episode).next());
+                final_loss(*tasks[episode % tasks.size()], all[i / how.tasks], splitmix(how.seed, episode).next());
         });
         std::vector<double> means;
         for (auto at = losses.begin(); at != losses.end(); at += static_cast<std::ptrdiff_t>(how.tasks))
@@ -40,13 +40,12 @@ std::vector<double> search(std::span<const quadratics> tasks, const std::vector<
     return found.mean();
 }
 
-std::vector<double> search_schedule(std::span<const quadratics> tasks, const std::vector<double>& start,
-                                    const search_config& how) {
+std::vector<double> search_schedule(task_list tasks, const std::vector<double>& start, const search_config& how) {
     return search(
         tasks, start, [](std::span<const double> point) { return contestant{schedule_at(point)}; }, how);
 }
 
-ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
+ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
                            const search_config& how, std::span<const rule::number> free) {
     const auto parts_of = [&](std::span<const double> point) {
         return ruled_schedule{schedule_at(point.first(start.size())), rule_at(point.subspan(start.size()), free)};
@@ -55,22 +54,22 @@ ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<
         const auto parts = parts_of(point);
         return contestant{parts.fixed, parts.how};
     };
-    return parts_of(search(tasks, with_zeros(start, free.size()), contestant_at, how));
+    return parts_of(search(tasks, followed_by(start, point_of(begin, free)), contestant_at, how));
 }
 
-ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
+ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
                            const search_config& how) {
     std::array<rule::number, rule::count> all;
     for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<rule::number>(k);
-    return search_rule(tasks, start, how, all);
+    return search_rule(tasks, start, begin, how, all);
 }
 
-contestant search_timetable(std::span<const quadratics> tasks, const std::vector<double>& start,
-                            const search_config& how) {
+contestant search_timetable(task_list tasks, const std::vector<double>& start, const search_config& how) {
     const auto contestant_at = [&](std::span<const double> point) {
         return contestant{schedule_at(point.first(start.size())), timetable_at(point.subspan(start.size()))};
     };
-    return contestant_at(search(tasks, with_zeros(start, timetable{}.log_rates.size()), contestant_at, how));
+    return contestant_at(
+        search(tasks, followed_by(start, std::vector<double>(timetable{}.log_rates.size())), contestant_at, how));
 }
 
 }  // namespace rldp::rl

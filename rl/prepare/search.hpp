@@ -21,27 +21,25 @@ struct search_config {
 };
 
 /// The centre that the search ends at: of noisy values, better than the best point told.
-std::vector<double> search(std::span<const quadratics> tasks, const std::vector<double>& start,
+std::vector<double> search(task_list tasks, const std::vector<double>& start,
                            const std::function<contestant(std::span<const double>)>& contestant_at,
                            const search_config& how);
 
 /// The three numbers of schedule_at().
-std::vector<double> search_schedule(std::span<const quadratics> tasks, const std::vector<double>& start,
-                                    const search_config& how);
+std::vector<double> search_schedule(task_list tasks, const std::vector<double>& start, const search_config& how);
 
 struct ruled_schedule {
     schedule fixed;
     rule how;
 };
-/// Rule and schedule together, from `start`, a schedule's numbers, and a rule of zeros: what averages best under a
-/// fixed rate is not what does under a rate that follows the run. Of the rule, only the `free` numbers leave zero.
-ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
+/// Rule and schedule together, from `start`, a schedule's numbers, and the rule `begin`: what averages best under a
+/// fixed rate is not what does under a rate that follows the run. Numbers of the rule that are not `free` are zero.
+ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
                            const search_config& how, std::span<const rule::number> free);
-ruled_schedule search_rule(std::span<const quadratics> tasks, const std::vector<double>& start,
+ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
                            const search_config& how);
 
 /// The same with a timetable in place of the rule.
-contestant search_timetable(std::span<const quadratics> tasks, const std::vector<double>& start,
-                            const search_config& how);
+contestant search_timetable(task_list tasks, const std::vector<double>& start, const search_config& how);
 
 }  // namespace rldp::rl

@@ -13,22 +13,10 @@ using namespace rldp;
 
 namespace {
 
-/// Two groups of two and three numbers; at multiplier 1 their noise has deviations 1·0.5/√¼ = 1 and 2·1/√¾.
-const privacy::sanitizer_config two_groups = {.segments = {{2, 0}, {3, 1}}, .how = privacy::allocation::shares};
-privacy::step_terms some_terms() {
-    privacy::step_terms out;
-    out.radii = {0.5, 2};
-    out.shares = {0.25, 0.75};
-    return out;
-}
-const privacy::step_terms terms = some_terms();
+/// Two adapters of two and three numbers, and the deviations of their noise.
+const std::vector<privacy::segment> two_groups = {{2, 0}, {3, 1}};
 const double second_deviation = 2 / std::sqrt(0.75);
-
-privacy::release release_of(std::uint64_t seq, const at::Tensor& gradient) {
-    auto out = testing::blank_release(seq);
-    out.gradient = gradient;
-    return out;
-}
+const std::vector<double> noise_of_both = {1, second_deviation};
 
 at::Tensor row(const std::vector<float>& values) {
     return at::tensor(values);
@@ -44,8 +32,8 @@ bool same(const std::vector<rl::adapter_signs>& a, const std::vector<rl::adapter
 
 TEST_CASE("a block's signs have their known values, in units of the noise") {
     rl::block_watch watch(two_groups, row({0, 0, 1, 1, 1}));
-    watch.add(terms, release_of(1, row({3, 0, 1, 0, 0})));
-    watch.add(terms, release_of(2, row({0, 4, 1, 0, 0})));
+    watch.add(row({3, 0, 1, 0, 0}), noise_of_both);
+    watch.add(row({0, 4, 1, 0, 0}), noise_of_both);
     watch.close(row({0, 0.5, 1, 1, 2}));
     const auto first = watch.signs();
     REQUIRE(first.size() == 2);
@@ -55,7 +43,7 @@ TEST_CASE("a block's signs have their known values, in units of the noise") {
     CHECK(first[0].along == 0);
     CHECK(first[0].update == Approx(1));
     CHECK(first[1].update == Approx(1 / std::sqrt(6.0)));
-    watch.add(terms, release_of(3, row({3, -4, 0, 0, 0})));
+    watch.add(row({3, -4, 0, 0, 0}), noise_of_both);
     watch.close(row({0, 0.5, 1, 1, 2}));
     CHECK(watch.signs()[0].cosine == Approx(-0.28));
     CHECK(watch.signs()[1].cosine == 0);
@@ -66,17 +54,17 @@ TEST_CASE("a block's signs have their known values, in units of the noise") {
 
 TEST_CASE("noise alone shows no signal on average, and a radius that changes changes nothing") {
     rl::block_watch small(two_groups, at::zeros({5})), large(two_groups, at::zeros({5}));
-    auto wider = terms;
-    for (double& radius : wider.radii) radius *= 2;
+    auto wider = noise_of_both;
+    for (double& deviation : wider) deviation *= 2;
     at::manual_seed(1);
     const auto deviations = row({1, 1, 1, 1, 1}).to(at::kDouble) *
                             at::tensor({1.0, 1.0, second_deviation, second_deviation, second_deviation}, at::kDouble);
     double mean = 0;
     for (int block = 0; block < 400; ++block) {
-        for (std::uint64_t seq = 1; seq <= 4; ++seq) {
+        for (int step = 0; step < 4; ++step) {
             const auto noise = (at::randn({5}, at::kDouble) * deviations).to(at::kFloat);
-            small.add(terms, release_of(seq, noise));
-            large.add(wider, release_of(seq, noise * 2));
+            small.add(noise, noise_of_both);
+            large.add(noise * 2, wider);
         }
         small.close(at::zeros({5}));
         large.close(at::zeros({5}));
@@ -99,9 +87,9 @@ TEST_CASE("along a line it is positive before the lowest point, zero there and n
             const auto noisy = [&](double x) {
                 return at::full({5}, static_cast<float>(x - 1)) + at::randn({5}) * deviations;
             };
-            watch.add(terms, release_of(1, noisy(0)));
+            watch.add(noisy(0), noise_of_both);
             watch.close(at::full({5}, reached));
-            watch.add(terms, release_of(2, noisy(reached)));
+            watch.add(noisy(reached), noise_of_both);
             watch.close(at::full({5}, 7));  // where this block went is the next one's affair
             for (std::size_t i = 0; i < 2; ++i) {
                 mean[i] += watch.signs()[i].along / runs;
@@ -120,7 +108,7 @@ TEST_CASE("along a line it is positive before the lowest point, zero there and n
 
 TEST_CASE("a block without releases leaves signal and cosine as they were") {
     rl::block_watch watch(two_groups, at::ones({5}));
-    watch.add(terms, release_of(1, row({3, 0, 1, 0, 0})));
+    watch.add(row({3, 0, 1, 0, 0}), noise_of_both);
     watch.close(at::ones({5}));
     const auto before = watch.signs();
     watch.close(at::ones({5}) * 2);
@@ -131,17 +119,16 @@ TEST_CASE("a block without releases leaves signal and cosine as they were") {
 TEST_CASE("a watch that is restored within a block goes on bit for bit") {
     at::manual_seed(2);
     rl::block_watch watch(two_groups, at::randn({5})), other(two_groups, at::zeros({5}));
-    std::uint64_t seq = 0;
     const auto both = [&](auto act) { act(watch), act(other); };
-    watch.add(terms, release_of(++seq, at::randn({5})));
+    watch.add(at::randn({5}), noise_of_both);
     watch.close(at::randn({5}));
-    watch.add(terms, release_of(++seq, at::randn({5})));
+    watch.add(at::randn({5}), noise_of_both);
     const auto kept = watch.tensors();
     const auto numbers = watch.numbers();
     other.restore(kept, numbers);
-    const auto next = release_of(++seq, at::randn({5}));
+    const auto next = at::randn({5});
     const auto adapter = at::randn({5});
-    both([&](rl::block_watch& one) { one.add(terms, next), one.close(adapter); });
+    both([&](rl::block_watch& one) { one.add(next, noise_of_both), one.close(adapter); });
     CHECK(same(watch.signs(), other.signs()));
     CHECK(watch.numbers() == other.numbers());
     CHECK(at::equal(watch.tensors(), other.tensors()));
@@ -153,20 +140,27 @@ TEST_CASE("a watch that is restored within a block goes on bit for bit") {
 
 namespace {
 
+privacy::release release_of(std::uint64_t seq, const at::Tensor& gradient) {
+    auto out = testing::blank_release(seq);
+    out.gradient = gradient;
+    return out;
+}
+
 rl::training watched_training(std::int64_t steps, const at::Tensor& rate_factors = {}) {
-    auto method = std::make_unique<rl::steered>(rl::steered_config{.segments = two_groups.segments,
+    auto method = std::make_unique<rl::steered>(rl::steered_config{.segments = two_groups,
                                                                    .expected_batch = 4,
                                                                    .initial_radius = 0.5,
                                                                    .clip_min = 0.01,
                                                                    .clip_max = 1,
                                                                    .initial_loss = 1,
                                                                    .statistics_share = 0.02});
-    const rl::training_config plan = {.steps = steps,
-                                      .rate = {.peak = 0.01},
-                                      .optimizer = {.rate_factors = rate_factors},
-                                      .interval = 4,
-                                      .initial_noise_multiplier = 1,
-                                      .watched = two_groups};
+    const rl::training_config plan = {
+        .steps = steps,
+        .rate = {.peak = 0.01},
+        .optimizer = {.rate_factors = rate_factors},
+        .interval = 4,
+        .initial_noise_multiplier = 1,
+        .watched = privacy::sanitizer_config{.segments = two_groups, .how = privacy::allocation::shares}};
     return {plan, std::move(method), at::ones({5})};
 }
 

@@ -49,7 +49,8 @@ TEST_CASE("a paired comparison is that of its differences") {
 }
 
 TEST_CASE("the same policy twice is a tie on every task, however many threads play") {
-    const auto tasks = draw_tasks(families(), 2, 5, 8);
+    const auto drawn = draw_tasks(families(), 2, 5, 8);
+    const auto tasks = all_of(drawn);
     const auto one = final_losses(tasks, {{}, rule{}}, {.seed = 4, .episodes = 2, .jobs = 1});
     CHECK(final_losses(tasks, {{}}, {.seed = 4, .episodes = 2, .jobs = 3}) == one);
     CHECK(final_losses(tasks, {{}}, {.seed = 5, .episodes = 2, .jobs = 1}) != one);
@@ -60,7 +61,8 @@ TEST_CASE("the same policy twice is a tie on every task, however many threads pl
 }
 
 TEST_CASE("what another run shows changes a policy that listens, and none that goes by the clock") {
-    const auto tasks = draw_tasks(families(), 2, 6, 8);
+    const auto drawn = draw_tasks(families(), 2, 6, 8);
+    const auto tasks = all_of(drawn);
     const trials judging = {.seed = 4, .episodes = 2};
     const contestant clock = {{}, timetable{.log_rates = {0, 0.5, 1}}};
     CHECK(shuffled_losses(tasks, clock, judging) == final_losses(tasks, clock, judging));
@@ -70,9 +72,9 @@ TEST_CASE("what another run shows changes a policy that listens, and none that g
 }
 
 TEST_CASE("a rule that lacks numbers keeps them at zero") {
-    const auto tasks = draw_tasks(families(), 2, 7, 4);
+    const auto drawn = draw_tasks(families(), 2, 7, 4);
     const search_config how = {.generations = 2, .population = 6, .tasks = 4};
-    const auto found = search_rule(tasks, std::vector<double>(3), how, std::array{rule::bias, rule::noise});
+    const auto found = search_rule(all_of(drawn), std::vector<double>(3), {}, how, std::array{rule::bias, rule::noise});
     for (std::size_t k = 0; k < rule::count; ++k)
         CHECK((found.how.numbers[k] != 0) == (k == rule::bias || k == rule::noise));
 }
@@ -89,16 +91,17 @@ TEST_CASE("work is done once each, and its first failure told") {
 }
 
 TEST_CASE("hindsight finds what a rate that is off by eight leaves to win") {
-    auto tasks = draw_tasks(families(), 1, 21, 16);
-    for (auto& task : tasks) task.rate /= 8;
-    const auto found = headroom(tasks, {.tilt = -1}, {.seed = 3});
+    auto drawn = draw_tasks(families(), 1, 21, 16);
+    for (auto& task : drawn) task.rate /= 8;
+    const auto found = headroom(all_of(drawn), {.tilt = -1}, {.seed = 3});
     CHECK(found.mean < -0.1);
     CHECK(found.least_gain() > 0);
 }
 
 TEST_CASE("a search mends a rate that all tasks have wrong") {
-    auto tasks = draw_tasks(families(), 1, 22, 16);
-    for (auto& task : tasks) task.rate /= 8;
+    auto drawn = draw_tasks(families(), 1, 22, 16);
+    for (auto& task : drawn) task.rate /= 8;
+    const auto tasks = all_of(drawn);
     const search_config how = {.generations = 12, .population = 8, .tasks = 16, .deviation = 0.5};
     const auto found = search_schedule(tasks, std::vector<double>(3), how);
     CHECK(found[0] > 0.7);
