@@ -27,11 +27,15 @@ class preparation_reader {
 
     preparation_file read() const {
         const auto& whole = from_.whole();
-        from_.allow_only(whole, "", {"about", "seed", "quadratics", "runs"});
+        from_.allow_only(whole, "", {"about", "seed", "quadratics", "bilinear", "runs"});
         preparation_file out;
         out.seed = static_cast<std::uint64_t>(number(whole, "", "seed", 0, 1'000'000'000));
-        out.quadratics = quadratics(from_.get<json>(whole, "", "quadratics"));
-        out.quadratics.seed = out.seed;
+        out.quadratics = made_up(from_.get<json>(whole, "", "quadratics"), "quadratics");
+        out.bilinear = made_up(from_.get<json>(whole, "", "bilinear"), "bilinear");
+        out.bilinear.kind = rl::task_kind::bilinear;
+        out.bilinear.search.tasks = 24;  // an episode takes fifty times as long
+        out.bilinear.gate_episodes = 1;
+        out.quadratics.seed = out.bilinear.seed = out.seed;
         out.runs = runs(from_.get<json>(whole, "", "runs"));
         return out;
     }
@@ -56,8 +60,7 @@ class preparation_reader {
         return found;
     }
 
-    rl::preparation_config quadratics(const json& object) const {
-        const std::string where = "quadratics";
+    rl::preparation_config made_up(const json& object, const std::string& where) const {
         from_.allow_only(object, where, {"offset", "held_out", "tasks", "gate_tasks", "generations", "rounds"});
         rl::preparation_config out;
         out.probed = false;  // runs show their controller no public records

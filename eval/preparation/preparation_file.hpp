@@ -32,15 +32,15 @@ struct run_preparation {
 
 struct preparation_file {
     std::uint64_t seed = 1;
-    rl::preparation_config quadratics;  ///< family A
+    rl::preparation_config quadratics, bilinear;  ///< families A and B
     run_preparation runs;
 };
 
-/// A JSON object: "about", "seed", "quadratics" {"offset", "held_out", "tasks", "gate_tasks", "generations", "rounds"}
-/// and "runs" {"lr", "offset", "generations", "population", "tasks", "gate_tasks", "families": {name: {"base",
-/// "records", "set": {key: value}, "draw": {key: [values]}}}, "held_out": [names]}. Paths are relative to the file.
-/// Errors: bad_input naming file and key, also for a family that reads anything but made-up tables: a preparation is
-/// for no one's records.
+/// A JSON object: "about", "seed", "quadratics" and "bilinear", each {"offset", "held_out", "tasks", "gate_tasks",
+/// "generations", "rounds"}, and "runs" {"lr", "offset", "generations", "population", "tasks", "gate_tasks",
+/// "families": {name: {"base", "records", "set": {key: value}, "draw": {key: [values]}}}, "held_out": [names]}. Paths
+/// are relative to the file. Errors: bad_input naming file and key, also for a family that reads anything but made-up
+/// tables: a preparation is for no one's records.
 preparation_file read_preparation(const std::filesystem::path& file);
 
 }  // namespace rldp::eval

@@ -19,19 +19,36 @@ namespace {
 enum stream : std::uint64_t { searches, validation, gate_tasks };
 
 constexpr std::array clock_numbers = {rl::rule::bias, rl::rule::time};
-/// What so few runs can settle. On quadratics the others add little (docs/controller.md).
+/// What so few runs can settle; the others stay as family B left them.
 constexpr std::array rule_numbers = {rl::rule::bias,  rl::rule::time,   rl::rule::signal,   rl::rule::along,
                                      rl::rule::noise, rl::rule::forget, rl::rule::own_along};
 constexpr std::size_t of_schedule = 3;
 
-rl::prepared_policy policy_of_quadratics(const preparation_file& what, const preparation_place& where) {
-    const auto file = where.work / "quadratics.safetensors";
+/// What all families agree on: how strongly to answer to the slope along the last move.
+rl::rule answers_of(const rl::rule& found) {
+    rl::rule out;
+    for (const auto number : {rl::rule::along, rl::rule::own_along}) out.numbers[number] = found.numbers[number];
+    return out;
+}
+
+/// Of a family that is made up whole.
+rl::prepared_policy policy_of(rl::preparation_config asked, const std::string& name, const preparation_place& where) {
+    const auto file = where.work / (name + ".safetensors");
     if (std::filesystem::exists(file)) return rl::prepared_policy::load(file);
-    auto asked = what.quadratics;
     asked.jobs = where.jobs;
-    auto found = rl::prepare(asked, [&](const std::string& stage) { where.said("quadratics: " + stage); }).policy;
+    auto found = rl::prepare(asked, [&](const std::string& stage) { where.said(name + ": " + stage); }).policy;
     found.save(file);
+    where.rest();
     return found;
+}
+
+/// Family A, then B, from what A taught.
+rl::prepared_policy policy_of_made_up(const preparation_file& what, const preparation_place& where) {
+    auto asked = what.bilinear;
+    asked.begin = answers_of(policy_of(what.quadratics, "quadratics", where).parts().how);
+    // Not where quadratics end: they would raise their rates to the end, and networks want them to fall.
+    asked.start = {0, -1, -1};
+    return policy_of(asked, "bilinear", where);
 }
 
 /// A policy that steers, or a schedule alone.
@@ -48,8 +65,12 @@ class made_of {
     rl::prepared_policy clock(const std::vector<double>& point) const {
         return steering(point, rl::rule_at(std::span(point).subspan(of_schedule), clock_numbers), false);
     }
+    /// The numbers of the rule that are not searched stay as they were.
     rl::prepared_policy rule(const std::vector<double>& point, bool with_residual) const {
-        return steering(point, rl::rule_at(std::span(point).subspan(of_schedule), rule_numbers), with_residual);
+        const auto found = rl::rule_at(std::span(point).subspan(of_schedule), rule_numbers);
+        auto how = first_.parts().how;
+        for (const auto number : rule_numbers) how.numbers[number] = found.numbers[number];
+        return steering(point, how, with_residual);
     }
 
   private:
@@ -68,13 +89,6 @@ class made_of {
 std::vector<double> followed_by(std::vector<double> point, const std::vector<double>& more) {
     point.insert(point.end(), more.begin(), more.end());
     return point;
-}
-
-/// What quadratics and language models agree on: how strongly to answer to the slope along the last move.
-rl::rule answers_of(const rl::rule& found) {
-    rl::rule out;
-    for (const auto number : {rl::rule::along, rl::rule::own_along}) out.numbers[number] = found.numbers[number];
-    return out;
 }
 
 std::vector<std::string> names_of(const std::vector<run_family>& all) {
@@ -99,43 +113,61 @@ std::vector<double> part(const std::vector<double>& losses, std::size_t which, s
     return {first, first + static_cast<std::ptrdiff_t>(size)};
 }
 
+/// The policy against the schedule, for each family that has two tasks or more; tasks are of each family in turn.
+nlohmann::json gains_by_family(const std::vector<run_family>& families, const std::vector<double>& policy,
+                               const std::vector<double>& schedule) {
+    auto out = nlohmann::json::object();
+    for (std::size_t f = 0; f < families.size(); ++f) {
+        std::vector<double> one, other;
+        for (auto i = f; i < policy.size(); i += families.size()) {
+            one.push_back(policy[i]);
+            other.push_back(schedule[i]);
+        }
+        if (one.size() >= 2) out[families[f].name] = to_json(rl::compare(one, other));
+    }
+    return out;
+}
+
 }  // namespace
 
 prepared_controller_file prepare_controller(const preparation_file& what, const preparation_place& where) {
     make_directory(where.work);
     const auto seed = [&](stream which) { return rl::splitmix(what.seed, which).next() >> 1; };
-    const auto first = policy_of_quadratics(what, where);
-    where.rest();
+    const auto first = policy_of_made_up(what, where);
     const made_of make(first);
     const auto& terms = what.runs;
+    nlohmann::json curves;
     const auto search = [&](const std::string& name, const std::vector<double>& start, const auto& policy_at) {
-        return search_on_runs(start, policy_at, terms,
-                              {.out = where.work / name,
-                               .jobs = where.jobs,
-                               .seed = seed(searches),
-                               .told = [&](std::size_t generation, double mean) {
-                                   where.said(fmt::format("runs: {}, generation {} of {}: {:.4f}", name, generation + 1,
-                                                          terms.generations, mean));
-                                   where.rest();
-                               }});
+        const auto found = search_on_runs(start, policy_at, terms,
+                                          {.out = where.work / name,
+                                           .jobs = where.jobs,
+                                           .seed = seed(searches),
+                                           .told = [&](std::size_t generation, double mean) {
+                                               where.said(fmt::format("runs: {}, generation {} of {}: {:.4f}", name,
+                                                                      generation + 1, terms.generations, mean));
+                                               where.rest();
+                                           }});
+        curves[name] = found.means;
+        return found.centre;
     };
-    // Not where quadratics end: they would raise their rates to the end, and language models want them to fall.
-    const std::vector<double> begin = {0, -1, -1};
+    const auto begin = rl::point_of(first.parts().best_fixed);
     const auto fixed = search("schedule", begin, [&](const auto& point) { return make.schedule(point); });
     const auto timed = search("clock", followed_by(begin, std::vector<double>(clock_numbers.size())),
                               [&](const auto& point) { return make.clock(point); });
-    const auto ruled = search("rule", followed_by(begin, rl::point_of(answers_of(first.parts().how), rule_numbers)),
-                              [&](const auto& point) { return make.rule(point, false); });
+    const auto ruled =
+        search("rule", followed_by(rl::point_of(first.parts().fixed), rl::point_of(first.parts().how, rule_numbers)),
+               [&](const auto& point) { return make.rule(point, false); });
 
     make.schedule(fixed).save(where.work / "schedule.safetensors");
     make.clock(timed).save(where.work / "clock.safetensors");
 
     where.said("runs: with or without what SAC adds");
     const auto size = terms.gate_tasks;
-    const std::vector<rl::prepared_policy> either = {make.rule(ruled, false), make.rule(ruled, true)};
-    const auto tried = losses_of(either, draw_runs(terms.prepared, terms, seed(validation), 0, size),
-                                 {where.work / "validation", where.jobs});
-    const bool adds = rl::compare(part(tried, 1, size), part(tried, 0, size)).mean < 0;
+    const auto fresh = draw_runs(terms.prepared, terms, seed(validation), 0, size);
+    const std::vector<rl::prepared_policy> either = {make.schedule(fixed), make.rule(ruled, false),
+                                                     make.rule(ruled, true)};
+    const auto tried = losses_of(either, fresh, {where.work / "validation", where.jobs});
+    const bool adds = rl::compare(part(tried, 2, size), part(tried, 1, size)).mean < 0;
 
     where.rest();
     where.said("runs: judging on held-out families");
@@ -148,12 +180,14 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     };
     const run_gate found{
         .clock = against(1, 0), .first = against(2, 0), .policy = against(3, 0), .feedback = against(3, 1)};
+    auto by_family = gains_by_family(terms.prepared, part(tried, adds ? 2 : 1, size), part(tried, 0, size));
+    by_family.update(gains_by_family(terms.held_out, part(losses, 3, size), part(losses, 0, size)));
 
     auto parts = make.rule(ruled, adds).parts();
     parts.best_fixed = rl::schedule_at(fixed);
     parts.passed = found.passed();
     parts.figures =
-        nlohmann::json{{"runs", true},
+        nlohmann::json{{"tasks", "runs"},
                        {"families", names_of(terms.prepared)},
                        {"held_out", names_of(terms.held_out)},
                        {"blocks", blocks_of(draw_runs(terms.prepared, terms, seed(searches), 0, 64), parts.interval)},
@@ -162,12 +196,14 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                        {"runs_per_search", terms.generations * terms.population * terms.tasks},
                        {"gate_tasks", size},
                        {"residual", adds},
+                       {"curves", curves},
+                       {"gains", by_family},
                        {"gate",
                         {{"clock", to_json(found.clock)},
                          {"first", to_json(found.first)},
                          {"policy", to_json(found.policy)},
                          {"feedback", to_json(found.feedback)}}},
-                       {"quadratics", nlohmann::json::parse(first.parts().figures)}}
+                       {"before", nlohmann::json::parse(first.parts().figures)}}
             .dump();
     return {rl::prepared_policy(std::move(parts)), found};
 }

@@ -1,5 +1,5 @@
 #pragma once
-// From made-up tasks to a policy file: family A, then C, then the gate on held-out families of C.
+// From made-up tasks to a policy file: family A, then B, then C, then the gate on held-out families of C.
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -22,7 +22,7 @@ struct preparation_place {
 /// remain: negative is better.
 struct run_gate {
     rl::paired clock;     ///< a rate that moves by the clock alone, of as many runs
-    rl::paired first;     ///< the policy of family A, as it was
+    rl::paired first;     ///< the policy of family B, as it was
     rl::paired policy;    ///< what is deployed if the gate is passed
     rl::paired feedback;  ///< that against the clock
     bool passed() const { return policy.least_gain() > 0 && feedback.least_gain() > 0; }

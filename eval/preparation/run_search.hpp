@@ -18,11 +18,16 @@ struct run_search {
     std::function<void(std::size_t generation, double mean)> told;
 };
 
-/// The centre that the search ends at. Each generation plays its points on other tasks, all of them on the same. What
+struct searched {
+    std::vector<double> centre;  ///< that the search ends at
+    std::vector<double> means;   ///< [generations] the mean loss of its points
+};
+
+/// Each generation plays its points on other tasks, all of them on the same. What
 /// an earlier call has done in `out` counts. Errors: as losses_of(); bad_input for a state there that is damaged or of
 /// another search.
-std::vector<double> search_on_runs(const std::vector<double>& start,
-                                   const std::function<rl::prepared_policy(const std::vector<double>&)>& policy_at,
-                                   const run_preparation& terms, const run_search& how);
+searched search_on_runs(const std::vector<double>& start,
+                        const std::function<rl::prepared_policy(const std::vector<double>&)>& policy_at,
+                        const run_preparation& terms, const run_search& how);
 
 }  // namespace rldp::eval

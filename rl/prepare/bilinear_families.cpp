@@ -11,7 +11,7 @@
 namespace rldp::rl {
 namespace {
 
-constexpr double usual_rate = 0.02;  // near the middle of what the tasks want
+constexpr double usual_rate = 0.01;  // cold starts want about that, warm ones less
 
 at::Tensor normal_matrix(std::int64_t rows, std::int64_t columns, double deviation, splitmix& random) {
     auto out = at::empty({rows, columns}, at::kFloat);
@@ -45,7 +45,7 @@ bilinear drawn_task(const bilinear_family& from, double offset, splitmix& random
     out.noise_multiplier = plan.noise_multiplier;
     out.width = random.whole(12, 24);
     out.rank = random.whole(2, 4);
-    out.words = random.whole(2, 6);
+    out.words = random.whole(8, 24);
     const auto width = static_cast<double>(out.width);
     out.head = normal_matrix(random.whole(4, 16), out.width, 2 / std::sqrt(width), random);
     const double decline = random.uniform(from.decline.low, from.decline.high);
@@ -79,7 +79,7 @@ std::vector<bilinear_family> bilinear_families() {
     std::vector<bilinear_family> out;
     for (const auto& [number, adapters] : {std::pair{"few", range{2, 4}}, std::pair{"many", range{6, 10}}})
         for (const auto& [slope, decline] : {std::pair{"flat", range{0, 0.3}}, std::pair{"steep", range{0.5, 1}}})
-            for (const auto& [begin, way] : {std::pair{"cold", range{0, 0}}, std::pair{"warm", range{0.5, 0.9}}})
+            for (const auto& [begin, way] : {std::pair{"cold", range{0, 0}}, std::pair{"warm", range{0.2, 0.5}}})
                 out.push_back({std::string(number) + "-" + slope + "-" + begin, adapters, decline, way});
     return out;
 }

@@ -39,10 +39,11 @@ std::vector<std::string> description_of(const prepared_policy& of) {
     if (const auto signer = of.signer()) out.push_back("signed by key " + signer->fingerprint());
     const auto figures = json::parse(parts.figures);
     try {
-        const bool on_runs = figures.contains("runs");
+        const bool on_runs = figures.at("tasks") == "runs";
         out.push_back(fmt::format("prepared on {}: {} (seed {})",
-                                  on_runs ? "noisy quadratics, then on short runs on made-up tables"
-                                          : "noisy quadratics, which are no language models",
+                                  on_runs
+                                      ? "noisy quadratics, stacks of small layers, then short runs on made-up tables"
+                                      : "made-up tasks, which are no language models",
                                   names_in(figures, "families"), figures.at("seed").get<std::uint64_t>()));
         out.push_back("held out from its preparation: " + names_in(figures, "held_out"));
         const auto* loss = on_runs ? "held-out loss per token" : "excess loss";
@@ -58,10 +59,10 @@ std::vector<std::string> description_of(const prepared_policy& of) {
 std::vector<std::string> doubts_of(const prepared_policy& of, std::int64_t steps) {
     std::vector<std::string> out;
     const auto figures = json::parse(of.parts().figures);
-    if (of.parts().passed && !figures.contains("runs"))
+    if (of.parts().passed && !(figures.contains("tasks") && figures["tasks"] == "runs"))
         out.emplace_back(
-            "rl.controller: its gate knows noisy quadratics alone; language models have diverged under such a policy "
-            "that kept its promise there (docs/experiments.md)");
+            "rl.controller: its gate knows no language models; some have diverged under a policy that kept its promise "
+            "on other tasks (docs/experiments.md)");
     if (!figures.contains("blocks") || !figures["blocks"].is_array() || figures["blocks"].size() != 2) return out;
     for (const auto& bound : figures["blocks"])
         if (!bound.is_number_integer()) return out;

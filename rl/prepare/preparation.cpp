@@ -158,6 +158,7 @@ preparation prepare(const preparation_config& config, const std::function<void(c
 
     auto parts = refined_policy.parts();
     const nlohmann::json figures = {
+        {"tasks", config.kind == task_kind::bilinear ? "bilinear" : "quadratics"},
         {"families", drawn.families},
         {"held_out", drawn.held_out},
         {"blocks", blocks_of(tasks)},

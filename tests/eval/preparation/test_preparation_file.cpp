@@ -11,6 +11,11 @@ TEST_CASE("a preparation's file says what is searched where, and what is held ou
     CHECK_FALSE(found.quadratics.probed);
     CHECK(found.quadratics.search.generations == 2);
     CHECK(found.quadratics.refinement.rounds == 1);
+    CHECK(found.quadratics.kind == rldp::rl::task_kind::quadratics);
+    CHECK(found.bilinear.kind == rldp::rl::task_kind::bilinear);
+    CHECK(found.bilinear.seed == 3);
+    CHECK(found.bilinear.search.generations == 3);
+    CHECK(found.bilinear.offset == 4);
     REQUIRE(found.runs.prepared.size() == 2);
     REQUIRE(found.runs.held_out.size() == 1);
     const auto& brief = found.runs.prepared[0];
@@ -30,7 +35,9 @@ TEST_CASE("what a preparation's file can't mean is refused by its key") {
     };
     CHECK(has(refused("\"seed\": 3", "\"sead\": 3"), "sead: is unknown here"));
     CHECK(has(refused("\"seed\": 3", "\"seed\": -3"), "seed: is -3; give a whole number"));
-    CHECK(has(refused("\"offset\": 4", "\"offset\": 0.5"), "runs.offset: is 0.5; give a number in [1, 100]"));
+    CHECK(has(refused("\"offset\": 4, \"held", "\"offset\": 0.5, \"held"), "bilinear.offset: is 0.5"));
+    CHECK(has(refused("\"offset\": 4, \"gen", "\"offset\": 0.5, \"gen"),
+              "runs.offset: is 0.5; give a number in [1, 100]"));
     CHECK(has(refused("\"population\": 4", "\"population\": 3"), "runs.population: is 3"));
     CHECK(has(refused("\"held_out\": [\"held\"]", "\"held_out\": [\"none\"]"), "runs.held_out: none is no family"));
     CHECK(

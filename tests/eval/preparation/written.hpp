@@ -12,6 +12,7 @@ namespace rldp::testing {
 inline const std::string written = R"({
     "about": "for tests", "seed": 3,
     "quadratics": {"offset": 8, "held_out": ["few-steep-warm"], "tasks": 16, "gate_tasks": 8, "generations": 2, "rounds": 1},
+    "bilinear": {"offset": 4, "held_out": ["many"], "tasks": 8, "gate_tasks": 2, "generations": 3, "rounds": 0},
     "runs": {"lr": 0.01, "offset": 4, "generations": 2, "population": 4, "tasks": 2, "gate_tasks": 2,
         "families": {
             "brief": {"base": "base.json", "records": 300, "set": {"train.eval_records": 8},

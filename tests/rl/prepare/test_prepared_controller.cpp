@@ -126,7 +126,8 @@ TEST_CASE("a shuffled policy is shown blocks of before, and goes on bit for bit 
 
 TEST_CASE("a policy's description tells its gate, and doubts runs of other lengths") {
     auto parts = made_up_parts();
-    parts.figures = R"({"families":["few-flat-cold","many-flat-warm"],"held_out":["few-steep-warm"],"seed":7,
+    parts.figures =
+        R"({"tasks":"quadratics","families":["few-flat-cold","many-flat-warm"],"held_out":["few-steep-warm"],"seed":7,
         "blocks":[8,24],"gate":{"policy":{"mean":-0.2231,"standard_error":0.01,"wins":0.7},
                                 "feedback":{"mean":0.01,"standard_error":0.01,"wins":0.4}}})";
     const prepared_policy policy(parts);
@@ -142,11 +143,11 @@ TEST_CASE("a policy's description tells its gate, and doubts runs of other lengt
     CHECK(has(told[4], "1.0 % higher"));
     CHECK(has(told[4], "-1.0 to 3.0 %"));
     REQUIRE(doubts_of(policy, 64).size() == 1);
-    CHECK(has(doubts_of(policy, 64)[0], "quadratics alone"));
+    CHECK(has(doubts_of(policy, 64)[0], "knows no language models"));
     REQUIRE(doubts_of(policy, 56).size() == 2);
     CHECK(has(doubts_of(policy, 56)[1], "7 blocks"));
     CHECK(has(doubts_of(policy, 10000)[1], "8 to 24"));
-    parts.figures = R"({"runs":true,"blocks":[8,24]})";
+    parts.figures = R"({"tasks":"runs","blocks":[8,24]})";
     CHECK(doubts_of(prepared_policy(parts), 64).empty());
     parts.passed = false;
     CHECK(has(description_of(prepared_policy(parts))[0], "did not pass"));
