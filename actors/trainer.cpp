@@ -47,7 +47,8 @@ void end(trainer_pointer self, ending how) {
     checkpoint_and(self, [self, how] {
         const auto& training = self->state.steps->training();
         self->state.promise.deliver(
-            outcome{how, training.step(), training.lost(), training.result(), training.trace(), {}});
+            outcome{how, training.step(), training.lost(), training.result(), training.trace(), {},
+                    self->state.steps->kept()});
     });
 }
 

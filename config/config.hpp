@@ -49,7 +49,7 @@ struct clip_section {
 /// Records that need no protection, and what they are used for.
 struct public_section {
     std::optional<std::string> path;                ///< as data.path, through the same template
-    std::vector<std::string> use = {"warm_start"};  ///< of warm_start, subspace, precondition, radii
+    std::vector<std::string> use = {"warm_start"};  ///< of warm_start, subspace, precondition, radii, choose
     std::int64_t steps = 100;                       ///< of training on them, without noise
     std::optional<double> lr;                       ///< of that training; default: train.lr
     std::int64_t directions = 4;                    ///< k of the subspace, for each matrix

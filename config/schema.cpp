@@ -254,11 +254,12 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "Records that need no protection, of the private ones' kind: an adapter is trained on them beforehand, "
              "without noise. Refused where it shares a record with data.path.",
              "no public records")
-        .add("use", &public_section::use, words{{"warm_start", "subspace", "precondition", "radii"}}, "",
+        .add("use", &public_section::use, words{{"warm_start", "subspace", "precondition", "radii", "choose"}}, "",
              "What that is good for: training starts from that adapter; gradients are projected on the directions that "
              "public ones take; they are clipped and noised on scales on which public ones are more alike, so that "
              "noise lies where the loss feels it least; the medians of public gradient norms become rldp's radii, in "
-             "place of private ones.")
+             "place of private ones; of the last iterate and the average, the one is kept on which 64 public records "
+             "lose less.")
         .add("steps", &public_section::steps, between(1, most_steps), "steps", "Length of the training on them.")
         .add("lr", &public_section::lr, above_to(0, 10), "", "AdamW's learning rate in it, the same at every step.",
              "train.lr")

@@ -74,6 +74,8 @@ finding learning(const run_config& config) {
                "public.path";
     if (lessons.path && !lessons.used_for("subspace") && lessons.directions != none.directions)
         return R"(public.directions is of public.use "subspace", which is not there; leave it out)";
+    if (lessons.used_for("choose") && train.average == "none" && config.rl.state == "published")
+        return R"(public.use "choose" is between the last iterate and an average, but train.average is "none"; give one)";
     if (train.value_weight.value_or(1) != 1 && !config.data.narrative)
         return fmt::format("train.value_weight is {}, but only data.template tells values from other words; give 1",
                            *train.value_weight);

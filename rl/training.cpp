@@ -92,7 +92,8 @@ training::state training::snapshot() const {
                            {"lr_factor", chosen_.lr_factor},
                            {"rates", chosen_.rates},
                            {"shares", chosen_.shares},
-                           {"average_weight", average_.weight()}};
+                           {"average_weight", average_.weight()},
+                           {"last_kept", last_kept_}};
     if (watch_) rest["watched"] = watch_->numbers();
     if (chosen_.trust) rest["trust"] = *chosen_.trust;
     return {.optimizer = optimizer_.snapshot(),
@@ -115,6 +116,7 @@ void training::restore(const state& from) {
     if (before_.defined()) before_ = from.before.to(device);
     step_ = rest.at("step");
     lost_ = rest.at("lost");
+    last_kept_ = rest.at("last_kept");
     chosen_ = {.radii = {},
                .shares = rest.at("shares"),
                .noise_multiplier = rest.at("noise_multiplier"),

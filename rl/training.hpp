@@ -41,8 +41,12 @@ class training {
     bool finished() const { return step_ >= config_.steps; }
     /// Where gradients are taken.
     const at::Tensor& adapter() const { return optimizer_.parameters(); }
-    /// What is evaluated and saved: the average of the iterates, where one is asked for.
-    at::Tensor result() const { return average_.of(adapter()); }
+    /// The average of the iterates, where one is asked for; else the last.
+    at::Tensor average() const { return average_.of(adapter()); }
+    /// What is evaluated and saved: the average, unless keep_last() was called.
+    at::Tensor result() const { return last_kept_ ? adapter() : average(); }
+    void keep_last() { last_kept_ = true; }
+    bool keeps_last() const { return last_kept_; }
     std::vector<double> radii() const { return method_->radii(); }
     double requested_noise_multiplier() const { return chosen_.noise_multiplier; }
     /// Set last. Radii are the method's: see radii().
@@ -92,6 +96,7 @@ class training {
     steered* steered_;   ///< the method, where a controller steers it
     dials chosen_;
     bool released_ = false;  ///< whether the last step brought statistics
+    bool last_kept_ = false;
     std::optional<privacy::release_trace> trace_;
     std::optional<block_watch> watch_;
 };

@@ -66,6 +66,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
         out.printed_formula_epsilon = price.printed_formula;
         out.tight_epsilon_as_released = price.tight_as_released;
     }
+    out.kept = ended.kept;
     out.controller = run.plan.controller;
     out.warnings = run.plan.warnings;
     return out;

@@ -30,6 +30,13 @@ void write_lessons(const std::filesystem::path& path, const run_model& taught, c
     for (std::size_t i = 0; i < taught.layout.grounds.size(); ++i)
         for (const auto& [name, part] : parts_of_ground(i))
             if ((taught.layout.grounds[i].*part).defined()) out.tensors[name] = taught.layout.grounds[i].*part;
+    std::vector<std::int64_t> tokens, lengths;
+    for (const auto& one : taught.public_sample) {
+        tokens.insert(tokens.end(), one.begin(), one.end());
+        lengths.push_back(std::ssize(one));
+    }
+    out.tensors["sample_tokens"] = at::tensor(tokens, at::kLong);
+    out.tensors["sample_lengths"] = at::tensor(lengths, at::kLong);
     write_sealed(path, lessons_kind, std::move(out), seal);
 }
 
@@ -41,6 +48,13 @@ run_model recalled(const config::run_config& config, run_model model, const std:
     model.initial_adapter = read.tensors.at("initial_adapter").to(device);
     const auto norms = read.tensors.at("public_norms");
     model.public_norms.assign(norms.data_ptr<double>(), norms.data_ptr<double>() + norms.numel());
+    const auto &tokens = read.tensors.at("sample_tokens"), &lengths = read.tensors.at("sample_lengths");
+    const auto* next = tokens.data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < lengths.numel(); ++i) {
+        const auto* end = next + lengths.data_ptr<std::int64_t>()[i];
+        model.public_sample.emplace_back(next, end);
+        next = end;
+    }
     if (config.public_data.changes_coordinates()) model.layout.grounds.assign(model.layout.pairs.size(), {});
     for (std::size_t i = 0; i < model.layout.grounds.size(); ++i)
         for (const auto& [name, part] : parts_of_ground(i))

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "eval/held_out.hpp"
 #include "eval/metrics/ending.hpp"
@@ -36,6 +37,7 @@ struct outcome {
     at::Tensor adapter;
     at::Tensor trace;  ///< sum of releases for an audit (privacy::release_trace); undefined where none asked for it
     evaluations held_out;
+    std::string kept = {};  ///< "last" or "average", where public records chose
 };
 
 }  // namespace rldp::actors

@@ -17,6 +17,7 @@
 #include "config/method_choices.hpp"
 #include "config/open_keys.hpp"
 #include "data/units/load_tokens.hpp"
+#include "eval/held_out.hpp"
 #include "models/adamw.hpp"
 #include "models/lora/subspace.hpp"
 #include "models/unit_gradients.hpp"
@@ -47,6 +48,8 @@ std::vector<std::vector<models::sequence>> public_units(const config::run_config
         refuse(fmt::format("public.path: {} has no record to train on; give more", *config.public_data.path));
     return units;
 }
+
+constexpr std::ptrdiff_t sample_size = 64;
 
 double rate_of(const config::run_config& config) {
     return config.public_data.lr ? *config.public_data.lr : config::chosen(config.train.lr, "train.lr");
@@ -108,6 +111,11 @@ run_model teach(const config::run_config& config, run_model model,
     const auto& use = config.public_data;
     const bool coordinates = use.changes_coordinates(), radii = use.used_for("radii");
     models::main_directions directions(model.layout);
+    if (use.used_for("choose")) {
+        const auto first = units.end() - std::min<std::ptrdiff_t>(std::ssize(units), sample_size);
+        std::for_each(first, units.end(), [&](const auto& unit) { model.public_sample.push_back(unit.front()); });
+        if (use.use.size() == 1) return model;
+    }
     std::vector<at::Tensor> norms;
     const auto see_norms = [&](const models::lora_layout& layout) {
         return [&norms, segments = segments_of(config, layout)](const at::Tensor& gradients) {
@@ -157,6 +165,17 @@ std::string name_of_lessons(const config::run_config& config, const std::vector<
 }
 
 }  // namespace
+
+iterate_choice choice_of(const config::run_config& config, const run_model& model) {
+    if (model.public_sample.empty()) return {};
+    return [model, batch = config.train.micro_batch](const at::Tensor& last, const at::Tensor& average) {
+        const auto loss = [&](const at::Tensor& adapter) {
+            const auto found = eval::score_held_out(*model.base, &model.layout, &adapter, model.public_sample, batch);
+            return found.value_nats.value_or(found.perplexity);
+        };
+        return !(loss(average) <= loss(last));  // also where the average is no number
+    };
+}
 
 run_model taught(const config::run_config& config, run_model model,
                  const std::optional<std::filesystem::path>& shared) {

@@ -115,7 +115,8 @@ moving_parts parts_of(const prepared& ready, std::unique_ptr<privacy::spending_p
     const auto& config = ready.config;
     rl::training training(training_config_of(config, ready.plan, ready.model.layout),
                           method_of(config, ready.plan, ready.model), ready.model.initial_adapter);
-    return {.steps = std::make_shared<step_machine>(std::move(training), evaluation_times_of(config, ready.plan)),
+    return {.steps = std::make_shared<step_machine>(std::move(training), evaluation_times_of(config, ready.plan),
+                                                    choice_of(config, ready.model)),
             .budget = std::make_shared<privacy::budget>(std::move(policy), std::move(book)),
             .controller = controller_of(config, ready.plan)};
 }

@@ -4,8 +4,8 @@
 
 namespace rldp::actors {
 
-step_machine::step_machine(rl::training training, evaluation_times times)
-    : training_(std::move(training)), times_(times) {
+step_machine::step_machine(rl::training training, evaluation_times times, iterate_choice choice)
+    : training_(std::move(training)), times_(times), choice_(std::move(choice)) {
     look_at_schedule();
     checkpoint_ = false;  // that is where it begins
 }
@@ -31,6 +31,7 @@ eval::metrics_line step_machine::apply(const privacy::charge& charged, const pri
         training_.apply(*released);
     else
         training_.skip();
+    if (training_.finished() && choice_ && choice_(training_.adapter(), training_.average())) training_.keep_last();
     look_at_schedule();
     decision_ = training_.decision_due();
     return {.step = training_.step(),
@@ -40,6 +41,11 @@ eval::metrics_line step_machine::apply(const privacy::charge& charged, const pri
             .progress_epsilon = progress_epsilon,
             .eval_perplexity = std::nullopt,
             .steered = std::move(steered)};
+}
+
+std::string step_machine::kept() const {
+    if (!choice_ || !training_.finished()) return {};
+    return training_.keeps_last() ? "last" : "average";
 }
 
 void step_machine::restore(const rl::training::state& from) {

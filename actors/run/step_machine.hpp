@@ -2,6 +2,7 @@
 // A run's steps in their order, whoever drives them: the trainer actor, a resume's replay, the plain loop of the
 // benchmarks. It says what is due and takes what came of it; it asks nobody and waits for nothing.
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "eval/metrics/metrics.hpp"
@@ -16,9 +17,12 @@ struct evaluation_times {
     bool due(std::int64_t step) const { return step % every == 0 || step % epoch == 0; }
 };
 
+/// Whether the last iterate is kept and not the average: a function of both, and of public records alone.
+using iterate_choice = std::function<bool(const at::Tensor& last, const at::Tensor& average)>;
+
 class step_machine {
   public:
-    step_machine(rl::training training, evaluation_times times);
+    step_machine(rl::training training, evaluation_times times, iterate_choice choice = {});
 
     enum class due { decision, evaluation, checkpoint, step, end };
     /// The same until it is done: a decision by decide(), an evaluation by evaluated(), a checkpoint by saved(), a step
@@ -39,6 +43,8 @@ class step_machine {
     eval::metrics_line apply(const privacy::charge& charged, const privacy::release* released, double progress_epsilon);
 
     const rl::training& training() const { return training_; }
+    /// "last" or "average", once public records have chosen; else empty.
+    std::string kept() const;
     void restore(const rl::training::state& from);
 
   private:
@@ -46,6 +52,7 @@ class step_machine {
 
     rl::training training_;
     evaluation_times times_;
+    iterate_choice choice_;  ///< asked behind the last step; empty: the average is kept
     bool decision_ = false, evaluation_ = false, checkpoint_ = false;  ///< due
 };
 

@@ -69,8 +69,10 @@ int prepare(const prepare_arguments& given) {
                    }});
     if (key) made.policy.sign(*key);
     made.policy.save(given.out);
+    const auto shown = std::filesystem::path(given.out).replace_extension(".html");
+    write_file(shown, eval::preparation_html(made.policy, made.paths));
     for (const auto& sentence : rl::description_of(made.policy)) say("{}\n", sentence);
-    say("{}\n", given.out);
+    say("{}\n{}\n", given.out, shown.string());
     return 0;
 }
 
@@ -80,13 +82,16 @@ void add_prepare(CLI::App& program, action& chosen) {
     auto* command = add_torch_command(program, "prepare-controller");
     auto given = std::make_shared<prepare_arguments>();
     command->add_option("config", given->config, "what to prepare on (JSON)")->required();
-    command->add_option("--out", given->out, "the policy file; beside it OUT.work holds what is under way")->required();
+    command
+        ->add_option("--out", given->out,
+                     "the policy file; beside it lie its page, and OUT.work with what is under way")
+        ->required();
     command->add_option("--jobs", given->jobs, "runs at a time, a process each (default 1)")
         ->check(CLI::Range(1, 1024));
     command
         ->add_option(
             "--minutes", given->minutes,
-            "stop after so many, where another call can go on: after the quadratics, a generation of runs, a stage")
+            "stop after so many, where another call can go on: after a family of made-up tasks, a generation of runs, a stage")
         ->check(CLI::Range(0.0, 1e6));
     command->add_option("--sign", given->sign, "sign the policy with this secret key (rldp key new)");
     command->add_flag("--quiet", given->quiet, "no progress");

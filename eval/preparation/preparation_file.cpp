@@ -33,7 +33,8 @@ class preparation_reader {
         out.quadratics = made_up(from_.get<json>(whole, "", "quadratics"), "quadratics");
         out.bilinear = made_up(from_.get<json>(whole, "", "bilinear"), "bilinear");
         out.bilinear.kind = rl::task_kind::bilinear;
-        out.bilinear.search.tasks = 24;  // an episode takes fifty times as long
+        // An episode takes fifty times as long.
+        out.bilinear.search.tasks = std::min<std::size_t>(24, out.bilinear.tasks);
         out.bilinear.gate_episodes = 1;
         out.quadratics.seed = out.bilinear.seed = out.seed;
         out.runs = runs(from_.get<json>(whole, "", "runs"));
@@ -66,7 +67,7 @@ class preparation_reader {
         out.probed = false;  // runs show their controller no public records
         out.offset = factor(object, where, "offset", 1, 100);
         out.held_out = from_.distinct<std::string>(object, where, "held_out");
-        out.tasks = count(object, where, "tasks", 8);
+        out.tasks = count(object, where, "tasks", 2);
         out.gate_tasks = out.validation_tasks = count(object, where, "gate_tasks", 2);
         out.search.generations = count(object, where, "generations", 1);
         out.refinement.rounds = count(object, where, "rounds", 0);

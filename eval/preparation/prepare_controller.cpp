@@ -205,7 +205,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                          {"feedback", to_json(found.feedback)}}},
                        {"before", nlohmann::json::parse(first.parts().figures)}}
             .dump();
-    return {rl::prepared_policy(std::move(parts)), found};
+    return {rl::prepared_policy(std::move(parts)), found, paths_of(3, tasks, terms, 6, where.work / "gate")};
 }
 
 }  // namespace rldp::eval

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "eval/preparation/preparation_file.hpp"
+#include "eval/preparation/preparation_page.hpp"
 #include "rl/prepare/practice.hpp"
 #include "rl/prepare/prepared_policy.hpp"
 
@@ -31,6 +32,7 @@ struct run_gate {
 struct prepared_controller_file {
     rl::prepared_policy policy;
     run_gate gate;
+    std::vector<rate_path> paths;  ///< what the policy did on six tasks of held-out families
 };
 
 /// Errors: as search_on_runs().

@@ -20,12 +20,13 @@ constexpr std::int64_t first_world = 1000;  // lower ones are left to test beds 
 
 run_task draw(const run_family& from, const run_preparation& terms, std::uint64_t seed, std::size_t number) {
     rl::splitmix random(seed, number);
-    run_task out{.base = from.base, .set = from.set, .name = fmt::format("{}-{}", from.name, number)};
+    run_task out{.base = from.base, .set = from.set, .rate = 0, .name = fmt::format("{}-{}", from.name, number)};
     for (const auto& one : from.drawn)
         out.set.push_back(one.name + "=" +
                           one.values[static_cast<std::size_t>(random.whole(0, std::ssize(one.values) - 1))]);
     const auto world = random.whole(first_world, 1'000'000);
     const double rate = terms.lr * random.log_uniform(1 / terms.offset, terms.offset);
+    out.rate = rate;
     const auto more = {fmt::format("data.path=\"synthetic:{}@{}\"", from.records, world),
                        fmt::format("data.split_seed={}", world),
                        fmt::format("seed={}", world),
@@ -38,6 +39,10 @@ run_task draw(const run_family& from, const run_preparation& terms, std::uint64_
                        std::string("monitor.address=null")};
     out.set.insert(out.set.end(), more.begin(), more.end());
     return out;
+}
+
+std::string id_of(std::size_t policy, const run_task& task) {
+    return fmt::format("policy{}-{}", policy, task.name);
 }
 
 double loss_of(const cell_files& files) {
@@ -67,7 +72,7 @@ std::vector<double> losses_of(std::span<const rl::prepared_policy> policies, std
         const auto file = std::filesystem::absolute(where.out) / fmt::format("policy-{}.safetensors", p);
         policies[p].save(file);
         for (const auto& one : tasks) {
-            cell made{.id = fmt::format("policy{}-{}", p, one.name), .at = {}, .overrides = one.set};
+            cell made{.id = id_of(p, one), .at = {}, .overrides = one.set};
             made.overrides.push_back(fmt::format("rl.controller=\"{}\"", file.string()));
             order.emplace_back(one.base, made.id);
             by_base[one.base].push_back(std::move(made));
@@ -85,6 +90,21 @@ std::vector<double> losses_of(std::span<const rl::prepared_policy> policies, std
     out.reserve(order.size());
     for (const auto& [base, id] : order) out.push_back(loss_of({folder[base], id}));
     return out;
+}
+
+std::vector<rate_path> paths_of(std::size_t policy, std::span<const run_task> tasks, const run_preparation& terms,
+                                std::size_t count, const std::filesystem::path& out) {
+    std::vector<rate_path> all;
+    for (const auto& one : tasks.first(std::min(count, tasks.size()))) {
+        const cell_files files{out / one.base.stem(), id_of(policy, one)};
+        const auto lines = read_metrics(files.run().metrics());
+        rate_path path{one.name, one.rate / terms.lr, {}};
+        for (const auto& line : lines)
+            path.factors.emplace_back(static_cast<double>(line.step) / static_cast<double>(lines.back().step),
+                                      line.steered ? line.steered->lr_factor : 1);
+        all.push_back(std::move(path));
+    }
+    return all;
 }
 
 }  // namespace rldp::eval

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "eval/preparation/preparation_file.hpp"
+#include "eval/preparation/preparation_page.hpp"
 #include "rl/prepare/prepared_policy.hpp"
 
 namespace rldp::eval {
@@ -16,6 +17,7 @@ namespace rldp::eval {
 struct run_task {
     std::filesystem::path base;
     std::vector<std::string> set;
+    double rate = 0;   ///< its train.lr
     std::string name;  ///< family and number
 };
 
@@ -33,5 +35,9 @@ struct run_place {
 /// does, naming its log; interrupted, after all that runs has saved.
 std::vector<double> losses_of(std::span<const rl::prepared_policy> policies, std::span<const run_task> tasks,
                               const run_place& where);
+
+/// What the policy of that number did on the first `count` tasks of a call of losses_of() that ended well.
+std::vector<rate_path> paths_of(std::size_t policy, std::span<const run_task> tasks, const run_preparation& terms,
+                                std::size_t count, const std::filesystem::path& out);
 
 }  // namespace rldp::eval

@@ -75,6 +75,7 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
     rows utility = {{"perplexity before", readable(s.perplexity_before)},
                     {"perplexity after", or_dash(s.perplexity_after)},
                     {"best perplexity seen", or_dash(s.perplexity_best)}};
+    if (!s.kept.empty()) utility.emplace_back("iterate kept, by public records", escaped(s.kept));
     const auto change = [&](const std::string& name, const std::optional<double>& before,
                             const std::optional<double>& after) {
         if (after) utility.emplace_back(name + ", before → after", or_dash(before) + " → " + readable(*after));

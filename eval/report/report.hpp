@@ -48,6 +48,7 @@ struct run_summary {
     /// as_published only: what the publication's printed formula says, and the tight ε of the gradient release that
     /// really happened (√n included)
     std::optional<double> printed_formula_epsilon, tight_epsilon_as_released;
+    std::string kept;                     ///< "last" or "average" iterate, where public records chose; else empty
     std::vector<std::string> controller;  ///< sentences on a prepared one; empty without
     std::vector<std::string> warnings;
 };

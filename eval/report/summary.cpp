@@ -62,6 +62,7 @@ std::string to_json(const run_summary& s) {
     out["insecure_reproducible"] = s.insecure_reproducible;
     put(out, "printed_formula_epsilon", s.printed_formula_epsilon);
     put(out, "tight_epsilon_as_released", s.tight_epsilon_as_released);
+    if (!s.kept.empty()) out["kept_iterate"] = s.kept;
     if (!s.controller.empty()) out["controller"] = s.controller;
     out["warnings"] = s.warnings;
     // A warning may quote a file that is not UTF-8.
@@ -110,6 +111,7 @@ run_summary parse_summary(const std::string& text) try {
     in.at("insecure_reproducible").get_to(s.insecure_reproducible);
     s.printed_formula_epsilon = optional_number(in, "printed_formula_epsilon");
     s.tight_epsilon_as_released = optional_number(in, "tight_epsilon_as_released");
+    s.kept = in.value("kept_iterate", "");
     s.controller = in.value("controller", std::vector<std::string>());
     in.at("warnings").get_to(s.warnings);
     return s;

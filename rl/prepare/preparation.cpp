@@ -166,6 +166,7 @@ preparation prepare(const preparation_config& config, const std::function<void(c
         {"seed", config.seed},
         {"episodes_per_search", searched.generations * searched.population * searched.tasks},
         {"residual_rounds", residual.rounds},
+        {"residual_curve", residual.curve},
         {"gate",
          {{"hindsight", to_json(found.hindsight)},
           {"timetable", to_json(found.timetable)},

@@ -103,6 +103,7 @@ refinement refine(task_list tasks, task_list validation, const schedule& fixed, 
             return with_residual(how(now), raw_policy_of(learner.nets(), candidate, here).mean, best.guard.part(here));
         };
         const auto judged = compare(final_losses(validation, {fixed, plays}, judging), rules);
+        best.curve.push_back(judged.mean);
         if (judged.least_gain() > std::max(0.0, best.judged.least_gain())) {
             best.actor = candidate;
             best.rounds = round;

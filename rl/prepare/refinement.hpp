@@ -3,6 +3,7 @@
 // alone with the same noise, whose rewards are subtracted: what no action changes need not be learnt.
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "rl/prepare/practice.hpp"
 #include "rl/prepare/residual.hpp"
@@ -24,9 +25,10 @@ struct refinement_config {
 struct refinement {
     frozen_normaliser normaliser;
     residual_guard guard;
-    at::Tensor actor;        ///< of those that were judged, the one with the largest certain gain; none: no residual
-    std::size_t rounds = 0;  ///< after which it was; 0: no residual
-    paired judged;           ///< against the rule alone, on the validation tasks: chosen by it, so too good
+    at::Tensor actor;           ///< of those that were judged, the one with the largest certain gain; none: no residual
+    std::size_t rounds = 0;     ///< after which it was; 0: no residual
+    std::vector<double> curve;  ///< mean loss less the rule's, each time it was judged
+    paired judged;              ///< against the rule alone, on the validation tasks: chosen by it, so too good
 };
 
 /// `validation` holds other tasks than `tasks`, of the same families.

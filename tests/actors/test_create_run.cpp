@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "actors/run/public_lessons.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/base/files.hpp"
 #include "models/checkpoint/safetensors.hpp"
@@ -106,6 +107,30 @@ TEST_CASE("radii from public data are there from the first step, and are the sam
     // Fewer records than a batch has are a batch of their own.
     const auto few = create_run(small({"public.path=synthetic:2", "public.use=[\"warm_start\"]"}), scratch / "c");
     CHECK_FALSE(at::equal(few.facts->model.initial_adapter, first.facts->model.initial_adapter));
+}
+
+TEST_CASE("public records choose the iterate on which they lose less, and a file of lessons keeps them") {
+    scratch_directory scratch;
+    const auto config = small(
+        {"public.path=synthetic:100", "public.steps=2", "train.average=tail", R"(public.use=["warm_start","choose"])"});
+    const auto model = create_run(config, scratch / "a", scratch / "kept").facts->model;
+    REQUIRE(model.public_sample.size() == 64);
+    CHECK(create_run(config, scratch / "b", scratch / "kept").facts->model.public_sample == model.public_sample);
+    const auto keeps_last = choice_of(config, model);
+    REQUIRE(keeps_last);
+    const auto& good = model.initial_adapter;
+    const auto bad = good + at::randn_like(good);
+    CHECK(keeps_last(good, bad));
+    CHECK_FALSE(keeps_last(bad, good));
+    CHECK_FALSE(keeps_last(good, good));
+    CHECK(keeps_last(good, at::full_like(good, std::nan(""))));
+    // Nothing to choose, nobody to ask; nothing else to learn, nothing learnt.
+    CHECK_FALSE(choice_of(config, create_run(small(), scratch / "c").facts->model));
+    const auto alone = create_run(
+        small({"public.path=synthetic:100", "train.average=tail", R"(public.use=["choose"])"}), scratch / "d");
+    CHECK(
+        at::equal(alone.facts->model.initial_adapter, create_run(small(), scratch / "e").facts->model.initial_adapter));
+    CHECK(alone.facts->model.public_sample.size() == 64);
 }
 
 TEST_CASE("gradients on public records' scales begin at the same adapter, in as many numbers, and train another one") {

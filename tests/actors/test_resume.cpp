@@ -177,6 +177,7 @@ TEST_CASE("whatever else a run does, it resumes to the bits of an uninterrupted 
         {"lora.b_lr_ratio=4", "train.schedule=wsd"},
         {"train.average=ema", "train.average_window=0.3", "train.schedule=linear"},
         {"train.average=tail", "train.average_window=0.3"},
+        {"train.average=tail", "public.path=synthetic:60", "public.steps=3", "public.use=[\"choose\"]"},
         {"train.value_weight=3"}};
     for (const auto& way : ways) {
         INFO(way.front() << " " << way.back());

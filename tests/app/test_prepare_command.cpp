@@ -31,7 +31,7 @@ json tiny() {
             {"bilinear",
              {{"offset", 4},
               {"held_out", {"many", "warm"}},
-              {"tasks", 8},
+              {"tasks", 2},
               {"gate_tasks", 2},
               {"generations", 1},
               {"rounds", 0}}},

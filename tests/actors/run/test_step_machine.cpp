@@ -145,6 +145,43 @@ TEST_CASE("a method's probes lie along what the last step changed, and after a r
     for (std::size_t i = 0; i < 3; ++i) CHECK(at::equal(again.probes[i], order.probes[i]));
 }
 
+TEST_CASE("behind the last step, and only there, the last iterate or the average is chosen, once") {
+    const auto model = tiny_model();
+    int asked = 0;
+    const auto with = [&](const iterate_choice& choice) {
+        rl::training_config plan{};
+        plan.steps = 6;
+        plan.rate = {.peak = 0.01};
+        plan.average = {.how = rl::average_config::form::tail, .window = 0.5, .steps = 6};
+        plan.interval = 4;
+        plan.initial_noise_multiplier = 1.5;
+        return step_machine{rl::training(plan, small_method(model), model.initial_adapter), {5, 100}, choice};
+    };
+    const auto chosen = [&](bool last) {
+        return with([&asked, last](const at::Tensor& one, const at::Tensor& other) {
+            CHECK_FALSE(at::equal(one, other));
+            ++asked;
+            return last;
+        });
+    };
+    auto average = chosen(false), last = chosen(true), unasked = with({});
+    for (auto* machine : {&average, &last, &unasked}) drive(*machine, model, 5);
+    CHECK(asked == 0);
+    CHECK(last.kept().empty());
+    for (auto* machine : {&average, &last, &unasked}) drive(*machine, model, 6);
+    CHECK(asked == 2);
+    CHECK(average.kept() == "average");
+    CHECK(last.kept() == "last");
+    CHECK(unasked.kept().empty());
+    CHECK(at::equal(last.training().result(), last.training().adapter()));
+    CHECK(at::equal(average.training().result(), average.training().average()));
+    CHECK_FALSE(at::equal(average.training().result(), average.training().adapter()));
+    auto restored = chosen(false);
+    restored.restore(last.training().snapshot());
+    CHECK(asked == 2);
+    CHECK(restored.kept() == "last");
+}
+
 TEST_CASE("a lost step moves on without an update") {
     const auto model = tiny_model();
     auto machine = nine_steps(model);
