@@ -46,9 +46,8 @@ void checkpoint_and(trainer_pointer self, Then then) {
 void end(trainer_pointer self, ending how) {
     checkpoint_and(self, [self, how] {
         const auto& training = self->state.steps->training();
-        self->state.promise.deliver(
-            outcome{how, training.step(), training.lost(), training.result(), training.trace(), {},
-                    self->state.steps->kept()});
+        self->state.promise.deliver(outcome{
+            how, training.step(), training.lost(), training.result(), training.trace(), {}, self->state.steps->kept()});
     });
 }
 

@@ -89,9 +89,9 @@ void add_prepare(CLI::App& program, action& chosen) {
     command->add_option("--jobs", given->jobs, "runs at a time, a process each (default 1)")
         ->check(CLI::Range(1, 1024));
     command
-        ->add_option(
-            "--minutes", given->minutes,
-            "stop after so many, where another call can go on: after a family of made-up tasks, a generation of runs, a stage")
+        ->add_option("--minutes", given->minutes,
+                     "stop after so many, where another call can go on: after a family of made-up tasks, a generation "
+                     "of runs, a stage")
         ->check(CLI::Range(0.0, 1e6));
     command->add_option("--sign", given->sign, "sign the policy with this secret key (rldp key new)");
     command->add_flag("--quiet", given->quiet, "no progress");
