@@ -65,6 +65,13 @@ std::string families_table(const nlohmann::json& figures) {
                       {"family", "", "loss", "95 % of such comparisons", "tasks won"}, rows, 2);
 }
 
+// Of series over 1, 2, …: where the longest ends, two at least, for an axis has a length.
+double longest(const std::vector<series>& lines) {
+    std::size_t most = 2;
+    for (const auto& one : lines) most = std::max(most, one.points.size());
+    return static_cast<double>(most);
+}
+
 captioned search_figure(const nlohmann::json& figures) {
     captioned out;
     out.drawing = {.id = "searches",
@@ -87,6 +94,7 @@ captioned search_figure(const nlohmann::json& figures) {
         out.drawing.lines.push_back(std::move(one));
     }
     drop_empty(out.drawing.lines);
+    out.drawing.x_range = {1, longest(out.drawing.lines)};
     return out;
 }
 
@@ -109,6 +117,7 @@ captioned residual_figure(const nlohmann::json& figures) {
         if (mean.is_number()) one.points.emplace_back(static_cast<double>(one.points.size() + 1), mean);
     out.drawing.lines.push_back(std::move(one));
     drop_empty(out.drawing.lines);
+    out.drawing.x_range = {1, longest(out.drawing.lines)};
     return out;
 }
 

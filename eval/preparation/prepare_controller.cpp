@@ -23,6 +23,8 @@ constexpr std::array clock_numbers = {rl::rule::bias, rl::rule::time};
 constexpr std::array rule_numbers = {rl::rule::bias,  rl::rule::time,   rl::rule::signal,   rl::rule::along,
                                      rl::rule::noise, rl::rule::forget, rl::rule::own_along};
 constexpr std::size_t of_schedule = 3;
+/// A rate by the clock is one, and not what is added to the last: e⁻³⁶ of that stays.
+constexpr double forgets_all = 6;
 
 /// What all families agree on: how strongly to answer to the slope along the last move.
 rl::rule answers_of(const rl::rule& found) {
@@ -63,7 +65,9 @@ class made_of {
         return rl::prepared_policy(std::move(parts));
     }
     rl::prepared_policy clock(const std::vector<double>& point) const {
-        return steering(point, rl::rule_at(std::span(point).subspan(of_schedule), clock_numbers), false);
+        auto how = rl::rule_at(std::span(point).subspan(of_schedule), clock_numbers);
+        how.numbers[rl::rule::forget] = forgets_all;
+        return steering(point, how, false);
     }
     /// The numbers of the rule that are not searched stay as they were.
     rl::prepared_policy rule(const std::vector<double>& point, bool with_residual) const {
@@ -156,7 +160,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                               [&](const auto& point) { return make.clock(point); });
     const auto ruled =
         search("rule", followed_by(rl::point_of(first.parts().fixed), rl::point_of(first.parts().how, rule_numbers)),
-               [&](const auto& point) { return make.rule(point, false); });
+               [&](const auto& point) { return make.rule(point, true); });
 
     make.schedule(fixed).save(where.work / "schedule.safetensors");
     make.clock(timed).save(where.work / "clock.safetensors");
