@@ -137,7 +137,7 @@ drawn_plan draw_plan(splitmix& random) {
     out.interval = steps_per_block;
     out.steps = steps_per_block * drawn_whole({16, 32}, random);
     out.batch = drawn({8, 64}, random);
-    out.epochs = drawn({0.5, 5}, random);
+    out.epochs = drawn({0.05, 5}, random);  // a run of some hundred steps sees a part of a large table only
     out.noise_multiplier = noise_multiplier_of(drawn({0.5, 8}, random), out.epochs, static_cast<double>(out.steps));
     return out;
 }
