@@ -66,6 +66,9 @@ int main(int argc, char** argv) {
             config.start = {0, -1, -1};
         },
         "family B in place of A: stacks of layers, whose units' gradients are clipped");
+    program.add_flag_callback(
+        "--ppo", [&config] { config.refinement.learner = rl::residual_ppo_config{}; },
+        "PPO in place of SAC, from as many episodes");
     program.add_flag("!--blind", config.probed, "runs that have no public records to look at");
     program.add_option("--tasks", config.tasks, "tasks to prepare on")->capture_default_str();
     program.add_option("--gate-tasks", config.gate_tasks, "held-out tasks")->capture_default_str();

@@ -62,7 +62,8 @@ class preparation_reader {
     }
 
     rl::preparation_config made_up(const json& object, const std::string& where) const {
-        from_.allow_only(object, where, {"offset", "held_out", "tasks", "gate_tasks", "generations", "rounds"});
+        from_.allow_only(object, where,
+                         {"offset", "held_out", "tasks", "gate_tasks", "generations", "rounds", "learner"});
         rl::preparation_config out;
         out.probed = false;  // runs show their controller no public records
         out.offset = factor(object, where, "offset", 1, 100);
@@ -71,6 +72,13 @@ class preparation_reader {
         out.gate_tasks = out.validation_tasks = count(object, where, "gate_tasks", 2);
         out.search.generations = count(object, where, "generations", 1);
         out.refinement.rounds = count(object, where, "rounds", 0);
+        if (object.contains("learner")) {
+            const auto learner = from_.get<std::string>(object, where, "learner");
+            if (learner == "ppo")
+                out.refinement.learner = rl::residual_ppo_config{};
+            else if (learner != "sac")
+                from_.refuse_at(where + ".learner", fmt::format("is \"{}\"; give sac or ppo", learner));
+        }
         return out;
     }
 

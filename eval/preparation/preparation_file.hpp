@@ -37,10 +37,10 @@ struct preparation_file {
 };
 
 /// A JSON object: "about", "seed", "quadratics" and "bilinear", each {"offset", "held_out", "tasks", "gate_tasks",
-/// "generations", "rounds"}, and "runs" {"lr", "offset", "generations", "population", "tasks", "gate_tasks",
-/// "families": {name: {"base", "records", "set": {key: value}, "draw": {key: [values]}}}, "held_out": [names]}. Paths
-/// are relative to the file. Errors: bad_input naming file and key, also for a family that reads anything but made-up
-/// tables: a preparation is for no one's records.
+/// "generations", "rounds"} and, if it likes, "learner" (sac, or ppo for comparison), and "runs" {"lr", "offset",
+/// "generations", "population", "tasks", "gate_tasks", "families": {name: {"base", "records", "set": {key: value},
+/// "draw": {key: [values]}}}, "held_out": [names]}. Paths are relative to the file. Errors: bad_input naming file and
+/// key, also for a family that reads anything but made-up tables: a preparation is for no one's records.
 preparation_file read_preparation(const std::filesystem::path& file);
 
 }  // namespace rldp::eval

@@ -124,7 +124,7 @@ preparation prepare(const preparation_config& config, const std::function<void(c
     said("learning a residual");
     auto refined = config.refinement;
     refined.seed = seed(learning);
-    refined.learner.seed = seed(net);
+    std::visit([&](auto& learner) { learner.seed = seed(net); }, refined.learner);
     refined.jobs = config.jobs;
     const auto residual = refine(tasks, drawn.validation.list, ruled.fixed, ruled.how, refined);
 
@@ -136,7 +136,7 @@ preparation prepare(const preparation_config& config, const std::function<void(c
                                           .how = ruled.how,
                                           .normaliser = residual.normaliser,
                                           .guard = residual.guard,
-                                          .hidden = refined.learner.hidden,
+                                          .hidden = residual.hidden,
                                           .actor = residual.actor});
     const trials judging = {seed(gate_noise), config.gate_episodes, config.jobs};
     const auto losses = [&](const contestant& who) { return final_losses(gate, who, judging); };

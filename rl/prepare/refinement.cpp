@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "config/base/require.hpp"
@@ -46,13 +47,12 @@ std::vector<sight> sights_of(task_list tasks, const schedule& fixed, const rule&
 }
 
 // One episode that explores, beside the rule's own.
-std::vector<set_transition> explored(const task& of, const schedule& fixed, const rule& how,
-                                     const frozen_normaliser& normalised, const set_networks& nets,
-                                     const at::Tensor& actor, std::uint64_t seed) {
+set_episode explored(const task& of, const schedule& fixed, const rule& how, const frozen_normaliser& normalised,
+                     const set_networks& nets, const at::Tensor& actor, std::uint64_t seed) {
     splitmix random(seed);
     const auto run = of.begin(fixed, seed), alone = of.begin(fixed, seed);
     const auto lead = [&] { return alone->log_excess() - run->log_excess(); };
-    std::vector<set_transition> out;
+    set_episode out;
     while (!run->finished()) {
         const auto seen = run->look();
         set_transition one;
@@ -69,6 +69,12 @@ std::vector<set_transition> explored(const task& of, const schedule& fixed, cons
     return out;
 }
 
+std::unique_ptr<residual_learner> learner_of(const refinement_config& config) {
+    if (const auto* ppo = std::get_if<residual_ppo_config>(&config.learner))
+        return std::make_unique<residual_ppo>(*ppo);
+    return std::make_unique<residual_sac>(std::get<residual_sac_config>(config.learner));
+}
+
 }  // namespace
 
 refinement refine(task_list tasks, task_list validation, const schedule& fixed, const rule& how,
@@ -81,26 +87,25 @@ refinement refine(task_list tasks, task_list validation, const schedule& fixed, 
     for (auto& one : normalised) one = best.normaliser(one);
     best.guard = residual_guard::of(normalised);
 
-    residual_sac learner(config.learner);
-    best.actor = learner.actor();
+    const auto learner = learner_of(config);
+    best.actor = learner->actor();
+    best.hidden = learner->nets().hidden();
     const trials judging = {.seed = ~config.seed, .jobs = config.jobs};
     const auto rules = final_losses(validation, {fixed, how}, judging);
     for (std::size_t round = 1; round <= config.rounds; ++round) {
-        const auto actor = learner.actor();
-        std::vector<std::vector<set_transition>> episodes(config.episodes);
+        const auto actor = learner->actor();
+        std::vector<set_episode> episodes(config.episodes);
         for_each_index(config.episodes, config.jobs, [&](std::size_t i) {
             const std::size_t number = (round - 1) * config.episodes + i;
-            episodes[i] = explored(*tasks[number % tasks.size()], fixed, how, best.normaliser, learner.nets(), actor,
+            episodes[i] = explored(*tasks[number % tasks.size()], fixed, how, best.normaliser, learner->nets(), actor,
                                    splitmix(config.seed + 1, number).next());
         });
-        for (const auto& one : episodes)
-            for (const auto& value : one) learner.remember(value);
-        learner.learn(config.updates);
+        learner->learn_from(episodes);
         if (round % config.judged_every != 0) continue;
-        const auto candidate = learner.actor();
+        const auto candidate = learner->actor();
         const auto plays = [&](const sight& now) {
             const auto here = best.normaliser(now);
-            return with_residual(how(now), raw_policy_of(learner.nets(), candidate, here).mean, best.guard.part(here));
+            return with_residual(how(now), raw_policy_of(learner->nets(), candidate, here).mean, best.guard.part(here));
         };
         const auto judged = compare(final_losses(validation, {fixed, plays}, judging), rules);
         best.curve.push_back(judged.mean);

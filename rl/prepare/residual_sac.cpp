@@ -118,6 +118,12 @@ void residual_sac::remember(const set_transition& value) {
     my.goes_on[row].fill_(value.last ? 0 : 1);
 }
 
+void residual_sac::learn_from(const std::vector<set_episode>& round) {
+    for (const auto& one : round)
+        for (const auto& step : one) remember(step);
+    learn(impl_->config.updates);
+}
+
 void residual_sac::learn(std::int64_t rounds) {
     auto& my = *impl_;
     if (my.taken < my.config.batch) return;

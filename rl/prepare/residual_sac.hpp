@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "rl/prepare/environment.hpp"
-#include "rl/prepare/set_networks.hpp"
+#include "rl/prepare/residual_learner.hpp"
 
 namespace rldp::rl {
 
@@ -16,30 +15,23 @@ struct residual_sac_config {
     std::int64_t hidden = 48, batch = 64, replay = 40'000;
     std::int64_t most_adapters = 16;  ///< rows of the replay are padded to so many
     double alpha = 1e-3;              ///< temperature, in nats of log excess loss per nat of entropy
+    std::int64_t updates = 100;       ///< of a round of episodes
     double tau = 0.01, actor_lr = 3e-4, critic_lr = 1e-3;
     std::uint64_t seed = 1;
 };
 
-struct set_transition {
-    sight seen;  ///< normalised, as `next`
-    move raw;    ///< what the actor said, before squashing
-    double reward = 0;
-    sight next;
-    bool last = false;  ///< nothing follows
-};
-
-class residual_sac {
+class residual_sac final : public residual_learner {
   public:
     explicit residual_sac(const residual_sac_config& config);
-    ~residual_sac();
+    ~residual_sac() override;
 
-    void remember(const set_transition& value);  ///< over the oldest, when the replay is full
+    void learn_from(const std::vector<set_episode>& round) override;  ///< remember(), then learn(updates)
+    void remember(const set_transition& value);                       ///< over the oldest, when the replay is full
     /// So many rounds of {critics, actor, targets}; none while the replay holds fewer than a batch.
     void learn(std::int64_t rounds);
     std::int64_t remembered() const;
-    const set_networks& nets() const;
-    /// Flat parameters, a copy. Zero residuals until the first round.
-    at::Tensor actor() const;
+    const set_networks& nets() const override;
+    at::Tensor actor() const override;
     at::Tensor critics() const;
 
   private:

@@ -91,6 +91,11 @@ at::Tensor set_gaussian::log_density(const set_action& of, const at::Tensor& pre
     return log_squashed(of.global, mean.global, log_sigma.global).sum(1) + mean_over(each, present).sum(1);
 }
 
+at::Tensor set_gaussian::joint_log_density(const set_action& of, const at::Tensor& present) const {
+    const auto each = log_squashed(of.adapters, mean.adapters, log_sigma.adapters).sum(2);
+    return log_squashed(of.global, mean.global, log_sigma.global).sum(1) + (each * present).sum(1);
+}
+
 set_networks::set_networks(std::int64_t hidden)
     : actor_{{adapter_size + run_size, hidden},  // encoder of an adapter beside the run
              {hidden, hidden},

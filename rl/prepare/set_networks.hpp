@@ -41,6 +41,8 @@ struct set_gaussian {
     /// [b]: of the common number, plus the mean over adapters of theirs, so that a temperature means the same for any
     /// n.
     at::Tensor log_density(const set_action& of, const at::Tensor& present) const;
+    /// [b]: of all of them together.
+    at::Tensor joint_log_density(const set_action& of, const at::Tensor& present) const;
 };
 
 class set_networks {
@@ -51,6 +53,7 @@ class set_networks {
     at::Tensor initial_actor(const at::Generator& generator) const;
     at::Tensor initial_critics(const at::Generator& generator) const;
     std::int64_t actor_size() const;
+    std::int64_t hidden() const { return actor_.front().out; }
 
     /// log σ is within [−5, 0].
     set_gaussian policy(const at::Tensor& actor, const adapter_set& seen) const;

@@ -29,6 +29,12 @@ TEST_CASE("a preparation's file says what is searched where, and what is held ou
     CHECK(found.runs.held_out[0].name == "held");
 }
 
+TEST_CASE("PPO learns in place of SAC where a preparation asks for it") {
+    const auto found = read(with("\"rounds\": 0}", "\"rounds\": 0, \"learner\": \"ppo\"}"));
+    CHECK(std::holds_alternative<rldp::rl::residual_ppo_config>(found.bilinear.refinement.learner));
+    CHECK(std::holds_alternative<rldp::rl::residual_sac_config>(found.quadratics.refinement.learner));
+}
+
 TEST_CASE("what a preparation's file can't mean is refused by its key") {
     const auto refused = [](const std::string& from, const std::string& to) {
         return refusal([&] { read(with(from, to)); });
@@ -38,6 +44,8 @@ TEST_CASE("what a preparation's file can't mean is refused by its key") {
     CHECK(has(refused("\"offset\": 4, \"held", "\"offset\": 0.5, \"held"), "bilinear.offset: is 0.5"));
     CHECK(has(refused("\"offset\": 4, \"gen", "\"offset\": 0.5, \"gen"),
               "runs.offset: is 0.5; give a number in [1, 100]"));
+    CHECK(has(refused("\"rounds\": 0}", "\"rounds\": 0, \"learner\": \"td3\"}"),
+              "bilinear.learner: is \"td3\"; give sac or ppo"));
     CHECK(has(refused("\"population\": 4", "\"population\": 3"), "runs.population: is 3"));
     CHECK(has(refused("\"held_out\": [\"held\"]", "\"held_out\": [\"none\"]"), "runs.held_out: none is no family"));
     CHECK(

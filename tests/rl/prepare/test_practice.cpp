@@ -28,11 +28,13 @@ preparation_config small_preparation() {
     out.search.tasks = 4;
     out.refinement.rounds = 2;
     out.refinement.episodes = 3;
-    out.refinement.updates = 3;
     out.refinement.judged_every = 1;
-    out.refinement.learner.hidden = 8;
-    out.refinement.learner.batch = 16;
-    out.refinement.learner.replay = 500;
+    residual_sac_config learner;
+    learner.hidden = 8;
+    learner.batch = 16;
+    learner.replay = 500;
+    learner.updates = 3;
+    out.refinement.learner = learner;
     return out;
 }
 

@@ -80,6 +80,10 @@ TEST_CASE("a density is that of the squashed numbers, the common one's plus the 
     CHECK(standard.log_density(at_one, at::ones({1, 2})).item<double>() ==
           Approx(3 * origin - 1 - 2 * std::log(1 - std::pow(std::tanh(1.0), 2))));
     CHECK(standard.log_density(empty_actions(1, 2), at::ones({1, 2})).item<double>() == Approx(3 * origin));
+    CHECK(standard.joint_log_density(empty_actions(1, 2), at::ones({1, 2})).item<double>() == Approx(5 * origin));
+    auto present = at::ones({1, 2});
+    present[0][1] = 0;
+    CHECK(standard.joint_log_density(empty_actions(1, 2), present).item<double>() == Approx(3 * origin));
 }
 
 TEST_CASE("rows give back what was put") {
