@@ -135,10 +135,19 @@ class preparation_reader {
         const auto where = "runs.families." + name;
         if (name.empty() || as_file_name(name) != name)
             from_.refuse_at(where, "is no name of letters, digits, . _ + -");
-        from_.allow_only(object, where, {"base", "records", "set", "draw"});
+        from_.allow_only(object, where, {"base", "records", "template", "set", "draw"});
         run_family out{.name = name, .base = {}, .set = {}, .drawn = {}};
+        if (object.contains("template")) {
+            if (from_.get<std::string>(object, where, "template") != "random")
+                from_.refuse_at(where + ".template", "can be \"random\" alone; a file is data.template, under set");
+            out.own_words = true;
+        }
         out.base = (from_.folder() / from_.get<std::string>(object, where, "base")).lexically_normal();
         out.records = number(object, where, "records", 100, 1'000'000);
+        const auto refuse_own = [&](const std::string& key, const std::string& place) {
+            if (is_the_tasks_own(key) || (out.own_words && key == "data.template"))
+                from_.refuse_at(place, key + " is set for every task by the preparation itself");
+        };
         if (object.contains("set"))
             for (const auto& [key, value] : object["set"].items()) {
                 refuse_own(key, where + ".set");
@@ -154,10 +163,6 @@ class preparation_reader {
                 out.drawn.push_back(std::move(one));
             }
         return out;
-    }
-
-    void refuse_own(const std::string& key, const std::string& where) const {
-        if (is_the_tasks_own(key)) from_.refuse_at(where, key + " is set for every task by the preparation itself");
     }
 
     file_parts from_;

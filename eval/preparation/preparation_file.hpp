@@ -18,6 +18,7 @@ struct run_family {
     std::vector<std::string> set;  ///< overrides of all its tasks
     std::vector<axis> drawn;       ///< keys of which each task takes a value
     std::int64_t records = 0;      ///< of a task's table
+    bool own_words = false;        ///< each task tells its table by a template of its own (random_template.hpp)
 };
 
 /// Family C: what is searched there, and what the gate asks there.
@@ -38,9 +39,10 @@ struct preparation_file {
 
 /// A JSON object: "about", "seed", "quadratics" and "bilinear", each {"offset", "held_out", "tasks", "gate_tasks",
 /// "generations", "rounds"} and, if it likes, "learner" (sac, or ppo for comparison), and "runs" {"lr", "offset",
-/// "generations", "population", "tasks", "gate_tasks", "families": {name: {"base", "records", "set": {key: value},
-/// "draw": {key: [values]}}}, "held_out": [names]}. Paths are relative to the file. Errors: bad_input naming file and
-/// key, also for a family that reads anything but made-up tables: a preparation is for no one's records.
+/// "generations", "population", "tasks", "gate_tasks", "families": {name: {"base", "records", "template" ("random", if
+/// at all), "set": {key: value}, "draw": {key: [values]}}}, "held_out": [names]}. Paths are relative to the file.
+/// Errors: bad_input naming file and key, also for a family that reads anything but made-up tables: a preparation is
+/// for no one's records.
 preparation_file read_preparation(const std::filesystem::path& file);
 
 }  // namespace rldp::eval

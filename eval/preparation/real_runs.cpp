@@ -10,6 +10,7 @@
 #include "config/base/files.hpp"
 #include "eval/grid/cell_files.hpp"
 #include "eval/grid/run.hpp"
+#include "eval/preparation/random_template.hpp"
 #include "rl/prepare/splitmix.hpp"
 
 namespace rldp::eval {
@@ -20,7 +21,8 @@ constexpr std::int64_t first_world = 1000;  // lower ones are left to test beds 
 
 run_task draw(const run_family& from, const run_preparation& terms, std::uint64_t seed, std::size_t number) {
     rl::splitmix random(seed, number);
-    run_task out{.base = from.base, .set = from.set, .rate = 0, .name = fmt::format("{}-{}", from.name, number)};
+    run_task out{
+        .base = from.base, .set = from.set, .rate = 0, .name = fmt::format("{}-{}", from.name, number), .words = {}};
     for (const auto& one : from.drawn)
         out.set.push_back(one.name + "=" +
                           one.values[static_cast<std::size_t>(random.whole(0, std::ssize(one.values) - 1))]);
@@ -38,6 +40,7 @@ run_task draw(const run_family& from, const run_preparation& terms, std::uint64_
                        std::string("rl.warmup=null"),
                        std::string("monitor.address=null")};
     out.set.insert(out.set.end(), more.begin(), more.end());
+    if (from.own_words) out.words = random_template(random);
     return out;
 }
 
@@ -66,14 +69,20 @@ std::vector<run_task> draw_runs(const std::vector<run_family>& from, const run_p
 std::vector<double> losses_of(std::span<const rl::prepared_policy> policies, std::span<const run_task> tasks,
                               const run_place& where) {
     make_directory(where.out);
+    const auto folder_of_all = std::filesystem::absolute(where.out);
+    const auto template_of = [&](const run_task& one) { return folder_of_all / (one.name + ".json"); };
+    for (const auto& one : tasks)
+        if (!one.words.empty()) write_file(template_of(one), one.words);
     std::map<std::filesystem::path, std::vector<cell>> by_base;  // a call of run_cells() has one
     std::vector<std::pair<std::filesystem::path, std::string>> order;
     for (std::size_t p = 0; p < policies.size(); ++p) {
-        const auto file = std::filesystem::absolute(where.out) / fmt::format("policy-{}.safetensors", p);
+        const auto file = folder_of_all / fmt::format("policy-{}.safetensors", p);
         policies[p].save(file);
         for (const auto& one : tasks) {
             cell made{.id = id_of(p, one), .at = {}, .overrides = one.set};
             made.overrides.push_back(fmt::format("rl.controller=\"{}\"", file.string()));
+            if (!one.words.empty())
+                made.overrides.push_back(fmt::format("data.template=\"{}\"", template_of(one).string()));
             order.emplace_back(one.base, made.id);
             by_base[one.base].push_back(std::move(made));
         }

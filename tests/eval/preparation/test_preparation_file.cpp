@@ -1,4 +1,11 @@
 #include "tests/eval/preparation/written.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "data/sources/narrative.hpp"
+#include "data/sources/synthetic.hpp"
+#include "eval/preparation/real_runs.hpp"
 // Behind what brings torch, whose CHECK is another.
 #include "tests/catch.hpp"
 
@@ -33,6 +40,37 @@ TEST_CASE("PPO learns in place of SAC where a preparation asks for it") {
     const auto found = read(with("\"rounds\": 0}", "\"rounds\": 0, \"learner\": \"ppo\"}"));
     CHECK(std::holds_alternative<rldp::rl::residual_ppo_config>(found.bilinear.refinement.learner));
     CHECK(std::holds_alternative<rldp::rl::residual_sac_config>(found.quadratics.refinement.learner));
+}
+
+TEST_CASE("a family may tell each table in words of its own") {
+    const auto asked = read(with("\"records\": 300", "\"records\": 300, \"template\": \"random\""));
+    const auto& family = asked.runs.prepared[0];
+    CHECK(family.own_words);
+    const auto tasks = rldp::eval::draw_runs({family}, asked.runs, 5, 0, 40);
+    std::set<std::string> different;
+    for (const auto& one : tasks) {
+        const auto told = rldp::data::parse_template(one.words, one.name);
+        CHECK(told.only_named);
+        CHECK(told.columns.size() >= 5);
+        CHECK(told.columns.size() <= 14);
+        // Every named column is one of the made-up table's, and the words for a column's values differ.
+        const auto known = rldp::data::synthetic_table({.encounters = 1, .world = 0}).columns();
+        for (const auto& [name, rule] : told.columns) {
+            CHECK(std::find(known.begin(), known.end(), name) != known.end());
+            std::set<std::string> values;
+            for (const auto& [value, word] : rule.values) values.insert(word);
+            CHECK(values.size() == rule.values.size());
+        }
+        different.insert(one.words);
+    }
+    CHECK(different.size() == tasks.size());
+    CHECK(rldp::eval::draw_runs({family}, asked.runs, 5, 3, 1).front().words == tasks[3].words);
+    CHECK(rldp::eval::draw_runs({asked.runs.prepared[1]}, asked.runs, 5, 0, 1).front().words.empty());
+    const auto set = "\"template\": \"random\", \"set\": {\"data.template\": \"x.json\"";
+    CHECK(has(refusal([&] { read(with("\"set\": {\"train.eval_records\": 8", set)); }),
+              "data.template is set for every"));
+    CHECK(has(refusal([&] { read(with("\"records\": 300", "\"records\": 300, \"template\": \"x\"")); }),
+              "brief.template: can be \"random\" alone"));
 }
 
 TEST_CASE("what a preparation's file can't mean is refused by its key") {
