@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/base/require.hpp"
 #include "privacy/mechanism/clipping.hpp"
 
 namespace rldp::rl {
@@ -35,7 +34,7 @@ std::vector<double> median_norms(const bilinear& of, splitmix& random) {
     return {medians.data_ptr<double>(), medians.data_ptr<double>() + medians.numel()};
 }
 
-bilinear drawn_task(const bilinear_family& from, double offset, splitmix& random) {
+bilinear drawn_bilinear(const bilinear_family& from, double offset, splitmix& random) {
     bilinear out;
     const auto plan = draw_plan(random);
     out.interval = plan.interval;
@@ -76,23 +75,13 @@ bilinear drawn_task(const bilinear_family& from, double offset, splitmix& random
 }  // namespace
 
 std::vector<bilinear_family> bilinear_families() {
-    std::vector<bilinear_family> out;
-    for (const auto& [number, adapters] : {std::pair{"few", range{2, 4}}, std::pair{"many", range{6, 10}}})
-        for (const auto& [slope, decline] : {std::pair{"flat", range{0, 0.3}}, std::pair{"steep", range{0.5, 1}}})
-            for (const auto& [begin, way] : {std::pair{"cold", range{0, 0}}, std::pair{"warm", range{0.2, 0.5}}})
-                out.push_back({std::string(number) + "-" + slope + "-" + begin, adapters, decline, way});
-    return out;
+    return corners<bilinear_family>({trait{"flat", {0, 0.3}}, {"steep", {0.5, 1}}},
+                                    {trait{"cold", {0, 0}}, {"warm", {0.2, 0.5}}});
 }
 
 std::vector<bilinear> draw_tasks(std::span<const bilinear_family> from, double offset, std::uint64_t seed,
                                  std::size_t count) {
-    require(!from.empty() && offset >= 1, "tasks come from a family, their rates off by a factor of at least 1");
-    std::vector<bilinear> out;
-    for (std::size_t i = 0; i < count; ++i) {
-        splitmix random(seed, i);
-        out.push_back(drawn_task(from[i % from.size()], offset, random));
-    }
-    return out;
+    return drawn_in_turn(from, offset, seed, count, drawn_bilinear);
 }
 
 }  // namespace rldp::rl

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "config/base/require.hpp"
 #include "privacy/accounting/gdp.hpp"
 
 namespace rldp::rl {
@@ -71,7 +70,7 @@ double sum_of(const std::vector<double>& values, std::size_t begin, std::size_t 
                            values.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
 }
 
-quadratics drawn_task(const family& from, double offset, splitmix& random) {
+quadratics drawn_quadratics(const family& from, double offset, splitmix& random) {
     quadratics out;
     const auto plan = draw_plan(random);
     out.interval = plan.interval;
@@ -143,23 +142,12 @@ drawn_plan draw_plan(splitmix& random) {
 }
 
 std::vector<family> families() {
-    std::vector<family> out;
-    for (const auto& [number, adapters] : {std::pair{"few", range{2, 4}}, std::pair{"many", range{6, 10}}})
-        for (const auto& [slope, decline] : {std::pair{"flat", range{0, 0.6}}, std::pair{"steep", range{0.8, 2}}})
-            for (const auto& [start, coherence] :
-                 {std::pair{"cold", range{0.15, 0.6}}, std::pair{"warm", range{0.04, 0.15}}})
-                out.push_back({std::string(number) + "-" + slope + "-" + start, adapters, decline, coherence});
-    return out;
+    return corners<family>({trait{"flat", {0, 0.6}}, {"steep", {0.8, 2}}},
+                           {trait{"cold", {0.15, 0.6}}, {"warm", {0.04, 0.15}}});
 }
 
 std::vector<quadratics> draw_tasks(std::span<const family> from, double offset, std::uint64_t seed, std::size_t count) {
-    require(!from.empty() && offset >= 1, "tasks come from a family, their rates off by a factor of at least 1");
-    std::vector<quadratics> out;
-    for (std::size_t i = 0; i < count; ++i) {
-        splitmix random(seed, i);
-        out.push_back(drawn_task(from[i % from.size()], offset, random));
-    }
-    return out;
+    return drawn_in_turn(from, offset, seed, count, drawn_quadratics);
 }
 
 }  // namespace rldp::rl

@@ -2,11 +2,13 @@
 // Where made-up tasks come from. What a deployment knows of its run (ε, B, T, adapters) and what it doesn't (spectrum,
 // distance to the optimum, how far off its rate is) are drawn from ranges; a family is a corner of them that can be
 // held out whole.
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "config/base/require.hpp"
 #include "rl/prepare/quadratics.hpp"
 #include "rl/prepare/splitmix.hpp"
 
@@ -24,12 +26,43 @@ struct drawn_plan {
     double batch, epochs;     ///< B, B·T/N
     double noise_multiplier;  ///< z, of ε and δ = 1e-5
 };
-/// Blocks of four steps, 16 to 32; B of 8 to 64, half an epoch to five, ε of 0.5 to 8.
+/// Blocks of four steps, 16 to 32; B of 8 to 64, a twentieth of an epoch to five, ε of 0.5 to 8.
 drawn_plan draw_plan(splitmix& random);
 
 /// Evenly in the logarithm.
 double drawn(const range& from, splitmix& random);
 std::int64_t drawn_whole(const range& from, splitmix& random);
+
+/// One side of a corner.
+struct trait {
+    const char* name;
+    range values;
+};
+/// All eight: few or many adapters, one of two spectra, one of two starts. A family begins with those.
+template <class Family>
+std::vector<Family> corners(const std::array<trait, 2>& spectra, const std::array<trait, 2>& starts) {
+    std::vector<Family> out;
+    for (const auto& number : {trait{"few", {2, 4}}, trait{"many", {6, 10}}})
+        for (const auto& spectrum : spectra)
+            for (const auto& start : starts)
+                out.push_back({std::string(number.name) + "-" + spectrum.name + "-" + start.name, number.values,
+                               spectrum.values, start.values});
+    return out;
+}
+
+/// `count` tasks, `draw`n from each family in turn, each with a stream of its own.
+template <class Family, class Draw>
+auto drawn_in_turn(std::span<const Family> from, double offset, std::uint64_t seed, std::size_t count,
+                   const Draw& draw) {
+    require(!from.empty() && offset >= 1, "tasks come from a family, their rates off by a factor of at least 1");
+    splitmix first(seed, 0);
+    std::vector<decltype(draw(from.front(), offset, first))> out;
+    for (std::size_t i = 0; i < count; ++i) {
+        splitmix random(seed, i);
+        out.push_back(draw(from[i % from.size()], offset, random));
+    }
+    return out;
+}
 
 struct family {
     std::string name;        ///< its traits: "few-flat-cold"
