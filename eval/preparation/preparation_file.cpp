@@ -140,12 +140,12 @@ class preparation_reader {
         if (object.contains("template")) {
             if (from_.get<std::string>(object, where, "template") != "random")
                 from_.refuse_at(where + ".template", "can be \"random\" alone; a file is data.template, under set");
-            out.own_words = true;
+            out.random_template = true;
         }
         out.base = (from_.folder() / from_.get<std::string>(object, where, "base")).lexically_normal();
         out.records = number(object, where, "records", 100, 1'000'000);
         const auto refuse_own = [&](const std::string& key, const std::string& place) {
-            if (is_the_tasks_own(key) || (out.own_words && key == "data.template"))
+            if (is_the_tasks_own(key) || (out.random_template && key == "data.template"))
                 from_.refuse_at(place, key + " is set for every task by the preparation itself");
         };
         if (object.contains("set"))

@@ -18,7 +18,7 @@ struct run_family {
     std::vector<std::string> set;  ///< overrides of all its tasks
     std::vector<axis> drawn;       ///< keys of which each task takes a value
     std::int64_t records = 0;      ///< of a task's table
-    bool own_words = false;        ///< each task tells its table by a template of its own (random_template.hpp)
+    bool random_template = false;  ///< each task tells its table by one of its own (random_template.hpp)
 };
 
 /// Family C: what is searched there, and what the gate asks there.

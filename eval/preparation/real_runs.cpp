@@ -21,8 +21,11 @@ constexpr std::int64_t first_world = 1000;  // lower ones are left to test beds 
 
 run_task draw(const run_family& from, const run_preparation& terms, std::uint64_t seed, std::size_t number) {
     rl::splitmix random(seed, number);
-    run_task out{
-        .base = from.base, .set = from.set, .rate = 0, .name = fmt::format("{}-{}", from.name, number), .words = {}};
+    run_task out{.base = from.base,
+                 .set = from.set,
+                 .rate = 0,
+                 .name = fmt::format("{}-{}", from.name, number),
+                 .narrative_template = {}};
     for (const auto& one : from.drawn)
         out.set.push_back(one.name + "=" +
                           one.values[static_cast<std::size_t>(random.whole(0, std::ssize(one.values) - 1))]);
@@ -40,7 +43,7 @@ run_task draw(const run_family& from, const run_preparation& terms, std::uint64_
                        std::string("rl.warmup=null"),
                        std::string("monitor.address=null")};
     out.set.insert(out.set.end(), more.begin(), more.end());
-    if (from.own_words) out.words = random_template(random);
+    if (from.random_template) out.narrative_template = random_template(random);
     return out;
 }
 
@@ -72,7 +75,7 @@ std::vector<double> losses_of(std::span<const rl::prepared_policy> policies, std
     const auto folder_of_all = std::filesystem::absolute(where.out);
     const auto template_of = [&](const run_task& one) { return folder_of_all / (one.name + ".json"); };
     for (const auto& one : tasks)
-        if (!one.words.empty()) write_file(template_of(one), one.words);
+        if (!one.narrative_template.empty()) write_file(template_of(one), one.narrative_template);
     std::map<std::filesystem::path, std::vector<cell>> by_base;  // a call of run_cells() has one
     std::vector<std::pair<std::filesystem::path, std::string>> order;
     for (std::size_t p = 0; p < policies.size(); ++p) {
@@ -81,7 +84,7 @@ std::vector<double> losses_of(std::span<const rl::prepared_policy> policies, std
         for (const auto& one : tasks) {
             cell made{.id = id_of(p, one), .at = {}, .overrides = one.set};
             made.overrides.push_back(fmt::format("rl.controller=\"{}\"", file.string()));
-            if (!one.words.empty())
+            if (!one.narrative_template.empty())
                 made.overrides.push_back(fmt::format("data.template=\"{}\"", template_of(one).string()));
             order.emplace_back(one.base, made.id);
             by_base[one.base].push_back(std::move(made));

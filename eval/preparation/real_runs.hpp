@@ -17,9 +17,9 @@ namespace rldp::eval {
 struct run_task {
     std::filesystem::path base;
     std::vector<std::string> set;
-    double rate = 0;    ///< its train.lr
-    std::string name;   ///< family and number
-    std::string words;  ///< its own template, or nothing
+    double rate = 0;                 ///< its train.lr
+    std::string name;                ///< family and number
+    std::string narrative_template;  ///< its random narrative template (JSON), or nothing
 };
 
 /// Tasks `first`, first + 1, … of a seed, of each family in turn.

@@ -45,11 +45,11 @@ TEST_CASE("PPO learns in place of SAC where a preparation asks for it") {
 TEST_CASE("a family may tell each table in words of its own") {
     const auto asked = read(with("\"records\": 300", "\"records\": 300, \"template\": \"random\""));
     const auto& family = asked.runs.prepared[0];
-    CHECK(family.own_words);
+    CHECK(family.random_template);
     const auto tasks = rldp::eval::draw_runs({family}, asked.runs, 5, 0, 40);
     std::set<std::string> different;
     for (const auto& one : tasks) {
-        const auto told = rldp::data::parse_template(one.words, one.name);
+        const auto told = rldp::data::parse_template(one.narrative_template, one.name);
         CHECK(told.only_named);
         CHECK(told.columns.size() >= 5);
         CHECK(told.columns.size() <= 14);
@@ -61,11 +61,12 @@ TEST_CASE("a family may tell each table in words of its own") {
             for (const auto& [value, word] : rule.values) values.insert(word);
             CHECK(values.size() == rule.values.size());
         }
-        different.insert(one.words);
+        different.insert(one.narrative_template);
     }
     CHECK(different.size() == tasks.size());
-    CHECK(rldp::eval::draw_runs({family}, asked.runs, 5, 3, 1).front().words == tasks[3].words);
-    CHECK(rldp::eval::draw_runs({asked.runs.prepared[1]}, asked.runs, 5, 0, 1).front().words.empty());
+    CHECK(rldp::eval::draw_runs({family}, asked.runs, 5, 3, 1).front().narrative_template ==
+          tasks[3].narrative_template);
+    CHECK(rldp::eval::draw_runs({asked.runs.prepared[1]}, asked.runs, 5, 0, 1).front().narrative_template.empty());
     const auto set = "\"template\": \"random\", \"set\": {\"data.template\": \"x.json\"";
     CHECK(has(refusal([&] { read(with("\"set\": {\"train.eval_records\": 8", set)); }),
               "data.template is set for every"));
