@@ -14,20 +14,6 @@
 namespace rldp::rl {
 namespace {
 
-double sampled(double mean, double log_sigma, splitmix& random) {
-    return mean + std::exp(log_sigma) * random.normal();
-}
-
-move sampled(const raw_policy& said, splitmix& random) {
-    move out = said.mean;
-    out.rate = sampled(out.rate, said.log_sigma.rate, random);
-    for (std::size_t i = 0; i < out.rates.size(); ++i) {
-        out.rates[i] = sampled(out.rates[i], said.log_sigma.rates[i], random);
-        out.shares[i] = sampled(out.shares[i], said.log_sigma.shares[i], random);
-    }
-    return out;
-}
-
 // What runs show under the rule and whatever may come to be added to it.
 std::vector<sight> sights_of(task_list tasks, const schedule& fixed, const rule& how, const trials& with) {
     std::vector<std::vector<sight>> each(tasks.size());

@@ -52,6 +52,10 @@ std::array<double, residual_guard::size> pooled(const sight& seen) {
     return out;
 }
 
+double sampled(double mean, double log_sigma, splitmix& random) {
+    return mean + std::exp(log_sigma) * random.normal();
+}
+
 }  // namespace
 
 move with_residual(move base, const move& raw, double part) {
@@ -131,6 +135,16 @@ raw_policy raw_policy_of(const set_networks& nets, const at::Tensor& actor, cons
     put(one, 0, normalised);
     const auto said = nets.policy(actor, one);
     return {move_at(said.mean, 0, adapters), move_at(said.log_sigma, 0, adapters)};
+}
+
+move sampled(const raw_policy& said, splitmix& random) {
+    move out = said.mean;
+    out.rate = sampled(out.rate, said.log_sigma.rate, random);
+    for (std::size_t i = 0; i < out.rates.size(); ++i) {
+        out.rates[i] = sampled(out.rates[i], said.log_sigma.rates[i], random);
+        out.shares[i] = sampled(out.shares[i], said.log_sigma.shares[i], random);
+    }
+    return out;
 }
 
 }  // namespace rldp::rl

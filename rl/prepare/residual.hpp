@@ -10,6 +10,7 @@
 
 #include "rl/prepare/environment.hpp"
 #include "rl/prepare/set_networks.hpp"
+#include "rl/prepare/splitmix.hpp"
 
 namespace rldp::rl {
 
@@ -50,5 +51,7 @@ struct raw_policy {
     move mean, log_sigma;
 };
 raw_policy raw_policy_of(const set_networks& nets, const at::Tensor& actor, const sight& normalised);
+/// A draw of it.
+move sampled(const raw_policy& said, splitmix& random);
 
 }  // namespace rldp::rl

@@ -5,9 +5,8 @@
 #include <cmath>
 
 #include "config/base/error.hpp"
-#include "rl/prepare/residual.hpp"
 #include "tests/catch.hpp"
-#include "tests/rl/prepare/made_up.hpp"
+#include "tests/rl/prepare/bandit.hpp"
 
 using namespace rldp::rl;
 
@@ -24,29 +23,10 @@ residual_ppo_config small_ppo() {
     return out;
 }
 
-double tried(double mean, double log_sigma, splitmix& random) {
-    return mean + std::exp(log_sigma) * random.normal();
-}
-
-// Best at a common rate of 0.5 and, for each adapter, a share of the sign of its signal; played by the learner's actor.
 set_episode played_bandit(const residual_learner& learner, const at::Tensor& actor, std::uint64_t seed) {
-    splitmix random(seed, 1);
-    set_transition out;
-    out.seen = random_sight(static_cast<std::size_t>(random.whole(1, 4)), seed);
-    for (auto& one : out.seen.adapters) one[of_adapter::signal] = one[of_adapter::signal] > 0 ? 1 : -1;
-    out.next = out.seen;
-    const auto said = raw_policy_of(learner.nets(), actor, out.seen);
-    out.raw = said.mean;
-    out.raw.rate = tried(said.mean.rate, said.log_sigma.rate, random);
-    out.reward = -std::pow(out.raw.rate - 0.5, 2);
-    for (std::size_t i = 0; i < out.seen.adapters.size(); ++i) {
-        out.raw.rates[i] = tried(said.mean.rates[i], said.log_sigma.rates[i], random);
-        out.raw.shares[i] = tried(said.mean.shares[i], said.log_sigma.shares[i], random);
-        out.reward -= std::pow(out.raw.shares[i] - out.seen.adapters[i][of_adapter::signal], 2) /
-                      static_cast<double>(out.seen.adapters.size());
-    }
-    out.last = true;
-    return {out};
+    splitmix random(seed, 2);
+    const auto seen = bandit_sight(seed);
+    return {bandit_step(seen, sampled(raw_policy_of(learner.nets(), actor, seen), random))};
 }
 
 std::vector<set_episode> played_round(const residual_learner& learner, std::uint64_t number) {
@@ -77,17 +57,9 @@ TEST_CASE("advantages lie between what follows and one step's surprise") {
 TEST_CASE("PPO finds each adapter's best number in sets of any size") {
     residual_ppo learner(small_ppo());
     for (std::uint64_t round = 0; round < 100; ++round) learner.learn_from(played_round(learner, round));
-    double wrong = 0, common = 0;
-    int adapters = 0;
-    for (std::uint64_t i = 100'000; i < 100'040; ++i) {
-        const auto seen = played_bandit(learner, learner.actor(), i).front().seen;
-        const auto said = raw_policy_of(learner.nets(), learner.actor(), seen).mean;
-        common += said.rate / 40;
-        for (std::size_t k = 0; k < seen.adapters.size(); ++k, ++adapters)
-            wrong += std::abs(said.shares[k] - seen.adapters[k][of_adapter::signal]);
-    }
-    CHECK(common == Approx(0.5).margin(0.25));
-    CHECK(wrong / adapters < 0.4);  // 1 for who adds nothing
+    const auto found = answers_of(learner);
+    CHECK(found.common == Approx(0.5).margin(0.25));
+    CHECK(found.wrong < 0.4);
 }
 
 TEST_CASE("the same seed and rounds give PPO the same bits, and what is none of its own is refused") {

@@ -5,9 +5,8 @@
 #include <cmath>
 
 #include "config/base/error.hpp"
-#include "rl/prepare/residual.hpp"
 #include "tests/catch.hpp"
-#include "tests/rl/prepare/made_up.hpp"
+#include "tests/rl/prepare/bandit.hpp"
 
 using namespace rldp::rl;
 
@@ -32,20 +31,10 @@ move random_move(std::size_t adapters, splitmix& random) {
     return out;
 }
 
-// Best at a common rate of 0.5 and, for each adapter, a share of the sign of its signal.
 set_transition bandit(std::uint64_t seed) {
-    splitmix random(seed, 1);
-    set_transition out;
-    out.seen = out.next = random_sight(static_cast<std::size_t>(random.whole(1, 4)), seed);
-    out.raw = random_move(out.seen.adapters.size(), random);
-    out.reward = -std::pow(out.raw.rate - 0.5, 2);
-    for (std::size_t i = 0; i < out.seen.adapters.size(); ++i) {
-        auto& signal = out.seen.adapters[i][of_adapter::signal];
-        signal = signal > 0 ? 1 : -1;
-        out.reward -= std::pow(out.raw.shares[i] - signal, 2) / static_cast<double>(out.seen.adapters.size());
-    }
-    out.last = true;
-    return out;
+    splitmix random(seed, 2);
+    const auto seen = bandit_sight(seed);
+    return bandit_step(seen, random_move(seen.adapters.size(), random));
 }
 
 }  // namespace
@@ -54,17 +43,9 @@ TEST_CASE("the learner finds each adapter's best number in sets of any size") {
     residual_sac learner(small_learner());
     for (std::uint64_t i = 0; i < 1500; ++i) learner.remember(bandit(i));
     learner.learn(1200);
-    double wrong = 0, common = 0;
-    int adapters = 0;
-    for (std::uint64_t i = 5000; i < 5040; ++i) {
-        const auto seen = bandit(i).seen;
-        const auto said = raw_policy_of(learner.nets(), learner.actor(), seen).mean;
-        common += said.rate / 40;
-        for (std::size_t k = 0; k < seen.adapters.size(); ++k, ++adapters)
-            wrong += std::abs(said.shares[k] - seen.adapters[k][of_adapter::signal]);
-    }
-    CHECK(common == Approx(0.5).margin(0.25));
-    CHECK(wrong / adapters < 0.4);  // 1 for who adds nothing
+    const auto found = answers_of(learner);
+    CHECK(found.common == Approx(0.5).margin(0.25));
+    CHECK(found.wrong < 0.4);
 }
 
 TEST_CASE("a reward that comes later is worth as much") {
