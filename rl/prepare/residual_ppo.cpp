@@ -92,6 +92,7 @@ struct residual_ppo::impl {
         std::span<const double> left(values_now.data_ptr<double>(), static_cast<std::size_t>(count));
         for (const auto& one : round) {
             std::vector<double> rewards;
+            rewards.reserve(one.size());
             for (const auto& step : one) rewards.push_back(step.reward);
             const auto found = generalised_advantages(rewards, left.first(one.size()), config.lambda);
             advantages.insert(advantages.end(), found.begin(), found.end());
