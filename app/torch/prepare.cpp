@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "app/commands.hpp"
@@ -27,9 +28,12 @@ struct prepare_arguments {
     bool quiet = false;
 };
 
-/// What is under way belongs to one preparation: its file, and the configurations that its families begin from.
+/// What is under way belongs to one preparation: its file, and the configurations that its families begin from. The
+/// gate may be asked again, of other tasks or of more.
 void claim(const std::filesystem::path& work, const std::string& config, const eval::preparation_file& what) {
-    auto asked = read_file(config);
+    auto file = nlohmann::ordered_json::parse(read_file(config));
+    for (const auto* key : {"gate_tasks", "gate_seed"}) file["runs"].erase(key);
+    auto asked = file.dump();
     for (const auto* families : {&what.runs.prepared, &what.runs.held_out})
         for (const auto& one : *families) asked += '\n' + one.base.string() + '\n' + read_file(one.base);
     const auto claimed = work / "claim";

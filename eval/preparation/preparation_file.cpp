@@ -37,7 +37,7 @@ class preparation_reader {
         out.bilinear.search.tasks = std::min<std::size_t>(24, out.bilinear.tasks);
         out.bilinear.gate_episodes = 1;
         out.quadratics.seed = out.bilinear.seed = out.seed;
-        out.runs = runs(from_.get<json>(whole, "", "runs"));
+        out.runs = runs(from_.get<json>(whole, "", "runs"), out.seed);
         return out;
     }
 
@@ -82,10 +82,11 @@ class preparation_reader {
         return out;
     }
 
-    run_preparation runs(const json& object) const {
+    run_preparation runs(const json& object, std::uint64_t seed) const {
         const std::string where = "runs";
         from_.allow_only(object, where,
-                         {"lr", "offset", "generations", "population", "tasks", "gate_tasks", "families", "held_out"});
+                         {"lr", "offset", "generations", "population", "tasks", "validation_tasks", "gate_tasks",
+                          "gate_seed", "families", "held_out"});
         run_preparation out;
         out.lr = factor(object, where, "lr", 1e-6, 1);
         out.offset = factor(object, where, "offset", 1, 100);
@@ -93,6 +94,11 @@ class preparation_reader {
         out.population = count(object, where, "population", 4);
         out.tasks = count(object, where, "tasks", 1);
         out.gate_tasks = count(object, where, "gate_tasks", 2);
+        out.validation_tasks =
+            object.contains("validation_tasks") ? count(object, where, "validation_tasks", 2) : out.gate_tasks;
+        out.gate_seed = object.contains("gate_seed")
+                            ? static_cast<std::uint64_t>(number(object, where, "gate_seed", 0, 1'000'000'000))
+                            : seed;
         const auto held_out = from_.distinct<std::string>(object, where, "held_out");
         const auto families = from_.get<json>(object, where, "families");
         if (!families.is_object()) from_.refuse_at("runs.families", "must be an object of families");

@@ -27,8 +27,10 @@ struct run_preparation {
     double lr = 0;      ///< mean rate that a user would begin with
     double offset = 1;  ///< by which a task's rate is off at most, either way
     std::size_t generations = 0, population = 0;
-    std::size_t tasks = 0;       ///< of a generation
-    std::size_t gate_tasks = 0;  ///< of held-out families
+    std::size_t tasks = 0;             ///< of a generation
+    std::size_t validation_tasks = 0;  ///< fresh ones of the same families
+    std::size_t gate_tasks = 0;        ///< of held-out families
+    std::uint64_t gate_seed = 1;       ///< that those are drawn from
 };
 
 struct preparation_file {
@@ -40,7 +42,9 @@ struct preparation_file {
 /// A JSON object: "about", "seed", "quadratics" and "bilinear", each {"offset", "held_out", "tasks", "gate_tasks",
 /// "generations", "rounds"} and, if it likes, "learner" (sac, or ppo for comparison), and "runs" {"lr", "offset",
 /// "generations", "population", "tasks", "gate_tasks", "families": {name: {"base", "records", "template" ("random", if
-/// at all), "set": {key: value}, "draw": {key: [values]}}}, "held_out": [names]}. Paths are relative to the file.
+/// at all), "set": {key: value}, "draw": {key: [values]}}}, "held_out": [names]} and, if it likes, "validation_tasks"
+/// (else as many as the gate's) and "gate_seed" (else "seed"): another one asks the gate anew, on tasks that no earlier
+/// one has seen. Paths are relative to the file.
 /// Errors: bad_input naming file and key, also for a family that reads anything but made-up tables: a preparation is
 /// for no one's records.
 preparation_file read_preparation(const std::filesystem::path& file);

@@ -134,6 +134,13 @@ std::vector<double> best_rates(const made_of& make, std::vector<double> point, c
     return out;
 }
 
+/// How often a gate was asked of what this preparation found: each asking errs one time in forty.
+std::size_t gates_in(const std::filesystem::path& work) {
+    const std::filesystem::directory_iterator all(work);
+    return static_cast<std::size_t>(std::count_if(
+        begin(all), end(all), [](const auto& one) { return one.path().filename().string().starts_with("gate-"); }));
+}
+
 /// The policy against the schedule, for each family that has two tasks or more; tasks are of each family in turn.
 nlohmann::json gains_by_family(const std::vector<run_family>& families, const std::vector<double>& policy,
                                const std::vector<double>& schedule) {
@@ -183,32 +190,34 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     make.clock(timed).save(where.work / "clock.safetensors");
 
     where.said("runs: with or without what SAC adds");
-    const auto size = terms.gate_tasks;
-    const auto fresh = draw_runs(terms.prepared, terms, seed(validation), 0, size);
+    const auto tries = terms.validation_tasks;
+    const auto fresh = draw_runs(terms.prepared, terms, seed(validation), 0, tries);
     const std::vector<rl::prepared_policy> either = {make.schedule(fixed), make.rule(ruled, false),
                                                      make.rule(ruled, true)};
     const auto tried = losses_of(either, fresh, {where.work / "validation", where.jobs});
-    const bool adds = rl::compare(part(tried, 2, size), part(tried, 1, size)).mean < 0;
+    const bool adds = rl::compare(part(tried, 2, tries), part(tried, 1, tries)).mean < 0;
 
     where.rest();
     where.said("runs: judging on held-out families");
-    const auto tasks = draw_runs(terms.held_out, terms, seed(gate_tasks), 0, size);
+    const auto size = terms.gate_tasks;
+    const auto asked = fmt::format("gate-{}-{}", terms.gate_seed, size);
+    const auto tasks = draw_runs(terms.held_out, terms, rl::splitmix(terms.gate_seed, gate_tasks).next() >> 1, 0, size);
     const std::vector<rl::prepared_policy> all = {make.schedule(fixed), make.clock(timed), first,
                                                   make.rule(ruled, adds)};
-    const auto losses = losses_of(all, tasks, {where.work / "gate", where.jobs});
+    const auto losses = losses_of(all, tasks, {where.work / asked, where.jobs});
     const auto against = [&](std::size_t one, std::size_t other) {
         return rl::compare(part(losses, one, size), part(losses, other, size));
     };
     where.rest();
     where.said("runs: what hindsight would win");
     const auto hindsight =
-        best_rates(make, fixed, part(losses, 0, size), tasks, {where.work / "hindsight", where.jobs});
+        best_rates(make, fixed, part(losses, 0, size), tasks, {where.work / ("hindsight-" + asked), where.jobs});
     const run_gate found{.hindsight = rl::compare(hindsight, part(losses, 0, size)),
                          .clock = against(1, 0),
                          .first = against(2, 0),
                          .policy = against(3, 0),
                          .feedback = against(3, 1)};
-    auto by_family = gains_by_family(terms.prepared, part(tried, adds ? 2 : 1, size), part(tried, 0, size));
+    auto by_family = gains_by_family(terms.prepared, part(tried, adds ? 2 : 1, tries), part(tried, 0, tries));
     by_family.update(gains_by_family(terms.held_out, part(losses, 3, size), part(losses, 0, size)));
 
     auto parts = make.rule(ruled, adds).parts();
@@ -223,6 +232,8 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                        {"seed", what.seed},
                        {"runs_per_search", terms.generations * terms.population * terms.tasks},
                        {"gate_tasks", size},
+                       {"gate_seed", terms.gate_seed},
+                       {"gates_asked", gates_in(where.work)},
                        {"residual", adds},
                        {"curves", curves},
                        {"gains", by_family},
@@ -234,7 +245,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                          {"feedback", to_json(found.feedback)}}},
                        {"before", nlohmann::json::parse(first.parts().figures)}}
             .dump();
-    return {rl::prepared_policy(std::move(parts)), found, paths_of(3, tasks, terms, 6, where.work / "gate")};
+    return {rl::prepared_policy(std::move(parts)), found, paths_of(3, tasks, terms, 6, where.work / asked)};
 }
 
 }  // namespace rldp::eval

@@ -108,6 +108,20 @@ TEST_CASE("a controller is prepared in parts, the same as in one go, and steers 
     CHECK(accepted.status == 0);
     CHECK(has(accepted.out, "signed by key"));
 
+    // The gate alone is asked again: what was found stays, and the file says how often it was asked.
+    auto again = tiny();
+    again["runs"]["gate_seed"] = 2;
+    again["runs"]["validation_tasks"] = 2;
+    scratch.write("prepare.json", again.dump());
+    fs::remove(scratch / "parts");
+    CHECK(has(prepare("parts", "").err, "a preparation other than"));  // another choice of what SAC adds
+    again["runs"].erase("validation_tasks");
+    scratch.write("prepare.json", again.dump());
+    const auto judged = prepare("parts", "");
+    INFO(judged.err);
+    CHECK(judged.status == 0);
+    CHECK(has(judged.out, "its gate was asked 2 times"));
+
     auto other = tiny();
     other["seed"] = 2;
     scratch.write("prepare.json", other.dump());

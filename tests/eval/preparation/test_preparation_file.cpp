@@ -34,6 +34,16 @@ TEST_CASE("a preparation's file says what is searched where, and what is held ou
     REQUIRE(brief.drawn.size() == 2);
     CHECK(brief.drawn[1].values == std::vector<std::string>{"16", "24", "32"});
     CHECK(found.runs.held_out[0].name == "held");
+    CHECK(found.runs.validation_tasks == found.runs.gate_tasks);
+    CHECK(found.runs.gate_seed == 3);
+}
+
+TEST_CASE("a gate may be asked anew, of other tasks") {
+    const auto found =
+        read(with("\"population\": 4,", "\"population\": 4, \"gate_seed\": 8, \"validation_tasks\": 5,"));
+    CHECK(found.runs.gate_seed == 8);
+    CHECK(found.runs.validation_tasks == 5);
+    CHECK(found.runs.gate_tasks == 2);
 }
 
 TEST_CASE("PPO learns in place of SAC where a preparation asks for it") {
