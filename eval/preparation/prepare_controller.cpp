@@ -24,6 +24,8 @@ constexpr std::array clock_numbers = {rl::rule::bias, rl::rule::time};
 constexpr std::array rule_numbers = {rl::rule::bias,  rl::rule::time,   rl::rule::signal,   rl::rule::along,
                                      rl::rule::noise, rl::rule::forget, rl::rule::own_along};
 constexpr std::size_t of_schedule = 3;
+/// Hindsight takes four more runs of a task, and decides nothing.
+constexpr std::size_t most_in_hindsight = 32;
 /// A rate by the clock is one, and not what is added to the last: e⁻³⁶ of that stays.
 constexpr double forgets_all = 6;
 
@@ -210,9 +212,11 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     };
     where.rest();
     where.said("runs: what hindsight would win");
-    const auto hindsight =
-        best_rates(make, fixed, part(losses, 0, size), tasks, {where.work / ("hindsight-" + asked), where.jobs});
-    const run_gate found{.hindsight = rl::compare(hindsight, part(losses, 0, size)),
+    const auto seen = std::min(size, most_in_hindsight);
+    const auto own = part(losses, 0, seen);
+    const auto best = best_rates(make, fixed, own, {tasks.begin(), tasks.begin() + static_cast<std::ptrdiff_t>(seen)},
+                                 {where.work / ("hindsight-" + asked), where.jobs});
+    const run_gate found{.hindsight = rl::compare(best, own),
                          .clock = against(1, 0),
                          .first = against(2, 0),
                          .policy = against(3, 0),

@@ -22,7 +22,8 @@ struct preparation_place {
 /// All on tasks of held-out families, against the best schedule of as many runs, in log of the nats per token that
 /// remain: negative is better.
 struct run_gate {
-    rl::paired hindsight;  ///< that schedule at the best of five rates, for each task: what a rate can win at most
+    rl::paired hindsight;  ///< that schedule at the best of five rates, for each of the first 32 tasks: what a rate can
+                           ///< win at most
     rl::paired clock;      ///< a rate that moves by the clock alone, of as many runs
     rl::paired first;      ///< the policy of family B, as it was
     rl::paired policy;     ///< what is deployed if the gate is passed
