@@ -82,6 +82,16 @@ function(rldp_library name)
   endif()
 endfunction()
 
+# rldp_embed(TARGET NAME FILE): the file's bytes become part of the target, as `const std::string_view rldp::embedded::NAME`, at
+# 64-byte alignment.
+function(rldp_embed target name file)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  add_custom_command(OUTPUT ${source} DEPENDS ${file} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DIN=${file} -DOUT=${source} -DNAME=${name} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
+  target_sources(${target} PRIVATE ${source})
+  set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # Loops of the directory's target that must vectorise and give the same bits on every processor: square roots without errno, no
 # contraction to fused multiply-adds, O3 also in debug builds. They include nothing of torch's.
 function(rldp_vectorised)

@@ -28,11 +28,12 @@ struct privacy_section {
 struct deck_section {
     std::int64_t levels = 8;
     double ratio = 1.25;  ///< largest over smallest noise multiplier of the deck
+    bool operator==(const deck_section&) const = default;
 };
 
 struct noise_section {
-    std::optional<std::string> policy;        ///< fixed | deck | filter; default by method (methods.hpp)
-    std::string allocation = "proportional";  ///< shares | proportional | uniform | min_variance
+    std::optional<std::string> policy;      ///< fixed | deck | filter; default by method (methods.hpp)
+    std::optional<std::string> allocation;  ///< shares | proportional | uniform | min_variance
     std::optional<double>
         statistics_share;  ///< part of 1/z² spent on statistics, [0, 1); default by method (methods.hpp)
     deck_section deck;
@@ -121,8 +122,8 @@ struct eval_section {
 };
 
 struct rl_section {
-    std::string state = "published";                        ///< published | prepared
-    std::optional<std::string> controller;                  ///< file of a prepared policy
+    std::optional<std::string> state;                       ///< published | prepared
+    std::optional<std::string> controller;                  ///< file of a prepared policy; default: the one that ships
     std::optional<std::string> signer;                      ///< file of the public key that must have signed it
     std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
     std::string policy = "learned";                         ///< learned | frozen | random

@@ -11,13 +11,62 @@ double resolved(const scaled_default& value, const run_config& config) {
                                                           0));  // open: nobody asks yet
 }
 
+/// Whether nothing is asked for that a prepared policy has no use for.
+bool leaves_room_for_a_policy(const run_config& config) {
+    const auto& rl = config.rl;
+    const auto& noise = config.noise;
+    return !published_key_of(config) && !schedule_key_of(config) && !rl.interval && !rl.warmup && !rl.radius_scale &&
+           !rl.rescale && noise.policy.value_or("fixed") == "fixed" &&
+           noise.allocation.value_or("shares") == "shares" && noise.deck == noise_section{}.deck;
+}
+
+bool is_prepared(const run_config& config) {
+    if (config.rl.state) return *config.rl.state == "prepared";
+    if (!method_of(config).steered() || config.privacy.semantics != semantics::sound) return false;
+    return config.rl.controller || leaves_room_for_a_policy(config);
+}
+
+using key_and_whether = std::pair<std::string_view, bool>;
+
+template <std::size_t Count>
+std::optional<std::string_view> first_given(const key_and_whether (&all)[Count]) {
+    for (const auto& [name, given] : all)
+        if (given) return name;
+    return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<std::string_view> published_key_of(const run_config& config) {
+    const auto &rl = config.rl, none = rl_section{};
+    return first_given({{"rl.actions", rl.actions != none.actions},
+                        {"rl.batch", rl.batch != none.batch},
+                        {"rl.updates", rl.updates != none.updates},
+                        {"rl.gamma", rl.gamma != none.gamma},
+                        {"rl.alpha", rl.alpha != none.alpha},
+                        {"rl.tau", rl.tau != none.tau},
+                        {"rl.actor_lr", rl.actor_lr != none.actor_lr},
+                        {"rl.critic_lr", rl.critic_lr != none.critic_lr},
+                        {"rl.replay", rl.replay != none.replay},
+                        {"rl.reward_floor", rl.reward_floor != none.reward_floor},
+                        {"rl.clip_action", rl.clip_action != none.clip_action}});
+}
+
+std::optional<std::string_view> schedule_key_of(const run_config& config) {
+    const auto &train = config.train, plain = train_section{};
+    return first_given({{"train.schedule", train.schedule != plain.schedule},
+                        {"train.warmup", train.warmup != plain.warmup},
+                        {"train.final_lr", train.final_lr != plain.final_lr},
+                        {"train.average", train.average != plain.average}});
+}
 
 method_choices choices_of(const run_config& config) {
     const auto& row = method_of(config);
     const bool sound = config.privacy.semantics == semantics::sound;
-    const bool prepared = config.rl.state == "prepared";  // on runs of one noise level
+    const bool prepared = is_prepared(config);  // on runs of one noise level
     return {
+        .prepared = prepared,
+        .allocation = config.noise.allocation.value_or(prepared ? "shares" : "proportional"),
         .policy = sound ? config.noise.policy.value_or(prepared ? "fixed" : row.policy) : "published",
         .groups = config.clip.groups.value_or(row.default_groups()),
         .initial_radius = config.clip.initial.value_or(row.initial_radius),

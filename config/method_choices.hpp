@@ -1,16 +1,26 @@
 #pragma once
 // Keys whose default depends on the method, the semantics or the data, resolved.
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/config.hpp"
 
 namespace rldp::config {
 
+/// The first key of those given that the published controller alone has, or nothing.
+std::optional<std::string_view> published_key_of(const run_config& config);
+/// The first key of those given that sets a rate schedule or an average, which a prepared policy brings itself.
+std::optional<std::string_view> schedule_key_of(const run_config& config);
+
 struct method_choices {
-    std::string policy;       ///< noise.policy; "published" under as_published
-    std::string groups;       ///< clip.groups
-    double initial_radius;    ///< clip.initial
+    bool prepared;           ///< rl.state: where it is open, "prepared" for a steered method unless a key is given that
+                             ///< a prepared policy has no use for
+    std::string allocation;  ///< noise.allocation
+    std::string policy;      ///< noise.policy; "published" under as_published
+    std::string groups;      ///< clip.groups
+    double initial_radius;   ///< clip.initial
     double statistics_share;  ///< noise.statistics_share
     double radius_scale;      ///< rl.radius_scale
     bool rescale;             ///< rl.rescale

@@ -101,17 +101,28 @@ std::string reason_of_weight(const run_config& config) {
 /// high, but not where public records have taught the adapter already. AdamW's best rate falls as one over the width
 /// (Yang et al. 2021, "Tensor Programs V"). Two digits.
 double rate_for(const run_config& config, std::int64_t width) {
-    const bool falls = !config.rl.controller && choices_of(config).schedule != "constant";
+    const bool falls = !choices_of(config).prepared && choices_of(config).schedule != "constant";
     const double best = falls && !config.public_data.used_for("warm_start") ? 2e-2 : 1e-2;
     const double rate = std::min(best, best * 64 / static_cast<double>(width));
     const double unit = std::pow(10, std::floor(std::log10(rate)) - 1);
     return std::stod(fmt::format("{:.1e}", std::round(rate / unit) * unit));
 }
 
+std::optional<choice> choose_state(run_config& config, bool vouched_for) {
+    const bool open = method_of(config).steered() && config.privacy.semantics == semantics::sound && !config.rl.state;
+    if (!open) return std::nullopt;
+    const bool room = choices_of(config).prepared, prepared = room && (vouched_for || config.rl.controller);
+    config.rl.state = prepared ? "prepared" : "published";
+    return choice{"rl.state", nlohmann::json(*config.rl.state).dump(),
+                  prepared ? "its policy passed its gate on runs of families that it had not seen"
+                  : room   ? "the prepared policy that ships has not seen runs of so many steps"
+                           : "a key is given that a prepared policy has no use for"};
+}
+
 std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, std::int64_t width) {
     if (config.privacy.semantics == semantics::as_published) return as_published(config);
     auto& train = config.train;
-    const bool scheduled = !config.rl.controller;  // a prepared policy brings a schedule of its own
+    const bool scheduled = !choices_of(config).prepared;  // a prepared policy brings a schedule of its own
     chooser of;
     if (population > 0) {
         const double work = train.epochs.value_or(default_epochs) * static_cast<double>(population);

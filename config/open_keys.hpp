@@ -18,6 +18,11 @@ struct choice {
 /// Fewer steps than these are too few for an adaptive optimizer, whatever the noise (docs/experiments.md).
 constexpr std::int64_t least_steps = 75;
 
+/// Settles who steers a method with a controller under sound semantics, where rl.state is open: "prepared", unless a
+/// key is given that a prepared policy has no use for, or the run is not `vouched_for`: unlike those of the policy's
+/// preparation. Comes before all other choices, which depend on it. Nothing where there is nothing to settle.
+std::optional<choice> choose_state(run_config& config, bool vouched_for);
+
 /// Gives every open key its value: train.expected_batch_size, warmup, lr, schedule, value_weight and eval_every,
 /// rl.interval and rl.warmup. It looks at public numbers only: the population N, the width of the model, other keys.
 /// What the configuration says stays. Under as_published the choices are the publication's.

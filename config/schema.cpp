@@ -226,7 +226,8 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "or free levels under a Rényi filter. Under rl.state prepared it is fixed.",
              by_method(&method_row::policy))
         .add("allocation", &noise_section::allocation, words{{"shares", "proportional", "uniform", "min_variance"}}, "",
-             "How the gradient's noise is divided among the adapters.")
+             "How the gradient's noise is divided among the adapters.",
+             "shares under rl.state prepared, else proportional")
         .add("statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
              "Part of 1/z² spent on the statistics that rldp's controller sees, or, at every tenth step, on the losses "
              "by which hyfreedp sets the learning rate; other methods have none.",
@@ -383,11 +384,14 @@ void add_rl(std::vector<key>& keys) {
         .add("state", &rl_section::state, words{{"published", "prepared"}}, "",
              "What the controller looks at: the published statistics, from which it learns in the run; or what the "
              "releases show of each adapter, by which a policy that was prepared on made-up tasks sets learning rates "
-             "and shares of the noise.")
+             "and shares of the noise.",
+             "chosen: prepared for runs as long as those that the shipped policy has seen, unless a key is given that "
+             "it "
+             "has no use for")
         .add("controller", &rl_section::controller, location{"the path of a prepared policy"}, "",
              "The policy of rl.state prepared. It brings a schedule and an average of its own, around the mean rate "
              "train.lr.",
-             "none")
+             "the one that ships, config/policies/language.safetensors")
         .add("signer", &rl_section::signer, location{"the path of a public key (rldp key new)"}, "",
              "Whose signature rl.controller must bear.", "anyone's, or none")
         .add("actions", &rl_section::actions, words{{"radii", "noise", "shares", "lr"}}, "",

@@ -45,7 +45,7 @@ finding contract(const run_config& config) {
     if (!sound && !method_of(config).steered())
         return fmt::format(R"(privacy.semantics "as_published" reproduces method rldp; method.name is "{}")",
                            config.method.name);
-    if (!sound && (config.noise.policy || config.noise.allocation != noise_section{}.allocation))
+    if (!sound && (config.noise.policy || config.noise.allocation))
         return "noise.policy and noise.allocation have no part in as_published, which has its own; leave them out";
     if (sound && privacy.accountant == "gdp_clt")
         return R"(privacy.accountant "gdp_clt" is no upper bound and can't enforce a budget; use "pld" or "rdp")";
@@ -74,7 +74,7 @@ finding learning(const run_config& config) {
                "public.path";
     if (lessons.path && !lessons.used_for("subspace") && lessons.directions != none.directions)
         return R"(public.directions is of public.use "subspace", which is not there; leave it out)";
-    if (lessons.used_for("choose") && train.average == "none" && config.rl.state == "published")
+    if (lessons.used_for("choose") && train.average == "none" && !choices_of(config).prepared)
         return R"(public.use "choose" is between the last iterate and an average, but train.average is "none"; give one)";
     if (train.value_weight.value_or(1) != 1 && !config.data.narrative)
         return fmt::format("train.value_weight is {}, but only data.template tells values from other words; give 1",
@@ -138,7 +138,7 @@ finding unsteered(const run_config& config) {
         return fmt::format(R"(noise.allocation is "shares", but method {} has no controller to set them; give )"
                            R"("proportional")",
                            name);
-    if (config.rl.state != rl_section{}.state || config.rl.controller)
+    if (config.rl.state || config.rl.controller)
         return fmt::format(
             "rl.state and rl.controller have no meaning for method {}, which nothing steers; leave them out", name);
     if (config.public_data.used_for("radii"))
@@ -157,16 +157,14 @@ finding unsteered(const run_config& config) {
 
 /// Keys of the learner that a prepared policy has no use for, and of the schedule that it brings.
 finding prepared(const run_config& config) {
-    const auto &rl = config.rl, none = rl_section{};
-    const auto &train = config.train, plain = train_section{};
+    const auto& rl = config.rl;
+    const bool chosen = choices_of(config).prepared;
     if (rl.signer && !rl.controller) return "rl.signer says who signed rl.controller, which is not there; leave it out";
-    if (rl.state != "prepared" && rl.policy == "shuffled")
+    if (!chosen && rl.policy == "shuffled")
         return R"(rl.policy "shuffled" is a control of prepared policies; give "random" or "frozen")";
-    if (rl.state != "prepared")
+    if (!chosen)
         return rl.controller ? finding(R"(rl.controller is of rl.state "prepared"; set that, or leave it out)")
                              : finding();
-    if (!rl.controller)
-        return R"(rl.state is "prepared", but there is no rl.controller; name a policy; rldp prepare-controller makes one)";
     if (config.privacy.semantics != semantics::sound)
         return R"(rl.state "prepared" is no part of as_published; give "published")";
     if (choices_of(config).policy != "fixed")
@@ -174,29 +172,12 @@ finding prepared(const run_config& config) {
             R"(noise.policy is "{}", but policies are prepared on runs of one noise level; give "fixed" or )"
             "leave it out",
             choices_of(config).policy);
-    if (config.noise.allocation != "shares")
-        return fmt::format(R"(noise.allocation is "{}", but rl.state "prepared" sets shares; give "shares")",
-                           config.noise.allocation);
-    const std::pair<const char*, bool> published[] = {{"actions", rl.actions != none.actions},
-                                                      {"batch", rl.batch != none.batch},
-                                                      {"updates", rl.updates != none.updates},
-                                                      {"gamma", rl.gamma != none.gamma},
-                                                      {"alpha", rl.alpha != none.alpha},
-                                                      {"tau", rl.tau != none.tau},
-                                                      {"actor_lr", rl.actor_lr != none.actor_lr},
-                                                      {"critic_lr", rl.critic_lr != none.critic_lr},
-                                                      {"replay", rl.replay != none.replay},
-                                                      {"reward_floor", rl.reward_floor != none.reward_floor},
-                                                      {"clip_action", rl.clip_action != none.clip_action}};
-    for (const auto& [name, given] : published)
-        if (given) return fmt::format(R"(rl.{} is of rl.state "published"; leave it out)", name);
-    const std::pair<const char*, bool> scheduled[] = {{"schedule", train.schedule != plain.schedule},
-                                                      {"warmup", train.warmup != plain.warmup},
-                                                      {"final_lr", train.final_lr != plain.final_lr},
-                                                      {"average", train.average != plain.average}};
-    for (const auto& [name, given] : scheduled)
-        if (given)
-            return fmt::format("train.{} has no part in a run whose schedule rl.controller brings; leave it out", name);
+    if (const auto divided = choices_of(config).allocation; divided != "shares")
+        return fmt::format(R"(noise.allocation is "{}", but rl.state "prepared" sets shares; give "shares")", divided);
+    if (const auto given = published_key_of(config))
+        return fmt::format(R"({} is of rl.state "published"; leave it out)", *given);
+    if (const auto given = schedule_key_of(config))
+        return fmt::format("{} has no part in a run whose schedule rl.controller brings; leave it out", *given);
     return {};
 }
 
@@ -208,9 +189,9 @@ finding steered(const run_config& config) {
             "noise.statistics_share is 0, but method {} steers by the statistics it pays for; give {}, or use "
             "method.name static",
             row.name, row.statistics_share);
-    if (acts_on(config, "shares") && config.noise.allocation != "shares")
+    if (acts_on(config, "shares") && choices_of(config).allocation != "shares")
         return fmt::format(R"(rl.actions has "shares", but noise.allocation is "{}"; set noise.allocation to "shares")",
-                           config.noise.allocation);
+                           choices_of(config).allocation);
     if (config.rl.replay < config.rl.batch)
         return fmt::format("rl.replay is {}, below rl.batch {}; no update could ever run", config.rl.replay,
                            config.rl.batch);

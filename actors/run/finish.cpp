@@ -56,7 +56,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     out.policy = book.header.policy;
     for (const auto& level : privacy::priced_phases(book.header.deck, book.header.sample_rate, book.header.steps))
         out.deck.emplace_back(level.noise_multiplier, level.steps);
-    out.allocation = run.config.noise.allocation;
+    out.allocation = config::choices_of(run.config).allocation;
     out.semantics = run.config.privacy.semantics;
     out.unit = run.config.privacy.unit;
     out.split = run.config.data.split;

@@ -118,7 +118,7 @@ namespace {
 /// A rate that falls needs steps to fall over.
 void check_schedule(const config::run_config& config, std::int64_t steps) {
     const auto schedule = config::choices_of(config).schedule;
-    if (schedule == "constant" || config.rl.controller) return;
+    if (schedule == "constant" || config::choices_of(config).prepared) return;
     const auto warmup = config::chosen(config.train.warmup, "train.warmup");
     const auto& decay = config.train.decay;
     if (warmup >= steps)
@@ -129,17 +129,27 @@ void check_schedule(const config::run_config& config, std::int64_t steps) {
                            warmup, steps - warmup));
 }
 
+/// Whether the policy that ships was prepared on runs of as many steps.
+bool is_vouched_for(config::run_config config, std::int64_t population, std::int64_t width) {
+    if (config.rl.state || !config::choices_of(config).prepared) return false;  // nobody asks
+    config::choose_open_keys(config, population, width);
+    return rl::doubts_of(rl::prepared_policy::shipped(), config::planned_steps(config, population)).empty();
+}
+
 }  // namespace
 
 chosen_config with_choices(config::run_config config, std::int64_t units, const models::model_config& model) {
     chosen_config out{std::move(config), {}};
+    const auto population = out.config.privacy.population.value_or(units);
+    if (auto state = config::choose_state(out.config, is_vouched_for(out.config, population, model.width)))
+        out.choices.push_back(std::move(*state));
     const auto policy = prepared_policy_of(out.config);
     if (policy && !out.config.rl.interval) {
         out.config.rl.interval = policy->parts().interval;
         out.choices.push_back(
             {"rl.interval", std::to_string(*out.config.rl.interval), "rl.controller was prepared for it"});
     }
-    for (auto& made : config::choose_open_keys(out.config, out.config.privacy.population.value_or(units), model.width))
+    for (auto& made : config::choose_open_keys(out.config, population, model.width))
         out.choices.push_back(std::move(made));
     config::validate(out.config);  // of what is chosen beside what is given
     return out;

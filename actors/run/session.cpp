@@ -235,7 +235,7 @@ class replay {
 
 privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout) {
     return {.segments = segments_of(config, layout),
-            .how = privacy::allocation_from(config.noise.allocation),
+            .how = privacy::allocation_from(config::choices_of(config).allocation),
             .as_published = config.privacy.semantics == semantics::as_published,
             .rounding_margin = rounding_margin_of(config)};
 }

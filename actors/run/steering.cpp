@@ -59,9 +59,10 @@ std::shared_ptr<rl::controller> published_controller_of(const config::run_config
 }  // namespace
 
 std::shared_ptr<const rl::prepared_policy> prepared_policy_of(const config::run_config& config) {
-    if (!config.rl.controller) return {};
-    const auto& path = *config.rl.controller;
-    auto out = std::make_shared<const rl::prepared_policy>(rl::prepared_policy::load(path));
+    if (!config::choices_of(config).prepared) return {};
+    const auto path = config.rl.controller.value_or("the shipped policy");
+    auto out = std::make_shared<const rl::prepared_policy>(config.rl.controller ? rl::prepared_policy::load(path)
+                                                                                : rl::prepared_policy::shipped());
     const auto& parts = out->parts();
     if (config.rl.signer) check_signature(*out, path, *config.rl.signer);
     if (parts.probed)

@@ -33,7 +33,7 @@ struct view {
 view map_file(const std::filesystem::path& path) {
     const input_file file(path);
     const auto size = static_cast<std::size_t>(file.size());
-    if (size < prefix) refuse(fmt::format("{}: {} bytes are too few for a safetensors file", path.string(), size));
+    if (size == 0) return {{}, 0};
     void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
     if (bytes == MAP_FAILED) storage_fault(path, "can't be mapped", errno);
     return {{bytes, [size](void* p) { ::munmap(p, size); }}, size};
@@ -118,17 +118,28 @@ struct safetensors_file::header {
 };
 
 safetensors_file::safetensors_file(const std::filesystem::path& path) : path_(path) {
-    const view file = map_file(path);
-    mapping_ = file.bytes;
+    auto file = map_file(path);
+    read(std::move(file.bytes), file.size);
+}
+
+safetensors_file::safetensors_file(std::string_view bytes, const std::string& origin) : path_(origin) {
+    // Never written to: tensors are views to be read.
+    read({std::shared_ptr<void>(), const_cast<char*>(bytes.data())}, bytes.size());
+}
+
+void safetensors_file::read(std::shared_ptr<void> all, std::size_t size) {
+    const auto& path = path_;
+    if (size < prefix) refuse(fmt::format("{}: {} bytes are too few for a safetensors file", path.string(), size));
+    mapping_ = std::move(all);
     const auto* bytes = static_cast<const unsigned char*>(mapping_.get());
     const std::uint64_t length = little_endian(bytes);
-    if (length > file.size - prefix || length > longest_header)
+    if (length > size - prefix || length > longest_header)
         refuse(fmt::format("{}: its header of {} bytes is longer than the file or than {} bytes", path.string(), length,
                            longest_header));
     data_begin_ = prefix + static_cast<std::size_t>(length);
     const nlohmann::json json =
         parse_object({reinterpret_cast<const char*>(bytes) + prefix, data_begin_ - prefix}, path.string());
-    header reader{path.string(), file.size - data_begin_, {}};
+    header reader{path.string(), size - data_begin_, {}};
     for (const auto& [name, value] : json.items())
         if (name == "__metadata__")
             metadata_ = reader.read_metadata(value);

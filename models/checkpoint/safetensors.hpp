@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rldp::models {
@@ -15,6 +16,8 @@ namespace rldp::models {
 class safetensors_file {
   public:
     explicit safetensors_file(const std::filesystem::path& path);
+    /// The same of bytes in memory, which outlive all views; `origin` names them in messages.
+    safetensors_file(std::string_view bytes, const std::string& origin);
 
     std::vector<std::string> names() const;
     bool contains(const std::string& name) const;
@@ -29,6 +32,8 @@ class safetensors_file {
         std::size_t begin, end;
     };
     struct header;  // reads the JSON
+
+    void read(std::shared_ptr<void> bytes, std::size_t size);
 
     std::filesystem::path path_;
     std::shared_ptr<void> mapping_;

@@ -9,12 +9,17 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "config/base/error.hpp"
 #include "config/base/json_reader.hpp"
 #include "config/base/require.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "privacy/keys/digest.hpp"
+
+namespace rldp::embedded {
+extern const std::string_view shipped_policy;
+}
 
 namespace rldp::rl {
 namespace {
@@ -162,7 +167,16 @@ prepared_policy prepared_policy::load(const std::filesystem::path& path) {
     std::error_code unknown;  // what can't be opened is said by its reader
     if (std::filesystem::is_regular_file(path, unknown) && std::filesystem::file_size(path, unknown) > largest_file)
         refuse(fmt::format("{}: larger than the {} bytes that a prepared policy has at most", origin, largest_file));
-    const models::safetensors_file file(path);
+    return read(models::safetensors_file(path), origin);
+}
+
+prepared_policy prepared_policy::shipped() {
+    static const auto it =
+        read(models::safetensors_file(embedded::shipped_policy, "the shipped policy"), "the shipped policy");
+    return it;
+}
+
+prepared_policy prepared_policy::read(const models::safetensors_file& file, const std::string& origin) {
     const auto found = file.metadata().find(entry_name);
     refuse_unless(found != file.metadata().end(), origin + ": not a prepared policy; name one that preparation wrote");
     const auto about = parse_object(found->second, origin + ": " + entry_name);

@@ -10,6 +10,10 @@
 #include "rl/prepare/residual.hpp"
 #include "rl/prepare/rule.hpp"
 
+namespace rldp::models {
+class safetensors_file;
+}
+
 namespace rldp::rl {
 
 struct prepared_parts {
@@ -50,8 +54,12 @@ class prepared_policy {
     /// Errors: bad_input naming the file, for another version, other actions or features, a signature that is not of
     /// this policy, and a file that is damaged or larger than any policy.
     static prepared_policy load(const std::filesystem::path& path);
+    /// The one that is part of the program: config/policies/language.safetensors (docs/controller.md).
+    static prepared_policy shipped();
 
   private:
+    static prepared_policy read(const models::safetensors_file& file, const std::string& origin);
+
     struct signature {
         privacy::verifying_key by;
         std::string hex;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "config/method_choices.hpp"
 #include "config/validate.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/parsed.hpp"
@@ -22,7 +23,7 @@ const config::choice* of(const std::vector<config::choice>& all, const std::stri
 }  // namespace
 
 TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each choice with its reason") {
-    auto c = parsed("{}");
+    auto c = parsed(R"({"rl": {"state": "published"}})");
     const auto made = choose_open_keys(c, 73271, 64);
     CHECK(batch_of(c) == 2048);  // 107 steps; 4096 would leave 53
     CHECK(config::planned_steps(c, 73271) == 107);
@@ -58,7 +59,7 @@ TEST_CASE(
     "a wider model gets a lower rate, a taught one too, hyfreedp a constant one, the published semantics what was "
     "published") {
     const auto rate = [](std::int64_t width) {
-        auto c = parsed("{}");
+        auto c = parsed(R"({"rl": {"state": "published"}})");
         choose_open_keys(c, 10000, width);
         return *c.train.lr;
     };
@@ -84,7 +85,7 @@ TEST_CASE(
     std::mt19937_64 random(5);
     for (int i = 0; i < 500; ++i) {
         const auto population = static_cast<std::int64_t>(std::exp(std::uniform_real_distribution(0.0, 20.0)(random)));
-        auto c = parsed("{}");
+        auto c = parsed(R"({"rl": {"state": "published"}})");
         choose_open_keys(c, population, 64);
         const auto batch = batch_of(c);
         CAPTURE(population, batch);
@@ -102,7 +103,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a run of one step has no warm-up, and a reason never says what is not so") {
-    auto one = parsed(R"({"train": {"steps": 1}})");
+    auto one = parsed(R"({"train": {"steps": 1}, "rl": {"state": "published"}})");
     choose_open_keys(one, 10000, 64);
     CHECK(one.train.warmup == 0);
     CHECK_NOTHROW(config::validate(one));
@@ -128,4 +129,33 @@ TEST_CASE("under a prepared policy nothing of its schedule is chosen, and it dec
 
 TEST_CASE("an open key that a run needs is named") {
     CHECK(refusal([] { batch_of(parsed("{}")); }).find("train.expected_batch_size is open") == 0);
+}
+
+TEST_CASE(
+    "the policy that ships steers where nothing is asked that it has no use for, and where it has seen such runs") {
+    const auto state = [](const std::string& text, bool vouched_for = true) {
+        auto config = parsed(text);
+        const auto made = config::choose_state(config, vouched_for);
+        CHECK(made.has_value() == config.rl.state.has_value());
+        CHECK(config::choices_of(config).prepared == (config.rl.state == "prepared"));
+        return config.rl.state.value_or("nobody");
+    };
+    CHECK(state("{}") == "prepared");
+    CHECK(state("{}", false) == "published");
+    CHECK(state(R"({"rl": {"controller": "mine"}})", false) == "prepared");
+    CHECK(state(R"({"noise": {"policy": "fixed", "allocation": "shares"}})") == "prepared");
+    for (const std::string given :
+         {R"({"noise": {"policy": "deck"}})", R"({"noise": {"allocation": "uniform"}})",
+          R"({"noise": {"deck": {"levels": 4}}})", R"({"train": {"schedule": "linear"}})",
+          R"({"train": {"warmup": 0}})", R"({"train": {"average": "ema"}})", R"({"train": {"final_lr": 1e-4}})",
+          R"({"rl": {"interval": 4}})", R"({"rl": {"warmup": 4}})", R"({"rl": {"actions": ["radii"]}})",
+          R"({"rl": {"gamma": 0.5}})", R"({"rl": {"radius_scale": 1}})", R"({"rl": {"rescale": false}})"}) {
+        INFO(given);
+        CHECK(state(given) == "published");
+    }
+    CHECK(state(R"({"method": {"name": "static"}})") == "nobody");
+    CHECK(state(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true}})") == "nobody");
+    auto asked = parsed(R"({"rl": {"state": "published"}})");
+    CHECK_FALSE(config::choose_state(asked, true));
+    CHECK(asked.rl.state == "published");
 }

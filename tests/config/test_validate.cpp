@@ -54,11 +54,12 @@ TEST_CASE("a prepared controller goes with what it was prepared on, and leaves n
                        R"(}, "noise": {"allocation": "shares"})" + rest + "}");
     };
     CHECK(with("").empty());
-    CHECK(has(refused(R"({"rl": {"policy": "shuffled"}})"), "a control of prepared policies"));
-    CHECK(has(refused(R"({"rl": {"state": "prepared"}})"), "rldp prepare-controller"));
-    CHECK(has(refused(R"({"rl": {"controller": "p.safetensors"}})"), "rl.state \"prepared\""));
+    CHECK(has(refused(R"({"rl": {"state": "published", "policy": "shuffled"}})"), "a control of prepared policies"));
+    CHECK(refused(R"({"rl": {"state": "prepared"}})").empty());  // the one that ships
+    CHECK(refused(R"({"rl": {"controller": "p.safetensors"}})").empty());
+    CHECK(has(refused(R"({"rl": {"state": "published", "controller": "p.safetensors"}})"), "rl.state \"prepared\""));
     CHECK(has(refused(R"({"rl": {"signer": "o.pub"}})"), "rl.signer"));
-    CHECK(has(refused(R"({"rl": {"state": "prepared", "controller": "p"}})"), "give \"shares\""));
+    CHECK(has(refused(R"({"rl": {"state": "prepared"}, "noise": {"allocation": "uniform"}})"), "give \"shares\""));
     CHECK(has(refused(R"({"rl": {"state": "prepared", "controller": "p"}, "noise": {"policy": "deck"}})"),
               "noise.policy"));
     CHECK(has(with(R"(, "actions": ["noise"])"), "rl.actions"));
@@ -89,7 +90,8 @@ TEST_CASE("what could do nothing is refused, and what it depends on is named") {
     says(R"({"method": {"name": "hyfreedp"}, "noise": {"statistics_share": 0}})", "give 0.1");
     says(R"({"public": {"steps": 50}})", "there is no public.path");
     says(R"({"public": {"path": "synthetic:9", "directions": 2}})", "public.use \"subspace\"");
-    says(R"({"public": {"path": "synthetic:9", "use": ["choose"]}})", "train.average is \"none\"; give one");
+    says(R"({"public": {"path": "synthetic:9", "use": ["choose"]}, "rl": {"state": "published"}})",
+         "train.average is \"none\"; give one");
     says(R"({"public": {"path": "synthetic:9", "use": ["subspace"]}, "audit": {"gradient_canaries": 10}})",
          "audit.gradient_canaries");
     says(R"({"eval": {"target": "outcome"}})", "there is no data.template");
@@ -122,7 +124,10 @@ TEST_CASE("what keys left alone mean depends on the method") {
             R"({"train": {"expected_batch_size": 16}, "method": {"name": ")" + method + "\"}}", "f", "/"));
     };
     const auto ours = choices("rldp");
-    CHECK((ours.policy == "deck" && ours.groups == "adapters" && ours.statistics_share == 0.02));
+    CHECK((ours.prepared && ours.policy == "fixed" && ours.allocation == "shares"));
+    const auto published = config::choices_of(parsed(R"({"rl": {"state": "published"}})"));
+    CHECK((published.policy == "deck" && published.allocation == "proportional" && !published.prepared));
+    CHECK((ours.groups == "adapters" && ours.statistics_share == 0.02));
     CHECK(ours.initial_radius == 0.1);
     const auto flat = choices("static");
     CHECK((flat.policy == "fixed" && flat.groups == "flat" && flat.statistics_share == 0));

@@ -18,8 +18,9 @@ namespace {
 variant baseline(const std::string& name, const std::string& sentence, std::vector<std::string> more = {}) {
     const auto method = more.empty() ? "method.name=\"" + name + "\"" : more.front();
     variant out{name, role::baseline, sentence, {method}};
-    for (const char* reset : {"noise.policy=null", "noise.statistics_share=null", "noise.allocation=\"proportional\"",
-                              "clip.groups=null", "clip.initial=null"})
+    for (const char* reset :
+         {"noise.policy=null", "noise.statistics_share=null", "noise.allocation=null", "rl.state=null",
+          "rl.controller=null", "rl.signer=null", "clip.groups=null", "clip.initial=null"})
         out.overrides.emplace_back(reset);
     if (!more.empty()) out.overrides.insert(out.overrides.end(), more.begin() + 1, more.end());
     return out;
@@ -50,7 +51,7 @@ std::vector<variant> ours_and_controls() {
         rldp_with("rldp", role::ours, "the controller as the base configuration has it", {}),
         rldp_with("rldp_as_published", role::unsound, "the publication's semantics: no guarantee",
                   {"privacy.semantics=\"as_published\"", "privacy.acknowledge_no_guarantee=true", "noise.policy=null",
-                   "noise.allocation=\"proportional\"", "rl.rescale=null", "rl.radius_scale=null"}),
+                   "noise.allocation=null", "rl.rescale=null", "rl.radius_scale=null"}),
         control("rldp_random", "the controller replaced by random actions", {"rl.policy=\"random\""}),
         control("rldp_frozen", "the policy as initialised, never learning", {"rl.policy=\"frozen\""}),
         control("rldp_radii", "radii only, the same noise at each step",
