@@ -65,6 +65,14 @@ TEST_CASE("the policy that the first comparisons judged is refused by its versio
     CHECK(has(refusal([] { prepared_policy::load("docs/evidence/quadratics.safetensors"); }), "a policy of version 1"));
 }
 
+TEST_CASE("the policy that ships is the file's, passed its gate on runs, and looks at nothing that runs don't show") {
+    const auto ships = prepared_policy::shipped();
+    CHECK(ships.digest() == prepared_policy::load("config/policies/language.safetensors").digest());
+    CHECK(ships.parts().passed);
+    CHECK_FALSE(ships.parts().probed);
+    CHECK(has(ships.parts().figures, R"("tasks":"runs")"));
+}
+
 TEST_CASE("a policy is its rule plus a residual, and far from home its rule alone") {
     const auto policy = some_policy();
     const auto seen = random_sight(3, 77);
