@@ -5,6 +5,7 @@
 #include "actors/run/erasure.hpp"
 #include "actors/run/trace_file.hpp"
 #include "config/base/files.hpp"
+#include "config/method_choices.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "privacy/spending/ledger.hpp"
