@@ -51,8 +51,7 @@ std::vector<std::string> description_of(const prepared_policy& of) {
         out.push_back(
             gain(loss, figures.at("gate").at("feedback"), "the best timetable of equal search, which sees no run"));
         if (const auto asked = figures.value("gates_asked", 1); asked > 1)
-            out.push_back(
-                fmt::format("its gate was asked {} times, each on other tasks; this is the last answer", asked));
+            out.push_back(fmt::format("its gate was asked {} times; this is the last answer", asked));
     } catch (const json::exception&) {
         out.emplace_back("its file tells no more of its preparation");
     }
