@@ -126,7 +126,8 @@ struct rl_section {
     std::optional<std::string> controller;                  ///< file of a prepared policy; default: the one that ships
     std::optional<std::string> signer;                      ///< file of the public key that must have signed it
     std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
-    std::string policy = "learned";                         ///< learned | frozen | random
+    std::string policy = "learned";                         ///< learned | frozen | random | shuffled
+    bool online = false;                                    ///< a prepared policy goes on learning
     std::optional<double> radius_scale;                     ///< default by semantics (method_choices.hpp)
     std::optional<bool> rescale;                            ///< default: true under sound semantics
     std::optional<std::int64_t> interval;                   ///< T_RL, steps

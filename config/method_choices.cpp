@@ -23,7 +23,7 @@ bool leaves_room_for_a_policy(const run_config& config) {
 bool is_prepared(const run_config& config) {
     if (config.rl.state) return *config.rl.state == "prepared";
     if (!method_of(config).steered() || config.privacy.semantics != semantics::sound) return false;
-    return config.rl.controller || leaves_room_for_a_policy(config);
+    return config.rl.controller || config.rl.online || leaves_room_for_a_policy(config);
 }
 
 using key_and_whether = std::pair<std::string_view, bool>;

@@ -111,7 +111,8 @@ double rate_for(const run_config& config, std::int64_t width) {
 std::optional<choice> choose_state(run_config& config, bool vouched_for) {
     const bool open = method_of(config).steered() && config.privacy.semantics == semantics::sound && !config.rl.state;
     if (!open) return std::nullopt;
-    const bool room = choices_of(config).prepared, prepared = room && (vouched_for || config.rl.controller);
+    const bool asked = config.rl.controller || config.rl.online;
+    const bool room = choices_of(config).prepared, prepared = room && (vouched_for || asked);
     config.rl.state = prepared ? "prepared" : "published";
     return choice{"rl.state", nlohmann::json(*config.rl.state).dump(),
                   prepared ? "its policy passed its gate on runs of families that it had not seen"

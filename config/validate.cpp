@@ -138,9 +138,10 @@ finding unsteered(const run_config& config) {
         return fmt::format(R"(noise.allocation is "shares", but method {} has no controller to set them; give )"
                            R"("proportional")",
                            name);
-    if (config.rl.state || config.rl.controller)
+    if (config.rl.state || config.rl.controller || config.rl.online)
         return fmt::format(
-            "rl.state and rl.controller have no meaning for method {}, which nothing steers; leave them out", name);
+            "rl.state, rl.controller and rl.online have no meaning for method {}, which nothing steers; leave them out",
+            name);
     if (config.public_data.used_for("radii"))
         return fmt::format(R"(public.use has "radii", which are those of method rldp; method {} has its own)", name);
     const auto may = row.groups;
@@ -162,6 +163,14 @@ finding prepared(const run_config& config) {
     if (rl.signer && !rl.controller) return "rl.signer says who signed rl.controller, which is not there; leave it out";
     if (!chosen && rl.policy == "shuffled")
         return R"(rl.policy "shuffled" is a control of prepared policies; give "random" or "frozen")";
+    if (rl.online && !chosen)
+        return R"(rl.online lets a prepared policy learn, and this run has none; give rl.state "prepared", or leave it out)";
+    if (rl.online && rl.policy != "learned")
+        return fmt::format(R"(rl.online is true, but rl.policy "{}" is a control that learns nothing; leave one out)",
+                           rl.policy);
+    if (rl.online && !config.public_data.path)
+        return "rl.online learns from the loss on public records, and there are none; give public.path, or leave it "
+               "out";
     if (!chosen)
         return rl.controller ? finding(R"(rl.controller is of rl.state "prepared"; set that, or leave it out)")
                              : finding();

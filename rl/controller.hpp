@@ -12,10 +12,11 @@ namespace rldp::rl {
 
 /// Of a block that has ended.
 struct outlook {
-    privacy::observation released;          ///< of its statistics
-    std::vector<double> base_radii;         ///< what clip_action delta is relative to
-    double time = 0;                        ///< t/T
-    std::vector<adapter_signs> signs = {};  ///< [n], of its gradients; empty where nobody asked for them
+    privacy::observation released;               ///< of its statistics
+    std::vector<double> base_radii;              ///< what clip_action delta is relative to
+    double time = 0;                             ///< t/T
+    std::vector<adapter_signs> signs = {};       ///< [n], of its gradients; empty where nobody asked for them
+    std::optional<double> log_public_loss = {};  ///< log of the loss on public records at its end; likewise
 };
 
 /// What the controller sets for the next block.
@@ -35,6 +36,7 @@ class controller {
     virtual dials decide(const outlook& seen) = 0;
     /// What this decision has to teach; to be called after decide() and before the next one.
     virtual void learn() = 0;
+    virtual std::int64_t decisions() const = 0;  ///< so far
 
     virtual std::string save() const = 0;  ///< bytes
     virtual void load(const std::string& bytes) = 0;

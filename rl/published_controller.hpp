@@ -35,7 +35,7 @@ class published_controller final : public controller {
     dials decide(const outlook& seen) override;
     /// The SAC updates that the last decision brought.
     void learn() override;
-    std::int64_t decisions() const { return decisions_; }
+    std::int64_t decisions() const override { return decisions_; }
 
     std::string save() const override;
     void load(const std::string& bytes) override;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <deque>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +16,7 @@
 #include "models/adamw.hpp"
 #include "models/thread_count.hpp"
 #include "rl/networks.hpp"
+#include "rl/stored_learner.hpp"
 
 namespace rldp::rl {
 namespace {
@@ -39,36 +39,6 @@ bool fits(std::span<const double> values, std::int64_t size) {
 
 at::Tensor row(std::span<const double> values) {
     return at::tensor(at::ArrayRef<double>(values.data(), values.size()), at::kDouble).to(at::kFloat);
-}
-
-json::binary_t bytes_of(const at::Tensor& tensor) {
-    const auto whole = tensor.contiguous();
-    const auto* begin = static_cast<const std::uint8_t*>(whole.data_ptr());
-    return json::binary(std::vector<std::uint8_t>(begin, begin + whole.nbytes())).get_binary();
-}
-
-// A tensor like `pattern` holding the stored bytes.
-at::Tensor tensor_from(const json& stored, const at::Tensor& pattern) {
-    const auto& bytes = stored.get_binary();
-    if (bytes.size() != pattern.nbytes())
-        refuse("controller checkpoint: the nets have other sizes than this configuration's; resume with the run's own");
-    auto result = at::empty_like(pattern);
-    std::memcpy(result.data_ptr(), bytes.data(), bytes.size());
-    return result;
-}
-
-json stored(const models::adamw::state& state) {
-    return {{"parameters", bytes_of(state.parameters)},
-            {"first", bytes_of(state.first)},
-            {"second", bytes_of(state.second)},
-            {"steps", state.steps}};
-}
-
-models::adamw::state restored(const json& from, const at::Tensor& pattern) {
-    return {.parameters = tensor_from(from.at("parameters"), pattern),
-            .first = tensor_from(from.at("first"), pattern),
-            .second = tensor_from(from.at("second"), pattern),
-            .steps = from.at("steps").get<std::int64_t>()};
 }
 
 }  // namespace

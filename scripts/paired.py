@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Two arms of one or more protocols, paired by seed: scripts/paired.py OURS OTHER CSV... [--factors 0.25 0.5 1 2 4]
+"""Two arms of one or more protocols, paired by seed: scripts/paired.py OURS OTHER CSV... [--factors 0.25 0.5 1 2 4] [--epsilon 2]
 
-CSV are tables that `rldp compare --protocol` wrote. With --factors, what counts of a seed is the mean over the arms NAME_x<factor>
+CSV are tables that `rldp compare --protocol` wrote; of several budgets, --epsilon says which. With --factors, what counts of a seed is the mean over the arms NAME_x<factor>
 (NAME itself where the factor is 1): what a method is worth where its rate may be off by any of them. Less is better. Prints
 means, the gain of OURS with its 95 % interval (Student), the exact paired permutation test over seeds, and wins.
 """
@@ -16,19 +16,24 @@ import sys
 T = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 
 
-def cells(files):
-    """{arm: {(epsilon, seed): measure}} of the finished cells of the test stage."""
-    out, measures = {}, set()
+def cells(files, epsilon):
+    """{arm: {seed: measure}} of the finished cells of the test stage."""
+    out, measures, budgets = {}, set(), set()
     for file in files:
         with open(file, newline="") as opened:
             for row in csv.DictReader(opened):
                 if row["stage"] != "test" or row["status"] != "done":
                     continue
+                if epsilon is not None and float(row["epsilon"]) != epsilon:
+                    continue
+                budgets.add(row["epsilon"])
                 measure = list(row)[5]
                 measures.add(measure)
-                out.setdefault(row["arm"], {})[row["epsilon"], int(row["seed"])] = float(row[measure])
+                out.setdefault(row["arm"], {})[int(row["seed"])] = float(row[measure])
     if len(measures) != 1:
         sys.exit(f"{' '.join(files)}: measure {sorted(measures) or 'nothing'}; give tables of one measure")
+    if len(budgets) > 1:
+        sys.exit(f"{' '.join(files)}: budgets {', '.join(sorted(budgets))}; choose one by --epsilon")
     return out
 
 
@@ -53,8 +58,9 @@ def main():
     asked.add_argument("other")
     asked.add_argument("csv", nargs="+")
     asked.add_argument("--factors", nargs="+", type=float, default=[1])
+    asked.add_argument("--epsilon", type=float)
     given = asked.parse_args()
-    found = cells(given.csv)
+    found = cells(given.csv, given.epsilon)
     ours, other = (of(arm, found, given.factors) for arm in (given.ours, given.other))
     pairs = sorted(set(ours) & set(other))
     if len(pairs) < 2:

@@ -62,7 +62,7 @@ struct run_model {
     at::Tensor initial_adapter;  ///< [D] float32 on the device
     std::vector<double> public_norms =
         {};  ///< medians of public unit gradients' norms per group, where they are asked for
-    std::vector<models::sequence> public_sample = {};  ///< public records that judge iterates, where that is asked for
+    std::vector<models::sequence> public_sample = {};  ///< public records that judge adapters; none without public.path
 };
 run_model load_model(const config::run_config& config);
 

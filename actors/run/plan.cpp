@@ -209,6 +209,8 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
         out.controller = rl::description_of(*out.policy);
         if (config.rl.policy != "learned")
             out.controller.push_back(fmt::format("rl.policy \"{}\": a control in its place", config.rl.policy));
+        if (config.rl.online)
+            out.controller.emplace_back("rl.online: it goes on learning in the run, from the loss on public records");
         for (auto& doubt : rl::doubts_of(*out.policy, out.steps)) out.warnings.push_back(std::move(doubt));
     }
     if (config.data.canaries > 0 && config.data.keep == "head")

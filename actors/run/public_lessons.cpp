@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -111,11 +112,9 @@ run_model teach(const config::run_config& config, run_model model,
     const auto& use = config.public_data;
     const bool coordinates = use.changes_coordinates(), radii = use.used_for("radii");
     models::main_directions directions(model.layout);
-    if (use.used_for("choose")) {
-        const auto first = units.end() - std::min<std::ptrdiff_t>(std::ssize(units), sample_size);
-        std::for_each(first, units.end(), [&](const auto& unit) { model.public_sample.push_back(unit.front()); });
-        if (use.use.size() == 1) return model;
-    }
+    const auto first = units.end() - std::min<std::ptrdiff_t>(std::ssize(units), sample_size);
+    std::for_each(first, units.end(), [&](const auto& unit) { model.public_sample.push_back(unit.front()); });
+    if (use.use == std::vector<std::string>{"choose"}) return model;
     std::vector<at::Tensor> norms;
     const auto see_norms = [&](const models::lora_layout& layout) {
         return [&norms, segments = segments_of(config, layout)](const at::Tensor& gradients) {
@@ -154,6 +153,7 @@ std::string name_of_lessons(const config::run_config& config, const std::vector<
                            {"micro_batch", train["micro_batch"]},
                            {"rate", rate_of(config)},
                            {"value_weight", train["value_weight"]},
+                           {"sample", sample_size},
                            {"seed", config.seed}};
     std::string records;
     for (const auto& unit : units)
@@ -166,14 +166,30 @@ std::string name_of_lessons(const config::run_config& config, const std::vector<
 
 }  // namespace
 
+namespace {
+
+/// Nats of the public sample under an adapter: per token, or per record on its values where the loss weighs those.
+double nats_of_sample(const run_model& model, std::int64_t micro_batch, const at::Tensor& adapter) {
+    const auto found = eval::score_held_out(*model.base, &model.layout, &adapter, model.public_sample, micro_batch);
+    return found.value_nats.value_or(std::log(found.perplexity));
+}
+
+}  // namespace
+
 iterate_choice choice_of(const config::run_config& config, const run_model& model) {
-    if (model.public_sample.empty()) return {};
+    if (!config.public_data.used_for("choose")) return {};
     return [model, batch = config.train.micro_batch](const at::Tensor& last, const at::Tensor& average) {
-        const auto loss = [&](const at::Tensor& adapter) {
-            const auto found = eval::score_held_out(*model.base, &model.layout, &adapter, model.public_sample, batch);
-            return found.value_nats.value_or(found.perplexity);
-        };
-        return !(loss(average) <= loss(last));  // also where the average is no number
+        const auto nats = [&](const at::Tensor& adapter) { return nats_of_sample(model, batch, adapter); };
+        return !(nats(average) <= nats(last));  // also where the average is no number
+    };
+}
+
+public_probe probe_of(const config::run_config& config, const run_model& model) {
+    if (!config.rl.online) return {};
+    return [model, batch = config.train.micro_batch](const at::Tensor& adapter) {
+        constexpr double least = 1e-6, most = 1e6;  // a run that diverges ends elsewhere, and by name
+        const double nats = nats_of_sample(model, batch, adapter);
+        return std::log(nats < most ? std::max(nats, least) : most);  // also where it is no number
     };
 }
 

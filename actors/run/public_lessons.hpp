@@ -16,7 +16,8 @@ namespace rldp::actors {
 ///                 the way that are the largest;
 ///   precondition  its layout has directions scaled by what those gradients are along them;
 ///   radii         public_norms are the medians of the unit gradients' norms per group on the way;
-///   choose        public_sample holds the last 64 public records, which training comes to last, if at all.
+///   choose        nothing more is learned.
+/// In any case public_sample holds the last 64 public records, which training comes to last, if at all.
 /// The same for the same configuration, up to rounding. Where `shared` is given, it is taken from that directory if it
 /// lies there, and left there if not: cells of a grid that learn the same one after another learn it once. Errors:
 /// bad_input for records that can't be read, or none, for more directions than a matrix has, where training on them
@@ -27,6 +28,10 @@ run_model taught(const config::run_config& config, run_model model,
 /// Which iterate the public sample loses less on, per token, or per record on its values where the loss weighs those;
 /// empty where nothing is to be chosen.
 iterate_choice choice_of(const config::run_config& config, const run_model& model);
+
+/// Log of what the public sample loses under an adapter, measured likewise, at most that of a million nats; empty where
+/// no controller learns from it.
+public_probe probe_of(const config::run_config& config, const run_model& model);
 
 /// `layout` with the sizes that it will have once it was taught.
 models::lora_layout layout_once_taught(const config::run_config& config, models::lora_layout layout);

@@ -116,7 +116,7 @@ moving_parts parts_of(const prepared& ready, std::unique_ptr<privacy::spending_p
     rl::training training(training_config_of(config, ready.plan, ready.model.layout),
                           method_of(config, ready.plan, ready.model), ready.model.initial_adapter);
     return {.steps = std::make_shared<step_machine>(std::move(training), evaluation_times_of(config, ready.plan),
-                                                    choice_of(config, ready.model)),
+                                                    choice_of(config, ready.model), probe_of(config, ready.model)),
             .budget = std::make_shared<privacy::budget>(std::move(policy), std::move(book)),
             .controller = controller_of(config, ready.plan)};
 }

@@ -87,6 +87,7 @@ std::shared_ptr<rl::controller> controller_of(const config::run_config& config, 
                       .noise_multiplier = plan.noise_multiplier,
                       .batch = batch,
                       .epochs = plan.sample_rate * static_cast<double>(plan.steps),
+                      .online = config.rl.online,
                       .seed = static_cast<std::uint64_t>(config.seed)},
         rl::control_from(config.rl.policy));
 }

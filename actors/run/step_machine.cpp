@@ -4,8 +4,8 @@
 
 namespace rldp::actors {
 
-step_machine::step_machine(rl::training training, evaluation_times times, iterate_choice choice)
-    : training_(std::move(training)), times_(times), choice_(std::move(choice)) {
+step_machine::step_machine(rl::training training, evaluation_times times, iterate_choice choice, public_probe probe)
+    : training_(std::move(training)), times_(times), choice_(std::move(choice)), probe_(std::move(probe)) {
     look_at_schedule();
     checkpoint_ = false;  // that is where it begins
 }
@@ -15,6 +15,12 @@ step_machine::due step_machine::next() const {
     if (evaluation_) return due::evaluation;
     if (checkpoint_) return due::checkpoint;
     return training_.finished() ? due::end : due::step;
+}
+
+rl::outlook step_machine::observe(double progress_epsilon) {
+    auto out = training_.observe(progress_epsilon);
+    if (probe_) out.log_public_loss = probe_(training_.adapter());
+    return out;
 }
 
 void step_machine::decide(const rl::dials& chosen) {

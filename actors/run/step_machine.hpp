@@ -20,9 +20,12 @@ struct evaluation_times {
 /// Whether the last iterate is kept and not the average: a function of both, and of public records alone.
 using iterate_choice = std::function<bool(const at::Tensor& last, const at::Tensor& average)>;
 
+/// Log of the loss of public records under an adapter.
+using public_probe = std::function<double(const at::Tensor& adapter)>;
+
 class step_machine {
   public:
-    step_machine(rl::training training, evaluation_times times, iterate_choice choice = {});
+    step_machine(rl::training training, evaluation_times times, iterate_choice choice = {}, public_probe probe = {});
 
     enum class due { decision, evaluation, checkpoint, step, end };
     /// The same until it is done: a decision by decide(), an evaluation by evaluated(), a checkpoint by saved(), a step
@@ -30,7 +33,7 @@ class step_machine {
     due next() const;
 
     /// The interval's observation; begins a new interval. Only where a decision is due, as the next.
-    rl::outlook observe(double progress_epsilon) { return training_.observe(progress_epsilon); }
+    rl::outlook observe(double progress_epsilon);
     void decide(const rl::dials& chosen);
     void evaluated() { evaluation_ = false; }  ///< or the snapshot is with whoever does it
     void saved() { checkpoint_ = false; }
@@ -53,6 +56,7 @@ class step_machine {
     rl::training training_;
     evaluation_times times_;
     iterate_choice choice_;  ///< asked behind the last step; empty: the average is kept
+    public_probe probe_;     ///< asked of the last iterate behind each block; empty: no controller learns from it
     bool decision_ = false, evaluation_ = false, checkpoint_ = false;  ///< due
 };
 

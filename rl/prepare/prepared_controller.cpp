@@ -57,6 +57,8 @@ prepared_controller::prepared_controller(std::shared_ptr<const prepared_policy> 
     require(!how_->parts().probed, "a run shows its controller no public records");
     require(terms.adapters > 0, "a controller needs adapters");
     require_positive(terms.noise_multiplier, "the noise multiplier");
+    require(!terms.online || instead == control::none, "a control that learns is none");
+    if (terms.online && how_->parts().passed) learner_.emplace(how_, terms.adapters, terms.seed);
 }
 
 sight prepared_controller::sight_of(double time, const std::vector<adapter_signs>& signs) const {
@@ -76,17 +78,28 @@ sight prepared_controller::sight_of(double time, const std::vector<adapter_signs
     return out;
 }
 
+move prepared_controller::chosen_at(const sight& now, const outlook& seen) {
+    if (learner_) {
+        require(seen.log_public_loss.has_value(), "a controller that learns needs the loss on public records");
+        return learner_->decide(now, *seen.log_public_loss);
+    }
+    const auto chosen = how_->act(now);
+    if (instead_ != control::random) return chosen;
+    splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
+    return tossed(chosen, last_, random);
+}
+
 dials prepared_controller::decide(const outlook& seen) {
     dials out;
     out.noise_multiplier = terms_.noise_multiplier;
+    ++decisions_;
     if (!how_->parts().passed || instead_ == control::frozen) return out;
-    splitmix random(terms_.seed, ++decisions_);
+    splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
     if (instead_ == control::shuffled) blocks_.push_back(seen.signs);
     const auto& shown =
         blocks_.empty() ? seen.signs : blocks_[static_cast<std::size_t>(random.whole(0, std::ssize(blocks_) - 1))];
     const auto now = sight_of(seen.time, shown);
-    const auto chosen = how_->act(now);
-    last_ = instead_ == control::random ? tossed(chosen, last_, random) : chosen;
+    last_ = chosen_at(now, seen);
     out.trust = how_->trust(now);
     out.shares = shares_of(last_);
     out.lr_factor = std::exp(last_.rate);
@@ -94,25 +107,32 @@ dials prepared_controller::decide(const outlook& seen) {
     return out;
 }
 
+void prepared_controller::learn() {
+    if (learner_) learner_->learn();
+}
+
 std::string prepared_controller::save() const {
     auto blocks = json::array();
     for (const auto& one : blocks_) blocks.push_back(to_json(one));
-    return json{{"rate", last_.rate},
+    json out = {{"rate", last_.rate},
                 {"rates", last_.rates},
                 {"shares", last_.shares},
                 {"decisions", decisions_},
-                {"blocks", blocks}}
-        .dump();
+                {"blocks", blocks}};
+    if (learner_) out["learner"] = learner_->save();
+    const auto bytes = json::to_cbor(out);
+    return {bytes.begin(), bytes.end()};
 }
 
 void prepared_controller::load(const std::string& bytes) try {
-    const auto in = json::parse(bytes);
+    const auto in = json::from_cbor(bytes);
     last_ = {in.at("rate"), in.at("rates"), in.at("shares")};
     refuse_unless(last_.rates.size() == terms_.adapters && last_.shares.size() == terms_.adapters,
                   "controller checkpoint: it is of another number of adapters; bring back the run's own");
     decisions_ = in.at("decisions");
     blocks_.clear();
     for (const auto& one : in.at("blocks")) blocks_.push_back(signs_in(one, terms_.adapters));
+    if (learner_) learner_->load(in.at("learner"));
 } catch (const json::exception& reason) {
     refuse(std::string("controller checkpoint: ") + reason.what() + "; it is damaged, resume from an older one");
 }

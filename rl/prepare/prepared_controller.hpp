@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "rl/controller.hpp"
+#include "rl/prepare/online_residual.hpp"
 #include "rl/prepare/prepared_policy.hpp"
 
 namespace rldp::rl {
@@ -18,7 +20,8 @@ struct run_terms {
     double noise_multiplier = 0;  ///< z, of every step
     double batch = 0;             ///< B
     double epochs = 0;            ///< B·T/N
-    std::uint64_t seed = 0;       ///< of a control's draws
+    bool online = false;          ///< whether what the policy adds to its rule goes on learning (online_residual)
+    std::uint64_t seed = 0;       ///< of draws: a control's, or of what learns
 };
 
 /// A prepared policy, or what a sceptic puts in its place.
@@ -33,18 +36,21 @@ control control_from(const std::string& name);
 
 class prepared_controller final : public controller {
   public:
-    /// Errors: a bug for a policy that looks at public records.
+    /// Errors: a bug for a policy that looks at public records, and for a control that learns.
     prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms,
                         control instead = control::none);
 
-    /// Needs the signs of every adapter. A policy that its gate did not let pass leaves every dial where it is.
+    /// Needs the signs of every adapter, and the loss on public records where it learns. A policy that its gate did not
+    /// let pass leaves every dial where it is.
     dials decide(const outlook& seen) override;
-    void learn() override {}
+    void learn() override;
+    std::int64_t decisions() const override { return decisions_; }
 
-    std::string save() const override;  ///< JSON
+    std::string save() const override;  ///< CBOR
     void load(const std::string& bytes) override;
 
   private:
+    move chosen_at(const sight& now, const outlook& seen);
     sight sight_of(double time, const std::vector<adapter_signs>& signs) const;
 
     std::shared_ptr<const prepared_policy> how_;
@@ -52,7 +58,8 @@ class prepared_controller final : public controller {
     control instead_;
     move last_;
     std::vector<std::vector<adapter_signs>> blocks_;  ///< so far; of the control shuffled alone
-    std::uint64_t decisions_ = 0;
+    std::int64_t decisions_ = 0;
+    std::optional<online_residual> learner_;
 };
 
 }  // namespace rldp::rl

@@ -6,13 +6,21 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
 
+#include "config/base/error.hpp"
 #include "config/base/require.hpp"
 #include "models/adamw.hpp"
 #include "models/thread_count.hpp"
 #include "rl/networks.hpp"
+#include "rl/stored_learner.hpp"
 
 namespace rldp::rl {
+
+using nlohmann::json;
+
 namespace {
 
 void check(const residual_sac_config& c) {
@@ -45,17 +53,31 @@ struct residual_sac::impl {
     at::Tensor reward, goes_on;  // [replay]
     std::int64_t taken = 0;      // transitions so far
 
+    // With the names that they have in a save.
+    auto replayed() {
+        return std::array<std::pair<const char*, at::Tensor*>, 10>{{{"seen_adapters", &seen.adapters},
+                                                                    {"seen_present", &seen.present},
+                                                                    {"seen_global", &seen.global},
+                                                                    {"next_adapters", &next.adapters},
+                                                                    {"next_present", &next.present},
+                                                                    {"next_global", &next.global},
+                                                                    {"raw_global", &raw.global},
+                                                                    {"raw_adapters", &raw.adapters},
+                                                                    {"reward", &reward},
+                                                                    {"goes_on", &goes_on}}};
+    }
+
     struct minibatch {
         adapter_set seen, next;
         set_action raw;
         at::Tensor reward, goes_on;
     };
 
-    explicit impl(const residual_sac_config& c)
+    impl(const residual_sac_config& c, const at::Tensor& first)
         : config(c),
           nets(c.hidden),
           generator(at::detail::createCPUGenerator(c.seed)),
-          actor(nets.initial_actor(generator)),
+          actor(first.defined() ? first.clone() : nets.initial_actor(generator)),
           critics(nets.initial_critics(generator)),
           targets(critics.parameters().clone()),
           seen(empty_sets(c.replay, c.most_adapters)),
@@ -101,9 +123,10 @@ struct residual_sac::impl {
     }
 };
 
-residual_sac::residual_sac(const residual_sac_config& config) {
+residual_sac::residual_sac(const residual_sac_config& config, const at::Tensor& actor) {
     check(config);
-    impl_ = std::make_unique<impl>(config);
+    impl_ = std::make_unique<impl>(config, actor);
+    require(impl_->actor.parameters().numel() == impl_->nets.actor_size(), "sac on sets: an actor of other nets");
 }
 residual_sac::~residual_sac() = default;
 
@@ -147,6 +170,32 @@ at::Tensor residual_sac::actor() const {
 }
 at::Tensor residual_sac::critics() const {
     return impl_->critics.parameters().clone();
+}
+
+json residual_sac::save() const {
+    auto& my = *impl_;
+    json out = {{"actor", stored(my.actor.snapshot())},
+                {"critics", stored(my.critics.snapshot())},
+                {"targets", bytes_of(my.targets)},
+                {"generator", bytes_of(my.generator.get_state())},
+                {"taken", my.taken}};
+    for (const auto& [name, all] : my.replayed()) out[name] = bytes_of(all->narrow(0, 0, my.held()));
+    return out;
+}
+
+void residual_sac::load(const json& saved) {
+    auto& my = *impl_;
+    my.actor.restore(restored(saved.at("actor"), my.actor.parameters()));
+    my.critics.restore(restored(saved.at("critics"), my.critics.parameters()));
+    my.targets = tensor_from(saved.at("targets"), my.targets);
+    my.generator.set_state(tensor_from(saved.at("generator"), my.generator.get_state()));
+    my.taken = saved.at("taken").get<std::int64_t>();
+    refuse_unless(my.taken >= 0,
+                  "controller checkpoint: it counts below zero; it is damaged, resume from an older one");
+    for (const auto& [name, all] : my.replayed()) {
+        const auto rows = all->narrow(0, 0, my.held());
+        rows.copy_(tensor_from(saved.at(name), rows));
+    }
 }
 
 }  // namespace rldp::rl

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 
 #include "rl/prepare/residual_learner.hpp"
 
@@ -22,7 +23,8 @@ struct residual_sac_config {
 
 class residual_sac final : public residual_learner {
   public:
-    explicit residual_sac(const residual_sac_config& config);
+    /// Begins with `actor`, of set_networks(config.hidden); undefined: with one that adds nothing yet.
+    explicit residual_sac(const residual_sac_config& config, const at::Tensor& actor = {});
     ~residual_sac() override;
 
     void learn_from(const std::vector<set_episode>& round) override;  ///< remember(), then learn(updates)
@@ -33,6 +35,11 @@ class residual_sac final : public residual_learner {
     const set_networks& nets() const override;
     at::Tensor actor() const override;
     at::Tensor critics() const;
+
+    /// Everything that acts on what comes: nets, optimisers, generator, replay. With binary values: for CBOR.
+    nlohmann::json save() const;
+    /// Errors: bad_input for another configuration's; nlohmann's for what is no such save.
+    void load(const nlohmann::json& saved);
 
   private:
     struct impl;

@@ -1,12 +1,14 @@
 // What is settled, or refused, before a run begins.
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "actors/run/public_lessons.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/base/files.hpp"
+#include "eval/held_out.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "privacy/spending/verify.hpp"
@@ -125,12 +127,31 @@ TEST_CASE("public records choose the iterate on which they lose less, and a file
     CHECK_FALSE(keeps_last(good, good));
     CHECK(keeps_last(good, at::full_like(good, std::nan(""))));
     // Nothing to choose, nobody to ask; nothing else to learn, nothing learnt.
-    CHECK_FALSE(choice_of(config, create_run(small(), scratch / "c").facts->model));
+    const auto plain = create_run(small(), scratch / "c");
+    CHECK_FALSE(choice_of(plain.facts->config, plain.facts->model));
     const auto alone = create_run(
         small({"public.path=synthetic:100", "train.average=tail", R"(public.use=["choose"])"}), scratch / "d");
     CHECK(
         at::equal(alone.facts->model.initial_adapter, create_run(small(), scratch / "e").facts->model.initial_adapter));
     CHECK(alone.facts->model.public_sample.size() == 64);
+}
+
+TEST_CASE("what a learning controller is told of public records is the log of what they lose") {
+    scratch_directory scratch;
+    const auto config = small_prepared(scratch / "policy.safetensors", true,
+                                       {"public.path=synthetic:100", "public.steps=2", "rl.online=true"});
+    const auto opened = create_run(config, scratch / "a");
+    const auto& run = *opened.facts;
+    const auto& model = run.model;
+    REQUIRE(model.public_sample.size() == 64);
+    const auto probe = probe_of(run.config, model);
+    REQUIRE(probe);
+    const auto& good = model.initial_adapter;
+    const auto found = eval::score_held_out(*model.base, &model.layout, &good, model.public_sample, 3);
+    CHECK(std::exp(probe(good)) == Approx(found.value_nats.value_or(std::log(found.perplexity))).epsilon(1e-5));
+    CHECK(probe(good + at::randn_like(good)) > probe(good));
+    CHECK(probe(at::full_like(good, std::nan(""))) == std::log(1e6));
+    CHECK_FALSE(probe_of(small({"public.path=synthetic:100"}), model));
 }
 
 TEST_CASE("gradients on public records' scales begin at the same adapter, in as many numbers, and train another one") {

@@ -13,9 +13,9 @@
 #include "actors/trainer.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/config.hpp"
-#include "rl/published_controller.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
+#include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;
@@ -24,7 +24,7 @@ using namespace rldp::testing;
 
 namespace {
 
-constexpr std::int64_t interval = 4, steps = 30;
+constexpr std::int64_t interval = 4;
 
 config::run_config reproducible_config() {
     return config::load(
@@ -34,25 +34,34 @@ config::run_config reproducible_config() {
          "rl.batch=2", "noise.insecure_reproducible=true", R"(rl.actions=["radii","noise","lr"])"});
 }
 
+/// The same under a prepared policy that goes on learning, whose small batch is full after nine decisions.
+config::run_config learning_policy(const std::filesystem::path& policy) {
+    return small_prepared(policy, true,
+                          {"noise.insecure_reproducible=true", "train.steps=48", "public.path=synthetic:60",
+                           "public.steps=3", "rl.online=true"});
+}
+
 /// The pipeline on the test scheduler. The controller gets a message only once `delay` further steps were made since
 /// its last decision, or when nobody else can go on.
-at::Tensor run_with_late_learning(std::int64_t delay, std::size_t& rounds_while_training) {
+at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t delay,
+                                  std::size_t& rounds_while_training) {
     scratch_directory scratch;
-    auto opened = create_run(reproducible_config(), scratch / "run");
+    auto opened = create_run(config, scratch / "run");
     const auto& facts = *opened.facts;
     deterministic run;
     captured_log log;
     const auto closed = opened.closed;
     trainer_wiring wiring;
     wiring.hub = run.spawn(make_hub, std::string("test"));
-    run.self->send(wiring.hub, announce_atom::value, run_header{facts.where.metrics().string(), {}, steps, 8, 8});
+    run.self->send(wiring.hub, announce_atom::value,
+                   run_header{facts.where.metrics().string(), {}, facts.plan.steps, 8, 8});
     const auto loader = run.spawn(make_loader, closed, facts.plan.sample_rate, log.logger);
     wiring.sanitizer = run.spawn(make_sanitizer, closed, sanitizer_config_of(facts.config, facts.model.layout),
                                  std::optional<privacy::acknowledgement>{}, facts.where.releases(), log.logger);
     wiring.gradient = run.spawn(make_gradient, closed, facts.model, gradient_settings_of(facts), loader,
                                 wiring.sanitizer, log.logger);
     wiring.accountant = run.spawn(make_accountant, opened.parts.budget, interval);
-    const auto library = std::dynamic_pointer_cast<rl::published_controller>(opened.parts.controller);
+    const auto library = opened.parts.controller;
     wiring.controller = run.spawn(make_controller, library);
     wiring.evaluator = run.spawn(make_evaluator, facts.model, facts.held_out, facts.config.train.micro_batch,
                                  wiring.hub, evaluations{});
@@ -97,14 +106,18 @@ TEST_CASE("late learning changes no bit: delays of 0, 1 and T_RL − 1 steps equ
         return;
     }
     scratch_directory scratch;
-    auto opened = create_run(reproducible_config(), scratch / "plain");
-    const auto expected = bench::run_plain(opened);
-    CHECK_FALSE(at::equal(expected, opened.facts->model.initial_adapter));
-    for (const std::int64_t delay : {std::int64_t{0}, std::int64_t{1}, interval - 1}) {
-        std::size_t overlapped = 0;
-        const auto adapter = run_with_late_learning(delay, overlapped);
-        INFO("delay " << delay);
-        CHECK(at::equal(adapter, expected));
-        CHECK((overlapped > 0) == (delay > 0));
+    for (const auto& config : {reproducible_config(), learning_policy(scratch / "policy.safetensors")}) {
+        INFO("rl.online " << config.rl.online);
+        auto opened = create_run(config, scratch / config.rl.state.value_or("published"));
+        bench::run_plain(opened);
+        const auto expected = opened.parts.steps->training().result();
+        CHECK_FALSE(at::equal(expected, opened.facts->model.initial_adapter));
+        for (const std::int64_t delay : {std::int64_t{0}, std::int64_t{1}, interval - 1}) {
+            std::size_t overlapped = 0;
+            const auto adapter = run_with_late_learning(config, delay, overlapped);
+            INFO("delay " << delay);
+            CHECK(at::equal(adapter, expected));
+            CHECK((overlapped > 0) == (delay > 0));
+        }
     }
 }

@@ -159,6 +159,27 @@ TEST_CASE("under a prepared controller a run resumes to the bits and the lines o
     }
 }
 
+TEST_CASE("a controller that learns in the run resumes to the bits of one that did not stop") {
+    scratch_directory scratch;
+    const std::vector<std::string> online = {"noise.insecure_reproducible=true", "public.path=synthetic:60",
+                                             "public.steps=3", "rl.online=true", "train.steps=60"};
+    const auto config = small_prepared(scratch / "policy.safetensors", true, online);
+    run_quietly(config, scratch / "whole");
+    auto still = config;
+    still.rl.online = false;
+    run_quietly(still, scratch / "still");
+    CHECK_FALSE(at::equal(saved_adapter(scratch / "still"), saved_adapter(scratch / "whole")));
+    for (const std::int64_t stop : {40, 43}) {  // it has learned from ten decisions, of which eight make a batch
+        const auto name = "cut" + std::to_string(stop);
+        {
+            auto opened = create_run(config, scratch / name);
+            bench::run_plain(opened, stop);
+        }
+        resume_quietly(scratch / name);
+        CHECK(at::equal(saved_adapter(scratch / name), saved_adapter(scratch / "whole")));
+    }
+}
+
 TEST_CASE("a run does not go on under another policy") {
     scratch_directory scratch;
     const auto policy = scratch / "policy.safetensors";

@@ -91,6 +91,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "rl.controller",
                                             "rl.actions",
                                             "rl.policy",
+                                            "rl.online",
                                             "rl.radius_scale",
                                             "rl.rescale",
                                             "rl.interval",

@@ -71,6 +71,12 @@ TEST_CASE("a prepared controller goes with what it was prepared on, and leaves n
     CHECK(has(with("", R"(, "privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true})"),
               "as_published"));
     CHECK(has(refused(R"({"method": {"name": "static"}, "rl": {"state": "prepared"}})"), "method static"));
+    const std::string records = R"(, "public": {"path": "p.csv"})";
+    CHECK(with(R"(, "online": true)", records).empty());
+    CHECK(has(with(R"(, "online": true)"), "public.path"));
+    CHECK(has(with(R"(, "online": true, "policy": "frozen")", records), "learns nothing"));
+    CHECK(has(refused(R"({"rl": {"state": "published", "online": true})" + records + "}"), "rl.state \"prepared\""));
+    CHECK(has(refused(R"({"method": {"name": "static"}, "rl": {"online": true})" + records + "}"), "method static"));
     const auto config =
         parsed(R"({"rl": {"state": "prepared", "controller": "p"}, "noise": {"allocation": "shares"}})");
     CHECK(config::choices_of(config).policy == "fixed");

@@ -164,10 +164,12 @@ TEST_CASE("nothing public tells tables apart under a prepared controller, which 
     auto parts = made_up_parts();
     parts.interval = 2;
     rl::prepared_policy(std::move(parts)).save(scratch / "policy.safetensors");
-    check({.how = {"csv", true},
-           .config = prepared_run(24, scratch / "policy.safetensors"),
-           .halt = halt,
-           .plan = halt.empty()});
+    auto config = prepared_run(24, scratch / "policy.safetensors");
+    if (halt == "kill 3") {  // this one looks at public records, too
+        config["rl"]["online"] = true;
+        config["public"] = {{"path", "synthetic:40"}, {"steps", 1}};
+    }
+    check({.how = {"csv", true}, .config = std::move(config), .halt = halt, .plan = halt.empty()});
 }
 
 TEST_CASE("nothing public tells where units are more or fewer than padding or canaries count on") {

@@ -182,6 +182,29 @@ TEST_CASE("behind the last step, and only there, the last iterate or the average
     CHECK(restored.kept() == "last");
 }
 
+TEST_CASE("a public probe is asked of the last iterate behind each block, and of nothing else") {
+    const auto model = tiny_model();
+    std::vector<at::Tensor> asked;
+    rl::training_config plan{};
+    plan.steps = 9;
+    plan.rate = {.peak = 0.01};
+    plan.average = {.how = rl::average_config::form::tail, .window = 0.5, .steps = 9};
+    plan.interval = plan.warmup = 3;
+    plan.initial_noise_multiplier = 1.5;
+    step_machine machine(rl::training(plan, small_method(model), model.initial_adapter), {5, 100}, {},
+                         [&](const at::Tensor& adapter) {
+                             asked.push_back(adapter);
+                             return 0.25 * static_cast<double>(asked.size());
+                         });
+    for (const std::int64_t until : {3, 6}) {
+        drive(machine, model, until);
+        const auto seen = machine.observe(1);
+        REQUIRE(asked.size() == static_cast<std::size_t>(until / 3));
+        CHECK(seen.log_public_loss == 0.25 * static_cast<double>(asked.size()));
+        CHECK(at::equal(asked.back(), machine.training().adapter()));
+    }
+}
+
 TEST_CASE("a lost step moves on without an update") {
     const auto model = tiny_model();
     auto machine = nine_steps(model);

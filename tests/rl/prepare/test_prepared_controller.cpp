@@ -1,6 +1,7 @@
 #include "rl/prepare/prepared_controller.hpp"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
 #include "rl/prepare/policy_description.hpp"
@@ -75,8 +76,35 @@ TEST_CASE("a prepared controller that is restored goes on bit for bit") {
     CHECK(same(second.decide(some_outlook(0.4)), whole.decide(some_outlook(0.4))));
     CHECK(second.save() == whole.save());
     CHECK(has(refusal([&] { second.load("{}"); }), "damaged"));
-    CHECK(has(refusal([&] { second.load(R"({"rate":0,"rates":[0],"shares":[0],"decisions":0,"blocks":[]})"); }),
-              "adapters"));
+    const auto bytes = nlohmann::json::to_cbor(
+        {{"rate", 0}, {"rates", {0}}, {"shares", {0}}, {"decisions", 0}, {"blocks", nlohmann::json::array()}});
+    CHECK(has(refusal([&] { second.load({bytes.begin(), bytes.end()}); }), "adapters"));
+}
+
+TEST_CASE("a policy that goes on learning asks for the loss on public records, and is restored bit for bit") {
+    auto terms = three_adapters;
+    terms.online = true;
+    const auto policy = std::make_shared<const prepared_policy>(made_up_parts());
+    const auto seen_at = [](int i) {
+        auto out = some_outlook(0.04 * i);
+        out.log_public_loss = std::cos(0.5 * i);
+        return out;
+    };
+    prepared_controller whole(policy, terms), lazy(policy, terms), restored(policy, terms);
+    for (int i = 0; i < 20; ++i) {
+        restored.load(whole.save());
+        const auto set = whole.decide(seen_at(i));
+        CHECK(same(restored.decide(seen_at(i)), set));
+        // Eight transitions make a batch; until then there was nothing to learn from.
+        CHECK(same(lazy.decide(seen_at(i)), set) == (i < 9));
+        whole.learn();
+        restored.learn();
+        CHECK(restored.save() == whole.save());
+    }
+    CHECK(whole.decisions() == 20);
+    CHECK_THROWS_AS(whole.decide(some_outlook(0.9)), rldp::error);
+    CHECK_THROWS_AS(prepared_controller(policy, terms, control::random), rldp::error);
+    CHECK(has(refusal([&] { restored.load(lazy.save().substr(0, 40)); }), "damaged"));
 }
 
 TEST_CASE("a frozen policy sets nothing, and a word that names no control is refused") {
