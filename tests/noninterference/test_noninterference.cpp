@@ -167,7 +167,9 @@ TEST_CASE("nothing public tells tables apart under a prepared controller, which 
     auto config = prepared_run(24, scratch / "policy.safetensors");
     if (halt == "kill 3") {  // this one looks at public records, too
         config["rl"]["online"] = true;
-        config["public"] = {{"path", "synthetic:40"}, {"steps", 1}};
+        table_maker others(scratch / "others", {"csv", true}, 99);
+        write_table(scratch / "public.csv", others.base(24), others.how());
+        config["public"] = {{"path", (scratch / "public.csv").string()}, {"steps", 1}};
     }
     check({.how = {"csv", true}, .config = std::move(config), .halt = halt, .plan = halt.empty()});
 }
