@@ -121,6 +121,8 @@ TEST_CASE("a controller is prepared in parts, the same as in one go, and steers 
     INFO(judged.err);
     CHECK(judged.status == 0);
     CHECK(has(judged.out, "its gate was asked 2 times"));
+    const auto gain = [](const std::string& told) { return told.substr(told.find('%') - 6, 80); };
+    CHECK(gain(rest.out) != gain(judged.out));
 
     auto other = tiny();
     other["seed"] = 2;
