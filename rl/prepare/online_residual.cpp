@@ -13,13 +13,14 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::int64_t updates = 8;  // after a decision
+
 // A run has some twenty decisions: a small batch, or nothing would ever be learned; the rates are the preparation's.
 residual_sac_config learner_config(const prepared_policy& from, std::size_t adapters, std::uint64_t seed) {
     return {.hidden = from.parts().hidden,
             .batch = 8,
             .replay = 1024,
             .most_adapters = static_cast<std::int64_t>(adapters),
-            .updates = 8,
             .seed = seed};
 }
 
@@ -53,7 +54,7 @@ move online_residual::decide(const sight& seen, double log_public_loss) {
 }
 
 void online_residual::learn() {
-    learner_.learn(learner_config(*from_, 1, seed_).updates);
+    learner_.learn(updates);
 }
 
 json online_residual::save() const {
