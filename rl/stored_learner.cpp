@@ -21,7 +21,7 @@ at::Tensor tensor_from(const json& stored, const at::Tensor& pattern) {
     if (bytes.size() != pattern.nbytes())
         refuse("controller checkpoint: the nets have other sizes than this configuration's; resume with the run's own");
     auto result = at::empty_like(pattern, at::MemoryFormat::Contiguous);
-    std::memcpy(result.data_ptr(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(result.data_ptr(), bytes.data(), bytes.size());  // of nothing there is no address
     return result;
 }
 

@@ -189,7 +189,8 @@ TEST_CASE("a public probe is asked of the last iterate behind each block, and of
     plan.steps = 9;
     plan.rate = {.peak = 0.01};
     plan.average = {.how = rl::average_config::form::tail, .window = 0.5, .steps = 9};
-    plan.interval = plan.warmup = 3;
+    plan.interval = 3;
+    plan.warmup = 2;
     plan.initial_noise_multiplier = 1.5;
     step_machine machine(rl::training(plan, small_method(model), model.initial_adapter), {5, 100}, {},
                          [&](const at::Tensor& adapter) {
@@ -198,11 +199,10 @@ TEST_CASE("a public probe is asked of the last iterate behind each block, and of
                          });
     for (const std::int64_t until : {3, 6}) {
         drive(machine, model, until);
-        const auto seen = machine.observe(1);
         REQUIRE(asked.size() == static_cast<std::size_t>(until / 3));
-        CHECK(seen.log_public_loss == 0.25 * static_cast<double>(asked.size()));
         CHECK(at::equal(asked.back(), machine.training().adapter()));
     }
+    CHECK(machine.observe(1).log_public_loss == 0.75);
 }
 
 TEST_CASE("a lost step moves on without an update") {
