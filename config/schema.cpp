@@ -404,8 +404,7 @@ void add_rl(std::vector<key>& keys) {
             "signs of a block drawn from those so far.")
         .add("online", &rl_section::online, yes_or_no{}, "",
              "What the prepared policy adds to its rule goes on learning in the run (SAC), while steps are made, from "
-             "the loss on 64 public records after each block; needs public.path. An experiment: some twenty decisions "
-             "teach little.")
+             "the loss on 64 public records after each block; needs public.path. An experiment.")
         .add(
             "radius_scale", &rl_section::radius_scale, above_to(0, 100), "",
             "In the warm-up, and under clip_action delta, radii are relative to so many medians of the gradient norms.",

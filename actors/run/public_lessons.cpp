@@ -164,10 +164,6 @@ std::string name_of_lessons(const config::run_config& config, const std::vector<
     return privacy::sha256(text.dump() + privacy::sha256(records));
 }
 
-}  // namespace
-
-namespace {
-
 /// Nats of the public sample under an adapter: per token, or per record on its values where the loss weighs those.
 double nats_of_sample(const run_model& model, std::int64_t micro_batch, const at::Tensor& adapter) {
     const auto found = eval::score_held_out(*model.base, &model.layout, &adapter, model.public_sample, micro_batch);

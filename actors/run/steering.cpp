@@ -70,6 +70,11 @@ std::shared_ptr<const rl::prepared_policy> prepared_policy_of(const config::run_
             fmt::format("rl.controller: {} looks at the loss on public records, which runs don't show; name a policy "
                         "that was prepared without",
                         path));
+    if (config.rl.online && !parts.passed)
+        refuse(fmt::format(
+            "rl.online: {} did not pass its gate and steers nothing, so that nothing could be learned; name "
+            "one that did, or leave rl.online out",
+            path));
     if (config.rl.interval && parts.interval != *config.rl.interval)
         refuse(fmt::format("rl.interval is {}, but rl.controller {} decides after every {} steps; give {}",
                            *config.rl.interval, path, parts.interval, parts.interval));

@@ -57,8 +57,8 @@ prepared_controller::prepared_controller(std::shared_ptr<const prepared_policy> 
     require(!how_->parts().probed, "a run shows its controller no public records");
     require(terms.adapters > 0, "a controller needs adapters");
     require_positive(terms.noise_multiplier, "the noise multiplier");
-    require(!terms.online || instead == control::none, "a control that learns is none");
-    if (terms.online && how_->parts().passed) learner_.emplace(how_, terms.adapters, terms.seed);
+    require(!terms.online || (instead == control::none && how_->parts().passed), "only a policy that steers learns on");
+    if (terms.online) learner_.emplace(how_, terms.adapters, terms.seed);
 }
 
 sight prepared_controller::sight_of(double time, const std::vector<adapter_signs>& signs) const {

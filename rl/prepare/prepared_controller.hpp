@@ -36,7 +36,8 @@ control control_from(const std::string& name);
 
 class prepared_controller final : public controller {
   public:
-    /// Errors: a bug for a policy that looks at public records, and for a control that learns.
+    /// Errors: a bug for a policy that looks at public records, and for one that is to learn
+    /// and steers nothing.
     prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms,
                         control instead = control::none);
 

@@ -82,6 +82,9 @@ TEST_CASE("check tells of a prepared policy, and refuses one that is not for suc
                       [](const auto& line) { return has(line, "15 blocks of 8 steps"); }));
     CHECK(has(refusal([&] { checked([](auto& parts) { parts.probed = true; }); }), "public records"));
     CHECK(has(refusal([&] { checked(as_it_is, {"rl.interval=9"}); }), "give 8"));
+    const std::vector<std::string> learning = {"rl.online=true", "public.path=synthetic:60"};
+    CHECK(has(checked(as_it_is, learning).controller.back(), "goes on learning"));
+    CHECK(has(refusal([&] { checked([](auto& parts) { parts.passed = false; }, learning); }), "did not pass its gate"));
     CHECK(has(refusal([&] { checked(as_it_is, {"rl.controller=/nowhere/policy"}); }), "/nowhere/policy"));
 }
 
@@ -107,21 +110,22 @@ TEST_CASE("a policy brings its own schedule, and one that did not pass its gate 
 }
 
 TEST_CASE("the policy that ships steers runs as long as it has seen, and the published controller the others") {
-    const auto planned = [](const std::string& steps, const std::string& more) {
-        const auto chosen = actors::with_choices(
-            config::load("config/demo.json", {"rl.interval=null", "rl.warmup=null", "train.steps=" + steps, more}), 400,
-            models::read_model_config("config/tiny-gpt2"));
+    const auto planned = [](const std::string& steps, std::vector<std::string> set) {
+        set.insert(set.end(), {"rl.interval=null", "rl.warmup=null", "train.steps=" + steps});
+        const auto chosen = actors::with_choices(config::load("config/demo.json", set), 400,
+                                                 models::read_model_config("config/tiny-gpt2"));
         CHECK(actors::prepared_policy_of(chosen.config).operator bool() == (chosen.config.rl.state == "prepared"));
         CHECK(chosen.choices.front().key == "rl.state");
         CHECK_NOTHROW(config::validate(chosen.config));
         return *chosen.config.rl.state + " " + std::to_string(*chosen.config.rl.interval);
     };
-    CHECK(planned("55", "seed=1") == "published 5");
-    CHECK(planned("56", "seed=1") == "prepared 4");
-    CHECK(planned("107", "seed=1") == "prepared 4");
-    CHECK(planned("108", "seed=1") == "published 9");
-    CHECK(planned("80", "train.schedule=linear") == "published 5");
-    CHECK(planned("80", "noise.policy=deck") == "published 5");
+    CHECK(planned("55", {"seed=1"}) == "published 5");
+    CHECK(planned("56", {"seed=1"}) == "prepared 4");
+    CHECK(planned("107", {"seed=1"}) == "prepared 4");
+    CHECK(planned("108", {"seed=1"}) == "published 9");
+    CHECK(planned("80", {"train.schedule=linear"}) == "published 5");
+    CHECK(planned("80", {"noise.policy=deck"}) == "published 5");
+    CHECK(planned("108", {"rl.online=true", "public.path=synthetic:60"}) == "prepared 4");  // asked for
 }
 
 TEST_CASE("a controller that never decides is warned of") {
