@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <regex>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -255,6 +256,13 @@ call search::first_call(const std::filesystem::path& folder) {
     return out;
 }
 
+/// The name of a directory that is being made, in the message of a full disk, ends in six letters by chance, which may
+/// be rare ones.
+std::string without_chance(const std::string& text) {
+    static const std::regex nascent(R"(run\.partial-[a-z]{6}/)");
+    return std::regex_replace(text, nascent, "run.partial/");
+}
+
 void search::scan(const std::string& name, const std::string& bytes) {
     ++count_.files;
     count_.bytes += bytes.size();
@@ -271,7 +279,7 @@ void search::say(const call& what) {
     if (!documented) shown_.push_back(fmt::format("ended with status {}: {}{}", said.status, said.out, said.err));
     for (const auto& [name, text] : {std::pair("stdout", said.out), std::pair("stderr", said.err)}) {
         const auto before = shown_.size();
-        scan(name, text);
+        scan(name, without_chance(text));
         if (shown_.size() > before) shown_.push_back(text);
     }
 }
