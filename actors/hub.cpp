@@ -63,12 +63,15 @@ void hub_state::begin(const run_header& header) {
     latest.steps = header.steps;
     latest.epsilon = header.epsilon;
     latest.guaranteed_epsilon = header.guaranteed_epsilon;
-    log.emplace(header.metrics_path, header.known);
+    log_path = header.metrics_path;
+    log.emplace(log_path, header.known);
+    if (!header.tensorboard.empty()) events.emplace(header.tensorboard, header.known);
     changed = true;
 }
 
 void hub_state::record(const eval::metrics_line& line) {
     log->append(line);
+    if (events) events->append(line);
     unevaluated[line.step] = line;
     constexpr std::size_t remembered = 4096;  // far more steps than an evaluation can lag behind
     if (unevaluated.size() > remembered) unevaluated.erase(unevaluated.begin());
@@ -91,9 +94,21 @@ void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
     line.eval_perplexity = found.perplexity;
     line.eval_value_nats = found.value_nats;
     log->append(line);
+    if (events)  // the rest of the step has been told
+        events->append({.step = step,
+                        .loss_released = {},
+                        .radii = {},
+                        .eval_perplexity = found.perplexity,
+                        .eval_value_nats = found.value_nats});
     latest.evaluated_step = step;
     latest.perplexity = found.perplexity;
     changed = true;
+}
+
+void hub_state::put_in_order() {
+    if (!log) return;
+    log->sort();
+    if (events) events->replace(eval::read_metrics(log_path));
 }
 
 hub_actor::behavior_type make_hub(hub_pointer self, std::string run) {
@@ -124,7 +139,7 @@ hub_actor::behavior_type make_hub(hub_pointer self, std::string run) {
             if (self->state.log) self->state.log->sync();
         },
         [self](state_atom, const std::string& how) {
-            if (self->state.log) self->state.log->sort();
+            self->state.put_in_order();
             self->state.latest.state = how;
             note(self->state.latest);
             self->state.changed = true;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "actors/actors.hpp"
+#include "monitor/tensorboard/event_file.hpp"
 
 namespace rldp::actors {
 
@@ -25,12 +26,15 @@ struct hub_state {
     bool changed = false;
     std::map<caf::actor_addr, watcher> watchers;
     std::optional<eval::metrics_log> log;
+    std::string log_path;
+    std::optional<monitor::event_log> events;  ///< where TensorBoard is to read them
     std::map<std::int64_t, eval::metrics_line>
         unevaluated;  ///< recent lines, until an evaluation of their step arrives
 
     void begin(const run_header& header);
     void record(const eval::metrics_line& line);
     void evaluated(std::int64_t step, const eval::scores& found);
+    void put_in_order();
 };
 
 inline constexpr std::chrono::seconds tick_interval{1};

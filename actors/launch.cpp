@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <mutex>
+
 #include "actors/failure.hpp"
 #include "actors/hub.hpp"
 #include "actors/run/finish.hpp"
@@ -12,12 +14,42 @@
 
 namespace rldp::actors {
 
+namespace {
+
+/// Lets others than a signal's end a run; from any thread.
+class brake {
+  public:
+    void is(const supervisor_actor& of) {
+        const std::lock_guard lock(mutex_);
+        of_ = of;
+    }
+    /// Whether there was one to ask.
+    bool pull() {
+        const std::lock_guard lock(mutex_);
+        if (of_) caf::anon_send(of_, stop_atom::value);
+        return static_cast<bool>(of_);
+    }
+
+  private:
+    std::mutex mutex_;
+    supervisor_actor of_;
+};
+
+}  // namespace
+
 eval::run_summary launch(const std::function<opened_run()>& open, const launch_options& options) {
     share_heap();
     signal_watch signals;
     // It outlives the actors, so that what they show last is served.
     std::optional<monitor::stream_server> server;
     if (options.monitor) server.emplace(monitor::loopback_endpoint(*options.monitor));
+    brake stops;
+    std::optional<monitor::http_server> dashboard;
+    if (options.dashboard) {
+        dashboard.emplace(*options.dashboard, std::vector<std::filesystem::path>{}, options.program_version,
+                          [&](const std::string&) { return stops.pull(); });
+        if (options.on_dashboard) options.on_dashboard(dashboard->address());
+    }
     system_config configuration;
     caf::actor_system system(configuration);
     const caf::scoped_actor self(system);
@@ -27,18 +59,23 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
     const auto relay = server
                            ? system.spawn(make_display, hub, show([&](const telemetry& seen) { server->show(seen); }))
                            : display_actor{};
+    const auto teller =
+        dashboard ? system.spawn(make_display, hub, show([&](const telemetry& seen) { dashboard->tell(seen); }))
+                  : display_actor{};
     // Whatever happens from here on, these end with this function: the system's destructor waits for them.
     const std::shared_ptr<void> ending_(nullptr, [&](void*) {
-        for (const auto& watcher : {display, relay})
+        for (const auto& watcher : {display, relay, teller})
             if (watcher) self->send_exit(watcher, caf::exit_reason::user_shutdown);
         self->send_exit(hub, caf::exit_reason::user_shutdown);
     });
 
     const auto opened = on_passing_thread(all_threads(), open);
     const auto& run = *opened.facts;
+    if (dashboard) dashboard->follow(run.where.root);
     if (options.on_plan) options.on_plan(run.plan);
     const auto supervisor = system.spawn(make_supervisor, opened, hub);
     signals.on_signal([&] { caf::anon_send(supervisor, stop_atom::value); });
+    stops.is(supervisor);
 
     std::optional<outcome> ended;
     std::optional<error> failed;
@@ -46,6 +83,7 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
         .receive([&](outcome& value) { ended = std::move(value); },
                  [&](caf::error& reason) { failed = to_exception(reason); });
     signals.on_signal([] { _exit(static_cast<int>(errc::interrupted)); });
+    stops.is({});
     self->send_exit(supervisor, caf::exit_reason::user_shutdown);
     self->wait_for(supervisor);
     // The hub answers once it has seen to all before: the report is made from a whole run log.

@@ -8,16 +8,20 @@
 #include "actors/display.hpp"
 #include "actors/run/session.hpp"
 #include "eval/report/report.hpp"
+#include "monitor/http/server.hpp"
 #include "privacy/keys/signing_key.hpp"
 
 namespace rldp::actors {
 
 struct launch_options {
-    std::string name;                                  ///< what watchers see
-    std::optional<std::string> monitor;                ///< HOST:PORT where live values are served; loopback only
-    show display;                                      ///< of this process; empty: none
-    std::function<void(const run_plan&)> on_plan;      ///< once everything is read and planned
-    std::shared_ptr<const privacy::signing_key> sign;  ///< signs the certificate; null: unsigned
+    std::string name;                                    ///< what watchers see
+    std::optional<std::string> monitor = {};             ///< HOST:PORT where live values are served; loopback only
+    std::optional<monitor::http_config> dashboard = {};  ///< where browsers find the run
+    std::string program_version = {};                    ///< that the dashboard tells
+    std::function<void(const std::string&)> on_dashboard = {};  ///< gets its address; empty: nobody asks
+    show display = {};                                          ///< of this process; empty: none
+    std::function<void(const run_plan&)> on_plan = {};          ///< once everything is read and planned
+    std::shared_ptr<const privacy::signing_key> sign = {};      ///< signs the certificate; null: unsigned
 };
 
 /// Serves live values where asked to, opens the run, runs it, and writes adapter, summary and report. SIGINT and

@@ -8,17 +8,17 @@
 
 namespace rldp::actors {
 
-stream_feed::stream_feed(caf::actor_system& system, display_actor display, const monitor::endpoint& where,
+stream_feed::stream_feed(caf::actor_system& system, display_actor display, std::unique_ptr<monitor::source> from,
                          std::function<void(const std::string&)> say, std::chrono::milliseconds pause)
     : system_(system),
       display_(std::move(display)),
       say_(std::move(say)),
       pause_(pause),
-      reader_(where),
+      source_(std::move(from)),
       thread_([this](const std::stop_token& over) { run(over); }) {}
 
 void stream_feed::run(const std::stop_token& over) {
-    const std::stop_callback stopping(over, [this] { reader_.stop(); });
+    const std::stop_callback stopping(over, [this] { source_->stop(); });
     std::mutex mutex;
     std::condition_variable_any waiting;
     while (!over.stop_requested()) {
@@ -37,15 +37,15 @@ void stream_feed::follow_one() {
     };
     std::string why;
     try {
-        why = reader_.follow(pass_on);
+        why = source_->follow(pass_on);
     } catch (const std::exception& failed) {
         why = failed.what();
     }
-    if (why == monitor::stream_reader::stopped) return;
+    if (why == monitor::source::stopped) return;
     // That nobody is there goes without saying, and what goes on is said once.
     if (attached)
         say_(why + "; waiting for another");
-    else if (why != monitor::stream_reader::nobody && why != said_)
+    else if (why != monitor::source::nobody && why != said_)
         say_(why + "; waiting");
     said_ = attached ? std::string() : why;
 }

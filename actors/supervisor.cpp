@@ -94,7 +94,8 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     const auto promised = parts.budget->book().header.guarantee();
     self->send(self->state.hub, announce_atom::value,
                run_header{run.where.metrics().string(), run.known, run.plan.steps, run.config.privacy.epsilon,
-                          promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity()});
+                          promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity(),
+                          run.config.monitor.tensorboard ? run.where.tensorboard().string() : std::string()});
 
     const auto spawn = [&]<class... Args>(Args&&... args) {
         return watch(self, self->system().template spawn<caf::detached>(std::forward<Args>(args)...));

@@ -26,6 +26,7 @@ void add_audit(CLI::App& program, action& chosen);
 void add_account(CLI::App& program, action& chosen);
 void add_calibrate(CLI::App& program, action& chosen);
 void add_ledger(CLI::App& program, action& chosen);
+void add_dashboard(CLI::App& program, action& chosen);
 void add_key(CLI::App& program, action& chosen);
 void add_sign(CLI::App& program, action& chosen);
 void add_verify(CLI::App& program, action& chosen);

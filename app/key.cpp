@@ -1,15 +1,23 @@
-// rldp key new: a pair of keys for signing certificates.
+// rldp key new: what signs certificates, and what a dashboard is served with.
 #include <fmt/format.h>
+
+#include <memory>
 
 #include "app/commands.hpp"
 #include "config/base/output.hpp"
+#include "monitor/http/self_signed.hpp"
 #include "privacy/keys/signing_key.hpp"
 
 namespace rldp::app {
 
 namespace {
 
-int make(const std::string& path) {
+struct key_arguments {
+    std::string path, tls;
+    bool tokens = false;
+};
+
+int make_signing_key(const std::string& path) {
     const auto made = privacy::signing_key::create(path);
     say("{}      secret, mode 0600: signs certificates; keep it to yourself\n", path);
     say("{}.pub  public: give it to whoever checks them\n", path);
@@ -17,16 +25,41 @@ int make(const std::string& path) {
     return 0;
 }
 
+int make_certificate(const std::string& path, const std::string& host) {
+    const auto fingerprint = monitor::make_self_signed(path, host);
+    say("{}.pem  certificate of {}, for two years: --tls-certificate, and what viewers pin\n", path, host);
+    say("{}.key  its secret key, mode 0600: --tls-key\n", path);
+    say("SHA-256 fingerprint {}\n", fingerprint);
+    return 0;
+}
+
+int make_tokens(const std::string& path) {
+    monitor::make_tokens(path);
+    say("{}  mode 0600: --token-file; a viewer's token sees runs, an operator's may also stop them\n", path);
+    return 0;
+}
+
+int make(const key_arguments& given) {
+    if (given.tokens) return make_tokens(given.path);
+    return given.tls.empty() ? make_signing_key(given.path) : make_certificate(given.path, given.tls);
+}
+
 }  // namespace
 
 void add_key(CLI::App& program, action& chosen) {
-    auto* key = program.add_subcommand("key", "Make a key that signs certificates");
+    auto* key = program.add_subcommand("key", "Make a key that signs certificates, or what a dashboard is served with");
     key->require_subcommand(1);
     auto* command = key->add_subcommand("new", "Make an Ed25519 pair: PATH (secret) and PATH.pub (public)");
-    auto path = std::make_shared<std::string>();
-    command->add_option("path", *path, "where the secret goes; not in a run directory")->required();
-    command->footer("Example: rldp key new ~/keys/owner");
-    command->callback([path, &chosen] { chosen = [path] { return make(*path); }; });
+    auto given = std::make_shared<key_arguments>();
+    command->add_option("path", given->path, "where the secret goes; not in a run directory")->required();
+    auto* tls = command->add_option("--tls", given->tls,
+                                    "instead a certificate of this host, self-signed: PATH.pem and PATH.key");
+    command->add_flag("--tokens", given->tokens, "instead a file of tokens for a dashboard: PATH")->excludes(tls);
+    command->footer(
+        "Examples: rldp key new ~/keys/owner\n"
+        "          rldp key new --tls lab.example ~/keys/dashboard\n"
+        "          rldp key new --tokens ~/keys/tokens");
+    command->callback([given, &chosen] { chosen = [given] { return make(*given); }; });
 }
 
 }  // namespace rldp::app

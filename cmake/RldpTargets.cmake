@@ -92,6 +92,14 @@ function(rldp_embed target name file)
   set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# As rldp_embed, compressed by gzip.
+function(rldp_embed_compressed target name file)
+  find_program(GZIP_PROGRAM gzip REQUIRED)
+  set(packed ${CMAKE_CURRENT_BINARY_DIR}/${name}.gz)
+  add_custom_command(OUTPUT ${packed} DEPENDS ${file} COMMAND ${GZIP_PROGRAM} -9nc ${file} > ${packed})
+  rldp_embed(${target} ${name} ${packed})
+endfunction()
+
 # Loops of the directory's target that must vectorise and give the same bits on every processor: square roots without errno, no
 # contraction to fused multiply-adds, O3 also in debug builds. They include nothing of torch's.
 function(rldp_vectorised)

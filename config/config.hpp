@@ -160,6 +160,10 @@ struct audit_section {
 
 struct monitor_section {
     std::optional<std::string> address;  ///< HOST:PORT where live values are served
+    std::optional<std::string> http;     ///< [HOST:]PORT of the dashboard
+    std::optional<std::string> tls_certificate, tls_key, client_ca, token_file;  ///< its files
+    std::vector<std::string> allow_hosts = {"localhost"};                        ///< other names that it is called by
+    bool tensorboard = false;                                                    ///< public/tensorboard/
 };
 
 struct run_config {

@@ -48,6 +48,10 @@ bool is_host_and_port(const std::string& text) {
     return whole<std::uint16_t>(std::string_view(text).substr(colon + 1)).value_or(0) > 0;
 }
 
+bool is_port_or_address(const std::string& text) {
+    return whole<std::uint16_t>(text).value_or(0) > 0 || is_host_and_port(text);
+}
+
 bool is_text(const std::string& text) {
     return !text.empty();
 }
@@ -460,7 +464,22 @@ void add_rl(std::vector<key>& keys) {
     section(
         keys, "monitor.", [](auto& c) -> auto& { return c.monitor; })
         .add("address", &monitor_section::address, form{"HOST:PORT, such as 127.0.0.1:4242", is_host_and_port}, "",
-             "Where rldp monitor can attach.", "no monitor");
+             "Where rldp monitor can attach.", "no monitor")
+        .add("http", &monitor_section::http, form{"[HOST:]PORT, such as 8787", is_port_or_address}, "",
+             "Where the run shows itself to browsers; an address beyond this machine needs TLS and tokens.",
+             "no dashboard")
+        .add("tls_certificate", &monitor_section::tls_certificate, location{"the path of a PEM file"}, "",
+             "The dashboard's certificate (rldp key new --tls HOST).", "no TLS")
+        .add("tls_key", &monitor_section::tls_key, location{"the path of a PEM file"}, "", "The certificate's key.",
+             "no TLS")
+        .add("client_ca", &monitor_section::client_ca, location{"the path of a PEM file"}, "",
+             "Only browsers whose certificate this one has signed are let in.", "no certificates of clients")
+        .add("token_file", &monitor_section::token_file, location{"the path of a file of tokens"}, "",
+             "Tokens of viewers and operators (rldp key new --tokens); an operator's may stop the run.", "no tokens")
+        .add("allow_hosts", &monitor_section::allow_hosts, form{"names of hosts", is_name}, "",
+             "Other names that the dashboard is called by, as behind a proxy.")
+        .add("tensorboard", &monitor_section::tensorboard, yes_or_no{}, "",
+             "Also writes public/tensorboard, scalars as TensorBoard reads them.");
     section(
         keys, "", [](auto& c) -> auto& { return c; })
         .add("device", &run_config::device, words{{"cpu", "cuda"}}, "", "Where the model computes.")

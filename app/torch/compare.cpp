@@ -71,6 +71,7 @@ int run(compare_arguments given) {
     const auto out = directory_of(given, "compare");
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
+    const auto dashboard = shown(given.dashboard, out);
 
     const auto run_all = [&](const std::vector<eval::compare_cell>& of, eval::stage when) {
         return run_stage(of, when, chosen, given, out);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "app/http_options.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "eval/grid/cell_files.hpp"
+#include "version.hpp"
 
 namespace rldp::app {
 
@@ -33,6 +35,8 @@ void add_grid_options(CLI::App& command, grid_options& given, const std::string&
     command.add_flag(
         "--audit", given.audit,
         "attack every cell that is done (rldp audit); what was found stands side by side in trusted/owner.html");
+    command.add_option("--dashboard", given.dashboard.address, "show the grid to browsers at [HOST:]PORT");
+    add_access_options(command, given.dashboard);
     command.add_flag("--json", given.json, "print the numbers as JSON");
     command.add_flag("--quiet", given.quiet, "no progress");
 }
@@ -46,6 +50,13 @@ std::filesystem::path directory_of(const grid_options& given, const std::string&
 
 eval::run_settings settings_of(const grid_options& given, const std::filesystem::path& out) {
     return {.config = given.config, .set = given.set, .out = out, .jobs = given.jobs, .audit = given.audit};
+}
+
+std::unique_ptr<monitor::http_server> shown(const monitor::http_options& how, const std::filesystem::path& directory) {
+    if (how.address.empty()) return nullptr;
+    auto out = std::make_unique<monitor::http_server>(monitor::config_of(how), std::vector{directory}, RLDP_VERSION);
+    say(stderr, "dashboard: {}\n", out->address());
+    return out;
 }
 
 std::string command_line(const std::string& kind, const grid_options& given, const std::filesystem::path& out,

@@ -2,11 +2,13 @@
 // What compare and sweep share on the command line.
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "eval/grid/grid.hpp"
 #include "eval/grid/run.hpp"
+#include "monitor/http/options.hpp"
 
 namespace rldp::app {
 
@@ -15,6 +17,7 @@ struct grid_options {
     std::vector<std::string> set, only;
     int jobs = 1;
     bool json = false, quiet = false, audit = false;
+    monitor::http_options dashboard;
 };
 
 void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes);
@@ -24,6 +27,9 @@ std::filesystem::path directory_of(const grid_options& given, const std::string&
 
 /// How cells are run for these options.
 eval::run_settings settings_of(const grid_options& given, const std::filesystem::path& out);
+
+/// Shows what goes on below `directory` to browsers while it lives, and says where; null where nobody asked.
+std::unique_ptr<monitor::http_server> shown(const monitor::http_options& how, const std::filesystem::path& directory);
 
 /// A command line for a shell: `words` and the shared options, each quoted where it needs it.
 std::string command_line(const std::string& kind, const grid_options& given, const std::filesystem::path& out,

@@ -2,7 +2,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <future>
+#include <memory>
 
 #include "actors/display.hpp"
 #include "actors/signals.hpp"
@@ -12,38 +14,85 @@
 #include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
+#include "monitor/http/reader.hpp"
+#include "monitor/stream/reader.hpp"
+#include "monitor/terminal/table.hpp"
 #include "monitor/terminal/terminal.hpp"
 
 namespace rldp::app {
 
 namespace {
 
+struct monitor_arguments {
+    std::string address, authority, tokens;
+};
+
+winsize terminal_size() {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2 || size.ws_row < 2) return {24, 80, 0, 0};
+    return size;
+}
+
 /// On a terminal one line that is rewritten; elsewhere a line per value.
 actors::show live_line() {
     return [terminal = isatty(STDOUT_FILENO) != 0,
             time = std::make_shared<monitor::time_left>()](const monitor::telemetry& seen) {
         time->observe(seen, monitor::time_left::clock::now());
-        winsize size{};
-        const std::size_t width =
-            terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 200;
+        const std::size_t width = terminal ? terminal_size().ws_col - 1U : 200;
         say("{}{}{}", terminal ? "\r\x1b[K" : "", monitor::progress_line(seen, time->estimate(), width),
             terminal && !monitor::is_over(seen) ? "" : "\n");
         std::fflush(stdout);
     };
 }
 
-int watch(const std::string& address) {
-    const auto where = monitor::loopback_endpoint(address);
+/// On a terminal a table that is redrawn in place; elsewhere a line per value.
+actors::show live_table() {
+    return [terminal = isatty(STDOUT_FILENO) != 0, table = std::make_shared<monitor::run_table>(),
+            above = std::make_shared<std::ptrdiff_t>(0)](const monitor::telemetry& seen) {
+        if (!terminal) {
+            say("{}\n", monitor::progress_line(seen, {}, 200));
+        } else {
+            table->observe(seen);
+            const auto size = terminal_size();
+            const auto drawn = table->drawn(size.ws_col - 1U, size.ws_row - 1U);
+            if (*above > 0) say("\x1b[{}A\r\x1b[J", *above);
+            say("{}", drawn);
+            *above = std::count(drawn.begin(), drawn.end(), '\n');
+        }
+        std::fflush(stdout);
+    };
+}
+
+bool is_dashboard(const std::string& address) {
+    return address.find("://") != std::string::npos;
+}
+
+std::unique_ptr<monitor::source> source_at(const monitor_arguments& given) {
+    if (!is_dashboard(given.address)) {
+        if (!given.authority.empty() || !given.tokens.empty())
+            refuse(
+                "monitor: --ca and --token-file are for the address of a dashboard, such as https://lab.example:8787");
+        return std::make_unique<monitor::stream_reader>(monitor::loopback_endpoint(given.address));
+    }
+    auto where = monitor::dashboard_place_from(given.address);
+    if (!given.authority.empty()) where.authority = given.authority;
+    if (!given.tokens.empty()) where.token = monitor::viewer_token(given.tokens);
+    return std::make_unique<monitor::dashboard_reader>(std::move(where));
+}
+
+int watch(const monitor_arguments& given) {
+    auto source = source_at(given);
     std::promise<void> over;
     actors::signal_watch signals;
     signals.on_signal([&over] { over.set_value(); });
 
     actors::system_config configuration;
     caf::actor_system system(configuration);
-    say(stderr, "waiting for a run at {}; Ctrl-C ends\n", address);
-    const auto display = system.spawn<caf::detached>(actors::make_fed_display, live_line());
+    say(stderr, "waiting for a run at {}; Ctrl-C ends\n", given.address);
+    const auto display =
+        system.spawn<caf::detached>(actors::make_fed_display, is_dashboard(given.address) ? live_table() : live_line());
     {
-        const actors::stream_feed feed(system, display, where,
+        const actors::stream_feed feed(system, display, std::move(source),
                                        [](const std::string& news) { say(stderr, "\n{}\n", news); });
         over.get_future().wait();
     }
@@ -56,10 +105,16 @@ int watch(const std::string& address) {
 
 void add_monitor(CLI::App& program, action& chosen) {
     auto* command = add_torch_command(program, "monitor");
-    auto address = std::make_shared<std::string>();
-    command->add_option("address", *address, "HOST:PORT of the run (loopback)")->required();
-    command->footer("Example: rldp monitor 127.0.0.1:4242");
-    command->callback([address, &chosen] { chosen = [address] { return watch(*address); }; });
+    auto given = std::make_shared<monitor_arguments>();
+    command->add_option("address", given->address, "HOST:PORT of a run (loopback), or https://HOST:PORT of a dashboard")
+        ->required();
+    command->add_option("--ca", given->authority,
+                        "of a dashboard: PEM certificate to trust, its own or its authority's (default: the system's)");
+    command->add_option("--token-file", given->tokens, "of a dashboard: file with a viewer's token");
+    command->footer(
+        "Examples: rldp monitor 127.0.0.1:4242\n"
+        "          rldp monitor https://lab.example:8787 --ca dashboard.pem --token-file token");
+    command->callback([given, &chosen] { chosen = [given] { return watch(*given); }; });
 }
 
 }  // namespace rldp::app

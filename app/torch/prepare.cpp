@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "app/commands.hpp"
+#include "app/http_options.hpp"
+#include "app/torch/grid_command.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/append_file.hpp"
 #include "config/base/error.hpp"
@@ -24,6 +26,7 @@ namespace {
 struct prepare_arguments {
     std::string config, out, sign;
     int jobs = 1;
+    monitor::http_options dashboard;
     std::optional<double> minutes;
     bool quiet = false;
 };
@@ -56,6 +59,7 @@ int prepare(const prepare_arguments& given) {
     make_directory(work);
     const append_file lock(work / "lock");
     claim(work, given.config, what);
+    const auto dashboard = shown(given.dashboard, work);
     const auto begin = std::chrono::steady_clock::now();
     const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
     auto made = eval::prepare_controller(
@@ -98,6 +102,8 @@ void add_prepare(CLI::App& program, action& chosen) {
                      "of runs, a stage")
         ->check(CLI::Range(0.0, 1e6));
     command->add_option("--sign", given->sign, "sign the policy with this secret key (rldp key new)");
+    command->add_option("--dashboard", given->dashboard.address, "show its runs to browsers at [HOST:]PORT");
+    add_access_options(*command, given->dashboard);
     command->add_flag("--quiet", given->quiet, "no progress");
     command->footer(
         "Example: rldp prepare-controller config/policies/prepare.json --jobs 2 --out policy.safetensors\n"

@@ -38,6 +38,7 @@ int run_protocol(const grid_options& given, const protocol_options& how) {
     const auto out = directory_of(place, "protocol");
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
+    const auto dashboard = shown(given.dashboard, out);
     for (const auto& from : how.collect)
         say(stderr, "{}: {} cells collected\n", from, eval::collect(out, plan.what, from));
 

@@ -12,15 +12,17 @@
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
+#include "monitor/http/options.hpp"
 #include "monitor/stream/endpoint.hpp"
 #include "monitor/terminal/terminal.hpp"
+#include "version.hpp"
 
 namespace rldp::app {
 
 namespace {
 
 struct run_arguments {
-    std::string config, resume, out, lessons, monitor, sign;
+    std::string config, resume, out, lessons, monitor, dashboard, sign;
     std::vector<std::string> set;
     bool json = false, quiet = false, private_counts = false;
 };
@@ -57,6 +59,16 @@ void print_plan(const actors::run_plan& plan, bool counts) {
             "planted\n",
             plan.counts->units, plan.counts->records, plan.counts->cut, plan.max_tokens, plan.counts->canaries);
     for (const auto& warning : plan.warnings) say(stderr, "warning: {}\n", warning);
+}
+
+std::optional<monitor::http_config> dashboard_of(const config::monitor_section& keys, const std::string& asked) {
+    if (asked.empty() && !keys.http) return std::nullopt;
+    return monitor::config_of({.address = asked.empty() ? *keys.http : asked,
+                               .certificate = keys.tls_certificate.value_or(""),
+                               .key = keys.tls_key.value_or(""),
+                               .client_authority = keys.client_ca.value_or(""),
+                               .token_file = keys.token_file.value_or(""),
+                               .hosts = keys.allow_hosts});
 }
 
 std::string number(double x) {
@@ -105,30 +117,35 @@ int run(const run_arguments& given) {
     };
     auto directory = named(given.resume);
     std::function<actors::opened_run()> open = [&] { return actors::resume_run(directory); };
-    std::optional<std::string> address;
+    config::monitor_section watched;
     if (given.resume.empty()) {
         const auto config = config::load(given.config, given.set);
         const auto stem = std::filesystem::path(given.config).stem();
         directory = given.out.empty() ? std::filesystem::path("runs") / stem : named(given.out);
-        address = config.monitor.address;
+        watched = config.monitor;
         const auto lessons = given.lessons.empty() ? std::nullopt : std::optional<std::filesystem::path>(given.lessons);
         open = [config, directory, lessons] { return actors::create_run(config, directory, lessons); };
     } else if (const auto own = eval::run_directory{directory}.config(); std::filesystem::exists(own)) {
-        address = config::load(own, {}).monitor.address;
+        watched = config::load(own, {}).monitor;
     }
-    if (!given.monitor.empty()) address = given.monitor;
-    if (address) monitor::loopback_endpoint(*address);
+    if (!given.monitor.empty()) watched.address = given.monitor;
+    if (watched.address) monitor::loopback_endpoint(*watched.address);
+    const auto dashboard = dashboard_of(watched, given.dashboard);
 
     const bool show = !given.quiet;
     const auto name = std::filesystem::absolute(directory).lexically_normal().filename().string();
-    const auto summary = actors::launch(open, {.name = name,
-                                               .monitor = address,
-                                               .display = show ? progress_bar() : actors::show{},
-                                               .on_plan =
-                                                   [show, counts = given.private_counts](const actors::run_plan& plan) {
-                                                       if (show) print_plan(plan, counts);
-                                                   },
-                                               .sign = key});
+    const auto summary =
+        actors::launch(open, {.name = name,
+                              .monitor = watched.address,
+                              .dashboard = dashboard,
+                              .program_version = RLDP_VERSION,
+                              .on_dashboard = [](const auto& where) { say(stderr, "dashboard: {}\n", where); },
+                              .display = show ? progress_bar() : actors::show{},
+                              .on_plan =
+                                  [show, counts = given.private_counts](const actors::run_plan& plan) {
+                                      if (show) print_plan(plan, counts);
+                                  },
+                              .sign = key});
     if (given.json)
         say("{}\n", eval::to_json(summary));
     else
@@ -153,6 +170,7 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("--resume", given->resume, "go on with the interrupted run in this directory");
     command->add_option("--sign", given->sign, "sign the certificate with this secret key (rldp key new)");
     command->add_option("--monitor", given->monitor, "serve live values at HOST:PORT (loopback)");
+    command->add_option("--dashboard", given->dashboard, "show the run to browsers at [HOST:]PORT");
     command->add_flag("--json", given->json, "print the result as JSON");
     command->add_flag("--quiet", given->quiet, "no progress");
     command->add_flag("--private-counts", given->private_counts,

@@ -34,6 +34,7 @@ int run(const sweep_arguments& given) {
     const auto out = directory_of(given, "sweep");
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
+    const auto dashboard = shown(given.dashboard, out);
 
     const auto runs = chosen_runs(plan.cells, chosen);
     const bool finished =

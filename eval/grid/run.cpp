@@ -28,6 +28,7 @@ namespace process = boost::process;
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "eval/grid/cell_start.hpp"
+#include "eval/grid/progress_file.hpp"
 
 namespace rldp::eval {
 namespace {
@@ -94,7 +95,7 @@ struct job {
 class pool {
   public:
     pool(const std::vector<cell>& cells, const run_settings& how, const watcher& told)
-        : cells_(cells), how_(how), told_(told) {}
+        : cells_(cells), how_(how), told_(told), progress_(how.out, cells) {}
 
     bool run() {
         await_signal();
@@ -115,21 +116,28 @@ class pool {
         second_.cancel();
     }
 
+    void say_ended(const cell& which, cell_state how, bool kept) {
+        // Whether an audit failed concerns the owner only.
+        progress_.ends(which.id, finished_summary({how_.out, which.id}) ? cell_state::done : how);
+        told_.on_end(which, how, kept);
+    }
+
     void begin(const cell& one) {
         const cell_files files{how_.out, one.id};
         const auto start = start_of(one, files, how_);
-        if (start.how == start_kind::keep) return told_.on_end(one, cell_state::done, true);
-        if (start.how == start_kind::impossible) return told_.on_end(one, cell_state::failed, true);
+        if (start.how == start_kind::keep) return say_ended(one, cell_state::done, true);
+        if (start.how == start_kind::impossible) return say_ended(one, cell_state::failed, true);
         auto history = read_history(files);
         ++history.starts;
         history.failure.reset();
         write_history(files, history);
         try {
             jobs_.push_back({&one, files, start.how, start_child(how_, start, files)});
+            if (start.how != start_kind::audit) progress_.begins(one.id);
         } catch (const process::process_error& reason) {
             history.failure = fmt::format("can't start {}: {}", how_.program.string(), reason.what());
             write_history(files, history);
-            told_.on_end(one, cell_state::failed, false);
+            say_ended(one, cell_state::failed, false);
         }
     }
 
@@ -148,11 +156,11 @@ class pool {
         if (failed) history.failure = ending_of(status);
         write_history(one.files, history);
         if (unaudited && !failed && !stopping_) return begin(*one.which);
-        told_.on_end(*one.which,
-                     failed              ? cell_state::failed
-                     : ran && !unaudited ? cell_state::done
-                                         : cell_state::unfinished,
-                     false);
+        say_ended(*one.which,
+                  failed              ? cell_state::failed
+                  : ran && !unaudited ? cell_state::done
+                                      : cell_state::unfinished,
+                  false);
     }
 
     // SIGCHLD may stand for several children, so all are asked; each is asked by its own id.
@@ -201,6 +209,7 @@ class pool {
     const std::vector<cell>& cells_;
     const run_settings& how_;
     const watcher& told_;
+    progress_file progress_;
     std::size_t next_ = 0;
     bool stopping_ = false;
     asio::io_context events_;

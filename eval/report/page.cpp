@@ -17,6 +17,7 @@ std::string document(const std::string& title, const std::string& main) {
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         "<title>" +
         escaped(title) + "</title>\n<style>";
+    out += embedded::look;
     out += report_style;
     return out + "</style></head>\n<body>" + main + "</main></body></html>\n";
 }

@@ -11,6 +11,7 @@ struct run_directory {
     std::filesystem::path config() const { return public_side() / "config.json"; }
     std::filesystem::path ledger() const { return public_side() / "ledger.jsonl"; }
     std::filesystem::path metrics() const { return public_side() / "metrics.jsonl"; }
+    std::filesystem::path tensorboard() const { return public_side() / "tensorboard"; }  ///< where it is asked for
     std::filesystem::path summary() const { return public_side() / "summary.json"; }
     std::filesystem::path report() const { return public_side() / "report.html"; }
     std::filesystem::path certificate() const { return public_side() / "certificate.json"; }

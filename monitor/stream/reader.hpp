@@ -2,37 +2,29 @@
 // The other end of a stream server: what watches a run from another process.
 #include <chrono>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <string>
 
 #include "monitor/stream/endpoint.hpp"
-#include "monitor/stream/telemetry.hpp"
+#include "monitor/stream/source.hpp"
 
 namespace rldp::monitor {
 
-class stream_reader {
+class interruption;
+
+class stream_reader final : public source {
   public:
     /// `silence`: so long without a byte, and the stream is taken for dead. A run says something every five seconds.
     explicit stream_reader(endpoint where, std::chrono::milliseconds silence = std::chrono::seconds(15));
+    ~stream_reader() override;
 
-    /// Connects and reads until the stream ends, fails or falls silent; answers why, in a phrase ("the run ended").
-    /// Calls `on_telemetry` on this thread; lets its exceptions pass. One call at a time.
-    std::string follow(const std::function<void(const monitor::telemetry&)>& on_telemetry);
-    /// Ends this follow() and all later ones. From any thread.
-    void stop();
-
-    /// What follow() answers where nobody listens, and after stop().
-    static constexpr const char* nobody = "no run is there";
-    static constexpr const char* stopped = "stopped";
+    std::string follow(const std::function<void(const telemetry&)>& on_telemetry) override;
+    void stop() override;
 
   private:
-    class session;
-
     const endpoint where_;
     const std::chrono::milliseconds silence_;
-    std::mutex mutex_;
-    bool stopped_ = false;
-    std::function<void()> interrupt_;  ///< of the follow() under way
+    const std::unique_ptr<interruption> interruption_;
 };
 
 }  // namespace rldp::monitor

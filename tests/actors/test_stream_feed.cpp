@@ -7,6 +7,7 @@
 #include "actors/display.hpp"
 #include "actors/stream_feed.hpp"
 #include "actors/threads.hpp"
+#include "monitor/stream/reader.hpp"
 #include "monitor/stream/server.hpp"
 #include "tests/catch.hpp"
 
@@ -57,7 +58,8 @@ TEST_CASE("a monitor attaches to a run, hears its end and attaches to the next o
     auto run = std::make_unique<monitor::stream_server>(monitor::endpoint{"127.0.0.1", 0});
     const monitor::endpoint where{"127.0.0.1", run->port()};
     const stream_feed feed(
-        system, display, where, [&](const std::string& line) { lines(line); }, std::chrono::milliseconds(10));
+        system, display, std::make_unique<monitor::stream_reader>(where), [&](const std::string& line) { lines(line); },
+        std::chrono::milliseconds(10));
     run->show(value_of("first", 1));
     CHECK(lines.first(2) == std::vector<std::string>{"attached to run first", "first 1"});
     run->show(value_of("first", 2));
@@ -83,7 +85,8 @@ TEST_CASE("a monitor that waits for a run can be ended") {
     const auto display = system.spawn(make_fed_display, show([](const telemetry&) {}));
     {
         const stream_feed feed(
-            system, display, {"127.0.0.1", port}, [](const std::string&) {}, std::chrono::hours(1));
+            system, display, std::make_unique<monitor::stream_reader>(monitor::endpoint{"127.0.0.1", port}),
+            [](const std::string&) {}, std::chrono::hours(1));
     }
     caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
 }

@@ -220,9 +220,8 @@ TEST_CASE("with patients as units plan, ledger, summary and report say the numbe
 
     scratch_directory scratch;
     run_plan plan;
-    const auto summary = launch(
-        [&] { return create_run(config, scratch / "run"); },
-        {.name = "test", .monitor = {}, .display = {}, .on_plan = [&](const run_plan& p) { plan = p; }, .sign = {}});
+    const auto summary = launch([&] { return create_run(config, scratch / "run"); },
+                                {.name = "test", .on_plan = [&](const run_plan& p) { plan = p; }});
     REQUIRE(plan.counts);
     CHECK(plan.counts->units == training);
     CHECK(plan.population == training);

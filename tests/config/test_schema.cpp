@@ -119,7 +119,14 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "audit.shadow",
                                             "device",
                                             "seed",
-                                            "monitor.address"};
+                                            "monitor.address",
+                                            "monitor.http",
+                                            "monitor.tls_certificate",
+                                            "monitor.tls_key",
+                                            "monitor.client_ca",
+                                            "monitor.token_file",
+                                            "monitor.allow_hosts",
+                                            "monitor.tensorboard"};
     std::set<std::string> schema;
     for (const auto& key : config::schema()) schema.insert(key.path);
     CHECK(schema == contract);

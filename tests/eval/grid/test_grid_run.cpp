@@ -60,6 +60,15 @@ class bench {
     cell_secrets secrets(const std::string& id) const { return read_secrets(files(id)); }
     cell_files files(const std::string& id) const { return {settings.out, id}; }
 
+    /// "one done, two waiting"; what whoever watches may know.
+    std::string progress() const {
+        std::string out;
+        const auto all = nlohmann::json::parse(rldp::read_file(settings.out / "progress.json"));
+        for (const auto& cell : all["cells"])
+            out += (out.empty() ? "" : ", ") + cell["id"].get<std::string>() + " " + cell["state"].get<std::string>();
+        return out;
+    }
+
     scratch_directory scratch;
     run_settings settings{.config = "base.json",
                           .set = {"train.lr=1"},
@@ -87,6 +96,7 @@ TEST_CASE("cells run one after the other, and finished ones are kept") {
     struct stat door {};
     REQUIRE(::stat((b.settings.out / "trusted").c_str(), &door) == 0);
     CHECK((door.st_mode & 0777) == 0700);
+    CHECK(b.progress() == "one done, two done");
     for (const auto& entry : std::filesystem::directory_iterator(b.settings.out / "cells")) CHECK(entry.is_directory());
     CHECK(b.secrets("one").history.starts == 1);
     CHECK(b.secrets("one").history.seconds > 0);
@@ -111,6 +121,7 @@ TEST_CASE("a cell that fails is marked with its log's last lines, and the others
     REQUIRE(b.run({"refused", "killed", "liar", "one"}));
     CHECK(b.ends == std::map<std::string, std::string>{
                         {"refused", "failed"}, {"killed", "failed"}, {"liar", "failed"}, {"one", "done"}});
+    CHECK(b.progress() == "refused failed, killed failed, liar failed, one done");
     CHECK(b.secrets("refused").failure == "exit status 2\nfirst line\nout of luck");
     says(b.secrets("killed").failure, "ended by signal 9");
     CHECK(b.secrets("liar").failure == "exit status 0");
@@ -158,6 +169,7 @@ TEST_CASE("a signal is passed on, no more cells start, and the cell is resumed")
     CHECK(b.ends == std::map<std::string, std::string>{{"one", "done"}, {"waits", "unfinished"}});
     CHECK(b.result("waits").state == cell_state::unfinished);
     CHECK(b.result("two").state == cell_state::not_run);
+    CHECK(b.progress() == "one done, waits interrupted, two waiting");
     CHECK(no_child_left());
     const auto before = b.secrets("waits").history.seconds;
 
@@ -253,6 +265,7 @@ TEST_CASE("an audit that fails is said, and is tried again, the run is not") {
     b.settings.audit = true;
     REQUIRE(b.run({"unaudited"}));
     CHECK(b.ends["unaudited"] == "failed");
+    CHECK(b.progress() == "unaudited done");
     CHECK(b.result("unaudited").state == cell_state::done);  // an attack's end is the owner's matter
     CHECK(has(b.secrets("unaudited").failure, "no memory"));
     REQUIRE(b.run({"unaudited"}));

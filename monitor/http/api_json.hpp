@@ -1,0 +1,26 @@
+#pragma once
+// What the dashboard answers as JSON, CSV and Prometheus text.
+#include <cstdint>
+#include <string>
+
+#include "monitor/watch/catalog.hpp"
+
+namespace rldp::monitor {
+
+/// One object: {"program", "version", "runs": [row…], "grids": [{"id", "name", "kind", "cells", "done", "failed",
+/// "running"}…]}, a row as run_row_json(), the last four being numbers of cells.
+std::string runs_json(const catalog& all, const std::string& program_version);
+/// A row of the overview: state, steps, ε, loss, perplexity; unknown numbers are null.
+std::string run_row_json(const run_view& run);
+/// The row, the contract in sentences, adapters, controller, warnings, and the history of the steps in [from, to]: each
+/// quantity as [[step, value]…] of at most `points` points, thinned as curve::thinned() says, and the snapshots.
+std::string run_json(const run_view& run, const history& past, std::int64_t from, std::int64_t to, std::size_t points);
+/// {"id", "name", "kind", "cells": [{"name", "state", "run": row, where there is one}…]}: those of the last invocation,
+/// then the runs of earlier ones, whose state is their own.
+std::string grid_json(const grid_view& grid, const catalog& all);
+/// A line per step and quantity: step,quantity,value; whole, not thinned.
+std::string metrics_csv(const history& past);
+/// Prometheus's text format, version 0.0.4.
+std::string prometheus_text(const catalog& all);
+
+}  // namespace rldp::monitor

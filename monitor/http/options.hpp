@@ -1,0 +1,23 @@
+#pragma once
+// How a dashboard is asked for: on a command line, or by the keys monitor.* of a configuration.
+#include <string>
+#include <vector>
+
+#include "monitor/http/server.hpp"
+
+namespace rldp::monitor {
+
+struct http_options {
+    std::string address = {};                                                        ///< [HOST:]PORT
+    std::string certificate = {}, key = {}, client_authority = {}, token_file = {};  ///< paths; empty: none
+    std::vector<std::string> hosts = {};                                             ///< http_config's
+};
+
+/// "8787", "0.0.0.0:8787", "[::1]:8787"; a port of 1 to 65535.
+bool is_http_address(const std::string& text);
+
+/// Errors: bad_input for an address that is none, a certificate without a key or the reverse, an authority without
+/// both.
+http_config config_of(const http_options& given);
+
+}  // namespace rldp::monitor

@@ -1,0 +1,177 @@
+#include "monitor/http/router.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "monitor/http/api_json.hpp"
+#include "monitor/http/page.hpp"
+
+namespace rldp::monitor {
+
+namespace {
+
+constexpr std::string_view json_type = "application/json";
+constexpr std::string_view cookie_name = "rldp_token=";
+constexpr std::size_t usual_points = 1200, most_points = 10'000;
+
+response refusal(int status, std::string what) {
+    return {.status = status, .body = std::move(what) + "\n"};
+}
+
+response json_answer(std::string body) {
+    return {.type = std::string(json_type), .body = std::move(body)};
+}
+
+/// The value of `name` in a query; nothing where it is absent or no whole number.
+std::optional<std::int64_t> whole_number_in(std::string_view query, std::string_view name) {
+    while (!query.empty()) {
+        const auto end = std::min(query.find('&'), query.size());
+        const auto part = query.substr(0, end);
+        if (part.size() > name.size() && part.starts_with(name) && part[name.size()] == '=') {
+            const auto text = part.substr(name.size() + 1);
+            std::int64_t out = 0;
+            const auto [last, wrong] = std::from_chars(text.data(), text.data() + text.size(), out);
+            if (wrong == std::errc{} && last == text.data() + text.size() && out >= 0) return out;
+            return std::nullopt;
+        }
+        query.remove_prefix(std::min(end + 1, query.size()));
+    }
+    return std::nullopt;
+}
+
+/// Of an origin such as https://lab.example:8787.
+std::string_view host_in(std::string_view origin) {
+    const auto scheme = origin.find("://");
+    return scheme == std::string_view::npos ? std::string_view() : origin.substr(scheme + 3);
+}
+
+std::string_view token_in(const request& asked) {
+    constexpr std::string_view bearer = "Bearer ";
+    const std::string_view given = asked.authorization;
+    if (given.starts_with(bearer)) return given.substr(bearer.size());
+    std::string_view cookies = asked.cookie;
+    while (!cookies.empty()) {
+        const auto end = std::min(cookies.find(';'), cookies.size());
+        const auto one = cookies.substr(0, end);
+        if (one.starts_with(cookie_name)) return one.substr(cookie_name.size());
+        cookies.remove_prefix(std::min(end + 1, cookies.size()));
+        while (cookies.starts_with(' ')) cookies.remove_prefix(1);
+    }
+    return {};
+}
+
+}  // namespace
+
+const std::vector<std::pair<std::string, std::string>>& security_fields() {
+    static const std::vector<std::pair<std::string, std::string>> all = {
+        {"Content-Security-Policy",
+         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Cache-Control", "no-store"}};
+    return all;
+}
+
+router::router(catalog& runs, const access_rules& who, std::string program_version,
+               std::function<bool(const std::string&)> stop)
+    : runs_(runs), who_(who), version_(std::move(program_version)), stop_(std::move(stop)) {}
+
+response router::answer(const request& asked) {
+    if (!who_.is_ours(asked.host)) return refusal(403, "that host is not this server's; --allow-host names another");
+    const std::string_view target = asked.target;
+    const auto mark = std::min(target.find('?'), target.size());
+    const auto path = target.substr(0, mark), query = target.substr(std::min(mark + 1, target.size()));
+    const bool reads = asked.method == "GET" || asked.method == "HEAD";
+    if (!reads && asked.method != "POST") return refusal(405, "GET, HEAD and POST are known");
+    // A page elsewhere can have a browser post here; the browser says whose page it was.
+    if (!reads && !asked.origin.empty() && !who_.is_ours(host_in(asked.origin)))
+        return refusal(403, "that page is not this server's");
+    if (path == "/healthz") return reads ? response{.body = "ok\n"} : refusal(405, "GET it");
+    if (path == "/sign-in") return asked.method == "POST" ? sign_in(asked) : refusal(405, "POST it");
+    if (reads)
+        if (const auto* file = page_file(path)) {
+            response out{.type = file->type, .body = std::string(file->gzip)};
+            if (asked.accepts_gzip)
+                out.fields.emplace_back("Content-Encoding", "gzip");
+            else
+                out.body = unpacked(file->gzip);
+            return out;
+        }
+    const auto who = role_of(asked);
+    if (who == role::nobody)
+        return {.status = 401, .body = "a token is needed\n", .fields = {{"WWW-Authenticate", "Bearer"}}};
+    if (path == "/metrics")
+        return reads ? response{.type = "text/plain; version=0.0.4; charset=utf-8", .body = prometheus_text(runs_)}
+                     : refusal(405, "GET it");
+    return api(asked, path, query, who);
+}
+
+role router::role_of(const request& asked) const {
+    return who_.of(token_in(asked));
+}
+
+response router::sign_in(const request& asked) const {
+    constexpr std::string_view field = "token=";
+    if (!asked.body.starts_with(field) || who_.of(std::string_view(asked.body).substr(field.size())) == role::nobody)
+        return refusal(401, "that is no token of this server");
+    // The page is reached by the browser alone: no script reads it, no other site sends it along.
+    return {.status = 303,
+            .fields = {{"Location", "./"},
+                       {"Set-Cookie", std::string(cookie_name) + asked.body.substr(field.size()) +
+                                          "; HttpOnly; SameSite=Strict; Path=/" +
+                                          (who_.asks_for_tokens() ? "; Secure" : "")}}};
+}
+
+response router::api(const request& asked, std::string_view path, std::string_view query, role who) {
+    constexpr std::string_view one = "/api/runs/";
+    if (path.starts_with(one)) return of_run(asked, path.substr(one.size()), query, who);
+    if (asked.method == "POST") return refusal(405, "GET it");
+    constexpr std::string_view grid = "/api/grids/";
+    if (path.starts_with(grid)) {
+        const auto* found = runs_.find_grid(path.substr(grid.size()));
+        return found ? json_answer(grid_json(found->view(), runs_))
+                     : refusal(404, "no such grid; /api/runs lists them");
+    }
+    if (path == "/api/runs") return json_answer(runs_json(runs_, version_));
+    if (path == "/api/openapi.json") return json_answer(api_description());
+    if (path == "/api/stream") return {.type = "text/event-stream", .events = std::string()};
+    if (path == "/api/session")
+        return json_answer(fmt::format(R"({{"may_stop":{}}})", who == role::operator_ && stop_ ? "true" : "false"));
+    return refusal(404, "nothing is there; /api/openapi.json says what is");
+}
+
+response router::of_run(const request& asked, std::string_view rest, std::string_view query, role who) {
+    const auto slash = std::min(rest.find('/'), rest.size());
+    auto* run = runs_.find(rest.substr(0, slash));
+    if (!run) return refusal(404, "no such run; /api/runs lists them");
+    const auto part = rest.substr(slash);
+    if (part == "/stop") {
+        if (asked.method != "POST") return refusal(405, "POST it");
+        if (who != role::operator_) return refusal(403, "an operator's token is needed");
+        if (!stop_ || is_over(run->view()) || !stop_(run->view().id))
+            return refusal(409, "that run can't be stopped from here; it is over, or of another process");
+        return {.status = 202, .body = "it stops after this step, and can be resumed\n"};
+    }
+    if (asked.method == "POST") return refusal(405, "GET it");
+    if (part == "/stream") return {.type = "text/event-stream", .events = run->view().id};
+    if (part == "/metrics.csv")
+        return {.type = "text/csv; charset=utf-8",
+                .body = metrics_csv(runs_.past(*run)),
+                .fields = {{"Content-Disposition", "attachment; filename=\"" + run->view().id + ".csv\""}}};
+    if (!part.empty()) return refusal(404, "nothing is there; /api/openapi.json says what is");
+    const auto from = whole_number_in(query, "from").value_or(0);
+    const auto to = whole_number_in(query, "to").value_or(std::numeric_limits<std::int64_t>::max());
+    const auto points = static_cast<std::size_t>(whole_number_in(query, "points").value_or(usual_points));
+    return json_answer(
+        run_json(run->view(), runs_.past(*run), from, to, std::clamp<std::size_t>(points, 8, most_points)));
+}
+
+}  // namespace rldp::monitor

@@ -1,0 +1,277 @@
+#include "monitor/http/server.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "config/base/error.hpp"
+#include "monitor/http/api_json.hpp"
+#include "monitor/http/router.hpp"
+#include "monitor/http/session.hpp"
+#include "monitor/http/tls.hpp"
+
+namespace rldp::monitor {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+/// The run needs files of its own.
+std::size_t most_connections(const http_limits& limits) {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return limits.connections;
+    return std::min<std::size_t>(limits.connections, files.rlim_cur / 4);
+}
+
+/// An address of this machine. Errors: bad_input.
+asio::ip::address address_of(const http_config& config) {
+    if (config.host == "localhost") return asio::ip::address_v4::loopback();
+    error_code wrong;
+    const auto out = asio::ip::make_address(config.host, wrong);
+    if (wrong)
+        refuse(fmt::format("dashboard: '{}' is no address; give one of this machine's, such as 127.0.0.1 or 0.0.0.0",
+                           config.host));
+    return out;
+}
+
+/// Whoever can reach the port can look: beyond this machine only with encryption and a token.
+void check_exposure(const http_config& config, const asio::ip::address& address) {
+    if (address.is_loopback() || (config.tls && config.token_file)) return;
+    refuse(fmt::format(
+        "dashboard: {} can be reached from elsewhere, which needs TLS and tokens; give --tls-certificate, --tls-key "
+        "and "
+        "--token-file (in a configuration monitor.tls_certificate, monitor.tls_key, monitor.token_file), or listen on "
+        "127.0.0.1 and use ssh -L",
+        config.host));
+}
+
+/// Programs that this one starts are no part of the server: a connection ends where it is closed here.
+void keep_to_itself(int descriptor) {
+    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
+/// What a Host header may say.
+std::vector<std::string> hosts_of(const http_config& config, const asio::ip::address& address) {
+    auto out = config.hosts;
+    if (!address.is_unspecified())
+        out.push_back(address.is_v6() ? "[" + address.to_string() + "]" : address.to_string());
+    if (address.is_loopback() || address.is_unspecified()) out.insert(out.end(), {"localhost", "127.0.0.1", "[::1]"});
+    if (config.host != "localhost") return out;
+    out.emplace_back("localhost");
+    return out;
+}
+
+}  // namespace
+
+/// Everything but tell(), port(), address() and the destructor runs on thread_.
+class http_server::loop {
+  public:
+    loop(const http_config& config, const std::vector<std::filesystem::path>& roots, std::string program_version,
+         std::function<bool(const std::string&)> stop)
+        : limits_(config.limits),
+          most_connections_(most_connections(limits_)),
+          runs_(roots),
+          address_(address_of(config)),
+          who_(config.token_file ? std::optional(tokens::load(*config.token_file)) : std::nullopt,
+               hosts_of(config, address_)),
+          router_(runs_, who_, std::move(program_version), std::move(stop)) {
+        check_exposure(config, address_);
+        if (config.tls) tls_.emplace(tls_context(*config.tls));
+        listen(config);
+        runs_.refresh();
+        thread_ = std::thread([this] { run(); });
+    }
+    loop(const loop&) = delete;
+    loop& operator=(const loop&) = delete;
+    /// Whoever watches sees what came last.
+    ~loop() {
+        asio::post(io_, [this] {
+            ending_ = true;
+            error_code ignored;
+            acceptor_.close(ignored);
+            look();
+            part(clock::now() + limits_.parting);
+        });
+        thread_.join();
+        for (const auto& one : sessions_) one->close();
+    }
+
+    void tell(const telemetry& now) {
+        const std::lock_guard lock(mutex_);
+        told_ = now;
+    }
+    std::uint16_t port() const { return port_; }
+    std::string address() const {
+        const auto host = address_.is_v6() ? "[" + address_.to_string() + "]" : address_.to_string();
+        return fmt::format("{}://{}:{}/", tls_ ? "https" : "http", host, port_);
+    }
+
+    void follow(const std::filesystem::path& root) {
+        asio::post(io_, [this, root] {
+            try {
+                runs_.follow(root);
+            } catch (const error&) {  // there is nothing to show
+            }
+            look();
+        });
+    }
+
+  private:
+    using clock = std::chrono::steady_clock;
+
+    void listen(const http_config& config) try {
+        const tcp::endpoint where(address_, config.port);
+        acceptor_.open(where.protocol());
+        keep_to_itself(acceptor_.native_handle());
+        acceptor_.set_option(tcp::acceptor::reuse_address(true));
+        acceptor_.bind(where);
+        acceptor_.listen();
+        port_ = acceptor_.local_endpoint().port();
+    } catch (const boost::system::system_error& failed) {
+        const auto& code = failed.code();
+        const auto* help = code == asio::error::access_denied    ? "ports below 1024 are the system's; choose another"
+                           : code == asio::error::address_in_use ? "another program listens there; choose another port"
+                                                                 : "give an address of this machine, such as 127.0.0.1";
+        refuse(fmt::format("dashboard: {}:{} can't be used ({}); {}", config.host, config.port, code.message(), help));
+    }
+
+    void run() {
+        while (!ending_) {
+            try {
+                io_.restart();
+                if (!accepting_) accept();
+                if (!ticking_) tick();
+                io_.run();
+            } catch (...) {  // out of memory: what it broke off begins anew
+                std::this_thread::sleep_for(limits_.tick);
+            }
+        }
+    }
+
+    void accept() {
+        accepting_ = true;
+        acceptor_.async_accept([this](error_code failed, tcp::socket peer) {
+            accepting_ = false;
+            if (failed || ending_) return;  // such as too many open files: the next tick tries again
+            std::erase_if(sessions_, [](const auto& known) { return !known->is_open(); });
+            if (sessions_.size() < most_connections_) begin(std::move(peer));
+            accept();
+        });
+    }
+
+    void begin(tcp::socket peer) {
+        keep_to_itself(peer.native_handle());
+        auto made = tls_ ? tls_session(std::move(peer), *tls_, router_, limits_)
+                         : plain_session(std::move(peer), router_, limits_);
+        sessions_.push_back(made);
+        made->start();
+    }
+
+    void tick() {
+        ticking_ = true;
+        timer_.expires_after(limits_.tick);
+        timer_.async_wait([this](error_code failed) {
+            ticking_ = false;
+            if (failed || ending_) return;
+            tick();
+            if (!accepting_) accept();
+            look();
+        });
+    }
+
+    /// At the runs' files, and at who watches them.
+    void look() {
+        if (const auto now = taken()) {
+            for (const auto& one : runs_.runs()) one->tell(*now);
+            runs_.changed();
+        }
+        runs_.refresh();
+        const bool beats = ++ticks_ % std::max<std::int64_t>(1, limits_.heartbeat / limits_.tick) == 0;
+        if (runs_.version() != shown_) {
+            shown_ = runs_.version();
+            for (const auto& one : runs_.runs()) show(one->view());
+        }
+        for (const auto& one : sessions_) {
+            if (one->begins_watching())
+                for (const auto& [run, event] : latest_) one->show(run, event);
+            else if (beats)
+                one->beat();
+        }
+    }
+
+    /// Once all that is under way is out, or too slow.
+    void part(clock::time_point latest) {
+        const bool done = std::all_of(sessions_.begin(), sessions_.end(),
+                                      [](const auto& one) { return !one->is_open() || one->is_idle(); });
+        if (done || clock::now() >= latest) return io_.stop();
+        timer_.expires_after(std::chrono::milliseconds(10));
+        timer_.async_wait([this, latest](error_code) { part(latest); });
+    }
+
+    void show(const run_view& run) {
+        auto& known = latest_[run.id];
+        auto event = "data: " + run_row_json(run) + "\n\n";
+        if (known && *known == event) return;
+        known = std::make_shared<const std::string>(std::move(event));
+        for (const auto& one : sessions_) one->show(run.id, known);
+    }
+
+    std::optional<telemetry> taken() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(told_, {});
+    }
+
+    const http_limits limits_;
+    const std::size_t most_connections_;
+    catalog runs_;
+    const asio::ip::address address_;
+    const access_rules who_;
+    router router_;
+    std::optional<asio::ssl::context> tls_;
+    asio::io_context io_{1};
+    tcp::acceptor acceptor_{io_};
+    asio::steady_timer timer_{io_};
+    std::vector<std::shared_ptr<session>> sessions_;
+    std::map<std::string, std::shared_ptr<const std::string>> latest_;  ///< event of each run
+    std::uint64_t shown_ = 0;                                           ///< version of the catalog that latest_ is of
+    std::int64_t ticks_ = 0;
+    bool accepting_ = false, ticking_ = false;
+    std::uint16_t port_ = 0;
+    bool ending_ = false;
+
+    std::mutex mutex_;
+    std::optional<telemetry> told_;
+    std::thread thread_;
+};
+
+http_server::http_server(const http_config& config, const std::vector<std::filesystem::path>& roots,
+                         std::string program_version, std::function<bool(const std::string&)> stop)
+    : loop_(std::make_unique<loop>(config, roots, std::move(program_version), std::move(stop))) {}
+http_server::~http_server() = default;
+
+void http_server::follow(const std::filesystem::path& root) {
+    loop_->follow(root);
+}
+void http_server::tell(const telemetry& now) {
+    loop_->tell(now);
+}
+std::uint16_t http_server::port() const {
+    return loop_->port();
+}
+std::string http_server::address() const {
+    return loop_->address();
+}
+
+}  // namespace rldp::monitor

@@ -1,0 +1,56 @@
+#pragma once
+// The dashboard's HTTP server: a thread of its own, on which runs are followed and requests answered.
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "monitor/http/access.hpp"
+#include "monitor/http/limits.hpp"
+#include "monitor/stream/telemetry.hpp"
+#include "monitor/watch/catalog.hpp"
+
+namespace rldp::monitor {
+
+struct tls_files {
+    std::filesystem::path certificate, key;                 ///< PEM
+    std::optional<std::filesystem::path> client_authority;  ///< whose certificates clients must show
+};
+
+struct http_config {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 0;  ///< 0: any free one
+    std::optional<tls_files> tls;
+    std::optional<std::filesystem::path> token_file;
+    std::vector<std::string> hosts;  ///< that a Host header may name, besides the address itself
+    http_limits limits;
+};
+
+class http_server {
+  public:
+    /// Follows the runs below `roots`. `stop`: as router's. Errors: bad_input, one line, for a port in use or
+    /// forbidden, an address that is not this machine's, one beyond the loopback without TLS and tokens, certificates
+    /// and keys that can't be read or don't match or have expired, roots that are no directories.
+    http_server(const http_config& config, const std::vector<std::filesystem::path>& roots, std::string program_version,
+                std::function<bool(const std::string&)> stop = {});
+    ~http_server();
+    http_server(const http_server&) = delete;
+    http_server& operator=(const http_server&) = delete;
+
+    /// Also the runs below `root`; nothing where it is no directory. Never waits; from any thread.
+    void follow(const std::filesystem::path& root);
+    /// What the one run that this process makes says of itself; never waits. From any thread.
+    void tell(const telemetry& now);
+    std::uint16_t port() const;
+    /// Where a browser finds it.
+    std::string address() const;
+
+  private:
+    class loop;
+    std::unique_ptr<loop> loop_;
+};
+
+}  // namespace rldp::monitor

@@ -1,0 +1,178 @@
+#include "monitor/http/session.hpp"
+
+#include <boost/asio/write.hpp>
+#include <map>
+
+namespace rldp::monitor {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+std::string text_of(beast::string_view view) {
+    return {view.data(), view.size()};
+}
+
+request request_from(const http::request<http::string_body>& asked) {
+    return {.method = text_of(asked.method_string()),
+            .target = text_of(asked.target()),
+            .host = asked.count(http::field::host) == 1 ? text_of(asked[http::field::host]) : std::string(),
+            .authorization = text_of(asked[http::field::authorization]),
+            .cookie = text_of(asked[http::field::cookie]),
+            .origin = text_of(asked[http::field::origin]),
+            .accepts_gzip = text_of(asked[http::field::accept_encoding]).find("gzip") != std::string::npos,
+            .body = asked.body()};
+}
+
+/// Stream: beast::tcp_stream, or TLS over one.
+template <class Stream>
+class session_over final : public session, public std::enable_shared_from_this<session_over<Stream>> {
+  public:
+    template <class... Made>
+    session_over(router& answers, const http_limits& limits, Made&&... made)
+        : stream_(std::forward<Made>(made)...), answers_(answers), limits_(limits), pause_(stream_.get_executor()) {
+        error_code ignored;
+        tcp_of().socket().set_option(tcp::no_delay(true), ignored);
+    }
+
+    void start() override {
+        if constexpr (encrypted) {
+            tcp_of().expires_after(limits_.request);
+            stream_.async_handshake(
+                asio::ssl::stream_base::server,
+                [self = this->shared_from_this()](error_code failed) { failed ? self->close() : self->read(); });
+        } else {
+            read();
+        }
+    }
+
+    void close() override {
+        open_ = false;
+        error_code ignored;
+        tcp_of().socket().shutdown(tcp::socket::shutdown_both, ignored);
+        tcp_of().close();
+        pause_.cancel();
+    }
+    bool is_open() const override { return open_; }
+    bool is_idle() const override { return !sending_answer_ && !writing_ && waiting_.empty(); }
+
+    void show(const std::string& run, const std::shared_ptr<const std::string>& event) override {
+        if (!watched_ || (!watched_->empty() && *watched_ != run)) return;
+        waiting_[run] = event;
+        write_events();
+    }
+    void beat() override {
+        if (!watched_ || writing_ || !waiting_.empty()) return;
+        static const auto comment = std::make_shared<const std::string>(":\n\n");
+        waiting_[""] = comment;
+        write_events();
+    }
+
+    bool begins_watching() override { return std::exchange(new_, false); }
+
+  private:
+    static constexpr bool encrypted = !std::is_same_v<Stream, beast::tcp_stream>;
+
+    beast::tcp_stream& tcp_of() { return beast::get_lowest_layer(stream_); }
+
+    void read() {
+        parser_.emplace();
+        parser_->header_limit(static_cast<std::uint32_t>(limits_.header));
+        parser_->body_limit(limits_.body);
+        tcp_of().expires_after(answered_ ? limits_.idle : limits_.request);
+        http::async_read(stream_, buffer_, *parser_,
+                         [self = this->shared_from_this()](error_code failed, std::size_t) { self->got(failed); });
+    }
+
+    void got(error_code failed) {
+        if (failed == http::error::header_limit || failed == http::error::body_limit ||
+            failed == http::error::buffer_overflow)
+            return send({.status = failed == http::error::body_limit ? 413 : 431, .body = "too large\n"}, false);
+        if (failed) return close();
+        const auto asked = parser_->release();
+        keep_ = asked.keep_alive();
+        head_ = asked.method() == http::verb::head;
+        auto found = answers_.answer(request_from(asked));
+        if (found.events) return begin_events(*found.events);
+        if (found.status != 401) return send(std::move(found), keep_);
+        // Guessing is slow, whoever guesses.
+        pause_.expires_after(limits_.wrong_token);
+        pause_.async_wait([self = this->shared_from_this(), found = std::move(found)](error_code stopped) mutable {
+            if (!stopped && self->open_) self->send(std::move(found), false);
+        });
+    }
+
+    void send(response what, bool keep) {
+        answer_ = {};
+        answer_.version(11);
+        answer_.result(static_cast<unsigned>(what.status));
+        answer_.set(http::field::content_type, what.type);
+        for (const auto& [name, value] : security_fields()) answer_.set(name, value);
+        for (const auto& [name, value] : what.fields) answer_.set(name, value);
+        answer_.keep_alive(keep);
+        const auto size = what.body.size();
+        if (!head_) answer_.body() = std::move(what.body);
+        answer_.content_length(size);
+        tcp_of().expires_after(limits_.write);
+        sending_answer_ = true;
+        http::async_write(stream_, answer_, [self = this->shared_from_this(), keep](error_code failed, std::size_t) {
+            self->sending_answer_ = false;
+            self->answered_ = true;
+            failed || !keep ? self->close() : self->read();
+        });
+    }
+
+    void begin_events(std::string run) {
+        std::string head =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nX-Accel-Buffering: no\r\n";
+        for (const auto& [name, value] : security_fields()) head += name + ": " + value + "\r\n";
+        watched_ = std::move(run);
+        new_ = true;
+        waiting_[""] = std::make_shared<const std::string>(head + "\r\nretry: 2000\n\n");
+        write_events();
+    }
+
+    void write_events() {
+        if (writing_ || waiting_.empty() || !open_) return;
+        sending_.clear();
+        for (const auto& [run, event] : waiting_) sending_ += *event;
+        waiting_.clear();
+        writing_ = true;
+        tcp_of().expires_after(limits_.write);
+        asio::async_write(stream_, asio::buffer(sending_),
+                          [self = this->shared_from_this()](error_code failed, std::size_t) {
+                              self->writing_ = false;
+                              failed ? self->close() : self->write_events();
+                          });
+    }
+
+    Stream stream_;
+    router& answers_;
+    const http_limits& limits_;
+    asio::steady_timer pause_;
+    beast::flat_buffer buffer_{64 * 1024};
+    std::optional<http::request_parser<http::string_body>> parser_;
+    http::response<http::string_body> answer_;
+    std::optional<std::string> watched_;  ///< events of this run; empty: of all
+    std::map<std::string, std::shared_ptr<const std::string>> waiting_;
+    std::string sending_;
+    bool open_ = true, new_ = false, keep_ = false, head_ = false, writing_ = false, sending_answer_ = false,
+         answered_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<session> plain_session(tcp::socket peer, router& answers, const http_limits& limits) {
+    return std::make_shared<session_over<beast::tcp_stream>>(answers, limits, std::move(peer));
+}
+
+std::shared_ptr<session> tls_session(tcp::socket peer, asio::ssl::context& tls, router& answers,
+                                     const http_limits& limits) {
+    return std::make_shared<session_over<beast::ssl_stream<beast::tcp_stream>>>(answers, limits, std::move(peer), tls);
+}
+
+}  // namespace rldp::monitor

@@ -1,0 +1,251 @@
+#include "monitor/watch/followed_run.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "config/base/error.hpp"
+#include "eval/metrics/json_number.hpp"
+#include "eval/report/guarantees.hpp"
+#include "eval/report/report.hpp"
+
+namespace rldp::monitor {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::size_t most_of_a_file = 64U << 20U;  // bytes of a summary or configuration
+constexpr std::size_t header_bytes = 1U << 20U;     // of a ledger, whose first line is the header
+constexpr std::size_t tail_bytes = 64U << 10U;
+constexpr std::size_t piece = 4U << 20U;
+
+std::string_view last_line(std::string_view text) {
+    const auto end = text.rfind('\n');
+    if (end == std::string_view::npos) return {};
+    const auto begin = text.rfind('\n', end == 0 ? 0 : end - 1);
+    if (end == 0) return {};
+    return text.substr(begin == std::string_view::npos ? 0 : begin + 1,
+                       end - (begin == std::string_view::npos ? 0 : begin + 1));
+}
+
+std::string text_at(const json& object, const char* section, const char* key) {
+    const auto found = object.find(section);
+    if (found == object.end() || !found->is_object()) return {};
+    const auto value = found->find(key);
+    return value != found->end() && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+/// Directories are the owner's business.
+std::string without_directory(const std::string& path) {
+    return path.starts_with("synthetic:") ? path : std::filesystem::path(path).filename().string();
+}
+
+eval::run_summary promised(const json& header) {
+    eval::run_summary out;
+    out.epsilon_budget = eval::number_from(header.at("epsilon"));
+    out.delta = eval::number_from(header.at("delta"));
+    out.guaranteed_epsilon = eval::number_from(header.at("guaranteed_epsilon"));
+    out.sample_rate = eval::number_from(header.at("sample_rate"));
+    out.semantics = semantics_from(header.at("semantics").get<std::string>());
+    out.insecure_reproducible = header.at("insecure_reproducible").get<bool>();
+    out.policy = header.at("policy").get<std::string>();
+    out.unit = header.at("unit").get<std::string>();
+    out.split = header.at("split").get<std::string>();
+    return out;
+}
+
+contract_view contract_of(const json& header) {
+    const auto promise = promised(header);
+    auto said = eval::guarantees_of(promise);
+    return {.any = said.any,
+            .headline = std::move(said.headline),
+            .holds = std::move(said.holds),
+            .does_not = std::move(said.does_not),
+            .epsilon = promise.epsilon_budget,
+            .delta = promise.delta,
+            .guaranteed_epsilon = promise.guaranteed_epsilon,
+            .unit = promise.unit,
+            .policy = promise.policy,
+            .accountant = header.at("accountant").get<std::string>()};
+}
+
+}  // namespace
+
+followed_run::followed_run(std::string id, std::string name, const std::filesystem::path& directory)
+    : files_(directory) {
+    view_.id = std::move(id);
+    view_.name = std::move(name);
+    view_.state = "starting";
+}
+
+bool followed_run::refresh() {
+    bool any = false;
+    const auto look = [&](public_file which, std::optional<file_state>& known) {
+        auto now = files_.state_of(which);
+        if (now == known) return false;
+        if (now) view_.changed = std::max(view_.changed, now->changed);
+        known = now;
+        return any = true;
+    };
+    if (look(public_file::config, config_)) read_config();
+    if (look(public_file::ledger, ledger_)) read_ledger();
+    if (look(public_file::metrics, metrics_)) {
+        read_last_lines();
+        if (history_) follow();
+    }
+    if (look(public_file::summary, summary_) && summary_) read_summary();
+    const auto before = view_.state;
+    settle_state();
+    return any || before != view_.state;
+}
+
+void followed_run::tell(const telemetry& now) {
+    told_ = now.state;
+    view_.step = now.step;
+    view_.steps = now.steps;
+    settle_state();
+}
+
+void followed_run::settle_state() {
+    if (!view_.problem.empty())
+        view_.state = "damaged";
+    else if (!told_.empty())
+        view_.state = told_;
+    else if (summary_ && (!metrics_ || metrics_->changed <= summary_->changed))
+        return;  // as the summary said
+    else if (!has_header_)
+        view_.state = "starting";
+    else
+        view_.state = std::filesystem::file_time_type::clock::now() - view_.changed < silence ? "running" : "silent";
+}
+
+void followed_run::read_config() {
+    const auto text = files_.read(public_file::config, 0, most_of_a_file);
+    if (!text) return;
+    const auto config = json::parse(*text, nullptr, false);
+    if (!config.is_object()) return;
+    view_.method = text_at(config, "method", "name");
+    view_.model = without_directory(text_at(config, "model", "path"));
+    view_.data = without_directory(text_at(config, "data", "path"));
+}
+
+void followed_run::read_ledger() {
+    if (!has_header_) {
+        const auto text = files_.read(public_file::ledger, 0, header_bytes);
+        const auto end = text ? text->find('\n') : std::string::npos;
+        if (end == std::string::npos) return;
+        try {
+            const auto header = json::parse(text->substr(0, end));
+            view_.contract = contract_of(header);
+            view_.steps = header.at("steps").get<std::int64_t>();
+            has_header_ = true;
+        } catch (const std::exception&) {
+            view_.problem = files_.path_of(public_file::ledger).filename().string() +
+                            ": its first line is no ledger's header; the run is damaged, or of another version";
+            return;
+        }
+    }
+    const auto size = ledger_ ? ledger_->size : 0;
+    const auto tail = files_.read(public_file::ledger, size > tail_bytes ? size - tail_bytes : 0, tail_bytes);
+    if (!tail) return;
+    const auto entry = json::parse(last_line(*tail), nullptr, false);
+    if (entry.is_object() && entry.contains("hash") && entry["hash"].is_string())
+        view_.ledger_head = entry["hash"].get<std::string>();
+}
+
+/// The latest of each number, from the end of the file: enough for a table of many runs.
+void followed_run::read_last_lines() {
+    if (!metrics_) return;
+    const bool whole = metrics_->size <= tail_bytes;
+    const auto tail = files_.read(public_file::metrics, whole ? 0 : metrics_->size - tail_bytes, tail_bytes);
+    if (!tail) return;
+    std::size_t begin = whole ? 0 : tail->find('\n') + 1;
+    for (auto end = tail->find('\n', begin); end != std::string::npos; end = tail->find('\n', begin)) {
+        note_line(tail->substr(begin, end - begin));
+        begin = end + 1;
+    }
+}
+
+void followed_run::note_line(const std::string& text) {
+    eval::metrics_line line;
+    try {
+        line = eval::parse_metrics_line(eval::without_checksum(text));
+    } catch (const error& wrong) {
+        view_.problem = fmt::format("metrics.jsonl: {}", wrong.what());
+        return;
+    }
+    view_.step = std::max(view_.step, line.step);
+    if (line.loss_released) view_.loss = *line.loss_released;
+    if (!line.radii.empty()) {
+        view_.noise_multiplier = line.noise_multiplier;
+        view_.progress_epsilon = line.progress_epsilon;
+    }
+    if (line.eval_perplexity && line.step >= view_.evaluated_step) {
+        view_.evaluated_step = line.step;
+        view_.perplexity = *line.eval_perplexity;
+        if (line.step == 0) view_.perplexity_before = *line.eval_perplexity;
+    }
+    if (line.eval_value_nats) view_.value_nats = *line.eval_value_nats;
+}
+
+void followed_run::read_summary() {
+    const auto text = files_.read(public_file::summary, 0, most_of_a_file);
+    if (!text) return;
+    try {
+        const auto summary = eval::parse_summary(*text);
+        view_.state = name_of(summary.how);
+        view_.version = summary.version;
+        view_.step = summary.steps_done;
+        view_.steps = summary.steps_planned;
+        view_.groups = summary.groups;
+        view_.controller = summary.controller;
+        view_.warnings = summary.warnings;
+        view_.perplexity_before = summary.perplexity_before;
+        if (summary.perplexity_after) view_.perplexity = *summary.perplexity_after;
+        if (summary.value_nats_after) view_.value_nats = *summary.value_nats_after;
+        if (!summary.method.empty()) view_.method = summary.method;
+    } catch (const error& wrong) {
+        view_.problem = fmt::format("summary.json: {}", wrong.what());
+    }
+}
+
+const history& followed_run::past() {
+    if (!history_) {
+        history_ = std::make_unique<history>();
+        inode_ = 0;
+        follow();
+    }
+    return *history_;
+}
+
+/// Whole lines that have come since; all anew where the file is another one, as after a resume or at the end.
+void followed_run::follow() {
+    if (!metrics_) return;
+    if (metrics_->inode != inode_ || metrics_->size < read_) {
+        *history_ = {};
+        inode_ = metrics_->inode;
+        read_ = 0;
+        lines_ = 0;
+    }
+    while (read_ < metrics_->size) {
+        const auto text = files_.read(public_file::metrics, read_, piece);
+        if (!text || text->empty()) return;
+        std::size_t begin = 0;
+        for (auto end = text->find('\n'); end != std::string::npos; end = text->find('\n', begin)) {
+            ++lines_;
+            try {
+                history_->add(eval::parse_metrics_line(eval::without_checksum(text->substr(begin, end - begin))));
+            } catch (const error& wrong) {
+                view_.problem = fmt::format("metrics.jsonl:{}: {}", lines_, wrong.what());
+                return;
+            }
+            begin = end + 1;
+        }
+        if (begin == 0) return;  // a line that is not whole yet
+        read_ += begin;
+    }
+}
+
+}  // namespace rldp::monitor

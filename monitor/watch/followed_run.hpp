@@ -1,0 +1,54 @@
+#pragma once
+// A run's directory, followed as it grows. Only its public side is opened, and nothing of it is changed.
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "monitor/stream/telemetry.hpp"
+#include "monitor/watch/history.hpp"
+#include "monitor/watch/public_side.hpp"
+#include "monitor/watch/run_view.hpp"
+
+namespace rldp::monitor {
+
+class followed_run {
+  public:
+    /// Without a sign of life for so long, a run that has not ended is called silent.
+    static constexpr std::chrono::minutes silence{15};
+
+    followed_run(std::string id, std::string name, const std::filesystem::path& directory);
+
+    /// Looks at what changed; answers whether anything did. What a file says wrong is in view().problem, and throws
+    /// not.
+    bool refresh();
+    /// What the run itself says, from within its process: it knows its state better than its files.
+    void tell(const telemetry& now);
+
+    const run_view& view() const { return view_; }
+    /// All steps so far; read from the first on when it is first asked for, then followed until forget().
+    const history& past();
+    void forget() { history_.reset(); }
+    bool remembers() const { return history_ != nullptr; }
+
+  private:
+    void read_summary();
+    void read_config();
+    void read_ledger();
+    void read_last_lines();
+    void follow();
+    void note_line(const std::string& text);
+    void settle_state();
+
+    const public_side files_;
+    run_view view_;
+    std::string told_;  ///< state, by the run itself
+    std::optional<file_state> config_, ledger_, metrics_, summary_;
+    bool has_header_ = false;
+    std::unique_ptr<history> history_;
+    std::uint64_t inode_ = 0;  ///< of the file that history_ is of
+    std::uintmax_t read_ = 0;  ///< bytes of it that history_ knows
+    std::int64_t lines_ = 0;   ///< that history_ knows
+};
+
+}  // namespace rldp::monitor

@@ -1,0 +1,44 @@
+#include "monitor/watch/history.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rldp::monitor {
+
+void history::add(const eval::metrics_line& line) {
+    const auto put = [&](quantity which, double value) {
+        curves_[static_cast<std::size_t>(which)].add({line.step, value});
+    };
+    if (line.loss_released) put(quantity::loss, *line.loss_released);
+    if (line.eval_perplexity) put(quantity::perplexity, *line.eval_perplexity);
+    if (line.eval_value_nats) put(quantity::value_nats, *line.eval_value_nats);
+    if (!line.radii.empty()) {  // else it is an evaluation alone
+        put(quantity::noise_multiplier, line.noise_multiplier);
+        put(quantity::progress_epsilon, line.progress_epsilon);
+        snapshot now{.step = line.step, .radii = {line.radii.begin(), line.radii.end()}, .rates = {}, .shares = {}};
+        if (line.steered) {
+            put(quantity::rate_factor, line.steered->lr_factor);
+            put(quantity::trust, line.steered->trust);
+            now.rates.assign(line.steered->rates.begin(), line.steered->rates.end());
+            now.shares.assign(line.steered->shares.begin(), line.steered->shares.end());
+        }
+        note(std::move(now));
+    }
+    last_step_ = std::max(last_step_, line.step);
+}
+
+void history::note(snapshot now) {
+    if (!snapshots_.empty()) {
+        const auto& before = snapshots_.back();
+        if (now.step <= before.step) return;  // told already
+        if (now.radii == before.radii && now.rates == before.rates && now.shares == before.shares) return;
+    }
+    if (snapshots_.size() >= most_snapshots) {  // every other one goes, but the latest
+        std::size_t kept = 0;
+        for (std::size_t i = 1; i < snapshots_.size(); i += 2) std::swap(snapshots_[kept++], snapshots_[i]);
+        snapshots_.resize(kept);
+    }
+    snapshots_.push_back(std::move(now));
+}
+
+}  // namespace rldp::monitor

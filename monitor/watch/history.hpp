@@ -1,0 +1,53 @@
+#pragma once
+// What a run's metrics lines tell over its steps.
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "eval/metrics/metrics.hpp"
+#include "monitor/watch/curve.hpp"
+
+namespace rldp::monitor {
+
+enum class quantity : std::size_t {
+    loss,  ///< as released, nats
+    perplexity,
+    value_nats,
+    noise_multiplier,
+    progress_epsilon,
+    rate_factor,  ///< of a prepared controller; of the schedule's rate
+    trust,
+    count
+};
+/// In the order of `quantity`, as the API calls them.
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(quantity::count)> quantity_names = {
+    "loss", "perplexity", "value_nats", "noise_multiplier", "progress_epsilon", "rate_factor", "trust"};
+
+class history {
+  public:
+    void add(const eval::metrics_line& line);
+
+    const curve& of(quantity which) const { return curves_[static_cast<std::size_t>(which)]; }
+    std::int64_t last_step() const { return last_step_; }
+    bool empty() const { return last_step_ < 0; }
+
+    /// Of every adapter, from this step on.
+    struct snapshot {
+        std::int64_t step = 0;
+        std::vector<float> radii;
+        std::vector<float> rates, shares;  ///< of a prepared controller; empty without
+    };
+    static constexpr std::size_t most_snapshots = 512;
+    /// Where anything changed, thinned to at most most_snapshots; the last is always the latest.
+    const std::vector<snapshot>& snapshots() const { return snapshots_; }
+
+  private:
+    void note(snapshot now);
+
+    std::array<curve, static_cast<std::size_t>(quantity::count)> curves_;
+    std::vector<snapshot> snapshots_;
+    std::int64_t last_step_ = -1;
+};
+
+}  // namespace rldp::monitor

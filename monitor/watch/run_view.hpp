@@ -1,0 +1,48 @@
+#pragma once
+// A run as its public side shows it.
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rldp::monitor {
+
+inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+/// What its owner promised, from the ledger's first line: it stands before the first step.
+struct contract_view {
+    bool any = false;                          ///< false: nothing is guaranteed
+    std::string headline;                      ///< HTML; one sentence
+    std::vector<std::string> holds, does_not;  ///< HTML sentences
+    double epsilon = unknown, delta = unknown, guaranteed_epsilon = unknown;
+    std::string unit, policy, accountant;
+};
+
+struct run_view {
+    std::string id;       ///< unique among the runs shown; letters, digits, . _ ~ + -
+    std::string name;     ///< its directory's, below the one that was named
+    std::string state;    ///< as telemetry's, or "silent" (unfinished, and nothing came for long), or "damaged"
+    std::string problem;  ///< why it is shown as damaged, or what of it can't be read; one line, or nothing
+    std::string version, method, model, data;  ///< empty: not known; model and data without their directories
+    std::int64_t step = 0, steps = 0;          ///< done and planned
+    std::int64_t evaluated_step = 0;
+    double loss = unknown;  ///< as released, nats
+    double perplexity = unknown, perplexity_before = unknown, value_nats = unknown;
+    double noise_multiplier = unknown, progress_epsilon = unknown;
+    std::optional<contract_view> contract;
+    std::string ledger_head;          ///< hash of its last entry
+    std::vector<std::string> groups;  ///< adapters, once the summary tells them
+    std::vector<std::string> controller, warnings;
+    /// The last sign of life; min(): none yet.
+    std::filesystem::file_time_type changed = std::filesystem::file_time_type::min();
+};
+
+/// Whether nothing more will come.
+inline bool is_over(const run_view& run) {
+    return run.state == "done" || run.state == "budget exhausted" || run.state == "interrupted" ||
+           run.state == "failed" || run.state == "damaged";
+}
+
+}  // namespace rldp::monitor

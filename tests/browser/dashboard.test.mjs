@@ -1,0 +1,166 @@
+// The dashboard in a real browser, fed by real runs: scripts/browser.sh.
+import assert from "node:assert/strict";
+import {mkdirSync, readFileSync} from "node:fs";
+import {createRequire} from "node:module";
+import {join} from "node:path";
+import {after, before, test} from "node:test";
+import {endAll, freePort, program, root, scratch} from "./program.mjs";
+
+const require = createRequire(join(process.env.RLDP_BROWSER_MODULES, "package.json"));
+const {chromium} = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+const demo = (out, ...more) => ["run", join(root, "config/demo.json"), "--out", join(scratch, out), ...more];
+const set = (...keys) => keys.flatMap((key) => ["--set", key]);
+let browser;
+const complaints = [];  // of the console; a test that expects one takes it out
+
+async function open(url, how = {}) {
+  const page = await browser.newPage({viewport: {width: 1400, height: 900}, ignoreHTTPSErrors: true, ...how});
+  page.on("console", (said) => { if (["error", "warning"].includes(said.type())) complaints.push(said.text()); });
+  page.on("pageerror", (thrown) => complaints.push(thrown.message));
+  await page.goto(url);
+  return page;
+}
+
+/// What axe-core finds that keeps people out; the page's policy lets no script in but its own, so it is evaluated.
+async function barriers(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21aa"]}));
+  return found.violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html).slice(0, 3).join(" ")}`);
+}
+
+const fits = (page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+
+before(async () => { browser = await chromium.launch({executablePath: process.env.RLDP_CHROMIUM, args: ["--no-sandbox"]}); });
+after(async () => { await browser.close(); await endAll(); });
+
+test("a folder without runs says how to start one, and a run appears by itself", async () => {
+  const runs = join(scratch, "empty");
+  mkdirSync(runs);
+  const server = await program(["dashboard", runs, "--http", `${await freePort()}`], "Ctrl-C");
+  const page = await open(/http\S+/.exec(server.said())[0]);
+  await page.getByText("rldp run CONFIG --out DIR makes one").waitFor();
+  assert.deepEqual(await barriers(page), []);
+  server.kill("SIGTERM");
+  assert.equal(await server.ended, 0);
+  await page.getByText("no connection; trying again").waitFor();
+  complaints.length = 0;  // the lost connection
+  await page.close();
+});
+
+test("a run is seen live, killed, resumed, and to its end", async () => {
+  const port = `${await freePort()}`;
+  const run = await program(demo("live", "--dashboard", port, ...set("train.steps=40", "eval.every=4")), "step 4/");
+  const page = await open(`http://127.0.0.1:${port}/`);
+  await page.getByRole("link", {name: "live", exact: true}).click();
+  await page.getByText("differentially private with ε = 8").waitFor();
+  await page.getByRole("heading", {name: "live running"}).waitFor();
+  const steps = async () => Number((await page.locator(".card b").first().textContent()).split("/")[0]);
+  const first = await steps();
+  await page.waitForFunction((than) => Number(document.querySelector(".card b").textContent.split("/")[0]) > than, first);
+  await page.locator("svg[aria-label^='Held-out perplexity'] path.line").waitFor();
+  assert.deepEqual(await barriers(page), []);
+
+  run.kill("SIGKILL");
+  await run.ended;
+  await page.getByText("no connection; trying again").waitFor();
+  complaints.length = 0;
+  const resumed = await program(["run", "--resume", join(scratch, "live"), "--dashboard", port], "dashboard:");
+  await page.getByText("live", {exact: true}).last().waitFor({timeout: 60_000});
+  await page.getByRole("heading", {name: "live done"}).waitFor({timeout: 120_000});
+  assert.equal(await steps(), 40);
+  assert.equal(await resumed.ended, 0);
+  complaints.length = 0;
+  await page.close();
+});
+
+test("runs lie over each other, in the dark, on a phone, and by keyboard", async () => {
+  const other = await program(demo("other", ...set("train.steps=8", "method.name=static")), "public/report.html");
+  assert.equal(await other.ended, 0);
+  const server = await program(["dashboard", scratch, "--http", `${await freePort()}`], "Ctrl-C");
+  const url = /http\S+/.exec(server.said())[0];
+  const page = await open(url, {colorScheme: "dark"});
+  for (const name of ["live", "other"]) await page.getByLabel(`compare ${name}`, {exact: true}).check();
+  await page.getByRole("link", {name: "Compare"}).click();
+  await page.waitForFunction(() => document.querySelectorAll("svg[aria-label^='Held-out perplexity'] path.line").length === 2);
+  assert.match(page.url(), /#\/compare\/live,other$/);
+  assert.deepEqual(await barriers(page), []);
+
+  const phone = await open(url + "#/run/live", {viewport: {width: 375, height: 700}});
+  await phone.locator("svg path.line").first().waitFor();
+  assert.ok(await fits(phone));
+  await phone.goto(url + "#/");
+  await phone.getByRole("link", {name: "other", exact: true}).waitFor();
+  assert.ok(await fits(phone));
+  assert.deepEqual(await barriers(phone), []);
+  await phone.keyboard.press("Tab");
+  await phone.keyboard.press("Enter");
+  assert.equal(await phone.evaluate(() => document.activeElement.id), "main");  // past the navigation
+  await Promise.all([page.close(), phone.close()]);
+});
+
+test("figures zoom, say values, and are taken home as SVG and CSV; an address keeps what is seen", async () => {
+  const server = await program(["dashboard", join(scratch, "live"), "--http", `${await freePort()}`], "Ctrl-C");
+  const page = await open(/http\S+/.exec(server.said())[0] + "#/run/live");
+  const figure = page.locator("figure", {has: page.getByRole("heading", {name: "Training loss as released"})});
+  await figure.locator("path.line").waitFor();
+  await figure.scrollIntoViewIfNeeded();
+  const box = await figure.locator("svg").boundingBox();
+  const at = (part) => [box.x + part * box.width, box.y + box.height / 2];
+  await page.mouse.move(...at(0.5));
+  assert.match(await figure.locator("figcaption").textContent(), /^\S+ at step (1\d|2\d)$/);
+  await page.mouse.move(...at(0.4));
+  await page.mouse.down();
+  await page.mouse.move(...at(0.7));
+  await page.mouse.up();
+  await page.waitForFunction(() => /#\/run\/live\/\d+-\d+$/.test(location.hash));
+  const label = await figure.locator("svg").getAttribute("aria-label");
+  await page.reload();
+  await figure.locator("path.line").waitFor();
+  assert.equal(await figure.locator("svg").getAttribute("aria-label"), label);
+  const taken = async (name) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", {name: `Training loss as released: download as ${name}`}).click()]);
+    return readFileSync(await download.path(), "utf8");
+  };
+  assert.match(await taken("SVG"), /^<svg.*xmlns="http:\/\/www.w3.org\/2000\/svg".*<\/svg>$/s);
+  assert.match(await taken("CSV"), /^series,step,value\n"loss",\d+,\d/);
+  await figure.getByRole("button", {name: "show all steps"}).click();
+  await page.waitForFunction(() => location.hash === "#/run/live");
+  await page.getByLabel("what figures are drawn against").selectOption("epsilon");
+  await page.waitForFunction(() => document.querySelector("svg[aria-label^='Training loss']").getAttribute("aria-label").includes("over ε so far"));
+  await page.close();
+});
+
+test("with TLS and tokens strangers see nothing, viewers look, operators stop", async () => {
+  const [tls, tokens] = [join(scratch, "tls"), join(scratch, "tokens")];
+  await (await program(["key", "new", "--tls", "localhost", tls], "fingerprint")).ended;
+  await (await program(["key", "new", "--tokens", tokens], "operator")).ended;
+  const token = (who) => new RegExp(`${who} (\\w+)`).exec(readFileSync(tokens, "utf8"))[1];
+  const port = `${await freePort()}`;
+  const run = await program(demo("guarded", "--dashboard", port,
+    ...set(`monitor.tls_certificate=${tls}.pem`, `monitor.tls_key=${tls}.key`, `monitor.token_file=${tokens}`)), "step 1");
+  const signIn = async (who) => {
+    const page = await open(`https://localhost:${port}/`);
+    await page.getByLabel("Token").fill(token(who));
+    await page.getByRole("button", {name: "Look"}).click();
+    await page.getByRole("link", {name: "guarded", exact: true}).click();
+    await page.getByText("differentially private").waitFor();
+    return page;
+  };
+  const viewer = await signIn("viewer");
+  assert.equal(await viewer.getByRole("button", {name: "Stop"}).count(), 0);
+  const context = await browser.newContext({ignoreHTTPSErrors: true});
+  await viewer.close();
+  await context.close();
+  const operator = await signIn("operator");
+  operator.on("dialog", (dialog) => dialog.accept());
+  await operator.getByRole("button", {name: "Stop"}).click();
+  assert.equal(await run.ended, 130);
+  assert.match(run.said(), /interrupted; go on with: rldp run --resume/);
+  // The strangers' 401s, and the connection that ended with the run.
+  assert.ok(complaints.splice(0).every((said) => /401|ERR_|connection/i.test(said)));
+  await operator.close();
+});
+
+test("no console had anything to complain of", () => assert.deepEqual(complaints, []));

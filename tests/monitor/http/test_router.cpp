@@ -1,0 +1,185 @@
+#include "monitor/http/router.hpp"
+
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "config/base/files.hpp"
+#include "monitor/http/page.hpp"
+#include "tests/catch.hpp"
+#include "tests/monitor/watch/made_up_run.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+using namespace rldp::monitor;
+using namespace rldp::testing;
+using nlohmann::json;
+
+namespace {
+
+const std::string viewer(64, 'a'), boss(64, 'b');
+
+request get(const std::string& target, const std::string& token = {}) {
+    return {.method = "GET",
+            .target = target,
+            .host = "localhost:8787",
+            .authorization = token.empty() ? std::string() : "Bearer " + token};
+}
+
+request post(const std::string& target, const std::string& token = {}, const std::string& body = {}) {
+    auto out = get(target, token);
+    out.method = "POST";
+    out.body = body;
+    return out;
+}
+
+std::string field(const response& of, const std::string& name) {
+    for (const auto& [key, value] : of.fields)
+        if (key == name) return value;
+    return {};
+}
+
+/// Two runs, watched by whoever comes.
+struct watched {
+    scratch_directory scratch;
+    catalog runs;
+    access_rules who;
+    std::string stopped;
+    router subject;
+
+    explicit watched(std::optional<tokens> known = {})
+        : runs(made(scratch)),
+          who(std::move(known), {"localhost"}),
+          subject(runs, who, "1.2.3", [this](const auto& id) {
+              stopped = id;
+              return true;
+          }) {
+        runs.refresh();
+    }
+
+    static std::vector<std::filesystem::path> made(const scratch_directory& in) {
+        make_run(in / "runs/a", {.steps = 5, .planned = 10});
+        make_run(in / "runs/b", {.steps = 10, .planned = 10, .over = true});
+        return {in / "runs"};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the overview tells every run, and a run its contract and curves") {
+    watched at;
+    const auto all = json::parse(at.subject.answer(get("/api/runs")).body);
+    REQUIRE(all["runs"].size() == 2);
+    CHECK(all["program"] == "1.2.3");
+    CHECK(all["runs"][0]["id"] == "a");
+    CHECK(all["runs"][0]["state"] == "running");
+    CHECK(all["runs"][1]["state"] == "done");
+    const auto one = json::parse(at.subject.answer(get("/api/runs/a?points=8")).body);
+    CHECK(one["contract"]["guaranteed_epsilon"] == 2.0);
+    CHECK(one["curves"]["loss"].size() == 5);
+    CHECK(one["step"] == 5);
+    // Made a moment ago: a clock's other epoch would tell.
+    CHECK(std::abs(one["changed"].get<double>() - static_cast<double>(std::time(nullptr))) < 1000);
+    const auto part = json::parse(at.subject.answer(get("/api/runs/a?from=2&to=3")).body);
+    CHECK(part["curves"]["loss"].size() == 2);
+    const auto csv = at.subject.answer(get("/api/runs/a/metrics.csv"));
+    CHECK(csv.body.starts_with("step,quantity,value\n1,loss,"));
+    CHECK(has(field(csv, "Content-Disposition"), "a.csv"));
+    CHECK(at.subject.answer(get("/api/runs/a/stream")).events == "a");
+    CHECK(at.subject.answer(get("/api/stream")).events == "");
+    CHECK(has(at.subject.answer(get("/metrics")).body, "rldp_step{run=\"a\"} 5\n"));
+    CHECK(at.subject.answer(get("/healthz")).body == "ok\n");
+    CHECK(json::parse(at.subject.answer(get("/api/openapi.json")).body)["paths"].contains("/api/runs/{id}"));
+}
+
+TEST_CASE("a grid tells its cells, those that run and those that wait") {
+    watched at;
+    make_run(at.scratch / "runs/grid/cells/x", {.over = true});
+    rldp::write_file(at.scratch / "runs/grid/grid.json", R"({"kind": "sweep"})");
+    rldp::write_file(at.scratch / "runs/grid/progress.json",
+                     R"({"cells": [{"id": "x", "state": "done"}, {"id": "y", "state": "waiting"}]})");
+    at.runs.refresh(catalog::clock::time_point::max());
+    const auto all = json::parse(at.subject.answer(get("/api/runs")).body)["grids"];
+    REQUIRE(all.size() == 1);
+    CHECK(all[0]["kind"] == "sweep");
+    CHECK(all[0]["cells"] == 2);
+    CHECK(all[0]["done"] == 1);
+    CHECK(all[0]["failed"] == 0);
+    const auto one = json::parse(at.subject.answer(get("/api/grids/grid")).body);
+    REQUIRE(one["cells"].size() == 2);
+    CHECK(one["cells"][0]["run"]["id"] == "grid~cells~x");
+    CHECK(one["cells"][1]["state"] == "waiting");
+    CHECK_FALSE(one["cells"][1].contains("run"));
+    CHECK(at.subject.answer(get("/api/grids/none")).status == 404);
+}
+
+TEST_CASE("the page comes compressed to who can read that, whole to others") {
+    watched at;
+    auto asked = get("/");
+    const auto plain = at.subject.answer(asked);
+    CHECK(has(plain.body, "<title>RLDP</title>"));
+    asked.accepts_gzip = true;
+    const auto packed = at.subject.answer(asked);
+    CHECK(field(packed, "Content-Encoding") == "gzip");
+    CHECK(unpacked(packed.body) == plain.body);
+}
+
+TEST_CASE("nothing but what is named is answered, whatever a path says") {
+    watched at;
+    for (const char* target :
+         {"/etc/passwd", "/../../etc/passwd", "/api/runs/../../trusted/key", "/api/runs/a/../../..",
+          "/api/runs/a/trusted/key", "/api/runs/%2e%2e/%2e%2e", "/api/runs/a%00", "/api/runs//a", "", "*",
+          "/api/runs/c", "/page/app.js", "//app.js", "/api/runs/a/metrics.csv/"})
+        CHECK(at.subject.answer(get(target)).status == 404);
+    for (const char* method : {"PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "", "get"}) {
+        auto asked = get("/api/runs");
+        asked.method = method;
+        CHECK(at.subject.answer(asked).status == 405);
+    }
+    CHECK(at.subject.answer(post("/api/runs")).status == 405);
+    CHECK(at.subject.answer(post("/healthz")).status == 405);
+    // Numbers that are none are as if they weren't there.
+    for (const char* query : {"points=-1", "points=99999999999999999999", "points=x", "from=&to=", "&&&=", "points"})
+        CHECK(at.subject.answer(get(std::string("/api/runs/a?") + query)).status == 200);
+    auto elsewhere = get("/api/runs");
+    elsewhere.host = "evil.example";
+    CHECK(at.subject.answer(elsewhere).status == 403);
+    CHECK(has(std::string(security_fields()[0].second), "frame-ancestors 'none'"));
+}
+
+TEST_CASE("with tokens strangers see the page and nothing of runs") {
+    watched at(tokens{viewer, boss});
+    CHECK(at.subject.answer(get("/")).status == 200);
+    for (const char* target : {"/api/runs", "/api/runs/a", "/api/stream", "/metrics", "/api/session"}) {
+        CHECK(at.subject.answer(get(target)).status == 401);
+        CHECK(at.subject.answer(get(target, std::string(64, 'c'))).status == 401);
+        CHECK(at.subject.answer(get(target, viewer)).status == 200);
+    }
+    auto by_cookie = get("/api/runs");
+    by_cookie.cookie = "other=1; rldp_token=" + viewer;
+    CHECK(at.subject.answer(by_cookie).status == 200);
+    by_cookie.cookie = "rldp_token=" + viewer + "0";
+    CHECK(at.subject.answer(by_cookie).status == 401);
+    const auto in = at.subject.answer(post("/sign-in", {}, "token=" + viewer));
+    CHECK(in.status == 303);
+    for (const char* part : {"HttpOnly", "SameSite=Strict", "Secure"}) CHECK(has(field(in, "Set-Cookie"), part));
+    CHECK(at.subject.answer(post("/sign-in", {}, "token=x")).status == 401);
+}
+
+TEST_CASE("a run is stopped by an operator's token, while it goes on, and by nothing less") {
+    watched at(tokens{viewer, boss});
+    CHECK(at.subject.answer(post("/api/runs/a/stop")).status == 401);
+    CHECK(at.subject.answer(post("/api/runs/a/stop", viewer)).status == 403);
+    CHECK(at.subject.answer(get("/api/runs/a/stop", boss)).status == 405);
+    CHECK(at.subject.answer(post("/api/runs/b/stop", boss)).status == 409);
+    CHECK(at.stopped.empty());
+    CHECK(at.subject.answer(post("/api/runs/a/stop", boss)).status == 202);
+    CHECK(at.stopped == "a");
+    CHECK(json::parse(at.subject.answer(get("/api/session", boss)).body)["may_stop"] == true);
+    CHECK(json::parse(at.subject.answer(get("/api/session", viewer)).body)["may_stop"] == false);
+    // By cookie, too, which no other site can send along; but not from a page elsewhere.
+    auto from = post("/api/runs/a/stop");
+    from.cookie = "rldp_token=" + boss;
+    from.origin = "https://evil.example";
+    CHECK(at.subject.answer(from).status == 403);
+}

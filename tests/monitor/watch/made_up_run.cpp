@@ -1,0 +1,64 @@
+#include "tests/monitor/watch/made_up_run.hpp"
+
+#include "config/base/files.hpp"
+#include "eval/report/report.hpp"
+#include "privacy/spending/ledger.hpp"
+
+namespace rldp::testing {
+
+namespace fs = std::filesystem;
+
+eval::metrics_line line_of(std::int64_t step) {
+    eval::metrics_line out;
+    out.step = step;
+    if (step > 0) {
+        out.loss_released = 5 - 0.1 * static_cast<double>(step);
+        out.noise_multiplier = 0.8;
+        out.radii = {0.1, 0.2, 0.3};
+        out.progress_epsilon = 0.2 * static_cast<double>(step);
+    }
+    if (step % 5 == 0) out.eval_perplexity = 80 - static_cast<double>(step);
+    return out;
+}
+
+void make_run(const fs::path& directory, const made_up& how) {
+    const auto at = directory / "public";
+    fs::create_directories(at);
+    write_file(
+        at / "config.json",
+        R"({"method":{"name":"rldp"},"model":{"path":"/models/tiny-gpt2"},"data":{"path":"/secret/place/notes.jsonl"}})");
+    privacy::ledger_header header;
+    header.epsilon = header.guaranteed_epsilon = 2;
+    header.delta = 1e-6;
+    header.steps = how.planned;
+    header.population = 1000;
+    header.sample_rate = 0.01;
+    header.policy = "fixed";
+    header.accountant = "pld";
+    header.unit = "record";
+    header.split = "independent";
+    header.data_hmac = std::string(64, 'a');
+    auto book = privacy::ledger::create(at / "ledger.jsonl", header);
+    std::vector<eval::metrics_line> lines;
+    for (std::int64_t step = 0; step <= how.steps; ++step) {
+        if (step > 0) book.append(step, 0.8, header.sample_rate, std::nullopt);
+        lines.push_back(line_of(step));
+    }
+    eval::metrics_log log(at / "metrics.jsonl", lines);
+    if (!how.over) return;
+    eval::run_summary done;
+    done.version = "0.1.0";
+    done.how = eval::ending::done;
+    done.steps_planned = how.planned;
+    done.steps_done = how.steps;
+    done.groups = {"q", "k", "v"};
+    done.perplexity_before = 80;
+    done.perplexity_after = 70;
+    done.epsilon_budget = done.guaranteed_epsilon = 2;
+    done.delta = 1e-6;
+    done.method = "rldp";
+    done.controller = {"it was prepared"};
+    write_file(at / "summary.json", eval::to_json(done));
+}
+
+}  // namespace rldp::testing
