@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t spark_width = 10;
 constexpr std::size_t least_name = 12, most_name = 40;
-constexpr std::size_t other_columns = 69;  // of a line, besides the name
+constexpr std::size_t other_columns = 67;  // of a line, besides the name
 
 std::string number(double x) {
     return std::isfinite(x) ? fmt::format("{:.4g}", x) : std::string("–");
@@ -52,7 +52,7 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
     for (const auto& [name, one] : runs_) shown.push_back(&one);
     std::stable_partition(shown.begin(), shown.end(), [](const row* one) { return !is_over(one->latest); });
     const auto names = std::clamp(width > other_columns ? width - other_columns : 0, least_name, most_name);
-    auto out = fmt::format("{:{}}  {:11} {:>13}  {:{}} {:>7} {:>9} {:>11}\n", "run", names, "state", "step", "loss",
+    auto out = fmt::format("{:{}}  {:11} {:>11}  {:{}} {:>7} {:>10} {:>10}\n", "run", names, "state", "step", "loss",
                            spark_width, "", "perplexity", "ε of");
     std::size_t lines = 1;
     for (const auto* one : shown) {
@@ -63,7 +63,7 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
         const auto& seen = one->latest;
         const auto promise = std::isfinite(seen.guaranteed_epsilon) ? fmt::format("{:.4g}", seen.guaranteed_epsilon)
                                                                     : std::string("none");
-        out += fmt::format("{:{}}  {:11} {:>13}  {} {:>7} {:>9} {:>11}\n", fitted(seen.run, names), names,
+        out += fmt::format("{:{}}  {:11} {:>11}  {} {:>7} {:>10} {:>10}\n", fitted(seen.run, names), names,
                            seen.state.substr(0, 11), fmt::format("{}/{}", seen.step, seen.steps),
                            sparkline(one->losses, spark_width), number(seen.loss), number(seen.perplexity),
                            fmt::format("{} {}", number(seen.progress_epsilon), promise));

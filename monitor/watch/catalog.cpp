@@ -80,6 +80,8 @@ void catalog::search() {
     for (const auto& root : roots_) search_below(root, name_below(root), 0);
     if (runs_.size() + grids_.size() == before) return;
     std::sort(runs_.begin(), runs_.end(), [](const auto& a, const auto& b) { return a->view().name < b->view().name; });
+    std::sort(grids_.begin(), grids_.end(),
+              [](const auto& a, const auto& b) { return a->view().name < b->view().name; });
     ++version_;
 }
 

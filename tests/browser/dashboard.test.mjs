@@ -51,7 +51,7 @@ test("a folder without runs says how to start one, and a run appears by itself",
 
 test("a run is seen live, killed, resumed, and to its end", async () => {
   const port = `${await freePort()}`;
-  const run = await program(demo("live", "--dashboard", port, ...set("train.steps=40", "eval.every=4")), "step 4/");
+  const run = await program(demo("live", "--dashboard", port, ...set("train.steps=40", "train.eval_every=4")), "step ");
   const page = await open(`http://127.0.0.1:${port}/`);
   await page.getByRole("link", {name: "live", exact: true}).click();
   await page.getByText("differentially private with ε = 8").waitFor();

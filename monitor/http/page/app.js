@@ -101,7 +101,7 @@ function overview() {
       element("input", {type: "checkbox", checked: chosen.has(run.id), "aria-label": "compare " + run.name, onchange: (e) => {
         e.target.checked ? chosen.add(run.id) : chosen.delete(run.id);
         compare.href = "#/compare/" + [...chosen].join(",");
-      }})), ...columns.map((c) => element("td", {class: (c.n ? "n " : "") + (c.wide ? "wide" : "")}, c.cell(run))))));
+      }})), ...columns.map((c) => element("td", {class: (c.n ? "n " : "") + (c.wide ? "wide" : ""), ...(c.n ? {"data-label": c.title} : {})}, c.cell(run))))));
   }
   const drawGrids = (all) => fill(grids, ...all.map((g) => element("p", {class: "grid-line"}, element("a", {href: "#/grid/" + g.id}, g.name),
     ` ${g.kind || "grid"}: `, element("progress", {max: g.cells || 1, value: g.done, "aria-label": `${g.done} of ${g.cells} cells done`}),
@@ -218,8 +218,8 @@ function oneGrid(id) {
       const run = cell.run;
       const why = cell.state === "failed" ? element("span", {class: "soft small"}, " its owner's page, trusted/owner.html, says why") : null;
       return element("tr", {}, element("td", {}, run ? element("a", {href: "#/run/" + run.id}, cell.name) : cell.name), element("td", {}, state(cell), why),
-        element("td", {}, run ? progress(run) : ""), element("td", {class: "n"}, run ? epsilon(run) : ""), element("td", {class: "n"}, run ? number(run.perplexity) : ""),
-        element("td", {class: "n"}, run ? number(run.loss) : ""));
+        element("td", {}, run ? progress(run) : ""), ...[["ε guaranteed", epsilon], ["perplexity", (r) => number(r.perplexity)], ["loss", (r) => number(r.loss)]].map(([label, of]) =>
+          element("td", {class: "n", ...(run ? {"data-label": label} : {})}, run ? of(run) : "")));
     }));
   }).catch((e) => { if (view === load) fill(body, element("tr", {}, element("td", {}, e.message))); });
   view = load;

@@ -1,0 +1,65 @@
+#include "monitor/terminal/table.hpp"
+
+#include <limits>
+
+#include "tests/catch.hpp"
+
+using namespace rldp::monitor;
+
+namespace {
+
+telemetry seen(const std::string& run, std::int64_t step, double loss, const std::string& state = "running") {
+    telemetry out;
+    out.run = run;
+    out.state = state;
+    out.step = step;
+    out.steps = 100;
+    out.loss = loss;
+    out.perplexity = std::numeric_limits<double>::quiet_NaN();
+    out.progress_epsilon = 1.5;
+    out.guaranteed_epsilon = 8;
+    return out;
+}
+
+std::size_t columns_of(const std::string& line) {
+    return static_cast<std::size_t>(std::count_if(
+        line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::istringstream in(text);
+    std::vector<std::string> out;
+    for (std::string line; std::getline(in, line);) out.push_back(line);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a sparkline goes from the least to the greatest of the last values") {
+    CHECK(sparkline({1, 2, 3, 4, 5, 6, 7, 8}, 8) == "▁▂▃▄▅▆▇█");
+    CHECK(sparkline({100, 1, 8}, 2) == "▁█");
+    CHECK(sparkline({3, 3}, 3) == " ▁▁");
+    CHECK(sparkline({}, 2) == "  ");
+}
+
+TEST_CASE("runs are lines of 80 columns, those that go on first") {
+    run_table table;
+    table.observe(seen("a", 100, 0.5, "done"));
+    for (int step = 1; step < 30; ++step)
+        table.observe(seen("grid/cells/a-cell-with-a-long-name-seed7", step, 3 - 0.1 * step));
+    table.observe(seen("c", 1, std::numeric_limits<double>::quiet_NaN(), "budget exhausted"));
+    auto none = seen("d", 2, 1);
+    none.guaranteed_epsilon = std::numeric_limits<double>::infinity();
+    table.observe(none);
+    const auto lines = lines_of(table.drawn(80, 24));
+    REQUIRE(lines.size() == 5);
+    for (const auto& line : lines) CHECK(columns_of(line) <= 80);
+    CHECK(lines[1].find("d ") == 0);
+    CHECK(lines[1].find("none") != std::string::npos);
+    CHECK(lines[2].find("…") == 0);
+    CHECK(lines[2].find("seed7") != std::string::npos);
+    CHECK(lines[2].find("█▇▆▆▅▄▃▃▂▁") != std::string::npos);
+    CHECK(lines[3].find("a ") == 0);
+    CHECK(lines_of(table.drawn(80, 3)).back() == "… and 3 more");
+    CHECK(lines_of(table.drawn(80, 5)).size() == 5);
+}
