@@ -2,6 +2,10 @@
 // The one-way door. Records, draws, per-unit gradients and unnoised sums travel as trusted<T>. Opening one takes a
 // trusted_key, and only privacy/trusted_side.hpp makes keys, a header that no translation unit of the public side can
 // include: a leak is a compile error.
+#ifdef RLDP_KNOWS_NO_TRUSTED_TYPE
+#error "what shows runs to others must not know a trusted type (docs/privacy.md, section 7)"
+#endif
+
 #include <type_traits>
 #include <utility>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the build needs and the machine lacks: Debian 12, Debian 13, Ubuntu 24.04. A second call installs nothing.
-# scripts/setup.sh --developer also installs what formats, lints and fuzzes the sources.
+# scripts/setup.sh --developer also installs what formats, lints and fuzzes the sources, --browser what tests the dashboard's page.
 # A downloaded LibTorch (CUDA, for example) is used instead of the packaged one, which Ubuntu 24.04 does not have:
 #   CMAKE_PREFIX_PATH=/path/to/libtorch scripts/setup.sh
 set -euo pipefail
@@ -17,7 +17,12 @@ packages=(
 case "${1:-}" in
     "") ;;
     --developer) packages+=(clang clang-format clang-tidy libclang-rt-dev shellcheck) ;;
-    *) die "$1 is not an option; there is --developer" ;;
+    --browser)
+        for program in node:nodejs npm:npm chromium:chromium prometheus:prometheus; do
+            command -v "${program%:*}" >/dev/null || packages+=("${program#*:}")
+        done
+        ;;
+    *) die "$1 is not an option; there are --developer and --browser" ;;
 esac
 
 # Whether a directory of CMAKE_PREFIX_PATH (separated by : or ;) holds a LibTorch; prints it.

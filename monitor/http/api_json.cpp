@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -96,6 +97,23 @@ json brief(const grid_view& grid, const catalog& all) {
     return out;
 }
 
+/// Four digits, more than a colour shows.
+json rounded(const std::vector<float>& values) {
+    auto out = json::array();
+    for (const float value : values) out.push_back(number(std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr)));
+    return out;
+}
+
+/// As many snapshots as a heat map has room for, evenly, with the first and the last.
+std::vector<const history::snapshot*> columns_of(const history& past) {
+    constexpr std::size_t most = 128;
+    const auto& all = past.snapshots();
+    const auto count = std::min(all.size(), most);
+    std::vector<const history::snapshot*> out;
+    for (std::size_t i = 0; i < count; ++i) out.push_back(&all[count > 1 ? i * (all.size() - 1) / (count - 1) : 0]);
+    return out;
+}
+
 /// Texts may come from files that are not UTF-8.
 std::string text(const json& object) {
     return object.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -157,10 +175,10 @@ std::string run_json(const run_view& run, const history& past, std::int64_t from
             curves[std::string(quantity_names[i])] = points(past.of(which).thinned(from, to, most));
     }
     auto& adapters = out["adapters"] = json::array();
-    for (const auto& one : past.snapshots()) {
-        json now = {{"step", one.step}, {"radii", one.radii}};
-        if (!one.rates.empty()) now["rates"] = one.rates;
-        if (!one.shares.empty()) now["shares"] = one.shares;
+    for (const auto* one : columns_of(past)) {
+        json now = {{"step", one->step}, {"radii", rounded(one->radii)}};
+        if (!one->rates.empty()) now["rates"] = rounded(one->rates);
+        if (!one->shares.empty()) now["shares"] = rounded(one->shares);
         adapters.push_back(std::move(now));
     }
     return text(out);

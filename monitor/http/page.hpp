@@ -14,6 +14,8 @@ struct page_part {
 const page_part* page_file(std::string_view path);
 /// What the API answers, as OpenAPI 3.1 has it.
 std::string api_description();
+/// Compressed as gzip does.
+std::string packed(std::string_view text);
 /// What gzip compressed.
 std::string unpacked(std::string_view gzip);
 

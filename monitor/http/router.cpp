@@ -85,7 +85,8 @@ router::router(catalog& runs, const access_rules& who, std::string program_versi
     : runs_(runs), who_(who), version_(std::move(program_version)), stop_(std::move(stop)) {}
 
 response router::answer(const request& asked) {
-    if (!who_.is_ours(asked.host)) return refusal(403, "that host is not this server's; --allow-host names another");
+    if (!who_.is_ours(asked.host))
+        return refusal(403, "that host is not this server's; --allow-host (monitor.allow_hosts) names another");
     const std::string_view target = asked.target;
     const auto mark = std::min(target.find('?'), target.size());
     const auto path = target.substr(0, mark), query = target.substr(std::min(mark + 1, target.size()));
@@ -111,7 +112,13 @@ response router::answer(const request& asked) {
     if (path == "/metrics")
         return reads ? response{.type = "text/plain; version=0.0.4; charset=utf-8", .body = prometheus_text(runs_)}
                      : refusal(405, "GET it");
-    return api(asked, path, query, who);
+    auto out = api(asked, path, query, who);
+    constexpr std::size_t worth_it = 2048;  // bytes
+    if (asked.accepts_gzip && out.body.size() > worth_it) {
+        out.body = packed(out.body);
+        out.fields.emplace_back("Content-Encoding", "gzip");
+    }
+    return out;
 }
 
 role router::role_of(const request& asked) const {

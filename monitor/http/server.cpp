@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -68,8 +70,8 @@ std::vector<std::string> hosts_of(const http_config& config, const asio::ip::add
     if (!address.is_unspecified())
         out.push_back(address.is_v6() ? "[" + address.to_string() + "]" : address.to_string());
     if (address.is_loopback() || address.is_unspecified()) out.insert(out.end(), {"localhost", "127.0.0.1", "[::1]"});
-    if (config.host != "localhost") return out;
-    out.emplace_back("localhost");
+    std::array<char, 256> own{};
+    if (address.is_unspecified() && ::gethostname(own.data(), own.size() - 1) == 0) out.emplace_back(own.data());
     return out;
 }
 
@@ -92,6 +94,7 @@ class http_server::loop {
         listen(config);
         runs_.refresh();
         thread_ = std::thread([this] { run(); });
+        ::pthread_setname_np(thread_.native_handle(), "rldp-http");
     }
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;

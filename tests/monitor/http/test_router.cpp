@@ -122,6 +122,13 @@ TEST_CASE("the page comes compressed to who can read that, whole to others") {
     const auto packed = at.subject.answer(asked);
     CHECK(field(packed, "Content-Encoding") == "gzip");
     CHECK(unpacked(packed.body) == plain.body);
+    auto api = get("/api/openapi.json");
+    const auto whole = at.subject.answer(api);
+    api.accepts_gzip = true;
+    const auto small = at.subject.answer(api);
+    CHECK(field(small, "Content-Encoding") == "gzip");
+    CHECK(small.body.size() < whole.body.size() / 4);
+    CHECK(unpacked(small.body) == whole.body);
 }
 
 TEST_CASE("nothing but what is named is answered, whatever a path says") {
