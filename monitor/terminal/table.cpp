@@ -12,11 +12,15 @@ namespace rldp::monitor {
 namespace {
 
 constexpr std::size_t spark_width = 10;
-constexpr std::size_t least_name = 12, most_name = 40;
-constexpr std::size_t other_columns = 67;  // of a line, besides the name
+constexpr std::size_t least_name = 12, most_name = 48, most_state = 11;
+constexpr std::size_t other_columns = 43;  // of a line, besides name, state and steps
 
 std::string number(double x) {
     return std::isfinite(x) ? fmt::format("{:.4g}", x) : std::string("–");
+}
+
+std::string steps_of(const telemetry& seen) {
+    return fmt::format("{}/{}", seen.step, seen.steps);
 }
 
 /// The end of a name tells cells of a grid apart.
@@ -51,9 +55,15 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
     std::vector<const row*> shown;
     for (const auto& [name, one] : runs_) shown.push_back(&one);
     std::stable_partition(shown.begin(), shown.end(), [](const row* one) { return !is_over(one->latest); });
-    const auto names = std::clamp(width > other_columns ? width - other_columns : 0, least_name, most_name);
-    auto out = fmt::format("{:{}}  {:11} {:>11}  {:{}} {:>7} {:>10} {:>10}\n", "run", names, "state", "step", "loss",
-                           spark_width, "", "perplexity", "ε of");
+    std::size_t states = 5, steps = 4;
+    for (const auto* one : shown) {
+        states = std::max(states, std::min(most_state, one->latest.state.size()));
+        steps = std::max(steps, steps_of(one->latest).size());
+    }
+    const auto others = states + steps + other_columns;
+    const auto names = std::clamp(width > others ? width - others : 0, least_name, most_name);
+    auto out = fmt::format("{:{}}  {:{}} {:>{}}  {:{}} {:>7} {:>7} {:>11}\n", "run", names, "state", states, "steps",
+                           steps, "loss", spark_width, "", "ppl", "ε, of");
     std::size_t lines = 1;
     for (const auto* one : shown) {
         if (++lines >= height && shown.size() + 1 > height) {
@@ -63,10 +73,10 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
         const auto& seen = one->latest;
         const auto promise = std::isfinite(seen.guaranteed_epsilon) ? fmt::format("{:.4g}", seen.guaranteed_epsilon)
                                                                     : std::string("none");
-        out += fmt::format("{:{}}  {:11} {:>11}  {} {:>7} {:>10} {:>10}\n", fitted(seen.run, names), names,
-                           seen.state.substr(0, 11), fmt::format("{}/{}", seen.step, seen.steps),
+        out += fmt::format("{:{}}  {:{}} {:>{}}  {} {:>7} {:>7} {:>11}\n", fitted(seen.run, names), names,
+                           seen.state.substr(0, most_state), states, steps_of(seen), steps,
                            sparkline(one->losses, spark_width), number(seen.loss), number(seen.perplexity),
-                           fmt::format("{} {}", number(seen.progress_epsilon), promise));
+                           fmt::format("{}, {}", number(seen.progress_epsilon), promise));
     }
     return out;
 }
