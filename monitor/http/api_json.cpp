@@ -164,7 +164,14 @@ std::string grid_json(const grid_view& grid, const catalog& all) {
 std::string run_json(const run_view& run, const history& past, std::int64_t from, std::int64_t to, std::size_t most) {
     auto out = row(run);
     out["version"] = run.version;
-    if (run.contract) out["contract"] = contract(*run.contract);
+    if (run.contract) {
+        out["contract"] = contract(*run.contract);
+        auto& deck = out["deck"] = json::array();
+        for (const auto& one : run.contract->deck)
+            deck.push_back({{"noise_multiplier", number(one.noise_multiplier)},
+                            {"planned", one.steps},
+                            {"left", one.steps - past.steps_at(one.noise_multiplier)}});
+    }
     out["groups"] = run.groups;
     out["controller"] = run.controller;
     out["warnings"] = run.warnings;

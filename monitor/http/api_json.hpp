@@ -13,7 +13,8 @@ std::string runs_json(const catalog& all, const std::string& program_version);
 /// A row of the overview: state, steps, ε, loss, perplexity; unknown numbers are null.
 std::string run_row_json(const run_view& run);
 /// The row, the contract in sentences, adapters, controller, warnings, and the history of the steps in [from, to]: each
-/// quantity as [[step, value]…] of at most `points` points, thinned as curve::thinned() says, and at most 128 snapshots.
+/// quantity as [[step, value]…] of at most `points` points, thinned as curve::thinned() says, and at most 128
+/// snapshots.
 std::string run_json(const run_view& run, const history& past, std::int64_t from, std::int64_t to, std::size_t points);
 /// {"id", "name", "kind", "cells": [{"name", "state", "run": row, where there is one}…]}: those of the last invocation,
 /// then the runs of earlier ones, whose state is their own.

@@ -41,7 +41,7 @@ std::size_t most_connections(const http_limits& limits) {
 asio::ip::address address_of(const http_config& config) {
     if (config.host == "localhost") return asio::ip::address_v4::loopback();
     error_code wrong;
-    const auto out = asio::ip::make_address(config.host, wrong);
+    auto out = asio::ip::make_address(config.host, wrong);
     if (wrong)
         refuse(fmt::format("dashboard: '{}' is no address; give one of this machine's, such as 127.0.0.1 or 0.0.0.0",
                            config.host));

@@ -129,7 +129,7 @@ class session_over final : public session, public std::enable_shared_from_this<s
     void begin_events(std::string run) {
         std::string head =
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nX-Accel-Buffering: no\r\n";
-        for (const auto& [name, value] : security_fields()) head += name + ": " + value + "\r\n";
+        for (const auto& [name, value] : security_fields()) head.append(name).append(": ").append(value).append("\r\n");
         watched_ = std::move(run);
         new_ = true;
         waiting_[""] = std::make_shared<const std::string>(head + "\r\nretry: 2000\n\n");
@@ -154,7 +154,7 @@ class session_over final : public session, public std::enable_shared_from_this<s
     router& answers_;
     const http_limits& limits_;
     asio::steady_timer pause_;
-    beast::flat_buffer buffer_{64 * 1024};
+    beast::flat_buffer buffer_{65'536};
     std::optional<http::request_parser<http::string_body>> parser_;
     http::response<http::string_body> answer_;
     std::optional<std::string> watched_;  ///< events of this run; empty: of all

@@ -51,9 +51,9 @@ class event_reading {
     const std::string& ended() const { return ended_; }
 
   private:
-    static constexpr std::size_t longest_line = 1024 * 1024;  // bytes
-    static constexpr std::size_t longest_head = 8 * 1024;
-    static constexpr std::size_t piece = 16 * 1024;
+    static constexpr std::size_t longest_line = std::size_t{1} << 20U;  // bytes
+    static constexpr std::size_t longest_head = 8192;
+    static constexpr std::size_t piece = 16384;
 
     void read_head() {
         namespace http = boost::beast::http;

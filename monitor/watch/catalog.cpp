@@ -1,5 +1,7 @@
 #include "monitor/watch/catalog.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -103,7 +105,7 @@ void catalog::search_below(const fs::path& directory, const std::string& name, i
         if (all->is_symlink(gone) || !all->is_directory(gone)) continue;
         const auto part = all->path().filename().string();
         if (part == "trusted" || part == "public" || part.starts_with(".")) continue;
-        search_below(all->path(), name.empty() ? part : name + "/" + part, depth + 1);
+        search_below(all->path(), name.empty() ? part : fmt::format("{}/{}", name, part), depth + 1);
     }
 }
 

@@ -14,7 +14,7 @@ namespace rldp::monitor {
 struct catalog_limits {
     std::size_t runs = 10'000;
     int depth = 6;                             ///< of directories below one that was named
-    std::size_t remembered = 16;               ///< histories kept at a time; who was looked at longest ago is forgotten
+    std::size_t remembered = 8;                ///< histories kept at a time; who was looked at longest ago is forgotten
     std::chrono::milliseconds search{10'000};  ///< between two looks for new runs
 };
 

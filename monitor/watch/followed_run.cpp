@@ -59,6 +59,10 @@ eval::run_summary promised(const json& header) {
 contract_view contract_of(const json& header) {
     const auto promise = promised(header);
     auto said = eval::guarantees_of(promise);
+    std::vector<contract_view::card> deck;
+    if (header.contains("deck"))
+        for (const auto& one : header["deck"])
+            deck.push_back({eval::number_from(one.at("noise_multiplier")), one.at("steps").get<std::int64_t>()});
     return {.any = said.any,
             .headline = std::move(said.headline),
             .holds = std::move(said.holds),
@@ -68,7 +72,8 @@ contract_view contract_of(const json& header) {
             .guaranteed_epsilon = promise.guaranteed_epsilon,
             .unit = promise.unit,
             .policy = promise.policy,
-            .accountant = header.at("accountant").get<std::string>()};
+            .accountant = header.at("accountant").get<std::string>(),
+            .deck = std::move(deck)};
 }
 
 }  // namespace

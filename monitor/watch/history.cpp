@@ -14,6 +14,7 @@ void history::add(const eval::metrics_line& line) {
     if (line.eval_value_nats) put(quantity::value_nats, *line.eval_value_nats);
     if (!line.radii.empty()) {  // else it is an evaluation alone
         put(quantity::noise_multiplier, line.noise_multiplier);
+        count(line);
         put(quantity::progress_epsilon, line.progress_epsilon);
         snapshot now{.step = line.step, .radii = {line.radii.begin(), line.radii.end()}, .rates = {}, .shares = {}};
         if (line.steered) {
@@ -25,6 +26,19 @@ void history::add(const eval::metrics_line& line) {
         note(std::move(now));
     }
     last_step_ = std::max(last_step_, line.step);
+}
+
+/// An evaluation repeats the line of its step.
+void history::count(const eval::metrics_line& line) {
+    constexpr std::size_t most = 256;
+    if (line.step <= last_counted_ || (steps_at_.size() >= most && !steps_at_.contains(line.noise_multiplier))) return;
+    ++steps_at_[line.noise_multiplier];
+    last_counted_ = line.step;
+}
+
+std::int64_t history::steps_at(double noise_multiplier) const {
+    const auto found = steps_at_.find(noise_multiplier);
+    return found == steps_at_.end() ? 0 : found->second;
 }
 
 void history::note(snapshot now) {

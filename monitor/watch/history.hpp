@@ -2,6 +2,7 @@
 // What a run's metrics lines tell over its steps.
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,9 @@ class history {
     std::int64_t last_step() const { return last_step_; }
     bool empty() const { return last_step_ < 0; }
 
+    /// Steps made at this noise multiplier, of at most 256 different ones.
+    std::int64_t steps_at(double noise_multiplier) const;
+
     /// Of every adapter, from this step on.
     struct snapshot {
         std::int64_t step = 0;
@@ -44,9 +48,12 @@ class history {
 
   private:
     void note(snapshot now);
+    void count(const eval::metrics_line& line);
 
     std::array<curve, static_cast<std::size_t>(quantity::count)> curves_;
     std::vector<snapshot> snapshots_;
+    std::map<double, std::int64_t> steps_at_;
+    std::int64_t last_counted_ = 0;
     std::int64_t last_step_ = -1;
 };
 

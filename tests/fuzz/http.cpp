@@ -1,5 +1,5 @@
-// What a peer may ask of a dashboard, once Beast has taken its request apart: path, query, host, cookies, origin, body; and a
-// grid's progress, and a page's address.
+// What a peer may ask of a dashboard, once Beast has taken its request apart: path, query, host, cookies, origin, body;
+// and a grid's progress, and a page's address.
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "monitor/http/reader.hpp"

@@ -1,7 +1,11 @@
 #include "monitor/tensorboard/event_file.hpp"
 
 #include <cstring>
+#include <limits>
+#include <map>
 #include <protozero/pbf_reader.hpp>
+#include <string>
+#include <vector>
 
 #include "config/base/files.hpp"
 #include "tests/catch.hpp"

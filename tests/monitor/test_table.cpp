@@ -1,6 +1,10 @@
 #include "monitor/terminal/table.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/catch.hpp"
 

@@ -179,7 +179,10 @@ function oneRun(id, shownRange, shownAgainst) {
     radii.update(run.groups, map("radii"), run.step);
     rates.update(run.groups, map("rates"), run.step);
     shares.update(run.groups, map("shares"), run.step);
-    fill(below, element("h2", {}, "What is guaranteed, and what is not"),
+    const deck = run.deck && run.deck.length ? element("div", {class: "table"}, element("table", {}, element("caption", {}, "Deck left to play: steps by noise multiplier"),
+      element("tbody", {}, ...run.deck.map((card) => element("tr", {}, element("th", {scope: "row"}, `z = ${number(card.noise_multiplier)}`),
+        element("td", {}, element("progress", {max: card.planned, value: Math.max(0, card.left), "aria-label": `${card.left} of ${card.planned} steps left`}), ` ${card.left} of ${card.planned}`)))))) : null;
+    fill(below, deck, element("h2", {}, "What is guaranteed, and what is not"),
       run.contract ? element("div", {class: "pair"}, list("Guaranteed", run.contract.holds), list("Not guaranteed", run.contract.does_not)) : null,
       run.controller.length ? element("h2", {}, "The prepared controller") : null,
       run.controller.length ? element("ul", {}, ...run.controller.map((s) => element("li", {}, s))) : null,

@@ -135,3 +135,31 @@ TEST_CASE("what was looked at long ago is forgotten, and read again when asked f
     CHECK(subject.runs()[3]->remembers());
     CHECK_FALSE(subject.runs()[2]->remembers());
 }
+
+TEST_CASE("a clock that went back makes no run silent, and one that stood still for long does") {
+    const scratch_directory scratch;
+    make_run(scratch / "a");
+    const auto touch = [&](std::chrono::hours since) {
+        for (const char* name : {"config.json", "ledger.jsonl", "metrics.jsonl"})
+            std::filesystem::last_write_time(scratch / "a/public" / name,
+                                             std::filesystem::file_time_type::clock::now() - since);
+        catalog subject({scratch / "a"});
+        subject.refresh();
+        return subject.runs().front()->view().state;
+    };
+    CHECK(touch(std::chrono::hours(-24)) == "running");
+    CHECK(touch(std::chrono::hours(0)) == "running");
+    CHECK(touch(std::chrono::hours(1)) == "silent");
+}
+
+TEST_CASE("the deck that is left is what was planned without the steps made, each counted once") {
+    history subject;
+    for (const std::int64_t step : {0, 1, 2, 3, 3, 4}) {
+        auto line = line_of(step);
+        line.noise_multiplier = step < 3 ? 0.5 : 0.75;
+        subject.add(line);
+    }
+    CHECK(subject.steps_at(0.5) == 2);
+    CHECK(subject.steps_at(0.75) == 2);
+    CHECK(subject.steps_at(1) == 0);
+}
