@@ -204,6 +204,7 @@ class http_server::loop {
         const bool beats = ++ticks_ % std::max<std::int64_t>(1, limits_.heartbeat / limits_.tick) == 0;
         if (runs_.version() != shown_) {
             shown_ = runs_.version();
+            std::erase_if(latest_, [&](const auto& known) { return runs_.find(known.first) == nullptr; });
             for (const auto& one : runs_.runs()) show(one->view());
         }
         for (const auto& one : sessions_) {

@@ -78,9 +78,10 @@ bool catalog::refresh(clock::time_point now) {
 }
 
 void catalog::search() {
+    const bool gone = forget_the_gone();
     const auto before = runs_.size() + grids_.size();
     for (const auto& root : roots_) search_below(root, name_below(root), 0);
-    if (runs_.size() + grids_.size() == before) return;
+    if (!gone && runs_.size() + grids_.size() == before) return;
     std::sort(runs_.begin(), runs_.end(), [](const auto& a, const auto& b) { return a->view().name < b->view().name; });
     std::sort(grids_.begin(), grids_.end(),
               [](const auto& a, const auto& b) { return a->view().name < b->view().name; });
@@ -104,9 +105,22 @@ void catalog::search_below(const fs::path& directory, const std::string& name, i
         std::error_code gone;
         if (all->is_symlink(gone) || !all->is_directory(gone)) continue;
         const auto part = all->path().filename().string();
-        if (part == "trusted" || part == "public" || part.starts_with(".")) continue;
+        // A run that is being made has another name until it is whole.
+        if (part == "trusted" || part == "public" || part.starts_with(".") ||
+            part.find(".partial-") != std::string::npos)
+            continue;
         search_below(all->path(), name.empty() ? part : fmt::format("{}/{}", name, part), depth + 1);
     }
+}
+
+/// Runs whose directories have been removed, or renamed.
+bool catalog::forget_the_gone() {
+    return std::erase_if(runs_, [&](const auto& one) {
+               if (is_run(one->directory())) return false;
+               std::erase(recent_, one.get());
+               std::erase(known_, one->directory());
+               return true;
+           }) > 0;
 }
 
 bool catalog::is_new(const fs::path& where) {

@@ -47,6 +47,8 @@ class catalog {
     void search_below(const std::filesystem::path& directory, const std::string& name, int depth);
     void add(const std::filesystem::path& directory, const std::string& name);
     void add_grid(const std::filesystem::path& directory, const std::string& name);
+    /// Whether there were any.
+    bool forget_the_gone();
     /// Whether it was not known before.
     bool is_new(const std::filesystem::path& where);
 

@@ -79,7 +79,7 @@ contract_view contract_of(const json& header) {
 }  // namespace
 
 followed_run::followed_run(std::string id, std::string name, const std::filesystem::path& directory)
-    : files_(directory) {
+    : directory_(directory), files_(directory) {
     view_.id = std::move(id);
     view_.name = std::move(name);
     view_.state = "starting";

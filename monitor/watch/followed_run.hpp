@@ -26,6 +26,7 @@ class followed_run {
     void tell(const telemetry& now);
 
     const run_view& view() const { return view_; }
+    const std::filesystem::path& directory() const { return directory_; }
     /// All steps so far; read from the first on when it is first asked for, then followed until forget().
     const history& past();
     void forget() { history_.reset(); }
@@ -40,6 +41,7 @@ class followed_run {
     void note_line(const std::string& text);
     void settle_state();
 
+    const std::filesystem::path directory_;
     const public_side files_;
     run_view view_;
     std::string told_;  ///< state, by the run itself

@@ -109,6 +109,7 @@ function overview() {
   const load = () => get("api/runs").then((all) => { runs = all.runs; if (view === load) { draw(); drawGrids(all.grids); } }).catch((e) => { link.textContent = e.message; });
   view = load;
   load();
+  const again = setInterval(() => view === load ? load() : clearInterval(again), 30000);  // runs may have been removed
   listen("api/stream", (row) => {
     const at = runs.findIndex((r) => r.id === row.id);
     at < 0 ? runs.push(row) : runs[at] = row;

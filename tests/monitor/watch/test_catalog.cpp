@@ -163,3 +163,24 @@ TEST_CASE("the deck that is left is what was planned without the steps made, eac
     CHECK(subject.steps_at(0.75) == 2);
     CHECK(subject.steps_at(1) == 0);
 }
+
+TEST_CASE("a run that is being made is none yet, and one that was removed is none any more") {
+    const scratch_directory scratch;
+    make_run(scratch / "all/a");
+    make_run(scratch / "all/b.partial-xYz123");
+    catalog subject({scratch / "all"}, {.search = std::chrono::milliseconds(0)});
+    subject.refresh();
+    REQUIRE(subject.runs().size() == 1);
+    CHECK_FALSE(subject.past(*subject.runs().front()).empty());
+    std::filesystem::rename(scratch / "all/b.partial-xYz123", scratch / "all/b");
+    std::filesystem::remove_all(scratch / "all/a");
+    const auto before = subject.version();
+    subject.refresh();
+    CHECK(subject.version() > before);
+    REQUIRE(subject.runs().size() == 1);
+    CHECK(subject.runs().front()->view().id == "b");
+    make_run(scratch / "all/a");  // it may come again
+    subject.refresh();
+    CHECK(subject.runs().size() == 2);
+    CHECK(subject.runs().front()->view().state == "running");
+}
