@@ -74,7 +74,7 @@ TEST_CASE("several requests go over one connection, and it ends where it is told
               "Content-Length: 3"));
 }
 
-TEST_CASE("who sends too much, too slowly, or no HTTP is dropped; the others are answered") {
+TEST_CASE("who sends too much, too slowly, or no HTTP is dropped, and the others are answered") {
     const scratch_directory scratch;
     const http_server server(quick(), {scratch / ""}, "1");
     CHECK(answer(server, asking("/", "X: " + std::string(20'000, 'x') + "\r\n")).starts_with("HTTP/1.1 431"));
