@@ -63,8 +63,7 @@ void hub_state::begin(const run_header& header) {
     latest.steps = header.steps;
     latest.epsilon = header.epsilon;
     latest.guaranteed_epsilon = header.guaranteed_epsilon;
-    log_path = header.metrics_path;
-    log.emplace(log_path, header.known);
+    log.emplace(header.metrics_path, header.known);
     if (!header.tensorboard.empty()) events.emplace(header.tensorboard, header.known);
     changed = true;
 }
@@ -107,8 +106,8 @@ void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
 
 void hub_state::put_in_order() {
     if (!log) return;
-    log->sort();
-    if (events) events->replace(eval::read_metrics(log_path));
+    const auto lines = log->sort();
+    if (events) events->replace(lines);
 }
 
 hub_actor::behavior_type make_hub(hub_pointer self, std::string run) {

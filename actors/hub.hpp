@@ -26,7 +26,6 @@ struct hub_state {
     bool changed = false;
     std::map<caf::actor_addr, watcher> watchers;
     std::optional<eval::metrics_log> log;
-    std::string log_path;
     std::optional<monitor::event_log> events;  ///< where TensorBoard is to read them
     std::map<std::int64_t, eval::metrics_line>
         unevaluated;  ///< recent lines, until an evaluation of their step arrives

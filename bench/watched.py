@@ -33,16 +33,24 @@ def nobody(stop):
     stop.wait()
 
 
-def watcher(stop):
+def subscribed():
+    peer = connect()
+    peer.sendall(b"GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    return peer
+
+
+def watcher(stop, meanwhile=lambda: None):
     """One reader of the stream."""
-    with connect() as peer:
-        peer.sendall(b"GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    with subscribed() as peer:
         while not stop.is_set():
             try:
                 if not peer.recv(65536):
                     return
             except TimeoutError:
                 pass
+            except OSError:
+                return
+            meanwhile()
 
 
 def packets(stop):
@@ -75,9 +83,8 @@ def deaf(stop):
     peers = []
     for _ in range(16):
         try:
-            peer = connect()
+            peer = subscribed()
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-            peer.sendall(b"GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             peers.append(peer)
         except OSError:
             pass
@@ -87,21 +94,14 @@ def deaf(stop):
 def page(stop):
     """A page as a browser has it open, and three more: each follows the events and reads the whole run every two seconds."""
     def one():
-        with connect() as peer:
-            peer.sendall(b"GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            last = 0.0
-            while not stop.is_set():
-                try:
-                    if not peer.recv(65536):
-                        return
-                except TimeoutError:
-                    pass
-                except OSError:
-                    return
-                if time.monotonic() - last > 2:
-                    last = time.monotonic()
-                    for path in NAMES[0], "/metrics":
-                        ask(path)
+        last = [0.0]
+
+        def read_all():
+            if time.monotonic() - last[0] > 2:
+                last[0] = time.monotonic()
+                for path in NAMES[0], "/metrics":
+                    ask(path)
+        watcher(stop, read_all)
     viewers = [threading.Thread(target=one) for _ in range(4)]
     for each in viewers:
         each.start()
@@ -124,9 +124,8 @@ def slow(stop):
     peers = []
     while not stop.is_set():
         try:
-            peer = connect()
+            peer = subscribed()
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-            peer.sendall(b"GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             peers.append(peer)
         except OSError:
             time.sleep(0.01)

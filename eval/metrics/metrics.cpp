@@ -134,8 +134,10 @@ void metrics_log::append(const metrics_line& line) {
     file_->append_unsynced(with_checksum(to_json(line)) + "\n");
 }
 
-void metrics_log::sort() {
-    replace(read_metrics(path_));
+std::vector<metrics_line> metrics_log::sort() {
+    auto lines = read_metrics(path_);
+    replace(lines);
+    return lines;
 }
 
 void metrics_log::replace(const std::vector<metrics_line>& lines) {

@@ -54,8 +54,8 @@ class metrics_log {
     /// Readers see the line at once; a power cut may lose it until sync().
     void append(const metrics_line& line);
     void sync() { file_->sync(); }
-    /// Rewrites it in the order of steps: where an evaluation came in tells how long it took.
-    void sort();
+    /// Rewrites it in the order of steps: where an evaluation came in tells how long it took. Answers the lines.
+    std::vector<metrics_line> sort();
 
   private:
     void replace(const std::vector<metrics_line>& lines);

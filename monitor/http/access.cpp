@@ -8,6 +8,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/input_file.hpp"
+#include "monitor/stream/endpoint.hpp"
 
 namespace rldp::monitor {
 
@@ -61,14 +62,9 @@ role access_rules::of(std::string_view token) const {
 }
 
 bool access_rules::is_ours(std::string_view host) const {
-    const auto colon = host.rfind(':');
-    if (colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos) {
-        const auto port = host.substr(colon + 1);
-        if (port.empty() || !std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; }))
-            return false;
-        host = host.substr(0, colon);
-    }
-    return std::any_of(hosts_.begin(), hosts_.end(), [&](const auto& one) { return same_name(one, host); });
+    const auto parts = split_host(host);
+    return parts &&
+           std::any_of(hosts_.begin(), hosts_.end(), [&](const auto& one) { return same_name(one, parts->host); });
 }
 
 }  // namespace rldp::monitor

@@ -1,35 +1,27 @@
 #include "monitor/http/options.hpp"
 
-#include <charconv>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "monitor/stream/endpoint.hpp"
 
 namespace rldp::monitor {
 
 namespace {
 
+/// A port alone is the loopback's.
 std::optional<std::pair<std::string, std::uint16_t>> parsed(std::string_view text) {
-    const auto colon = text.rfind(':');
-    const auto digits = text.substr(colon == std::string_view::npos ? 0 : colon + 1);
-    std::uint16_t port = 0;
-    const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (wrong != std::errc{} || end != digits.data() + digits.size() || port == 0) return std::nullopt;
-    if (colon == std::string_view::npos) return std::pair(http_config{}.host, port);
-    auto host = text.substr(0, colon);
-    const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-    if (bracketed) host = host.substr(1, host.size() - 2);
-    if (host.empty() || (!bracketed && host.find(':') != std::string_view::npos)) return std::nullopt;
-    return std::pair(std::string(host), port);
+    if (const auto port = port_from(text)) return std::pair(http_config{}.host, *port);
+    const auto parts = split_host(text);
+    if (!parts || !parts->port || parts->host.empty()) return std::nullopt;
+    const auto host = parts->host.starts_with('[') ? parts->host.substr(1, parts->host.size() - 2) : parts->host;
+    return std::pair(std::string(host), *parts->port);
 }
 
 }  // namespace
-
-bool is_http_address(const std::string& text) {
-    return parsed(text).has_value();
-}
 
 http_config config_of(const http_options& given) {
     const auto where = parsed(given.address);

@@ -13,11 +13,8 @@ struct http_options {
     std::vector<std::string> hosts = {};                                             ///< http_config's
 };
 
-/// "8787", "0.0.0.0:8787", "[::1]:8787"; a port of 1 to 65535.
-bool is_http_address(const std::string& text);
-
-/// Errors: bad_input for an address that is none, a certificate without a key or the reverse, an authority without
-/// both.
+/// The address is "8787", "0.0.0.0:8787", "[::1]:8787". Errors: bad_input for an address that is none, a certificate
+/// without a key or the reverse, an authority without both.
 http_config config_of(const http_options& given);
 
 }  // namespace rldp::monitor

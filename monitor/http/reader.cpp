@@ -14,6 +14,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "monitor/stream/endpoint.hpp"
 #include "monitor/stream/event_reading.hpp"
 
 namespace rldp::monitor {
@@ -80,15 +81,13 @@ dashboard_place dashboard_place_from(const std::string& url) {
     out.prefix = rest.substr(slash);
     while (out.prefix.ends_with('/')) out.prefix.pop_back();
     rest = rest.substr(0, slash);
-    const auto colon = rest.rfind(':');
-    const bool has_port = colon != std::string::npos && rest.find(']', colon) == std::string::npos;
-    out.port = has_port ? rest.substr(colon + 1) : out.tls ? "443" : "80";
-    out.host = has_port ? rest.substr(0, colon) : rest;
-    if (out.host.starts_with('[') && out.host.ends_with(']')) out.host = out.host.substr(1, out.host.size() - 2);
+    const auto parts = split_host(rest);
+    if (!parts || parts->host.empty()) wrong();
+    out.host = std::string(parts->host);
+    if (out.host.starts_with('[')) out.host = out.host.substr(1, out.host.size() - 2);
+    out.port = parts->port ? std::to_string(*parts->port) : out.tls ? "443" : "80";
     const auto plain = [](const std::string& text) { return text.find_first_of(" \t\r\n?#@") == std::string::npos; };
-    if (out.host.empty() || out.port.empty() || out.port.find_first_not_of("0123456789") != std::string::npos ||
-        !plain(out.host) || !plain(out.prefix))
-        wrong();
+    if (!plain(out.host) || !plain(out.prefix)) wrong();
     if (!out.tls && !is_loopback(out.host))
         refuse(
             "monitor: anyone on the way could read what http:// tells; use https://, or ssh -L and http://127.0.0.1");
@@ -106,9 +105,9 @@ std::string viewer_token(const std::filesystem::path& file) {
 }
 
 /// How it is encrypted, where it is.
-class dashboard_reader::connection {
+class dashboard_reader::encryption {
   public:
-    explicit connection(const dashboard_place& where) {
+    explicit encryption(const dashboard_place& where) {
         context.set_verify_mode(ssl::verify_peer);
         context.set_verify_callback(ssl::host_name_verification(where.host));
         SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
@@ -127,7 +126,7 @@ dashboard_reader::dashboard_reader(dashboard_place where, std::chrono::milliseco
     : where_(std::move(where)),
       silence_(silence),
       interruption_(std::make_unique<interruption>()),
-      connection_(std::make_unique<connection>(where_)) {}
+      encryption_(std::make_unique<encryption>(where_)) {}
 dashboard_reader::~dashboard_reader() = default;
 
 std::string dashboard_reader::follow(const std::function<void(const telemetry&)>& on_telemetry) {
@@ -155,7 +154,7 @@ std::string dashboard_reader::follow(const std::function<void(const telemetry&)>
         beast::tcp_stream stream(io);
         return read(stream, [](auto& reading) { reading.ask(); });
     }
-    beast::ssl_stream<beast::tcp_stream> stream(io, connection_->context);
+    beast::ssl_stream<beast::tcp_stream> stream(io, encryption_->context);
     SSL_set_tlsext_host_name(stream.native_handle(), where_.host.c_str());
     return read(stream, [&stream](auto& reading) {
         stream.async_handshake(ssl::stream_base::client,

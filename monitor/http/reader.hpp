@@ -40,12 +40,12 @@ class dashboard_reader final : public source {
     void stop() override;
 
   private:
-    class connection;
+    class encryption;
 
     const dashboard_place where_;
     const std::chrono::milliseconds silence_;
     const std::unique_ptr<interruption> interruption_;
-    const std::unique_ptr<connection> connection_;
+    const std::unique_ptr<encryption> encryption_;
 };
 
 }  // namespace rldp::monitor

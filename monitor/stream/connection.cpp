@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "monitor/stream/endpoint.hpp"
+
 namespace rldp::monitor {
 
 namespace asio = boost::asio;
@@ -29,14 +31,10 @@ std::string_view view(boost::beast::string_view text) {
 }
 
 /// A page of another site that had its name point here (DNS rebinding) gives that name.
-bool names_loopback(std::string_view host) {
-    const auto colon = host.rfind(':');
-    if (colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos) {
-        const auto port = host.substr(colon + 1);
-        if (port.empty() || !std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; }))
-            return false;
-        host = host.substr(0, colon);
-    }
+bool names_loopback(std::string_view text) {
+    const auto parts = split_host(text);
+    if (!parts) return false;
+    const auto host = parts->host;
     return host == "127.0.0.1" || host == "[::1]" || boost::beast::iequals({host.data(), host.size()}, "localhost");
 }
 

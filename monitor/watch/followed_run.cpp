@@ -21,13 +21,12 @@ constexpr std::size_t header_bytes = 1U << 20U;     // of a ledger, whose first 
 constexpr std::size_t tail_bytes = 64U << 10U;
 constexpr std::size_t piece = 4U << 20U;
 
+/// The last whole line.
 std::string_view last_line(std::string_view text) {
     const auto end = text.rfind('\n');
     if (end == std::string_view::npos) return {};
-    const auto begin = text.rfind('\n', end == 0 ? 0 : end - 1);
-    if (end == 0) return {};
-    return text.substr(begin == std::string_view::npos ? 0 : begin + 1,
-                       end - (begin == std::string_view::npos ? 0 : begin + 1));
+    text = text.substr(0, end);
+    return text.substr(text.rfind('\n') + 1);  // npos + 1 is 0
 }
 
 std::string text_at(const json& object, const char* section, const char* key) {

@@ -178,5 +178,5 @@ const charts = (() => {
     return {label, of: scale, step: (value) => steps[Math.min(d3.bisectLeft(values, value), steps.length - 1)]};
   }
 
-  return {lines, heat, through, number, colours};
+  return {lines, heat, through, number};
 })();
