@@ -61,6 +61,23 @@ TEST_CASE("runs are told over HTTP, and as they change over a stream") {
     watcher.read_until(":\n\n");  // a comment, for nothing changes any more
 }
 
+TEST_CASE("what a run says last is seen, however soon its server ends") {
+    const scratch_directory scratch;
+    make_run(scratch / "a");
+    auto how = quick();
+    how.limits.tick = milliseconds(60'000);  // nothing but the end makes it look
+    auto server = std::make_unique<http_server>(how, std::vector{scratch / "a"}, "1");
+    peer watcher(server->port());
+    watcher.send(asking("/api/stream"));
+    watcher.read_until("retry");
+    telemetry last;
+    last.state = "budget exhausted";
+    last.step = 7;
+    server->tell(last);
+    server.reset();
+    CHECK(has(watcher.read_rest(), "\"state\":\"budget exhausted\""));
+}
+
 TEST_CASE("several requests go over one connection, and it ends where it is told to or left alone") {
     const scratch_directory scratch;
     const http_server server(quick(), {scratch / ""}, "1");
