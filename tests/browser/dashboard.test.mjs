@@ -115,6 +115,8 @@ test("figures zoom, say values, and are taken home as SVG and CSV; an address ke
   await page.mouse.move(...at(0.7));
   await page.mouse.up();
   await page.waitForFunction(() => /#\/run\/live\/\d+-\d+$/.test(location.hash));
+  // The address changes at once, the figure when its values have come.
+  await page.waitForFunction(() => !document.querySelector("svg[aria-label^='Training loss']").getAttribute("aria-label").includes("step 1 to 40"));
   const label = await figure.locator("svg").getAttribute("aria-label");
   await page.reload();
   await figure.locator("path.line").waitFor();
