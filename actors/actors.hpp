@@ -97,11 +97,15 @@ using supervisor_actor = caf::typed_actor<
     // Ends the run cleanly, resumable.
     caf::reacts_to<stop_atom>>;
 
+using follower_actor = caf::typed_actor<
+    // On ranks other than the first: computes what rank 0 tells, to the end; answers the number of steps.
+    caf::replies_to<run_atom>::with<std::int64_t>>;
+
 // ---- the one-way door ----
 
 static_assert(is_public<accountant_actor> && is_public<controller_actor> && is_public<evaluator_actor> &&
                   is_public<trainer_actor> && is_public<hub_actor> && is_public<display_actor> &&
-                  is_public<supervisor_actor>,
+                  is_public<supervisor_actor> && is_public<follower_actor>,
               "a trusted value must not reach the public side");
 static_assert(answers_publicly<gradient_actor> && answers_publicly<sanitizer_actor> && answers_publicly<auditor_actor>,
               "what a public actor can ask must not answer with a trusted value");

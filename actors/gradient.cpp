@@ -19,6 +19,7 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     std::vector<models::unit_records> units;
     std::vector<at::Tensor> canaries;
     for (const auto& unit : privacy::opened(drawn).units) {
+        if (unit.gradient_canary && how.rank > 0) continue;  // rank 0 makes them
         if (unit.gradient_canary)
             canaries.push_back(eval::canary_gradient(own.gradient_canaries, *unit.gradient_canary));
         else

@@ -7,6 +7,7 @@
 #include "actors/failure.hpp"
 #include "actors/hub.hpp"
 #include "actors/run/finish.hpp"
+#include "actors/run/ranks/step_words.hpp"
 #include "actors/signals.hpp"
 #include "actors/supervisor.hpp"
 #include "actors/threads.hpp"
@@ -93,6 +94,7 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
                      if (!failed) failed = to_exception(reason);
                  });
     if (failed) throw *failed;
+    if (opened.team) ranks::tell_end(*opened.team);
     return finish_run(run, *ended, options.sign.get());
 }
 

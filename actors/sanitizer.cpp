@@ -8,9 +8,9 @@
 namespace rldp::actors {
 
 void sanitizer_state::open(const trusted<std::shared_ptr<const secrets>>& closed, privacy::sanitizer_config config,
-                           const std::filesystem::path& release_log) {
+                           std::shared_ptr<privacy::reducer> over, const std::filesystem::path& release_log) {
     const auto& key = privacy::opened(closed)->key;
-    library.emplace(std::move(config), key);
+    library.emplace(std::move(config), key, std::move(over));
     log.emplace(release_log, privacy::file_seal(key));
 }
 
@@ -29,14 +29,14 @@ privacy::release sanitizer_state::finish() {
 
 sanitizer_actor::behavior_type make_sanitizer(sanitizer_actor::stateful_pointer<sanitizer_state> self,
                                               trusted<std::shared_ptr<const secrets>> closed,
-                                              privacy::sanitizer_config config,
+                                              privacy::sanitizer_config config, std::shared_ptr<privacy::reducer> over,
                                               std::optional<privacy::acknowledgement> unsound,
                                               std::filesystem::path release_log,
                                               std::shared_ptr<spdlog::logger> trusted_log) {
     fail_silently(self, std::move(trusted_log));
     use_threads(1);  // the next chunk's gradients are under way on all of them
     self->state.unsound = unsound;
-    self->state.open(closed, std::move(config), release_log);
+    self->state.open(closed, std::move(config), std::move(over), release_log);
     return {
         [self](begin_atom, const privacy::step_order& order) { self->state.library->begin(order); },
         [self](clip_atom, const trusted<privacy::unit_gradients>& chunk) { self->state.add(chunk); },

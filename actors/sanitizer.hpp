@@ -21,14 +21,15 @@ struct sanitizer_state {
     std::optional<privacy::acknowledgement> unsound;  ///< as_published only
 
     void open(const trusted<std::shared_ptr<const secrets>>& closed, privacy::sanitizer_config config,
-              const std::filesystem::path& release_log);
+              std::shared_ptr<privacy::reducer> over, const std::filesystem::path& release_log);
     void add(const trusted<privacy::unit_gradients>& chunk);
     privacy::release finish();
 };
 
+/// `over`: where the sums of several ranks are added up; null in one process.
 sanitizer_actor::behavior_type make_sanitizer(sanitizer_actor::stateful_pointer<sanitizer_state> self,
                                               trusted<std::shared_ptr<const secrets>> closed,
-                                              privacy::sanitizer_config config,
+                                              privacy::sanitizer_config config, std::shared_ptr<privacy::reducer> over,
                                               std::optional<privacy::acknowledgement> unsound,
                                               std::filesystem::path release_log,
                                               std::shared_ptr<spdlog::logger> trusted_log);

@@ -8,6 +8,7 @@
 #include "actors/evaluator.hpp"
 #include "actors/failure.hpp"
 #include "actors/gradient.hpp"
+#include "actors/leader.hpp"
 #include "actors/loader.hpp"
 #include "actors/sanitizer.hpp"
 #include "actors/trainer.hpp"
@@ -85,7 +86,7 @@ trainer_schedule schedule_of(const session& run, const privacy::budget& budget) 
 }
 
 void wire(supervisor_pointer self, const opened_run& opened) {
-    const auto& [facts, parts, closed] = opened;
+    const auto& [facts, parts, closed, team] = opened;
     const auto& run = *facts;
     const auto trusted_log = open_trusted_log(run.where.log());
     std::optional<privacy::acknowledgement> unsound;
@@ -103,10 +104,12 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     trainer_wiring wiring;
     wiring.hub = self->state.hub;
     const auto loader = spawn(make_loader, closed, run.plan.sample_rate, trusted_log);
-    wiring.sanitizer = spawn(make_sanitizer, closed, sanitizer_config_of(run.config, run.model.layout), unsound,
+    wiring.sanitizer = spawn(make_sanitizer, closed, sanitizer_config_of(run.config, run.model.layout), team, unsound,
                              run.where.releases(), trusted_log);
-    wiring.gradient =
-        spawn(make_gradient, closed, run.model, gradient_settings_of(run), loader, wiring.sanitizer, trusted_log);
+    auto how = gradient_settings_of(run);
+    if (team) how.ranks = team->ranks();
+    wiring.gradient = spawn(make_gradient, closed, run.model, how, loader, wiring.sanitizer, trusted_log);
+    if (team) wiring.gradient = spawn(make_leader, team, wiring.gradient);
     auto schedule = schedule_of(run, *parts.budget);
     wiring.accountant = spawn(make_accountant, parts.budget, config::chosen(run.config.rl.interval, "rl.interval"));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);

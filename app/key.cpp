@@ -6,6 +6,7 @@
 #include "app/commands.hpp"
 #include "config/base/output.hpp"
 #include "monitor/http/self_signed.hpp"
+#include "privacy/keys/cluster_secret.hpp"
 #include "privacy/keys/signing_key.hpp"
 
 namespace rldp::app {
@@ -14,7 +15,7 @@ namespace {
 
 struct key_arguments {
     std::string path, tls;
-    bool tokens = false;
+    bool tokens = false, cluster = false;
 };
 
 int make_signing_key(const std::string& path) {
@@ -39,7 +40,14 @@ int make_tokens(const std::string& path) {
     return 0;
 }
 
+int make_cluster_secret(const std::string& path) {
+    privacy::cluster_secret::from_system().save(path);
+    say("{}  mode 0600: cluster.secret; give every rank of a run a copy, and nobody else\n", path);
+    return 0;
+}
+
 int make(const key_arguments& given) {
+    if (given.cluster) return make_cluster_secret(given.path);
     if (given.tokens) return make_tokens(given.path);
     return given.tls.empty() ? make_signing_key(given.path) : make_certificate(given.path, given.tls);
 }
@@ -54,11 +62,16 @@ void add_key(CLI::App& program, action& chosen) {
     command->add_option("path", given->path, "where the secret goes; not in a run directory")->required();
     auto* tls = command->add_option("--tls", given->tls,
                                     "instead a certificate of this host, self-signed: PATH.pem and PATH.key");
-    command->add_flag("--tokens", given->tokens, "instead a file of tokens for a dashboard: PATH")->excludes(tls);
+    auto* tokens =
+        command->add_flag("--tokens", given->tokens, "instead a file of tokens for a dashboard: PATH")->excludes(tls);
+    command->add_flag("--cluster", given->cluster, "instead the secret that the ranks of a run share: PATH")
+        ->excludes(tls)
+        ->excludes(tokens);
     command->footer(
         "Examples: rldp key new ~/keys/owner\n"
         "          rldp key new --tls lab.example ~/keys/dashboard\n"
-        "          rldp key new --tokens ~/keys/tokens");
+        "          rldp key new --tokens ~/keys/tokens\n"
+        "          rldp key new --cluster ~/keys/cluster");
     command->callback([given, &chosen] { chosen = [given] { return make(*given); }; });
 }
 

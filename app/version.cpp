@@ -12,6 +12,14 @@
 
 namespace rldp::app {
 
+namespace {
+#ifdef RLDP_HAS_RANKS
+constexpr bool has_ranks = true;
+#else
+constexpr bool has_ranks = false;
+#endif
+}  // namespace
+
 void add_version(CLI::App& program, action& chosen) {
     auto* command =
         program.add_subcommand("version", "Print the versions of rldp, and of LibTorch and CAF it was built with");
@@ -20,6 +28,7 @@ void add_version(CLI::App& program, action& chosen) {
         return nlohmann::json{
             {"rldp", RLDP_VERSION},
             {"libtorch", TORCH_VERSION},
+            {"workers", has_ranks ? "c10d over Gloo" : "one process only (libgloo-dev was not there)"},
             {"caf", fmt::format("{}.{}.{}", CAF_MAJOR_VERSION, CAF_MINOR_VERSION, CAF_PATCH_VERSION)}};
     });
 }

@@ -24,7 +24,8 @@ struct trusted_side {
         loader.sample_rate = run.plan.sample_rate;
         gradient.model = run.model;
         gradient.how = actors::gradient_settings_of(run);
-        sanitizer.open(opened.closed, actors::sanitizer_config_of(run.config, run.model.layout), run.where.releases());
+        sanitizer.open(opened.closed, actors::sanitizer_config_of(run.config, run.model.layout), nullptr,
+                       run.where.releases());
     }
 
     privacy::release step(const messages::step_task& task) {

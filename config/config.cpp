@@ -97,6 +97,14 @@ std::string to_json(const run_config& config) {
     return document.dump(2) + "\n";
 }
 
+std::string common_json(const run_config& config) {
+    json document = json::object();
+    for (const auto& key : schema())
+        if (!key.place && !key.path.starts_with("monitor.") && !key.path.starts_with("cluster."))
+            document[key.path] = key.write(config);
+    return document.dump();
+}
+
 std::int64_t planned_steps(const run_config& config, std::int64_t population) {
     const auto& train = config.train;
     if (population < 1) refuse("no training units; give more data, or another split");

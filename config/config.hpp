@@ -166,6 +166,12 @@ struct monitor_section {
     bool tensorboard = false;                                                    ///< public/tensorboard/
 };
 
+/// Of a run over several processes (docs/cluster.md).
+struct cluster_section {
+    std::optional<std::string> secret;  ///< file that every rank has
+    std::int64_t timeout = 60;          ///< seconds that a rank may be silent
+};
+
 struct run_config {
     privacy_section privacy;
     noise_section noise;
@@ -180,6 +186,7 @@ struct run_config {
     rl_section rl;
     audit_section audit;
     monitor_section monitor;
+    cluster_section cluster;
     std::string device = "cpu";  ///< cpu | cuda
     std::int64_t seed = 42;      ///< public randomness only: adapter initialisation, SAC
 };
@@ -199,6 +206,9 @@ void validate(const run_config& config);
 
 /// The configuration as resolved, every key present, as pretty JSON that parse() reads back.
 std::string to_json(const run_config& config);
+
+/// What the ranks of a run must have the same: to_json() without paths, monitor and cluster.
+std::string common_json(const run_config& config);
 
 /// Steps of the plan: train.steps, or floor(epochs·N/B). Errors: bad_input where that is open, or is no length of a
 /// run.

@@ -179,7 +179,8 @@ class section {
                          [get = get_, member, allowed](const json& value, const auto& base, run_config& into) {
                              return assign(value, allowed, base, get(into).*member);
                          },
-                         [get = get_, member](const run_config& from) { return written(get(from).*member); }});
+                         [get = get_, member](const run_config& from) { return written(get(from).*member); },
+                         std::holds_alternative<location>(allowed)});
         return *this;
     }
 
@@ -480,6 +481,13 @@ void add_rl(std::vector<key>& keys) {
              "Other names that the dashboard is called by, as behind a proxy.")
         .add("tensorboard", &monitor_section::tensorboard, yes_or_no{}, "",
              "Also writes public/tensorboard, scalars as TensorBoard reads them.");
+    section(
+        keys, "cluster.", [](auto& c) -> auto& { return c.cluster; })
+        .add("secret", &cluster_section::secret, location{"the path of a cluster secret"}, "",
+             "What the ranks of a run have in common and nobody else (rldp key new --cluster).",
+             "no other ranks, or those of --workers")
+        .add("timeout", &cluster_section::timeout, between(5, 86400), "seconds",
+             "A rank that is silent for so long ends the run on all of them; it can be resumed.");
     section(
         keys, "", [](auto& c) -> auto& { return c; })
         .add("device", &run_config::device, words{{"cpu", "cuda"}}, "", "Where the model computes.")

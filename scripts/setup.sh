@@ -12,7 +12,7 @@ packages=(
     cmake g++ ninja-build ccache pkg-config git python3 gnuplot-nox
     libcaf-dev libboost-dev libboost-filesystem-dev nlohmann-json3-dev catch2 libcli11-dev libspdlog-dev libfmt-dev
     libsodium-dev libpcre2-dev libsentencepiece-dev libfftw3-dev libopenblas0-openmp
-    libssl-dev zlib1g-dev libprotozero-dev libjs-d3
+    libssl-dev zlib1g-dev libprotozero-dev libjs-d3 libgloo-dev
 )
 case "${1:-}" in
     "") ;;
@@ -97,7 +97,11 @@ if [[ " ${unavailable[*]} " == *" libtorch-dev "* ]]; then
     die "$system offers no libtorch-dev: download LibTorch (C++, cxx11 ABI) from https://pytorch.org, unpack it," \
         "and call again with CMAKE_PREFIX_PATH=/path/to/libtorch"
 fi
-if ((${#unavailable[@]} > 0)); then
+if [[ " ${unavailable[*]} " == *" libgloo-dev "* ]]; then
+    say "$system offers no libgloo-dev: rldp will run in one process only, without --workers"
+    unavailable=("${unavailable[@]/libgloo-dev/}")
+fi
+if [[ -n ${unavailable[*]// /} ]]; then
     die "$system offers no ${unavailable[*]}; on Ubuntu enable the component universe, and call again"
 fi
 say "done"

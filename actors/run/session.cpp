@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <functional>
 #include <map>
 
 #include "actors/run/audit/canaries.hpp"
@@ -12,7 +11,9 @@
 #include "actors/run/erasure.hpp"
 #include "actors/run/lessons_file.hpp"
 #include "actors/run/method.hpp"
+#include "actors/run/prepared.hpp"
 #include "actors/run/public_lessons.hpp"
+#include "actors/run/ranks/team.hpp"
 #include "actors/run/steering.hpp"
 #include "actors/run/test_hooks.hpp"
 #include "config/base/error.hpp"
@@ -82,35 +83,6 @@ void make_sides(const eval::run_directory& where) {
     create_private_directory(where.trusted_side());
 }
 
-/// Everything read and planned, from a configuration.
-struct prepared {
-    config::run_config config;  ///< without open keys
-    run_model model;
-    run_data data;
-    run_plan plan;
-};
-
-/// Makes the model what public records taught it.
-using teaching = std::function<run_model(const config::run_config&, run_model)>;
-
-prepared prepare(const config::run_config& asked, const teaching& teach) {
-    prepared out;
-    out.model = load_model(asked);
-    check_gradients(out.model, asked.model.path);
-    const auto& described = out.model.base->config();
-    const auto tokens = load_tokenizer(asked.model.path, described);
-    out.data = load_data(asked, *tokens, token_limit(asked, described));  // refuses public records that are private
-    const auto units = static_cast<std::int64_t>(out.data.train.size());
-    auto [config, choices] = with_choices(asked, units, described);
-    out.config = std::move(config);
-    if (out.config.public_data.path) out.model = teach(out.config, std::move(out.model));
-    out.plan = plan_run(out.config, units, described, out.model.layout);
-    out.plan.choices = std::move(choices);
-    out.plan.counts = counts_of(out.data);
-    out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
-    return out;
-}
-
 moving_parts parts_of(const prepared& ready, std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book) {
     const auto& config = ready.config;
     rl::training training(training_config_of(config, ready.plan, ready.model.layout),
@@ -119,13 +91,6 @@ moving_parts parts_of(const prepared& ready, std::unique_ptr<privacy::spending_p
                                                     choice_of(config, ready.model), probe_of(config, ready.model)),
             .budget = std::make_shared<privacy::budget>(std::move(policy), std::move(book)),
             .controller = controller_of(config, ready.plan)};
-}
-
-privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key) {
-    const auto who = membership_of(ready.config, ready.data, key);
-    return privacy::trusted<std::shared_ptr<const secrets>>(
-        std::make_shared<secrets>(secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who),
-                                          key, gradient_canaries_of(ready.config, ready.model.layout)}));
 }
 
 /// What a resume found that a new run has not.
@@ -231,6 +196,12 @@ class replay {
     double progress_ = 0;
 };
 
+/// Tells the other ranks what they need besides their own copy of the data: the key, and what was charged so far.
+void begin_together(ranks::team& team, const privacy::run_key& key, const eval::run_directory& where) {
+    team.share(key);
+    team.broadcast(read_file(where.ledger()));
+}
+
 }  // namespace
 
 privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout) {
@@ -251,13 +222,14 @@ void decide_in_line(const moving_parts& parts, double progress_epsilon) {
 }
 
 opened_run create_run(const config::run_config& asked, const std::filesystem::path& directory,
-                      const std::optional<std::filesystem::path>& lessons) {
+                      const std::optional<std::filesystem::path>& lessons, const std::shared_ptr<ranks::team>& team) {
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());
     auto ready =
         prepare(asked, [&](const auto& full, run_model model) { return taught(full, std::move(model), lessons); });
     const auto& config = ready.config;
+    if (team) team->agree(common_facts(ready));
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::insecure_from_seed(config.seed)
                                                         : privacy::run_key::from_system();
     nascent_directory nascent(directory);
@@ -274,12 +246,13 @@ opened_run create_run(const config::run_config& asked, const std::filesystem::pa
     write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
     if (config.public_data.path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
     nascent.settle();
+    if (team) begin_together(*team, key, eval::run_directory{directory});
     auto closed = secrets_of(ready, key);
-    return {facts_of(eval::run_directory{directory}, std::move(ready), std::move(owner), key), parts,
-            std::move(closed)};
+    return {facts_of(eval::run_directory{directory}, std::move(ready), std::move(owner), key), parts, std::move(closed),
+            team};
 }
 
-opened_run resume_run(const std::filesystem::path& directory) {
+opened_run resume_run(const std::filesystem::path& directory, const std::shared_ptr<ranks::team>& team) {
     const eval::run_directory where{directory};
     if (!std::filesystem::exists(where.ledger()))
         refuse(directory.string() + ": holds no run (public/ledger.jsonl is missing)");
@@ -300,6 +273,7 @@ opened_run resume_run(const std::filesystem::path& directory) {
             "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
             "the original data",
             where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
+    if (team) team->agree(common_facts(ready));
     const auto saved = read_checkpoint(where.checkpoint(), seal);
     auto ours = ownership(key, book.content(), config, ready.plan);
     if (saved.belongs_to != ours)
@@ -323,8 +297,9 @@ opened_run resume_run(const std::filesystem::path& directory) {
     auto found = replay(parts, config::chosen(config.rl.interval, "rl.interval"), ready.model.initial_adapter,
                         known_metrics(where.metrics(), parts.steps->training().step()))
                      .all(releases);
+    if (team) begin_together(*team, key, where);
     auto closed = secrets_of(ready, key);
-    return {facts_of(where, std::move(ready), std::move(ours), key, std::move(found)), parts, std::move(closed)};
+    return {facts_of(where, std::move(ready), std::move(ours), key, std::move(found)), parts, std::move(closed), team};
 }
 
 }  // namespace rldp::actors

@@ -21,6 +21,10 @@
 #include "privacy/trusted.hpp"
 #include "rl/controller.hpp"
 
+namespace rldp::ranks {
+class team;
+}
+
 namespace rldp::actors {
 
 /// What only trusted actors may hold.
@@ -54,18 +58,20 @@ struct opened_run {
     std::shared_ptr<const session> facts;
     moving_parts parts;
     privacy::trusted<std::shared_ptr<const secrets>> closed;
+    std::shared_ptr<ranks::team> team = {};  ///< whose rank 0 this is; null in one process
 };
 
 /// Reads everything, plans, and only then makes the run directory, whole or not at all. What public records teach is
-/// shared through the directory `lessons`, where it is given (public_lessons.hpp). Errors: bad_input, among them a
-/// directory that exists.
+/// shared through the directory `lessons`, where it is given (public_lessons.hpp). With a team, as its rank 0. Errors:
+/// bad_input, among them a directory that exists, and ranks that don't belong together.
 opened_run create_run(const config::run_config& config, const std::filesystem::path& directory,
-                      const std::optional<std::filesystem::path>& lessons = {});
+                      const std::optional<std::filesystem::path>& lessons = {},
+                      const std::shared_ptr<ranks::team>& team = {});
 
 /// Goes on from the last checkpoint and the logged releases (docs/privacy.md §5). A charged step without a logged
 /// release is lost and stays charged. Errors: bad_input where ledger, checkpoint, configuration and data don't belong
 /// together, naming both sides, and for a run that has finished.
-opened_run resume_run(const std::filesystem::path& directory);
+opened_run resume_run(const std::filesystem::path& directory, const std::shared_ptr<ranks::team>& team = {});
 
 privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout);
 

@@ -150,6 +150,8 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
     const auto work = plan_work(std::move(units), how);
     const chunk_worker made{model, how, adapter, probes, work, dropout, failed};
     const auto& chunks = work.chunks;
+    std::vector<std::size_t> mine;
+    for (auto i = how.rank; i < chunks.size(); i += how.ranks) mine.push_back(i);
     const auto hand_over = [&](models::record_gradients chunk, std::size_t i) {
         const auto dummies = std::count_if(chunks[i].begin(), chunks[i].end(),
                                            [&](auto unit) { return unit >= work.units.size() - work.dummies; });
@@ -157,17 +159,17 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
     };
     const auto at_once = static_cast<std::size_t>(how.abreast);
     if (at_once == 1) {
-        for (std::size_t i = 0; i < chunks.size(); ++i) hand_over(made(i), i);
+        for (const auto i : mine) hand_over(made(i), i);
         return;
     }
-    for (std::size_t begin = 0; begin < chunks.size(); begin += at_once) {
+    for (std::size_t begin = 0; begin < mine.size(); begin += at_once) {
         std::vector<std::future<models::record_gradients>> under_way;
-        for (std::size_t i = begin; i < std::min(begin + at_once, chunks.size()); ++i)
-            under_way.push_back(std::async(std::launch::async, [&made, i] {
+        for (std::size_t j = begin; j < std::min(begin + at_once, mine.size()); ++j)
+            under_way.push_back(std::async(std::launch::async, [&made, i = mine[j]] {
                 models::use_threads(1);
                 return made(i);
             }));
-        for (std::size_t i = 0; i < under_way.size(); ++i) hand_over(under_way[i].get(), begin + i);
+        for (std::size_t j = 0; j < under_way.size(); ++j) hand_over(under_way[j].get(), mine[begin + j]);
     }
 }
 

@@ -16,6 +16,7 @@
 #include "eval/grid/comparison/files.hpp"
 #include "eval/grid/owner_page.hpp"
 #include "eval/grid/progress.hpp"
+#include "eval/grid/shard.hpp"
 #include "models/architecture/model_config.hpp"
 
 namespace rldp::app {
@@ -48,7 +49,7 @@ std::vector<eval::compare_cell> at_own_rates(const eval::compare_plan& plan, con
 bool run_stage(std::vector<eval::compare_cell> cells, eval::stage when, const eval::selection& chosen,
                const compare_arguments& given, const std::filesystem::path& out) {
     std::erase_if(cells, [&](const auto& one) { return one.when != when; });
-    const auto runs = chosen_runs(cells, chosen);
+    const auto runs = chosen_runs(eval::part_of(cells, eval::shard_from(given.shard)), chosen);
     auto how = settings_of(given, out);
     if (when == eval::stage::tuning) how.audit = false;  // on made-up records there is nobody to betray
     return eval::run_cells(runs, how, eval::progress_on_terminal(runs.size(), out, given.quiet));
@@ -68,9 +69,11 @@ int run(compare_arguments given) {
     settle_rate(given);
     const auto plan = eval::plan_compare(given.grid, eval::resolver_of(given.config, given.set));
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
+    const auto shard = eval::shard_from(given.shard);
     const auto out = directory_of(given, "compare");
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
+    collect_shards(given, out, plan.what);
     const auto dashboard = shown(given.dashboard, out);
 
     const auto run_all = [&](const std::vector<eval::compare_cell>& of, eval::stage when) {
@@ -88,7 +91,7 @@ int run(compare_arguments given) {
     eval::write_owner_files(out, eval::read_owned(out, chosen_runs(cells)));
     say("{}", given.json ? eval::compare_json(report) : eval::compare_text(report));
     if (!given.json) print_pages(out, "compare");
-    return grid_status(finished, out, chosen_runs(cells, chosen), command);
+    return grid_status(finished, out, chosen_runs(eval::part_of(cells, shard), chosen), command);
 }
 
 }  // namespace
@@ -116,12 +119,6 @@ void add_compare(CLI::App& program, action& chosen) {
     for (const auto* other : {"config", "--set", "--methods", "--epsilons", "--seeds", "--tune-lr", "--tune-seeds",
                               "--tune-records"})  // all that is to be written down
         file->excludes(command->get_option(other));
-    command->add_option("--shard", how.shard, "with --protocol: run the i-th of n parts, i/n")->needs(file);
-    command
-        ->add_option("--collect", how.collect,
-                     "with --protocol: take over what another machine's --out holds, repeatable")
-        ->needs(file)
-        ->allow_extra_args(false);
     command->footer(
         "Example: rldp compare config/demo.json --methods static,dp_lora,rldp --epsilons 2,8 --seeds 0,1 --jobs 2\n"
         "Called again with the same --out it keeps finished cells and resumes interrupted ones.\n"

@@ -8,6 +8,7 @@
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "eval/grid/cell_files.hpp"
+#include "eval/grid/collect.hpp"
 #include "version.hpp"
 
 namespace rldp::app {
@@ -29,6 +30,10 @@ void add_grid_options(CLI::App& command, grid_options& given, const std::string&
     command.add_option("--set", given.set, "override a key of the base: dotted.key=json, repeatable")
         ->allow_extra_args(false);
     command.add_option("--only", given.only, "run only these cells now: axis=v1,v2, repeatable; axes: " + axes)
+        ->allow_extra_args(false);
+    command.add_option("--shard", given.shard, "run the i-th of n parts of the cells, i/n: for several machines");
+    command
+        .add_option("--collect", given.collect, "take over what another machine's --out holds of this grid, repeatable")
         ->allow_extra_args(false);
     command.add_option("--jobs", given.jobs, "cells at a time, a process each (default 1)")->check(CLI::Range(1, 1024));
     command.add_option("--out", given.out, "directory of the grid; one that holds this grid is gone on with");
@@ -65,12 +70,18 @@ std::string command_line(const std::string& kind, const grid_options& given, con
     if (!given.config.empty()) all.push_back(given.config);
     all.insert(all.end(), words.begin(), words.end());
     for (const auto& text : given.set) all.insert(all.end(), {"--set", text});
+    if (given.shard != grid_options{}.shard) all.insert(all.end(), {"--shard", given.shard});
     if (given.jobs > 1) all.insert(all.end(), {"--jobs", std::to_string(given.jobs)});
     if (given.audit) all.emplace_back("--audit");
     all.insert(all.end(), {"--out", out.string()});
     std::string line;
     for (const auto& word : all) line += (line.empty() ? "" : " ") + quoted(word);
     return line;
+}
+
+void collect_shards(const grid_options& given, const std::filesystem::path& out, const eval::grid& what) {
+    for (const auto& from : given.collect)
+        say(stderr, "{}: {} cells collected\n", from, eval::collect(out, what, from));
 }
 
 void print_pages(const std::filesystem::path& out, const std::string& kind) {

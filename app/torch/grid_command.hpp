@@ -14,7 +14,8 @@ namespace rldp::app {
 
 struct grid_options {
     std::string config, out;
-    std::vector<std::string> set, only;
+    std::vector<std::string> set, only, collect;
+    std::string shard = "1/1";
     int jobs = 1;
     bool json = false, quiet = false, audit = false;
     monitor::http_options dashboard;
@@ -34,6 +35,9 @@ std::unique_ptr<monitor::http_server> shown(const monitor::http_options& how, co
 /// A command line for a shell: `words` and the shared options, each quoted where it needs it.
 std::string command_line(const std::string& kind, const grid_options& given, const std::filesystem::path& out,
                          const std::vector<std::string>& words);
+
+/// Takes over what --collect names.
+void collect_shards(const grid_options& given, const std::filesystem::path& out, const eval::grid& what);
 
 /// The cells that --only leaves; all of them where it is not given.
 template <class Cell>

@@ -5,8 +5,8 @@
 #include "config/base/output.hpp"
 #include "eval/grid/owner_page.hpp"
 #include "eval/grid/progress.hpp"
-#include "eval/grid/protocol/collect.hpp"
 #include "eval/grid/protocol/results.hpp"
+#include "eval/grid/shard.hpp"
 
 namespace rldp::app {
 
@@ -21,9 +21,7 @@ std::vector<eval::measured_cell> measure(const std::vector<eval::protocol_cell>&
 }
 
 std::vector<std::string> words_of(const protocol_options& how) {
-    std::vector<std::string> out{"--protocol", how.file};
-    if (how.shard != protocol_options{}.shard) out.insert(out.end(), {"--shard", how.shard});
-    return out;
+    return {"--protocol", how.file};
 }
 
 }  // namespace
@@ -31,7 +29,7 @@ std::vector<std::string> words_of(const protocol_options& how) {
 int run_protocol(const grid_options& given, const protocol_options& how) {
     const auto written = eval::read_protocol(how.file);
     const auto plan = eval::plan_protocol(written, eval::resolver_of(written.base, {}));
-    const auto shard = eval::shard_from(how.shard);
+    const auto shard = eval::shard_from(given.shard);
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
     auto place = given;
     place.config = how.file;  // names the directory
@@ -39,8 +37,7 @@ int run_protocol(const grid_options& given, const protocol_options& how) {
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
     const auto dashboard = shown(given.dashboard, out);
-    for (const auto& from : how.collect)
-        say(stderr, "{}: {} cells collected\n", from, eval::collect(out, plan.what, from));
+    collect_shards(given, out, plan.what);
 
     if (written.least_p() > eval::significance)
         say(stderr, "{}: with {} seeds and {} arms no p can be below {:.3g}: nothing can be won; give it more seeds\n",

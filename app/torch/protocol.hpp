@@ -1,17 +1,13 @@
 #pragma once
 // rldp compare --protocol.
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "app/torch/grid_command.hpp"
 
 namespace rldp::app {
 
 struct protocol_options {
-    std::string file;                  ///< --protocol; empty: an ordinary comparison
-    std::string shard = "1/1";         ///< --shard
-    std::vector<std::string> collect;  ///< --collect
+    std::string file;  ///< --protocol; empty: an ordinary comparison
 };
 
 /// Tunes every arm, tests it with what was chosen, and reports; the exit status.

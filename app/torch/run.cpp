@@ -3,10 +3,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
+#include "actors/follower.hpp"
 #include "actors/launch.hpp"
+#include "actors/run/erasure.hpp"
+#include "actors/run/ranks/local_ranks.hpp"
+#include "actors/signals.hpp"
 #include "app/commands.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
@@ -24,7 +32,9 @@ namespace {
 struct run_arguments {
     std::string config, resume, out, lessons, monitor, dashboard, sign;
     std::vector<std::string> set;
-    bool json = false, quiet = false, private_counts = false;
+    bool json = false, quiet = false, private_counts = false, resume_or_start = false;
+    std::size_t workers = 1;
+    int restarts = 3;
 };
 
 std::size_t terminal_width() {
@@ -101,33 +111,112 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
     row("certificate", (directory / "public/certificate.html").string());
 }
 
+/// This process's command line without --workers and --restarts.
+std::vector<std::string> arguments_of_ranks() {
+    std::ifstream own("/proc/self/cmdline");
+    const std::string text{std::istreambuf_iterator<char>(own), {}};
+    std::vector<std::string> out;
+    for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+        end = std::min(text.find('\0', at), text.size());
+        out.push_back(text.substr(at, end - at));
+    }
+    for (const std::string option : {"--workers", "--restarts"}) {
+        const auto found =
+            std::find_if(out.begin(), out.end(), [&](const auto& each) { return each.starts_with(option); });
+        if (found != out.end()) out.erase(found, found + (*found == option ? 2 : 1));
+    }
+    return out;
+}
+
+int run_workers(const run_arguments& given) {
+    refuse_unless(
+        ranks::has_wire(),
+        "--workers: this build of rldp runs in one process only; install libgloo-dev, configure and build again");
+    ranks::local_ranks how{.ranks = given.workers, .arguments = arguments_of_ranks(), .attempts = 1 + given.restarts};
+    how.again_arguments = how.arguments;
+    if (given.resume.empty() && !given.resume_or_start) how.again_arguments.emplace_back("--resume-or-start");
+    how.say = [](const std::string& text) { say(stderr, "{}", text); };
+    return ranks::run_local_ranks(how);
+}
+
+/// The ranks that this process is one of; null where it is alone.
+std::shared_ptr<ranks::team> team_of(const config::cluster_section& keys) {
+    const auto where = ranks::place_from([](const char* name) { return std::getenv(name); });
+    if (!where) return nullptr;
+    const int inherited = ranks::inherited_secret();
+    refuse_unless(inherited >= 0 || keys.secret.has_value(),
+                  fmt::format("cluster.secret: this is rank {} of {}, and ranks know each other by a secret; make one "
+                              "with rldp key new --cluster PATH and give every rank the file",
+                              where->rank, where->ranks));
+    const auto secret =
+        inherited >= 0 ? privacy::cluster_secret::receive(inherited) : privacy::cluster_secret::load(*keys.secret);
+    return std::make_shared<ranks::team>(*where, secret, std::chrono::seconds(keys.timeout),
+                                         [](const std::string& line) {
+                                             // Somewhere a call waits for ever, so nothing can end in order; every
+                                             // charge and release is on disk.
+                                             say(stderr, "rldp: {}\n", line);
+                                             _exit(static_cast<int>(errc::failed));
+                                         });
+}
+
+/// Where the run goes on, or begins.
+struct beginning {
+    std::filesystem::path directory;
+    config::run_config config;
+    bool resumed = false;
+};
+
+std::filesystem::path named(const std::string& path) {
+    const auto clean = std::filesystem::path(path).lexically_normal();
+    return clean.has_filename() ? clean : clean.parent_path();  // "runs/first/" is runs/first
+}
+
+beginning beginning_of(const run_arguments& given) {
+    if (!given.resume.empty()) {
+        const auto own = eval::run_directory{named(given.resume)}.config();
+        // Where there is none, resume_run says what is missing.
+        return {named(given.resume), std::filesystem::exists(own) ? config::load(own, {}) : config::run_config{}, true};
+    }
+    beginning out{given.out.empty() ? std::filesystem::path("runs") / std::filesystem::path(given.config).stem()
+                                    : named(given.out),
+                  config::load(given.config, given.set)};
+    out.resumed = given.resume_or_start && std::filesystem::exists(eval::run_directory{out.directory}.ledger());
+    return out;
+}
+
+int follow(const beginning& from, const std::shared_ptr<ranks::team>& team) {
+    actors::signal_watch signals;
+    signals.on_signal([] {});  // a launcher tells all ranks to stop: the first ends the step, and then the others
+    actors::follow([&] { return actors::join_run(from.config, *team); }, team,
+                   eval::run_directory{from.directory}.log());
+    return 0;
+}
+
 int run(const run_arguments& given) {
     if (given.config.empty() == given.resume.empty())
         refuse("run: give a CONFIG, or --resume DIR (not both); for example rldp run config/demo.json");
     if (!given.resume.empty() && (!given.set.empty() || !given.out.empty() || !given.lessons.empty()))
         refuse("run: --resume goes on with the run's own configuration; leave --set, --out and --lessons away");
+    if (given.workers > 1) return run_workers(given);
 
     // Before anything starts: a key that can't sign is no surprise for the end of a long run.
     const auto key = given.sign.empty()
                          ? nullptr
                          : std::make_shared<const privacy::signing_key>(privacy::signing_key::load(given.sign));
-    const auto named = [](const std::string& path) {
-        const auto clean = std::filesystem::path(path).lexically_normal();
-        return clean.has_filename() ? clean : clean.parent_path();  // "runs/first/" is runs/first
-    };
-    auto directory = named(given.resume);
-    std::function<actors::opened_run()> open = [&] { return actors::resume_run(directory); };
-    config::monitor_section watched;
-    if (given.resume.empty()) {
-        const auto config = config::load(given.config, given.set);
-        const auto stem = std::filesystem::path(given.config).stem();
-        directory = given.out.empty() ? std::filesystem::path("runs") / stem : named(given.out);
-        watched = config.monitor;
-        const auto lessons = given.lessons.empty() ? std::nullopt : std::optional<std::filesystem::path>(given.lessons);
-        open = [config, directory, lessons] { return actors::create_run(config, directory, lessons); };
-    } else if (const auto own = eval::run_directory{directory}.config(); std::filesystem::exists(own)) {
-        watched = config::load(own, {}).monitor;
+    const auto from = beginning_of(given);
+    const auto& directory = from.directory;
+    if (from.resumed && given.resume_or_start && actors::is_over(eval::run_directory{directory})) {
+        if (!given.quiet) say(stderr, "rldp: {}: that run has finished already\n", directory.string());
+        return 0;
     }
+    const auto team = team_of(from.config.cluster);
+    if (team && team->rank() > 0) return follow(from, team);
+    const auto lessons = given.lessons.empty() ? std::nullopt : std::optional<std::filesystem::path>(given.lessons);
+    const auto open = [&] {
+        return from.resumed ? actors::resume_run(directory, team)
+                            : actors::create_run(from.config, directory, lessons, team);
+    };
+    auto watched = from.config.monitor;
     if (!given.monitor.empty()) watched.address = given.monitor;
     if (watched.address) monitor::loopback_endpoint(*watched.address);
     const auto dashboard = dashboard_of(watched, given.dashboard);
@@ -168,6 +257,16 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("--lessons", given->lessons,
                         "directory where runs share what the records of public.path teach");
     command->add_option("--resume", given->resume, "go on with the interrupted run in this directory");
+    command->add_flag("--resume-or-start", given->resume_or_start,
+                      "go on with the run in --out where there is one, else begin it: for jobs that are queued again");
+    command
+        ->add_option("--workers", given->workers,
+                     "so many processes of this machine compute the run together; each has a share of the processors")
+        ->check(CLI::Range(1, 1024));
+    command
+        ->add_option("--restarts", given->restarts,
+                     "how often --workers begins its processes again where one of them dies (default 3)")
+        ->check(CLI::Range(0, 1000000));
     command->add_option("--sign", given->sign, "sign the certificate with this secret key (rldp key new)");
     command->add_option("--monitor", given->monitor, "serve live values at HOST:PORT (loopback)");
     command->add_option("--dashboard", given->dashboard, "show the run to browsers at [HOST:]PORT");

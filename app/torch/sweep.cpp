@@ -10,6 +10,7 @@
 #include "config/base/output.hpp"
 #include "eval/grid/owner_page.hpp"
 #include "eval/grid/progress.hpp"
+#include "eval/grid/shard.hpp"
 #include "eval/grid/sweep/sweep.hpp"
 
 namespace rldp::app {
@@ -34,9 +35,10 @@ int run(const sweep_arguments& given) {
     const auto out = directory_of(given, "sweep");
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
+    collect_shards(given, out, plan.what);
     const auto dashboard = shown(given.dashboard, out);
 
-    const auto runs = chosen_runs(plan.cells, chosen);
+    const auto runs = chosen_runs(eval::part_of(plan.cells, eval::shard_from(given.shard)), chosen);
     const bool finished =
         eval::run_cells(runs, settings_of(given, out), eval::progress_on_terminal(runs.size(), out, given.quiet));
 

@@ -10,6 +10,7 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
+#include "privacy/keys/cluster_secret.hpp"
 #include "privacy/keys/random_normals.hpp"
 
 namespace rldp::privacy {
@@ -97,6 +98,20 @@ void run_key::save(const std::filesystem::path& path) const {
     auto stored = make_locked<stored_key>();
     *stored = {inside_->bytes, checksum_of(inside_->bytes)};
     write_file(path, {reinterpret_cast<const char*>(stored.get()), sizeof *stored}, 0600);
+}
+
+std::string run_key::seal(const meeting& with, std::size_t rank, std::uint64_t count) const {
+    return with.seal({reinterpret_cast<const char*>(inside_.get()), sizeof(secret)}, rank, count);
+}
+
+std::optional<run_key> run_key::open(const meeting& with, std::string_view sealed, std::size_t rank,
+                                     std::uint64_t count) {
+    auto plain = with.open(sealed, rank, count);
+    if (!plain || plain->size() != sizeof(secret)) return std::nullopt;
+    auto inside = make_locked<secret>();
+    std::memcpy(inside.get(), plain->data(), sizeof(secret));
+    sodium_memzero(plain->data(), plain->size());
+    return run_key(std::move(inside));
 }
 
 std::string run_key::hmac(std::string_view message) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 #include "privacy/keys/locked.hpp"
 
 namespace rldp::privacy {
+
+class meeting;
 
 /// The secret of a run, and the key of every draw, dropout mask and noise stream of this process. In locked memory;
 /// copies share it.
@@ -25,6 +28,11 @@ class run_key {
     /// With the streams of the run that saved it, where noise.insecure_reproducible asks for them.
     static run_key load_insecure(const std::filesystem::path& path);
     void save(const std::filesystem::path& path) const;  ///< mode 0600, atomic
+
+    /// For the other ranks of the run, with this process's streams, and from them.
+    std::string seal(const meeting& with, std::size_t rank, std::uint64_t count) const;
+    static std::optional<run_key> open(const meeting& with, std::string_view sealed, std::size_t rank,
+                                       std::uint64_t count);
 
     /// HMAC-SHA-256 of `message` under a subkey of its own, in hex: how data is named in public files. The same in
     /// every process of the run.

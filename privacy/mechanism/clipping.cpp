@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "config/base/require.hpp"
@@ -54,7 +55,14 @@ void device_squares(const at::Tensor& gradients, const std::vector<segment>& seg
     }
 }
 
-/// sum += Σ_b factor_b·x_b for the columns of one segment.
+/// What of a factor is left so that rounding towards zero does not make M's norm exceed C. A coordinate moves by at
+/// most C·dev_j/per_unit, and Σ dev_j² is ‖M⁻¹‖_F² <= D·‖M⁻¹‖², so the norm by C·√D·condition/per_unit.
+double rounded_factor(const geometry& shape) {
+    const auto dimensions = static_cast<double>(shape.centre().numel());
+    return shape.condition() > 1 ? 1 / (1 + std::sqrt(dimensions) * shape.condition() / per_unit) : 1;
+}
+
+/// sum += Σ_b factor_b·x_b for the columns of one segment, in whole numbers.
 void host_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t offset, std::int64_t size,
               at::Tensor& sum) {
     const std::int64_t blocks = (size + block_columns - 1) / block_columns;
@@ -63,11 +71,16 @@ void host_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t of
              at += block_columns) {
             const auto width = std::min(block_columns, offset + size - at);
             for (std::int64_t unit = 0; unit < rows.size(0); ++unit) {
-                detail::add_scaled(sum.data_ptr<double>() + at, rows.data_ptr<float>() + unit * rows.size(1) + at,
-                                   factors.data_ptr<double>()[unit], width);
+                detail::add_whole(sum.data_ptr<std::int64_t>() + at, rows.data_ptr<float>() + unit * rows.size(1) + at,
+                                  factors.data_ptr<double>()[unit], per_unit, width);
             }
         }
     });
+}
+
+/// Towards zero, at most per_unit.
+at::Tensor whole_numbers(const at::Tensor& products) {
+    return products.clamp(-per_unit, per_unit).trunc_().to(at::kLong);
 }
 
 void device_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t offset, std::int64_t size,
@@ -75,7 +88,8 @@ void device_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t 
     const auto columns = std::max<std::int64_t>(1, double_elements / rows.size(0));
     for (auto at = offset; at < offset + size; at += columns) {
         const auto width = std::min(columns, offset + size - at);
-        sum.narrow(0, at, width).addmv_(rows.narrow(1, at, width).to(at::kDouble).t(), factors);
+        const auto products = rows.narrow(1, at, width).to(at::kDouble) * factors.unsqueeze(1);
+        sum.narrow(0, at, width).add_(whole_numbers(products).sum(0));
     }
 }
 
@@ -144,7 +158,9 @@ std::vector<std::int64_t> sizes_of_groups(const std::vector<segment>& segments) 
 }
 
 clipped_sum::clipped_sum(std::vector<segment> segments, step_terms terms)
-    : segments_(std::move(segments)), terms_(std::move(terms)) {}
+    : segments_(std::move(segments)), terms_(std::move(terms)), grid_(terms_.radii) {
+    for (double& step : grid_) step /= terms_.rule == clip_rule::batch_mean ? mean_per_radius : per_unit;
+}
 
 clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     const at::NoGradGuard no_grad;
@@ -165,7 +181,8 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     const auto units = gradients.size(0) - dummies;
     if (gradients.size(0) > 0) {
         units_ += units;
-        if (!sum_.defined()) sum_ = at::zeros({gradients.size(1)}, gradients.options().dtype(at::kDouble));
+        require(units_ <= most_units, "sanitizer: more units in a step than a sum in whole numbers holds");
+        if (!sum_.defined()) sum_ = at::zeros({gradients.size(1)}, gradients.options().dtype(at::kLong));
         if (terms_.shape)
             add_shaped(gradients, units);
         else
@@ -179,6 +196,7 @@ void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms,
                        ? at::ones_like(norms)
                        : clip_factors(terms_.rule, norms, terms_.radii, terms_.stabiliser);
     weights.slice(0, units).zero_();
+    weights /= at::tensor(grid_, at::kDouble).to(weights.device());
     const auto factors = weights.t().contiguous();  // [n, b]
     const auto rows = gradients.is_cpu() ? float_rows(gradients) : gradients;
     const auto add_segment = gradients.is_cpu() ? host_sum : device_sum;
@@ -191,6 +209,8 @@ void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms,
 
 void clipped_sum::add_shaped(const at::Tensor& gradients, std::int64_t units) {
     const auto centre = terms_.shape->centre().to(gradients.device());
+    const auto grid = (terms_.shape->deviations() * grid_.front()).to(gradients.device());
+    const double kept = rounded_factor(*terms_.shape);
     const auto rows = std::max<std::int64_t>(1, double_elements / gradients.size(1));
     for (std::int64_t first = 0; first < gradients.size(0); first += rows) {
         const auto some = gradients.narrow(0, first, std::min(rows, gradients.size(0) - first));
@@ -198,20 +218,31 @@ void clipped_sum::add_shaped(const at::Tensor& gradients, std::int64_t units) {
         const auto factors =
             clip_factors(terms_.rule, terms_.shape->norms(centred).unsqueeze(1), terms_.radii, terms_.stabiliser);
         // A norm that overflowed gives the factor 0 or NaN; such a unit, too, counts as zero.
-        auto weights = at::nan_to_num(factors.squeeze(1), 0, 0, 0);
+        auto weights = at::nan_to_num(factors.squeeze(1), 0, 0, 0) * kept;
         weights.slice(0, std::clamp<std::int64_t>(units - first, 0, weights.size(0))).zero_();
-        sum_.addmv_(centred.t(), weights);
+        sum_.add_(whole_numbers(centred * weights.unsqueeze(1) / grid).sum(0));
     }
 }
 
-at::Tensor clipped_sum::take() {
-    if (!sum_.defined()) return at::zeros({coordinates_of(segments_)}, at::kDouble);
-    auto sum = std::exchange(sum_, at::Tensor()).to(at::kCPU);
-    return terms_.rule == clip_rule::batch_mean ? clipped_mean(std::move(sum)) : sum;
+at::Tensor clipped_sum::numbers() {
+    return sum_.defined() ? sum_.to(at::kCPU) : at::zeros({coordinates_of(segments_)}, at::kLong);
+}
+
+at::Tensor clipped_sum::whole(const at::Tensor& numbers, std::int64_t units) const {
+    const at::NoGradGuard no_grad;
+    auto sum = numbers.to(at::kDouble);
+    if (terms_.shape) return sum.mul_(terms_.shape->deviations()).mul_(grid_.front());
+    std::int64_t offset = 0;
+    for (const auto& part : segments_) {
+        sum.narrow(0, offset, part.size).mul_(grid_[part.group]);
+        offset += part.size;
+    }
+    return terms_.rule == clip_rule::batch_mean
+               ? clipped_mean(sum.div_(static_cast<double>(std::max<std::int64_t>(1, units))))
+               : sum;
 }
 
 at::Tensor clipped_sum::clipped_mean(at::Tensor sum) const {
-    sum /= static_cast<double>(std::max<std::int64_t>(1, units_));  // of nobody, dummies alone: zero
     auto squares = at::zeros({1, groups_of(segments_)}, at::kDouble);
     std::vector<at::Tensor> parts;
     std::int64_t offset = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// From per-unit gradients to one clipped sum, in float64. Trusted side.
+// From per-unit gradients to one clipped sum, in whole numbers on a public grid. Trusted side.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -21,6 +21,14 @@ group_norms_result group_norms(const at::Tensor& gradients, const std::vector<se
 /// than it says, for rounding. `stabiliser` is γ or r. Not for batch_mean.
 at::Tensor clip_factors(clip_rule rule, const at::Tensor& norms, const std::vector<double>& radii, double stabiliser);
 
+/// What a unit adds to a coordinate is rounded towards zero, which makes no vector longer, to a whole number of steps
+/// of C/per_unit, C_i of the group (where the order has a geometry, C times the coordinate's deviation); int64 holds
+/// the sum of `most_units` units.
+inline constexpr double per_unit = 0x1p36;
+inline constexpr std::int64_t most_units = std::int64_t{1} << 24;
+/// Under batch_mean units are not clipped: steps of C/2²², and a coordinate beyond 2¹⁴·C counts as that much.
+inline constexpr double mean_per_radius = 0x1p22;
+
 /// The sum over a step's units, each brought to its bound as the terms say.
 class clipped_sum {
   public:
@@ -32,8 +40,14 @@ class clipped_sum {
         at::Tensor norms, losses;
     };
     seen add(const unit_gradients& batch);
-    /// float64 [D] on the CPU; zeros for an empty draw. Under batch_mean the clipped mean.
-    at::Tensor take();
+    /// int64 [D] on the CPU, in steps of the grid; zeros for an empty draw.
+    at::Tensor numbers();
+    std::int64_t units() const { return units_; }  ///< whole ones so far: private
+    /// What numbers of so many units, of any micro-batches under these terms, stand for: float64 [D] on the CPU; under
+    /// batch_mean the clipped mean.
+    at::Tensor whole(const at::Tensor& numbers, std::int64_t units) const;
+    /// The same of this sum alone.
+    at::Tensor take() { return whole(numbers(), units_); }
 
   private:
     /// Of [b, D] the first `units` rows count.
@@ -43,8 +57,9 @@ class clipped_sum {
 
     std::vector<segment> segments_;
     step_terms terms_;
-    at::Tensor sum_;          ///< float64 [D], where the gradients lie
-    std::int64_t units_ = 0;  ///< whole ones so far: private
+    std::vector<double> grid_;  ///< steps of each group, or of a deviation under a geometry
+    at::Tensor sum_;            ///< int64 [D], where the gradients lie
+    std::int64_t units_ = 0;
 };
 
 }  // namespace rldp::privacy

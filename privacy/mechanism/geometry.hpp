@@ -20,6 +20,8 @@ class geometry {
     virtual at::Tensor colour(const at::Tensor& white) const = 0;
     /// Standard deviation of each coordinate of M⁻¹ξ for ξ ~ N(0, I): [D] on the CPU, positive.
     virtual at::Tensor deviations() const = 0;
+    /// How much longer M makes one vector than another of those whose length it changes together: at least 1.
+    virtual double condition() const = 0;
 
   private:
     geometry() = default;

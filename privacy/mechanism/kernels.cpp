@@ -1,5 +1,8 @@
 #include "privacy/mechanism/kernels.hpp"
 
+#include <bit>
+#include <cmath>
+
 #include "privacy/keys/random_clones.hpp"
 
 namespace rldp::privacy::detail {
@@ -21,8 +24,16 @@ RLDP_CLONES double squared_norm(const float* x, std::int64_t count) {
     return rest;
 }
 
-RLDP_CLONES void add_scaled(double* __restrict sum, const float* __restrict x, double factor, std::int64_t count) {
-    for (std::int64_t j = 0; j < count; ++j) sum[j] += factor * static_cast<double>(x[j]);
+RLDP_CLONES void add_whole(std::int64_t* __restrict sum, const float* __restrict x, double factor, double limit,
+                           std::int64_t count) {
+    // Beside 1.5·2⁵² a whole number below 2⁵¹ is the difference of the bits: no instruction set lacks that conversion.
+    constexpr double beside = 0x1.8p52;
+    constexpr auto origin = std::bit_cast<std::int64_t>(beside);
+    for (std::int64_t j = 0; j < count; ++j) {
+        double product = factor * static_cast<double>(x[j]);
+        product = product > limit ? limit : product < -limit ? -limit : product;
+        sum[j] += std::bit_cast<std::int64_t>(std::trunc(product) + beside) - origin;
+    }
 }
 
 }  // namespace rldp::privacy::detail

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
 
+#include "config/base/error.hpp"
 #include "config/base/require.hpp"
 #include "privacy/mechanism/statistics.hpp"
 
@@ -33,6 +36,13 @@ class statistics_measurement final : public measurement {
         const auto more = statistics_sum(norms, losses, frame_).sum;
         std::transform(more.begin(), more.end(), sum.begin(), sum.begin(), std::plus<>());
     }
+    nlohmann::json described() const override {
+        return {{"kind", "statistics"},
+                {"trackers", frame_.trackers},
+                {"loss_centre", frame_.loss_centre},
+                {"loss_range", frame_.loss_range},
+                {"norm_range", frame_.norm_range}};
+    }
 
   private:
     statistics_frame frame_;
@@ -46,6 +56,7 @@ class below_measurement final : public measurement {
     void add(const at::Tensor& norms, const at::Tensor&, std::vector<double>& sum) const override {
         each_norm(norms, [&](double norm) { sum[0] += within(norm / radius_) - 0.5; });
     }
+    nlohmann::json described() const override { return {{"kind", "below"}, {"radius", radius_}}; }
 
   private:
     double radius_;
@@ -67,6 +78,7 @@ class histogram_measurement final : public measurement {
             if (bins_ > 1) sum[upper] += 1 - below;
         });
     }
+    nlohmann::json described() const override { return {{"kind", "histogram"}, {"width", width_}, {"bins", bins_}}; }
 
   private:
     double width_;
@@ -89,6 +101,7 @@ class losses_measurement final : public measurement {
                 if (std::isfinite(*at)) sum[k] += std::clamp(*at / range_, 0.0, 1.0) - 0.5;
         }
     }
+    nlohmann::json described() const override { return {{"kind", "losses"}, {"range", range_}, {"probes", probes_}}; }
 
   private:
     double range_;
@@ -114,6 +127,18 @@ std::shared_ptr<const measurement> measure_losses(double range, std::size_t prob
     require_positive(range, "the range of losses");
     require(probes > 0, "losses are measured at a probe at least");
     return std::make_shared<losses_measurement>(range, probes);
+}
+
+std::shared_ptr<const measurement> measurement_from(const nlohmann::json& described) try {
+    const auto kind = described.at("kind").get<std::string>();
+    if (kind == "below") return measure_below(described.at("radius"));
+    if (kind == "histogram") return measure_histogram(described.at("width"), described.at("bins"));
+    if (kind == "losses") return measure_losses(described.at("range"), described.at("probes"));
+    require(kind == "statistics", "a measurement of no known kind");
+    return measure_statistics({described.at("trackers"), described.at("loss_centre"), described.at("loss_range"),
+                               described.at("norm_range")});
+} catch (const nlohmann::json::exception& e) {
+    refuse(std::string("no description of a measurement: ") + e.what());
 }
 
 }  // namespace rldp::privacy

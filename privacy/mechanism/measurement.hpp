@@ -3,6 +3,7 @@
 // with the gradient (docs/privacy.md §2). Its public frame depends on earlier releases only.
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 namespace at {
@@ -31,6 +32,8 @@ class measurement {
     virtual double sensitivity() const = 0;
     /// Adds Σ_b φ_b to `sum` [entries]. `norms` float64 [b, n], `losses` float64 [b] or [b, 1 + probes], on the CPU.
     virtual void add(const at::Tensor& norms, const at::Tensor& losses, std::vector<double>& sum) const = 0;
+    /// Its kind and numbers, for measurement_from.
+    virtual nlohmann::json described() const = 0;
 
   private:
     measurement() = default;
@@ -50,6 +53,9 @@ std::shared_ptr<const measurement> measure_below(double radius);
 /// How many ν_b fall in each of `bins` bins of that width, the last without an end; a norm within `edge` bins of where
 /// two meet counts in both, by parts. Δ = 1: a unit's parts sum to 1.
 std::shared_ptr<const measurement> measure_histogram(double width, std::size_t bins);
+
+/// The one that was described so. Errors: bad_input for what describes none.
+std::shared_ptr<const measurement> measurement_from(const nlohmann::json& described);
 
 /// Σ_b (clip(ℓ_{b,k}/range, 0, 1) − ½) of the losses at each probe k: Δ = √probes/2. A loss that is no number adds 0.
 std::shared_ptr<const measurement> measure_losses(double range, std::size_t probes);

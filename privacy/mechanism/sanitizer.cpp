@@ -51,8 +51,13 @@ std::vector<double> noise_of(const sanitizer_config& config, const charge& charg
         sensitivities(terms.rule, terms.radii, config.rounding_margin), sizes_of_groups(config.segments), terms.shares);
 }
 
-sanitizer::sanitizer(sanitizer_config config, run_key key)
-    : config_(std::move(config)), key_(std::move(key)), group_sizes_(sizes_of_groups(config_.segments)) {}
+sanitizer::sanitizer(sanitizer_config config, run_key key, std::shared_ptr<reducer> over)
+    : config_(std::move(config)),
+      key_(std::move(key)),
+      group_sizes_(sizes_of_groups(config_.segments)),
+      over_(std::move(over)) {
+    require(!over_ || !config_.as_published, "sanitizer: raw statistics are of one process's units");
+}
 
 void sanitizer::begin(const step_order& order) {
     const charge& charged = order.charged;
@@ -63,14 +68,9 @@ void sanitizer::begin(const step_order& order) {
             "sanitizer: a measurement and its multiplier come together");
     deviations_ = noise_of(config_, charged, terms);
     check_charge(order);
-    measurement_.assign(terms.measured ? terms.measured->entries() : 0, 0.0);
-    if (terms.measured)  // of nobody: refuses a frame that does not fit before anything is drawn
-        terms.measured->add(at::zeros({0, static_cast<std::int64_t>(group_sizes_.size())}, at::kDouble),
-                            at::zeros({0, static_cast<std::int64_t>(1 + terms.probes.size())}, at::kDouble),
-                            measurement_);
+    sum_.emplace(config_.segments, terms);  // refuses a measurement that does not fit before anything is drawn
     order_ = order;
     last_seq_ = charged->seq;
-    sum_.emplace(config_.segments, terms);
     raw_norms_.clear();
     raw_losses_.clear();
 }
@@ -89,7 +89,6 @@ void sanitizer::check_charge(const step_order& order) const {
 void sanitizer::add(const unit_gradients& batch) {
     require(sum_.has_value(), "sanitizer: no step was begun");
     const auto seen = sum_->add(batch);
-    if (order_->terms.measured) order_->terms.measured->add(seen.norms, seen.losses, measurement_);
     if (config_.as_published) {
         raw_norms_.push_back(seen.norms);
         raw_losses_.push_back(seen.losses);
@@ -124,14 +123,19 @@ at::Tensor sanitizer::noised_in_shape(const at::Tensor& sum) {
 release sanitizer::finish() {
     const at::NoGradGuard no_grad;
     require(sum_.has_value(), "sanitizer: no step was begun");
-    const auto sum = std::exchange(sum_, std::nullopt)->take();
+    auto mine = std::exchange(sum_, std::nullopt);
+    auto numbers = mine->numbers();
+    if (over_)
+        over_->reduce(order_->charged->seq,
+                      {numbers.data_ptr<std::int64_t>(), static_cast<std::size_t>(numbers.numel())});
+    const auto [sum, measured] = mine->of(numbers);
     const auto& terms = order_->terms;
     release out{order_->charged, terms.shape ? noised_in_shape(sum) : noised(sum), {}, {}};
     if (terms.measured) {
         random_stream stream(key_, purpose::noise, order_->charged->seq, config_.segments.size());
-        out.statistics.resize(measurement_.size());
+        out.statistics.resize(measured.size());
         const double sensitivity = terms.measured->sensitivity() * (1 + config_.rounding_margin);
-        noise_and_round(measurement_.data(), out.statistics.data(), std::ssize(measurement_),
+        noise_and_round(measured.data(), out.statistics.data(), std::ssize(measured),
                         terms.measurement_multiplier * sensitivity, stream);
     }
     if (config_.as_published) {

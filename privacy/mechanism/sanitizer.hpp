@@ -4,13 +4,15 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "privacy/keys/random.hpp"
-#include "privacy/mechanism/clipping.hpp"
 #include "privacy/mechanism/noise.hpp"
+#include "privacy/mechanism/reducer.hpp"
 #include "privacy/mechanism/step_order.hpp"
+#include "privacy/mechanism/step_sum.hpp"
 #include "privacy/release.hpp"
 
 namespace rldp::privacy {
@@ -32,12 +34,12 @@ std::vector<double> noise_of(const sanitizer_config& config, const charge& charg
 /// One step at a time: begin, add for every micro-batch, finish.
 class sanitizer {
   public:
-    sanitizer(sanitizer_config config, run_key key);
+    /// `over`: where the sums of several ranks are added up; null in one process.
+    sanitizer(sanitizer_config config, run_key key, std::shared_ptr<reducer> over = {});
 
     /// Errors: bad_input for radii, shares or a multiplier out of range; failed for a seq that is not new.
     void begin(const step_order& order);
-    /// Clips every unit as the order says and adds to the float64 sums. A unit with any non-finite gradient counts as
-    /// zero.
+    /// Clips every unit as the order says and adds to the sums. A unit with any non-finite gradient counts as zero.
     void add(const unit_gradients& batch);
     /// Noise (float64), rounding to the grid s_i·2⁻²⁰ (s of each coordinate, where the order has a geometry), float32.
     /// An empty draw gives pure noise.
@@ -56,9 +58,9 @@ class sanitizer {
     std::vector<std::int64_t> group_sizes_;  ///< d_i
     std::uint64_t last_seq_ = 0;             ///< no noise stream is ever made twice
     std::optional<step_order> order_;
-    std::vector<double> deviations_;                  ///< s_i
-    std::optional<clipped_sum> sum_;                  ///< between begin and finish
-    std::vector<double> measurement_;                 ///< sum over units
+    std::vector<double> deviations_;  ///< s_i
+    std::optional<step_sum> sum_;     ///< between begin and finish
+    std::shared_ptr<reducer> over_;
     std::vector<at::Tensor> raw_norms_, raw_losses_;  ///< kept under as_published only
     raw_statistics raw_;
 };

@@ -14,6 +14,8 @@ class diagonal_geometry final : public geometry {
     at::Tensor norms(const at::Tensor& centred) const override;
     at::Tensor colour(const at::Tensor& white) const override { return white * scales_; }
     at::Tensor deviations() const override { return scales_; }
+    const at::Tensor& scales() const { return scales_; }
+    double condition() const override { return 1; }
 
   private:
     at::Tensor centre_, scales_;

@@ -7,6 +7,7 @@
 // − k)·√λ⊥_p:
 //   MᵀM = Σ^(−½)/S,  (MᵀM)⁻¹ = S·Σ^½;  here M = Σ^(−¼)/√S is the symmetric one.
 // S/√D is the radius of the DP-SGD whose noise has the same total variance.
+#include <cmath>
 #include <vector>
 
 #include "privacy/mechanism/geometry.hpp"
@@ -36,6 +37,7 @@ class spiked_geometry final : public geometry {
     at::Tensor norms(const at::Tensor& centred) const override;
     at::Tensor colour(const at::Tensor& white) const override;
     at::Tensor deviations() const override;
+    double condition() const override { return std::pow(most_spread, 0.25); }
 
     const std::vector<spiked_block>& blocks() const { return blocks_; }
     double root_trace() const { return root_trace_; }

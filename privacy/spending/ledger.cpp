@@ -49,14 +49,13 @@ bool ledger_content::holds(const ledger_mark& mark) const {
     return mark.seq <= charges.size() && charges[mark.seq - 1]->hash == mark.hash;
 }
 
-ledger_content read_ledger(const std::filesystem::path& path) {
-    const std::string text = read_file(path);
+ledger_content ledger::parse(std::string_view text, const std::string& origin) {
     ledger_content content;
     std::size_t at = 0;
     for (std::size_t number = 1;; ++number) {
         const auto end = text.find('\n', at);
         if (end == std::string::npos) break;
-        const auto line = std::string_view(text).substr(at, end - at);
+        const auto line = text.substr(at, end - at);
         try {
             if (number == 1) {
                 auto first = detail::parse_header(line);
@@ -67,17 +66,39 @@ ledger_content read_ledger(const std::filesystem::path& path) {
             } else {
                 auto next = detail::parse_line(line);
                 detail::validate(next, content);
-                ledger::accept(content, std::move(next));
+                accept(content, std::move(next));
             }
         } catch (const std::exception& e) {
-            refuse(fmt::format("{}: line {}: {}", path.string(), number, e.what()));
+            refuse(fmt::format("{}: line {}: {}", origin, number, e.what()));
         }
         at = end + 1;
     }
-    if (at == 0) refuse(path.string() + ": line 1: no whole header, so nothing was ever charged; start the run anew");
+    if (at == 0) refuse(origin + ": line 1: no whole header, so nothing was ever charged; start the run anew");
     content.torn = at < text.size();
     content.whole_bytes = at;
     return content;
+}
+
+ledger_content read_ledger(const std::filesystem::path& path) {
+    return ledger::parse(read_file(path), path.string());
+}
+
+ledger_copy::ledger_copy(std::string_view text) : content_(ledger::parse(text, "the ledger of rank 0")) {}
+
+const charge& ledger_copy::add(std::string_view line) {
+    try {
+        auto next = detail::parse_line(line);
+        detail::validate(next, content_);
+        ledger::accept(content_, std::move(next));
+    } catch (const std::exception& e) {
+        refuse(fmt::format("the ledger of rank 0: its next line: {}", e.what()));
+    }
+    return content_.charges.back();
+}
+
+std::string text_of(const charge& charged) {
+    auto line = *charged.operator->();
+    return detail::format(line);
 }
 
 ledger::ledger(append_file file, ledger_content content) : file_(std::move(file)), content_(std::move(content)) {}

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ class charge {
 
   private:
     friend class ledger;
+    friend class ledger_copy;
     explicit charge(ledger_line line) : line_(std::make_shared<const ledger_line>(std::move(line))) {}
     std::shared_ptr<const ledger_line> line_;
 };
@@ -84,6 +86,23 @@ struct ledger_content {
 /// number.
 ledger_content read_ledger(const std::filesystem::path& path);
 
+/// What a rank makes of the ledger that rank 0 writes, from what rank 0 tells it (docs/cluster.md). Its charges order
+/// gradients; no noise is added and nothing is released with them.
+class ledger_copy {
+  public:
+    /// `text`: the ledger so far. Errors: bad_input where it is none.
+    explicit ledger_copy(std::string_view text);
+    /// The charge of the next line. Errors: bad_input where it is not the next.
+    const charge& add(std::string_view line);
+    const ledger_content& content() const { return content_; }
+
+  private:
+    ledger_content content_;
+};
+
+/// The line of a charge, without its end.
+std::string text_of(const charge& charged);
+
 /// The one writer.
 class ledger {
   public:
@@ -98,8 +117,10 @@ class ledger {
     const ledger_content& content() const { return content_; }
 
   private:
+    friend class ledger_copy;
     friend ledger_content read_ledger(const std::filesystem::path& path);
     ledger(append_file file, ledger_content content);
+    static ledger_content parse(std::string_view text, const std::string& origin);
     /// Takes a valid line that is in the file.
     static void accept(ledger_content& content, ledger_line line);
     append_file file_;

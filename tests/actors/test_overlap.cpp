@@ -57,7 +57,8 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
                    run_header{facts.where.metrics().string(), {}, facts.plan.steps, 8, 8});
     const auto loader = run.spawn(make_loader, closed, facts.plan.sample_rate, log.logger);
     wiring.sanitizer = run.spawn(make_sanitizer, closed, sanitizer_config_of(facts.config, facts.model.layout),
-                                 std::optional<privacy::acknowledgement>{}, facts.where.releases(), log.logger);
+                                 std::shared_ptr<privacy::reducer>{}, std::optional<privacy::acknowledgement>{},
+                                 facts.where.releases(), log.logger);
     wiring.gradient = run.spawn(make_gradient, closed, facts.model, gradient_settings_of(facts), loader,
                                 wiring.sanitizer, log.logger);
     wiring.accountant = run.spawn(make_accountant, opened.parts.budget, interval);

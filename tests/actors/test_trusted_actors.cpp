@@ -46,8 +46,8 @@ struct trusted_side : deterministic {
         : closed(std::move(inside)), model(tiny_model()), sample_rate(rate) {
         const trusted<closed_ptr> wrapped(closed);
         loader = spawn(make_loader, wrapped, rate, log.logger);
-        sanitizer = spawn(make_sanitizer, wrapped, config_for(model), std::optional<privacy::acknowledgement>{},
-                          scratch / "releases.log", log.logger);
+        sanitizer = spawn(make_sanitizer, wrapped, config_for(model), std::shared_ptr<privacy::reducer>{},
+                          std::optional<privacy::acknowledgement>{}, scratch / "releases.log", log.logger);
         gradient = spawn(make_gradient, wrapped, model, gradient_settings{.micro_batch = 4, .padded = padded}, loader,
                          sanitizer, log.logger);
     }

@@ -88,8 +88,8 @@ privacy::release release_of(std::vector<data::token_unit> units, const run_model
     for (const auto& pair : model.layout.pairs) sizes.push_back(pair.size);
     const privacy::sanitizer_config config{.segments = privacy::segments_of(sizes)};
     const auto loader = run.spawn(make_loader, closed, 1.0, log.logger);
-    const auto sanitizer = run.spawn(make_sanitizer, closed, config, std::optional<privacy::acknowledgement>{},
-                                     scratch / "releases.log", log.logger);
+    const auto sanitizer = run.spawn(make_sanitizer, closed, config, std::shared_ptr<privacy::reducer>{},
+                                     std::optional<privacy::acknowledgement>{}, scratch / "releases.log", log.logger);
     const auto gradient =
         run.spawn(make_gradient, closed, model, gradient_settings{.micro_batch = 8}, loader, sanitizer, log.logger);
     const auto answer = run.ask<privacy::release>(gradient, compute_atom::value,

@@ -92,6 +92,31 @@ TEST_CASE("a protocol is done by two machines, and collected on one") {
     CHECK(fs::last_write_time(first + "/cells") == before);
 }
 
+TEST_CASE("so are a sweep and a comparison") {
+    const study s;
+    const std::string small =
+        " config/demo.json --set data.path=synthetic:300 --set data.max_tokens=16 --set train.steps=2 --set "
+        "train.expected_batch_size=4 --set train.eval_records=2 --json --quiet --out ";
+    for (const auto& [kind, axes] :
+         {std::pair<std::string, std::string>{"sweep", " --grid train.lr=0.01,0.02 --seeds 0,1"},
+          {"compare", " --methods static,auto_s --epsilons 2 --seeds 0,1"}}) {
+        const auto here = s.at(kind + "-here"), there = s.at(kind + "-there");
+        const auto call = [&](const std::string& more) {
+            return rldp_says(kind + small + more + axes, s.scratch / ".");
+        };
+        CHECK(call(here + " --shard 1/2").status == 0);
+        CHECK(call(there + " --shard 2/2").status == 0);
+        const auto whole = call(here + " --collect " + there + " --shard 1/2");
+        INFO(whole.err);
+        CHECK(whole.status == 0);
+        CHECK(has(whole.err, "2 cells collected"));
+        std::size_t over = 0;
+        for (const auto& cell : fs::directory_iterator(here + "/cells"))
+            over += fs::exists(cell.path() / "public/summary.json");
+        CHECK(over == 4);
+    }
+}
+
 TEST_CASE("what a protocol's command can't mean is refused in one line") {
     const study s;
     const auto refuses = [&](const std::string& arguments, const std::string& part) {
@@ -106,7 +131,8 @@ TEST_CASE("what a protocol's command can't mean is refused in one line") {
     refuses(written + " --shard two", "two");
     refuses(written + " --collect " + s.at("nowhere") + " --out " + s.at("out"), "nowhere");
     refuses(written + " --seeds 1", "--seeds");
-    refuses("compare config/demo.json --shard 1/2", "--protocol");
+    refuses("compare config/demo.json --shard 0/2 --out " + s.at("grid"), "0/2");
+    refuses("sweep config/demo.json --grid rl.batch=4,8 --shard 3/2 --out " + s.at("grid"), "3/2");
     refuses("compare --protocol " + s.at("base.json"), "base.json");
     refuses("compare --protocol " + s.at("none.json"), "none.json");
     refuses("compare", "--protocol");

@@ -126,7 +126,9 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "monitor.client_ca",
                                             "monitor.token_file",
                                             "monitor.allow_hosts",
-                                            "monitor.tensorboard"};
+                                            "monitor.tensorboard",
+                                            "cluster.secret",
+                                            "cluster.timeout"};
     std::set<std::string> schema;
     for (const auto& key : config::schema()) schema.insert(key.path);
     CHECK(schema == contract);

@@ -3,11 +3,19 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace rldp::testing {
+
+/// A number in the environment.
+inline std::int64_t setting(const char* name, std::int64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text ? std::atoll(text) : otherwise;
+}
 
 class child {
   public:
@@ -17,6 +25,7 @@ class child {
     child(const child&) = delete;
     child& operator=(const child&) = delete;
 
+    pid_t id() const { return id_; }
     /// Whether it ends before so much time has passed.
     bool ends_within(std::chrono::microseconds time) const;
     /// Halts it where it is; false if it ended first.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -22,11 +21,6 @@ namespace {
 
 using paths = std::filesystem::path;
 using generator = std::mt19937_64;
-
-std::int64_t setting(const char* name, std::int64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text ? std::atoll(text) : otherwise;
-}
 
 std::uint64_t below(generator& random, std::uint64_t bound) {
     return random() % bound;

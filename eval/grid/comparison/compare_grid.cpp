@@ -81,6 +81,7 @@ void add_cells(compare_plan& plan) {
             for (const auto lr : plan.rates)
                 for (const auto seed : plan.tune_seeds)
                     plan.cells.push_back(tuning_cell(plan, method, epsilon, seed, lr));
+    for (std::size_t i = 0; i < plan.cells.size(); ++i) plan.cells[i].number = i;
 }
 
 std::vector<axis> axes_of(const compare_plan& plan) {

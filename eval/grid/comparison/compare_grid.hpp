@@ -23,6 +23,7 @@ struct compare_cell {
     double epsilon = 0;
     std::int64_t seed = 0;
     double lr = 0;
+    std::size_t number = 0;  ///< in the plan; a cell at its tuned rate has that of the one at the common rate
 };
 
 /// As on the command line.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -225,19 +224,6 @@ std::vector<protocol_cell> test_cells(const protocol_plan& plan, const std::vect
             resolve_cell(made.run, plan.resolve);
             out.push_back(std::move(made));
         }
-    return out;
-}
-
-shard shard_from(const std::string& text) {
-    shard out;
-    const auto slash = text.find('/');
-    const auto number = [&](std::size_t begin, std::size_t end, std::size_t& into) {
-        const auto [stop, wrong] = std::from_chars(text.data() + begin, text.data() + end, into);
-        return wrong == std::errc{} && stop == text.data() + end;
-    };
-    if (slash == std::string::npos || !number(0, slash, out.part) || !number(slash + 1, text.size(), out.of) ||
-        out.part < 1 || out.part > out.of)
-        refuse(fmt::format("--shard {}: not of the form i/n with i from 1 to n", text));
     return out;
 }
 

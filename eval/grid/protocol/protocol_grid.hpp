@@ -61,19 +61,4 @@ std::vector<tuned_arm> tune(const protocol_plan& plan, const std::vector<measure
 /// failed is done again, makes other cells.
 std::vector<protocol_cell> test_cells(const protocol_plan& plan, const std::vector<tuned_arm>& tuned);
 
-/// "2/5": the second of five parts.
-struct shard {
-    std::size_t part = 1, of = 1;
-};
-/// Errors: bad_input for what is no such part.
-shard shard_from(const std::string& text);
-/// The same cell is in the same part whatever else can be run yet.
-template <class Cell>
-std::vector<Cell> part_of(const std::vector<Cell>& cells, const shard& which) {
-    std::vector<Cell> out;
-    for (const auto& one : cells)
-        if (one.number % which.of == which.part - 1) out.push_back(one);
-    return out;
-}
-
 }  // namespace rldp::eval

@@ -77,6 +77,7 @@ void add_cells(sweep_plan& plan, const std::vector<axis>& axes) {
             one.seed = seed;
             const auto suffix = seed ? fmt::format(",seed={}", *seed) : "";
             one.run.id = unique_name(setting.run.id, suffix, plan.cells.size(), taken);
+            one.number = plan.cells.size();
             plan.cells.push_back(std::move(one));
         };
         if (plan.seeds.empty()) add({});

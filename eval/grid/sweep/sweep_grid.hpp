@@ -14,6 +14,7 @@ struct sweep_cell {
     cell run;
     std::string setting;               ///< "rl.interval=16,rl.batch=4": the cells of one setting differ by seed only
     std::optional<std::int64_t> seed;  ///< absent: the base's own
+    std::size_t number = 0;            ///< in the plan
 };
 
 struct sweep_plan {

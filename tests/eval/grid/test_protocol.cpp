@@ -3,8 +3,9 @@
 #include <set>
 
 #include "config/schema.hpp"
-#include "eval/grid/protocol/collect.hpp"
+#include "eval/grid/collect.hpp"
 #include "eval/grid/protocol/results.hpp"
+#include "eval/grid/shard.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/grid/fixtures.hpp"
 

@@ -1,4 +1,4 @@
-#include "eval/grid/protocol/collect.hpp"
+#include "eval/grid/collect.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What shards of a protocol have done elsewhere.
+// What shards of a grid have done elsewhere.
 #include <cstddef>
 #include <filesystem>
 

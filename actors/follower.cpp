@@ -1,0 +1,111 @@
+#include "actors/follower.hpp"
+
+#include <ATen/ATen.h>
+#include <spdlog/sinks/null_sink.h>
+
+#include "actors/contributor.hpp"
+#include "actors/failure.hpp"
+#include "actors/gradient.hpp"
+#include "actors/loader.hpp"
+#include "actors/run/method.hpp"
+#include "actors/run/ranks/step_words.hpp"
+#include "actors/threads.hpp"
+#include "actors/trusted_log.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+using follower_pointer = follower_actor::stateful_pointer<follower_state>;
+
+void proceed(follower_pointer self);
+
+/// One step, or the end.
+void follow_once(follower_pointer self) {
+    auto& state = self->state;
+    const auto next = ranks::hear_step(*state.team, *state.book);
+    if (!next) {
+        state.promise.deliver(state.steps);
+        return;
+    }
+    auto order = next->order;
+    for (auto& probe : order.probes) probe = probe.to(state.device);
+    self->request(state.gradient, caf::infinite, compute_atom::value, step_task{order, next->adapter.to(state.device)})
+        .then(
+            [self](const privacy::release&) {
+                ++self->state.steps;
+                proceed(self);
+            },
+            [self](const caf::error& reason) {
+                // Others only echo an actor that died, whose down message is coming.
+                if (reason.category() == caf::atom("rldp")) self->state.promise.deliver(reason);
+            });
+}
+
+void proceed(follower_pointer self) {
+    try {
+        follow_once(self);
+    } catch (...) {  // thrown on, it would leave the promise, and whoever waits, without an answer
+        self->state.promise.deliver(public_failure(follower_state::name, std::current_exception()));
+    }
+}
+
+/// The owner's log, where rank 0 has made its directory on a file system that this rank shares.
+std::shared_ptr<spdlog::logger> log_at(const std::filesystem::path& path) {
+    std::error_code absent;
+    if (std::filesystem::is_directory(path.parent_path(), absent)) return open_trusted_log(path);
+    return std::make_shared<spdlog::logger>("trusted", std::make_shared<spdlog::sinks::null_sink_mt>());
+}
+
+}  // namespace
+
+follower_actor::behavior_type make_follower(follower_pointer self, std::shared_ptr<ranks::team> team,
+                                            std::shared_ptr<privacy::ledger_copy> book, at::Device device,
+                                            gradient_actor gradient, std::vector<caf::actor> others) {
+    fail_publicly(self);
+    for (const auto& other : others) self->monitor(other);
+    self->monitor(gradient);
+    self->set_down_handler([self](const caf::down_msg& gone) { self->state.promise.deliver(gone.reason); });
+    self->state.team = std::move(team);
+    self->state.book = std::move(book);
+    self->state.device = device;
+    self->state.gradient = std::move(gradient);
+    return {
+        [self](run_atom) {
+            self->state.promise = self->make_response_promise<std::int64_t>();
+            proceed(self);
+            return self->state.promise;
+        },
+    };
+}
+
+void follow(const std::function<joined_run()>& join, const std::shared_ptr<ranks::team>& team,
+            const std::filesystem::path& trusted_log) {
+    share_heap();
+    system_config configuration;
+    caf::actor_system system(configuration);
+    const caf::scoped_actor self(system);
+    const auto run = on_passing_thread(all_threads(), join);
+    const auto log = log_at(trusted_log);
+    auto how = gradient_settings_of(run.config, run.model);
+    how.padded = run.plan.padded;
+    how.rank = team->rank();
+    how.ranks = team->ranks();
+    const auto loader = system.spawn<caf::detached>(make_loader, run.closed, run.plan.sample_rate, log);
+    const auto contributor =
+        system.spawn<caf::detached>(make_contributor, segments_of(run.config, run.model.layout), team, log);
+    const auto gradient =
+        system.spawn<caf::detached>(make_gradient, run.closed, run.model, how, loader, contributor, log);
+    const std::vector others{caf::actor_cast<caf::actor>(loader), caf::actor_cast<caf::actor>(contributor)};
+    const auto follower = system.spawn<caf::detached>(make_follower, team, run.book, run.model.initial_adapter.device(),
+                                                      gradient, others);
+    std::optional<error> failed;
+    self->request(follower, caf::infinite, run_atom::value)
+        .receive([](std::int64_t) {}, [&](const caf::error& reason) { failed = to_exception(reason); });
+    self->send_exit(follower, caf::exit_reason::user_shutdown);
+    self->send_exit(gradient, caf::exit_reason::user_shutdown);
+    for (const auto& other : others) self->send_exit(other, caf::exit_reason::user_shutdown);
+    if (failed) throw *failed;
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,23 @@
+#include "actors/run/join.hpp"
+
+#include "actors/run/prepared.hpp"
+#include "actors/run/test_hooks.hpp"
+#include "config/base/error.hpp"
+
+namespace rldp::actors {
+
+joined_run join_run(const config::run_config& asked, ranks::team& team) {
+    // What public records teach, rank 0 tells with the adapter.
+    auto ready = prepare(asked, [](const config::run_config&, run_model model) { return model; });
+    team.agree(common_facts(ready));
+    const auto key = team.share({});
+    auto book = std::make_shared<privacy::ledger_copy>(team.broadcast());
+    const auto hmac = test_hooks::data_hmac(key.hmac(ready.data.digest));
+    refuse_unless(
+        book->content().header.data_hmac == hmac,
+        "the ledger of rank 0 was begun on other training data than data.path " + asked.data.path + " gives here");
+    auto closed = secrets_of(ready, key);
+    return {std::move(ready.config), std::move(ready.plan), std::move(ready.model), std::move(book), std::move(closed)};
+}
+
+}  // namespace rldp::actors

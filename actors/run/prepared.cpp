@@ -1,0 +1,47 @@
+#include "actors/run/prepared.hpp"
+
+#include "actors/run/audit/canaries.hpp"
+#include "config/base/error.hpp"
+#include "privacy/keys/digest.hpp"
+#include "version.hpp"
+
+namespace rldp::actors {
+
+prepared prepare(const config::run_config& asked, const teaching& teach) {
+    prepared out;
+    out.model = load_model(asked);
+    check_gradients(out.model, asked.model.path);
+    const auto& described = out.model.base->config();
+    const auto tokens = load_tokenizer(asked.model.path, described);
+    out.data = load_data(asked, *tokens, token_limit(asked, described));  // refuses public records that are private
+    const auto units = static_cast<std::int64_t>(out.data.train.size());
+    auto [config, choices] = with_choices(asked, units, described);
+    out.config = std::move(config);
+    if (out.config.public_data.path) out.model = teach(out.config, std::move(out.model));
+    out.plan = plan_run(out.config, units, described, out.model.layout);
+    out.plan.choices = std::move(choices);
+    out.plan.counts = counts_of(out.data);
+    out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
+    return out;
+}
+
+privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key) {
+    const auto who = membership_of(ready.config, ready.data, key);
+    return privacy::trusted<std::shared_ptr<const secrets>>(
+        std::make_shared<secrets>(secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who),
+                                          key, gradient_canaries_of(ready.config, ready.model.layout)}));
+}
+
+std::vector<std::pair<std::string, std::string>> common_facts(const prepared& ready) {
+    if (ready.config.privacy.semantics == semantics::as_published)
+        refuse(
+            "privacy.semantics: as_published releases raw statistics of whole batches, which no rank has; run it in "
+            "one "
+            "process, without --workers and launcher");
+    return {{"version of rldp", RLDP_VERSION},
+            {"configuration", privacy::sha256(config::common_json(ready.config))},
+            {"model", model_digest(ready.config.model.path)},
+            {"table", ready.data.digest}};
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,34 @@
+#pragma once
+// Everything read and planned, from a configuration: what a run's directory is made of, and what its ranks have in
+// common. Training records in clear: no actor sees one of these.
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/run/session.hpp"
+
+namespace rldp::actors {
+
+struct prepared {
+    config::run_config config;  ///< without open keys
+    run_model model;
+    run_data data;
+    run_plan plan;
+};
+
+/// Makes the model what public records taught it.
+using teaching = std::function<run_model(const config::run_config&, run_model)>;
+
+/// Errors: bad_input, one line each.
+prepared prepare(const config::run_config& asked, const teaching& teach);
+
+/// Takes the training units out of `ready`.
+privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key);
+
+/// What every rank of a run must have the same of, by name: program, configuration but for paths, model, records.
+/// Errors: bad_input for a run that several ranks can't share.
+std::vector<std::pair<std::string, std::string>> common_facts(const prepared& ready);
+
+}  // namespace rldp::actors

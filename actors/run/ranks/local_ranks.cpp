@@ -1,0 +1,210 @@
+#include "actors/run/ranks/local_ranks.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "config/base/error.hpp"
+#include "privacy/keys/cluster_secret.hpp"
+
+extern char** environ;
+
+namespace rldp::ranks {
+
+namespace {
+
+constexpr int secret_descriptor = 3;
+constexpr const char* secret_variable = "RLDP_CLUSTER_SECRET_FD";
+
+[[noreturn]] void fail(const char* what) {
+    throw error(errc::failed, fmt::format("--workers: {}: {}", what, std::strerror(errno)));
+}
+
+/// One that nobody listens at just now.
+std::uint16_t free_port() {
+    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    if (probe < 0 || ::bind(probe, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
+        ::getsockname(probe, reinterpret_cast<sockaddr*>(&at), &length) != 0)
+        fail("no port on 127.0.0.1");
+    ::close(probe);
+    return ntohs(at.sin_port);
+}
+
+struct process {
+    pid_t id = -1;
+    int complaints = -1;  ///< what ranks other than the first wrote to standard error
+    int status = 0;
+    bool over = false;
+};
+
+std::atomic<pid_t> first_rank = -1;
+std::atomic<int> signals = 0;
+
+void pass_on(int) {
+    ++signals;
+    if (const pid_t rank = first_rank; rank > 0) ::kill(rank, SIGTERM);
+}
+
+/// Their environment: this one's, and who they are.
+std::vector<std::string> environment_of(std::size_t rank, std::size_t ranks, std::uint16_t port) {
+    std::vector<std::string> out;
+    const std::vector<std::pair<std::string, std::string>> own = {
+        {"RANK", std::to_string(rank)},        {"WORLD_SIZE", std::to_string(ranks)},
+        {"LOCAL_RANK", std::to_string(rank)},  {"MASTER_ADDR", "127.0.0.1"},
+        {"MASTER_PORT", std::to_string(port)}, {secret_variable, std::to_string(secret_descriptor)}};
+    for (char** each = environ; *each != nullptr; ++each) {
+        const std::string_view text(*each);
+        const bool replaced =
+            std::any_of(own.begin(), own.end(), [&](const auto& pair) { return text.starts_with(pair.first + "="); });
+        if (!replaced) out.emplace_back(text);
+    }
+    for (const auto& [name, value] : own) out.push_back(name + "=" + value);
+    if (std::getenv("OMP_NUM_THREADS") == nullptr)
+        out.push_back(
+            fmt::format("OMP_NUM_THREADS={}", std::max<std::size_t>(1, std::thread::hardware_concurrency() / ranks)));
+    return out;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> out;
+    for (auto& text : texts) out.push_back(text.data());
+    out.push_back(nullptr);
+    return out;
+}
+
+process start(const std::vector<std::string>& arguments, std::size_t rank, std::size_t ranks, std::uint16_t port,
+              const privacy::cluster_secret& secret) {
+    process out;
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) fail("no pipe for the secret");
+    secret.share(ends[1]);  // 32 bytes: a pipe holds them
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, ends[0], secret_descriptor);
+    if (rank > 0) {
+        out.complaints = ::memfd_create("rldp rank", MFD_CLOEXEC);
+        if (out.complaints < 0) fail("no memory for what ranks say");
+        posix_spawn_file_actions_adddup2(&files, out.complaints, STDERR_FILENO);
+    }
+    // A group of its own: a terminal's Ctrl-C reaches this process alone, which passes it on to rank 0.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    auto words = arguments;
+    auto variables = environment_of(rank, ranks, port);
+    const int wrong = ::posix_spawn(&out.id, "/proc/self/exe", &files, &attributes, pointers(words).data(),
+                                    pointers(variables).data());
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    errno = wrong;
+    if (wrong != 0) fail("a rank can't be started");
+    return out;
+}
+
+/// As a shell tells it.
+int status_of(int waited) {
+    return WIFEXITED(waited) ? WEXITSTATUS(waited) : 128 + WTERMSIG(waited);
+}
+
+/// Seconds in which ranks hear by themselves that another is gone. While they still look for each other, they do not.
+constexpr unsigned grace = 10;
+std::atomic<bool> late = false;
+
+/// Until all are over. Where one has failed, the others have so long to follow.
+void wait_for_all(std::vector<process>& all) {
+    late = false;
+    for (std::size_t left = all.size(); left > 0;) {
+        int waited = 0;
+        const pid_t gone = ::waitpid(-1, &waited, 0);
+        if (gone < 0 && errno == EINTR) {
+            if (signals > 1 || late)  // a second signal: at once
+                for (const auto& each : all)
+                    if (!each.over) ::kill(each.id, SIGKILL);
+            continue;
+        }
+        const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.id == gone; });
+        if (found == all.end()) continue;
+        found->over = true;
+        found->status = status_of(waited);
+        --left;
+        if (found->status != 0) ::alarm(grace);
+    }
+    ::alarm(0);
+}
+
+std::string complaint_of(const process& rank) {
+    std::string text(4096, '\0');
+    const auto length = ::pread(rank.complaints, text.data(), text.size(), 0);
+    text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    return text;
+}
+
+/// One attempt; answers rank 0's status, or that of the rank whose death ended it.
+int attempt(const local_ranks& how, const std::vector<std::string>& arguments) {
+    const auto secret = privacy::cluster_secret::from_system();
+    const auto port = free_port();
+    std::vector<process> all;
+    for (std::size_t rank = 0; rank < how.ranks; ++rank) all.push_back(start(arguments, rank, how.ranks, port, secret));
+    first_rank = all.front().id;
+    if (signals > 0) ::kill(first_rank, SIGTERM);
+    wait_for_all(all);
+    first_rank = -1;
+    const int status = all.front().status;
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+        // What rank 0 has said already is not said again; what explains its failure is.
+        const auto& each = all[rank];
+        if (each.status != 0 && status != each.status) how.say(complaint_of(each));
+        if (each.status >= 128 && status == 1)
+            how.say(fmt::format("rldp: rank {} was ended by signal {}\n", rank, each.status - 128));
+        ::close(each.complaints);
+    }
+    return status;
+}
+
+}  // namespace
+
+int run_local_ranks(const local_ranks& how) {
+    struct sigaction action {};
+    action.sa_handler = pass_on;
+    for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+    action.sa_handler = [](int) { late = true; };
+    ::sigaction(SIGALRM, &action, nullptr);
+    int status = attempt(how, how.arguments);
+    const auto may_go_on = [&] { return (status == 1 || status >= 128) && status != 130 && signals == 0; };
+    for (int tried = 1; tried < how.attempts && may_go_on(); ++tried) {
+        how.say(fmt::format("rldp: restart {} of {}\n", tried, how.attempts - 1));
+        status = attempt(how, how.again_arguments);
+    }
+    return status >= 128 && status != 130 ? 1 : status;
+}
+
+int inherited_secret() {
+    const char* const found = std::getenv(secret_variable);
+    if (found == nullptr) return -1;
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // the run ends in order where its supervisor is gone
+    return std::atoi(found);
+}
+
+}  // namespace rldp::ranks

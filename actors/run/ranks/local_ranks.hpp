@@ -1,0 +1,27 @@
+#pragma once
+// rldp run --workers N: the ranks of a run as processes of this machine, begun again where one dies.
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rldp::ranks {
+
+struct local_ranks {
+    std::size_t ranks = 1;
+    std::vector<std::string> arguments = {};        ///< of rldp-torch, the program's name first
+    std::vector<std::string> again_arguments = {};  ///< the same where an attempt has failed
+    int attempts = 4;                               ///< the first, and three restarts
+    std::function<void(const std::string&)> say = {};
+};
+
+/// Starts them with a secret that exists in memory alone, waits for them, and answers rank 0's exit status. Processors
+/// are shared out unless OMP_NUM_THREADS is set. A signal is passed on to rank 0, which ends the run resumable. Errors:
+/// failed where no process can be started.
+int run_local_ranks(const local_ranks& how);
+
+/// The descriptor where a process that run_local_ranks started finds the secret; -1 elsewhere.
+int inherited_secret();
+
+}  // namespace rldp::ranks

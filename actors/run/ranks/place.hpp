@@ -1,0 +1,25 @@
+#pragma once
+// Which of how many processes this one is, as the program that began them says it in the environment.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace rldp::ranks {
+
+struct place {
+    std::size_t rank = 0, ranks = 1;  ///< 0 … ranks − 1
+    std::size_t local_rank = 0;       ///< among those of this machine: which device is its own
+    std::string host;                 ///< where rank 0 is found
+    std::uint16_t port = 0;
+    bool store_elsewhere = false;  ///< torchrun's own agent answers at that port
+    std::string round;             ///< told apart by it are the attempts of a launcher that starts again
+};
+
+/// From RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT (torchrun, Kubernetes), or Slurm's or Open MPI's own
+/// variables beside MASTER_ADDR and MASTER_PORT; nothing where a run is alone. `variable` looks one up. Errors:
+/// bad_input, naming the variable, for one that is missing or no number in range.
+std::optional<place> place_from(const std::function<const char*(const char*)>& variable);
+
+}  // namespace rldp::ranks

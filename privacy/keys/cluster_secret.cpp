@@ -1,0 +1,192 @@
+#include "privacy/keys/cluster_secret.hpp"
+
+#include <fmt/format.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "config/base/input_file.hpp"
+#include "config/base/require.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+constexpr std::string_view secret_label = "rldp-cluster-secret ";
+constexpr std::size_t secret_hex_length = 2 * cluster_secret::bytes;
+constexpr std::size_t secret_file_length = secret_label.size() + secret_hex_length + 1;  // with the newline
+constexpr std::uint64_t prime = (std::uint64_t{1} << 61) - 1;
+
+static_assert(crypto_secretbox_KEYBYTES == cluster_secret::bytes);
+static_assert(meeting::overhead == crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES);
+static_assert(crypto_stream_chacha20_KEYBYTES == cluster_secret::bytes);
+
+using nonce_of_box = std::array<unsigned char, crypto_secretbox_NONCEBYTES>;
+
+/// Rank and count: they never come twice at a meeting.
+nonce_of_box nonce_for(std::size_t rank, std::uint64_t count) {
+    nonce_of_box out{};
+    const std::uint64_t wide = rank;
+    std::memcpy(out.data(), &wide, sizeof wide);
+    std::memcpy(out.data() + sizeof wide, &count, sizeof count);
+    return out;
+}
+
+__extension__ typedef unsigned __int128 wide_product;
+
+std::uint64_t reduce(wide_product x) {
+    const auto low = static_cast<std::uint64_t>(x & prime) + static_cast<std::uint64_t>(x >> 61);
+    return low >= prime ? low - prime : low;
+}
+
+}  // namespace
+
+cluster_secret cluster_secret::from_system() {
+    start_sodium();
+    auto inside = make_locked<key>();
+    randombytes_buf(inside->data(), inside->size());
+    return cluster_secret(std::move(inside));
+}
+
+cluster_secret cluster_secret::load(const std::filesystem::path& path) {
+    start_sodium();
+    input_file file(path);
+    if ((file.permissions() & (S_IRWXG | S_IRWXO)) != 0)
+        refuse(
+            fmt::format("{0}: others can read this cluster secret (mode {1:04o}), and could join the run with it; make "
+                        "a new one, or chmod 600 {0} if you are sure that nobody did",
+                        path.string(), file.permissions()));
+    auto text = make_locked<std::array<char, secret_file_length + 1>>();
+    const auto length = file.read(text->data(), text->size());
+    auto inside = make_locked<key>();
+    const std::string_view line(text->data(), length);
+    const bool whole = length == secret_file_length && line.starts_with(secret_label) && line.back() == '\n' &&
+                       line.substr(secret_label.size(), secret_hex_length).find_first_not_of("0123456789abcdef") == line.npos;
+    if (!whole)
+        refuse(path.string() +
+               ": is no cluster secret; make one with rldp key new --cluster PATH, and give every rank "
+               "the same");
+    sodium_hex2bin(inside->data(), inside->size(), line.data() + secret_label.size(), secret_hex_length, nullptr, nullptr, nullptr);
+    return cluster_secret(std::move(inside));
+}
+
+void cluster_secret::save(const std::filesystem::path& path) const {
+    if (std::filesystem::exists(path)) refuse(path.string() + ": exists already; no secret is written over");
+    auto text = make_locked<std::array<char, secret_file_length + 1>>();
+    std::copy(secret_label.begin(), secret_label.end(), text->begin());
+    sodium_bin2hex(text->data() + secret_label.size(), secret_hex_length + 1, inside_->data(), inside_->size());
+    text->at(secret_file_length - 1) = '\n';
+    write_file(path, {text->data(), secret_file_length}, 0600);
+}
+
+void cluster_secret::share(int descriptor) const {
+    if (::write(descriptor, inside_->data(), inside_->size()) != static_cast<ssize_t>(inside_->size()))
+        throw error(errc::failed, "the cluster secret could not be handed to a rank");
+}
+
+cluster_secret cluster_secret::receive(int descriptor) {
+    start_sodium();
+    auto inside = make_locked<key>();
+    std::size_t got = 0;
+    while (got < inside->size()) {
+        const auto more = ::read(descriptor, inside->data() + got, inside->size() - got);
+        if (more <= 0)
+            throw error(errc::failed, "the cluster secret did not arrive from the process that began this rank");
+        got += static_cast<std::size_t>(more);
+    }
+    return cluster_secret(std::move(inside));
+}
+
+std::array<unsigned char, meeting::nonce_bytes> meeting::nonce() {
+    start_sodium();
+    std::array<unsigned char, nonce_bytes> out;
+    randombytes_buf(out.data(), out.size());
+    return out;
+}
+
+meeting::meeting(const cluster_secret& secret, std::string_view nonces) : key_(make_locked<cluster_secret::key>()) {
+    require(!nonces.empty() && nonces.size() % nonce_bytes == 0, "cluster: a nonce of every rank is needed");
+    crypto_generichash(key_->data(), key_->size(), reinterpret_cast<const unsigned char*>(nonces.data()), nonces.size(),
+                       secret.inside_->data(), secret.inside_->size());
+}
+
+void meeting::subkey(std::string_view purpose, std::uint64_t seq, std::uint64_t rank, unsigned char* out) const {
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, key_->data(), key_->size(), cluster_secret::bytes);
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(purpose.data()), purpose.size());
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&seq), sizeof seq);
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&rank), sizeof rank);
+    crypto_generichash_final(&state, out, cluster_secret::bytes);
+    sodium_memzero(&state, sizeof state);
+}
+
+std::string meeting::seal(std::string_view said, std::size_t rank, std::uint64_t count) const {
+    const auto nonce = nonce_for(rank, count);
+    std::string out(overhead + said.size(), '\0');
+    std::copy(nonce.begin(), nonce.end(), out.begin());
+    auto* const box = reinterpret_cast<unsigned char*>(out.data()) + nonce.size();
+    crypto_secretbox_easy(box, reinterpret_cast<const unsigned char*>(said.data()), said.size(), nonce.data(),
+                          key_->data());
+    return out;
+}
+
+std::optional<std::string> meeting::open(std::string_view sealed, std::size_t rank, std::uint64_t count) const {
+    if (sealed.size() < overhead) return std::nullopt;
+    const auto nonce = nonce_for(rank, count);
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(sealed.data());
+    std::string out(sealed.size() - overhead, '\0');
+    const bool ours = std::equal(nonce.begin(), nonce.end(), bytes) &&
+                      crypto_secretbox_open_easy(reinterpret_cast<unsigned char*>(out.data()), bytes + nonce.size(),
+                                                 sealed.size() - nonce.size(), nonce.data(), key_->data()) == 0;
+    return ours ? std::optional(std::move(out)) : std::nullopt;
+}
+
+void meeting::mask(std::span<std::int64_t> numbers, std::uint64_t seq, std::size_t rank, std::size_t ranks) const {
+    constexpr std::size_t block = 4096;  // words; 64-byte blocks of ChaCha20 begin anew with each
+    constexpr std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{};  // each key is of one stream
+    auto keys = make_locked<std::array<cluster_secret::key, 2>>();
+    subkey("mask", seq, rank, (*keys)[0].data());
+    subkey("mask", seq, (rank + 1) % ranks, (*keys)[1].data());
+    auto streams = make_locked<std::array<std::array<std::uint64_t, block>, 2>>();
+    for (std::size_t at = 0; at < numbers.size(); at += block) {
+        const auto some = numbers.subspan(at, std::min(block, numbers.size() - at));
+        for (std::size_t k = 0; k < 2; ++k) {
+            auto* const words = reinterpret_cast<unsigned char*>((*streams)[k].data());
+            std::memset(words, 0, sizeof(*streams)[k]);
+            crypto_stream_chacha20_xor_ic(words, words, sizeof(*streams)[k], nonce.data(),
+                                          at * sizeof(std::uint64_t) / 64, (*keys)[k].data());
+        }
+        for (std::size_t j = 0; j < some.size(); ++j)  // unsigned: modulo 2⁶⁴
+            some[j] =
+                static_cast<std::int64_t>(static_cast<std::uint64_t>(some[j]) + (*streams)[0][j] - (*streams)[1][j]);
+    }
+}
+
+std::uint64_t meeting::tag(std::span<const std::int64_t> numbers, std::uint64_t seq) const {
+    cluster_secret::key bytes;
+    subkey("tag", seq, 0, bytes.data());
+    std::uint64_t key;
+    std::memcpy(&key, bytes.data(), sizeof key);
+    sodium_memzero(bytes.data(), bytes.size());
+    key = reduce(key);
+    // Horner's rule, from the end: one multiplication for each number.
+    std::uint64_t out = 0;
+    for (std::size_t j = numbers.size(); j-- > 0;) {
+        const auto number =
+            numbers[j] < 0 ? static_cast<std::uint64_t>(numbers[j]) + prime : static_cast<std::uint64_t>(numbers[j]);
+        out = reduce(static_cast<wide_product>(out) + number);
+        out = reduce(static_cast<wide_product>(out) * key);
+    }
+    return out;
+}
+
+std::uint64_t meeting::add_tags(std::uint64_t a, std::uint64_t b) {
+    return reduce(static_cast<wide_product>(a) + b);
+}
+
+}  // namespace rldp::privacy

@@ -1,0 +1,120 @@
+// Whole runs over several ranks: the same bits as alone, whatever is trained and however it ends.
+#include <ATen/ATen.h>
+
+#include "actors/follower.hpp"
+#include "bench/plain_loop.hpp"
+#include "config/base/files.hpp"
+#include "config/methods.hpp"
+#include "privacy/spending/ledger.hpp"
+#include "tests/actors/run/ranks/teams.hpp"
+#include "tests/actors/small_runs.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+/// A run over so many ranks, each a thread; what each threw. With `resume`, one that exists goes on.
+std::vector<std::string> run_over(std::size_t count, const config::run_config& config,
+                                  const std::filesystem::path& directory, bool resume = false) {
+    return as_ranks(count, [&](const std::shared_ptr<ranks::team>& team) {
+        if (team->rank() > 0)
+            return follow([&] { return join_run(config, *team); }, team, eval::run_directory{directory}.log());
+        launch([&] { return resume ? resume_run(directory, team) : create_run(config, directory, {}, team); },
+               {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
+    });
+}
+
+std::vector<std::string> quiet(std::size_t count) {
+    return std::vector<std::string>(count);
+}
+
+/// Adapter, ledger and metrics of a run, as one text.
+std::string made_by(const std::filesystem::path& run) {
+    const eval::run_directory where{run};
+    return read_file(where.adapter() / "adapter_model.safetensors") + read_file(where.ledger()) +
+           read_file(where.metrics());
+}
+
+void same_over(const config::run_config& config, const std::vector<std::size_t>& counts) {
+    scratch_directory scratch;
+    run_quietly(config, scratch / "alone");
+    for (const auto count : counts) {
+        INFO(count << " ranks, " << config.method.name);
+        const auto run = scratch / std::to_string(count);
+        CHECK(run_over(count, config, run) == quiet(count));
+        CHECK(made_by(run) == made_by(scratch / "alone"));
+    }
+}
+
+const std::string reproducible = "noise.insecure_reproducible=true";
+
+}  // namespace
+
+TEST_CASE("over 2, 3 and 4 ranks a run is the same to the last bit as alone") {
+    same_over(small({reproducible}), {2, 3, 4});
+}
+
+TEST_CASE("every method's run is the same over ranks") {
+    for (const auto& row : config::methods()) {
+        if (row.name == "rldp") continue;
+        same_over(small({reproducible, "method.name=" + row.name, "train.steps=6"}), {3});
+    }
+}
+
+TEST_CASE("so are runs with patients as units, every allocation, padding, gradient canaries and bfloat16") {
+    for (const auto& more : std::vector<std::vector<std::string>>{
+             {R"(privacy.unit={"group":"patient_nbr"})", "privacy.max_records_per_unit=2"},
+             {"noise.allocation=uniform"},
+             {"noise.allocation=min_variance"},
+             {"privacy.pad_batches=true"},
+             {"audit.gradient_canaries=20"},
+             {"model.dtype=bfloat16", "train.steps=4"},
+             {"lora.dropout=0.2", "train.micro_batch=2"}}) {
+        auto set = more;
+        set.push_back(reproducible);
+        INFO(more.front());
+        same_over(small(set), {3});
+    }
+}
+
+TEST_CASE("a prepared policy's run, which probes and measures, is the same over ranks") {
+    scratch_directory scratch;
+    same_over(small_prepared(scratch / "policy", true, {reproducible}), {2});
+}
+
+TEST_CASE("a run that stopped goes on over another number of ranks, to the same bits") {
+    scratch_directory scratch;
+    const auto config = small({reproducible});
+    run_quietly(config, scratch / "alone");
+    {
+        auto opened = create_run(config, scratch / "cut");
+        bench::run_plain(opened, 7);
+    }
+    CHECK(run_over(3, config, scratch / "cut", true) == quiet(3));
+    CHECK(at::equal(saved_adapter(scratch / "cut"), saved_adapter(scratch / "alone")));
+    CHECK(privacy::read_ledger(scratch / "cut/public/ledger.jsonl").charges.size() == 12);
+}
+
+TEST_CASE("ranks with another table, configuration or semantics are refused before anything is made") {
+    scratch_directory scratch;
+    const auto run_mixed = [&](const config::run_config& first, const config::run_config& second) {
+        return as_ranks(2, [&](const std::shared_ptr<ranks::team>& team) {
+            if (team->rank() > 0) return follow([&] { return join_run(second, *team); }, team, scratch / "absent/log");
+            launch([&] { return create_run(first, scratch / "run", {}, team); },
+                   {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
+        });
+    };
+    const auto table = run_mixed(small({"data.path=synthetic:400@1"}), small({"data.path=synthetic:400@2"}));
+    CHECK(table == std::vector<std::string>(2, "rank 1 has another table than rank 0; give every rank the same"));
+    const auto keys = run_mixed(small(), small({"train.lr=0.0123"}));
+    CHECK(keys ==
+          std::vector<std::string>(2, "rank 1 has another configuration than rank 0; give every rank the same"));
+    const auto published = small({"privacy.semantics=as_published", "privacy.acknowledge_no_guarantee=true"});
+    CHECK(has(run_mixed(published, published).front(), "run it in one process"));
+    CHECK_FALSE(std::filesystem::exists(scratch / "run"));
+}
