@@ -19,6 +19,7 @@
 #include <cstring>
 #include <thread>
 
+#include "actors/run/ranks/wire.hpp"
 #include "config/base/error.hpp"
 #include "privacy/keys/cluster_secret.hpp"
 
@@ -173,9 +174,10 @@ int attempt(const local_ranks& how, const std::vector<std::string>& arguments) {
     first_rank = -1;
     const int status = all.front().status;
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
-        // What rank 0 has said already is not said again; what explains its failure is.
+        // Where rank 0 has refused something, all have. Where it has heard of another's end, that rank knows why.
         const auto& each = all[rank];
-        if (each.status != 0 && status != each.status) how.say(complaint_of(each));
+        const auto complaint = complaint_of(each);
+        if (status == 1 && each.status != 0 && complaint.find(gone) == std::string::npos) how.say(complaint);
         if (each.status >= 128 && status == 1)
             how.say(fmt::format("rldp: rank {} was ended by signal {}\n", rank, each.status - 128));
         ::close(each.complaints);

@@ -22,8 +22,7 @@ namespace {
 std::string cause_of(const std::exception& thrown) {
     std::string line = thrown.what();
     line = line.substr(0, line.find('\n'));
-    if (line.starts_with("[/") || line.starts_with("[.."))
-        line = line.substr(std::min(line.size(), line.find(']') + 1));
+    if (line.starts_with('[')) line = line.substr(std::min(line.size(), line.find(']') + 1));
     return line.substr(line.find_first_not_of(' ') == std::string::npos ? 0 : line.find_first_not_of(' '));
 }
 
@@ -135,9 +134,8 @@ struct wire::inside {
             call()->wait();
         } catch (const std::exception& thrown) {
             throw error(errc::failed,
-                        fmt::format("rank {} of {}: another rank is gone or silent ({}). The run can be resumed, with "
-                                    "any number of ranks",
-                                    where.rank, where.ranks, cause_of(thrown)));
+                        fmt::format("rank {} of {}: {} ({}). The run can be resumed, with any number of ranks",
+                                    where.rank, where.ranks, gone, cause_of(thrown)));
         }
     }
 };

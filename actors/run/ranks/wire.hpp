@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "actors/run/ranks/place.hpp"
@@ -15,6 +16,9 @@ namespace rldp::ranks {
 
 /// Whether this build has it (libgloo-dev).
 bool has_wire();
+
+/// What a rank says that has only heard of another's end.
+inline constexpr std::string_view gone = "another rank is gone";
 
 /// Called, with a line for the user, where a rank has been silent for longer than the timeout, though its connections
 /// stand: a call below may then wait for ever. From a thread of the wire's own.

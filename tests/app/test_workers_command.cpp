@@ -1,0 +1,73 @@
+// rldp run --workers, and what launchers start.
+#include "config/base/files.hpp"
+#include "tests/app/program.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+namespace {
+
+const std::string small =
+    "run config/demo.json --quiet --set data.path=synthetic:300 --set data.max_tokens=24 --set train.steps=6 --set "
+    "train.expected_batch_size=8 --set train.micro_batch=4 --set train.eval_records=2 --set "
+    "noise.insecure_reproducible=true --out ";
+
+struct case_of_workers {
+    scratch_directory scratch;
+    answer run(const std::string& arguments) const { return rldp_says(arguments, scratch / "."); }
+    std::string at(const std::string& name) const { return (scratch / name).string(); }
+    std::string adapter(const std::string& run) const {
+        return rldp::read_file(scratch / run / "public/adapter/adapter_model.safetensors");
+    }
+};
+
+}  // namespace
+
+TEST_CASE("two workers make the adapter that one makes, and say what one says") {
+    const case_of_workers c;
+    const auto alone = c.run(small + c.at("one"));
+    const auto both = c.run(small + c.at("two") + " --workers 2");
+    INFO(both.err);
+    REQUIRE(alone.status == 0);
+    REQUIRE(both.status == 0);
+    CHECK(both.err.empty());
+    CHECK(c.adapter("one") == c.adapter("two"));
+    CHECK(alone.out.size() == both.out.size());  // but for the directories' names
+    const auto again = c.run(small + c.at("two") + " --workers 2");
+    CHECK(again.status == 2);
+    CHECK(has(again.err, "exists already"));
+    CHECK(again.err.find('\n') + 1 == again.err.size());  // once, not from each
+    const auto over = c.run(small + c.at("two") + " --workers 2 --resume-or-start");
+    CHECK(over.status == 0);
+}
+
+TEST_CASE("ranks without a secret, or with a strange one, are refused in one line") {
+    const case_of_workers c;
+    const auto as_rank = [&](const std::string& more, const std::string& arguments) {
+        const auto command = "env RANK=0 WORLD_SIZE=2 " + more + " " RLDP_PROGRAM " " + arguments + " >" +
+                             c.at("stdout") + " 2>" + c.at("stderr");
+        const int status = std::system(command.c_str());
+        return answer{WEXITSTATUS(status), "", rldp::read_file(c.at("stderr"))};
+    };
+    const std::string where = "MASTER_ADDR=127.0.0.1 MASTER_PORT=1";
+    const auto none = as_rank(where, small + c.at("run"));
+    CHECK(none.status == 2);
+    CHECK(has(none.err, "cluster.secret: this is rank 0 of 2"));
+    CHECK(has(as_rank("", small + c.at("run")).err, "MASTER_ADDR and MASTER_PORT"));
+    CHECK(has(as_rank(where, small + c.at("run") + " --set cluster.secret=" + c.at("absent")).err, "absent"));
+    rldp::write_file(c.at("open"), "rldp-cluster-secret x\n", 0644);
+    CHECK(has(as_rank(where, small + c.at("run") + " --set cluster.secret=" + c.at("open")).err, "others can read"));
+    CHECK_FALSE(std::filesystem::exists(c.at("run")));
+}
+
+TEST_CASE("a secret is made once, for its owner alone") {
+    const case_of_workers c;
+    const auto made = c.run("key new --cluster " + c.at("secret"));
+    CHECK(made.status == 0);
+    CHECK(has(made.out, "cluster.secret"));
+    CHECK(rldp::read_file(c.at("secret")).starts_with("rldp-cluster-secret "));
+    CHECK((std::filesystem::status(c.at("secret")).permissions() & std::filesystem::perms::all) ==
+          std::filesystem::perms{0600});
+    CHECK(c.run("key new --cluster " + c.at("secret")).status == 2);
+    CHECK(c.run("key new --cluster --tokens " + c.at("other")).status == 2);
+}
