@@ -140,9 +140,14 @@ int run_workers(const run_arguments& given) {
 }
 
 /// The ranks that this process is one of; null where it is alone.
-std::shared_ptr<ranks::team> team_of(const config::cluster_section& keys) {
+std::shared_ptr<ranks::team> team_of(const config::run_config& config) {
+    const auto& keys = config.cluster;
     const auto where = ranks::place_from([](const char* name) { return std::getenv(name); });
     if (!where) return nullptr;
+    if (config.device == "cuda") {
+        const auto device = ranks::device_of_rank(std::getenv("CUDA_VISIBLE_DEVICES"), where->local_rank);
+        ::setenv("CUDA_VISIBLE_DEVICES", device.c_str(), 1);
+    }
     const int inherited = ranks::inherited_secret();
     refuse_unless(inherited >= 0 || keys.secret.has_value(),
                   fmt::format("cluster.secret: this is rank {} of {}, and ranks know each other by a secret; make one "
@@ -209,7 +214,7 @@ int run(const run_arguments& given) {
         if (!given.quiet) say(stderr, "rldp: {}: that run has finished already\n", directory.string());
         return 0;
     }
-    const auto team = team_of(from.config.cluster);
+    const auto team = team_of(from.config);
     if (team && team->rank() > 0) return follow(from, team);
     const auto lessons = given.lessons.empty() ? std::nullopt : std::optional<std::filesystem::path>(given.lessons);
     const auto open = [&] {

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <sstream>
+#include <vector>
 
 #include "config/base/error.hpp"
 
@@ -56,6 +58,20 @@ std::optional<place> place_from(const std::function<const char*(const char*)>& v
     out.store_elsewhere = agent != nullptr && std::strcmp(agent, "True") == 0;
     if (const char* again = variable("TORCHELASTIC_RESTART_COUNT")) out.round = again;
     return out;
+}
+
+std::string device_of_rank(const char* visible, std::size_t local_rank) {
+    if (visible == nullptr) return std::to_string(local_rank);
+    std::vector<std::string> listed;
+    std::istringstream list(visible);
+    for (std::string one; std::getline(list, one, ',');) listed.push_back(one);
+    if (listed.size() == 1) return listed.front();
+    refuse_unless(
+        local_rank < listed.size(),
+        fmt::format("CUDA_VISIBLE_DEVICES: '{}' names {} devices, and this is rank {} of its machine, counted from 0; "
+                    "start as many ranks as there are devices",
+                    visible, listed.size(), local_rank));
+    return listed[local_rank];
 }
 
 }  // namespace rldp::ranks

@@ -22,4 +22,8 @@ struct place {
 /// bad_input, naming the variable, for one that is missing or no number in range.
 std::optional<place> place_from(const std::function<const char*(const char*)>& variable);
 
+/// The CUDA device of a rank, as CUDA_VISIBLE_DEVICES is to name it before CUDA starts: of the list that is `visible`
+/// (null: all of the machine's) the one with the rank's local number. A list of one is the launcher's own choice.
+std::string device_of_rank(const char* visible, std::size_t local_rank);
+
 }  // namespace rldp::ranks

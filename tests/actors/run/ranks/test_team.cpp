@@ -226,6 +226,13 @@ TEST_CASE("a listener on the wire hears noise where sums go by") {
     CHECK(std::abs(chi - 255) / std::sqrt(2 * 255.0) < 8);
 }
 
+TEST_CASE("each rank of a machine has a device of its own, or the one that the launcher gave it") {
+    CHECK(ranks::device_of_rank(nullptr, 2) == "2");
+    CHECK(ranks::device_of_rank("4,5,GPU-6", 2) == "GPU-6");
+    CHECK(ranks::device_of_rank("7", 3) == "7");
+    CHECK(has(refusal([] { ranks::device_of_rank("0,1", 2); }), "names 2 devices, and this is rank 2"));
+}
+
 TEST_CASE("who this rank is stands in the launcher's variables, or is refused by the variable's name") {
     const auto place = [](std::map<std::string, std::string> variables) {
         return ranks::place_from([&variables](const char* name) -> const char* {
