@@ -65,13 +65,15 @@ cluster_secret cluster_secret::load(const std::filesystem::path& path) {
     const auto length = file.read(text->data(), text->size());
     auto inside = make_locked<key>();
     const std::string_view line(text->data(), length);
-    const bool whole = length == secret_file_length && line.starts_with(secret_label) && line.back() == '\n' &&
-                       line.substr(secret_label.size(), secret_hex_length).find_first_not_of("0123456789abcdef") == line.npos;
+    const bool whole =
+        length == secret_file_length && line.starts_with(secret_label) && line.back() == '\n' &&
+        line.substr(secret_label.size(), secret_hex_length).find_first_not_of("0123456789abcdef") == line.npos;
     if (!whole)
         refuse(path.string() +
                ": is no cluster secret; make one with rldp key new --cluster PATH, and give every rank "
                "the same");
-    sodium_hex2bin(inside->data(), inside->size(), line.data() + secret_label.size(), secret_hex_length, nullptr, nullptr, nullptr);
+    sodium_hex2bin(inside->data(), inside->size(), line.data() + secret_label.size(), secret_hex_length, nullptr,
+                   nullptr, nullptr);
     return cluster_secret(std::move(inside));
 }
 
