@@ -5,6 +5,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <future>
 #include <new>
@@ -162,15 +163,24 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
         for (const auto i : mine) hand_over(made(i), i);
         return;
     }
-    for (std::size_t begin = 0; begin < mine.size(); begin += at_once) {
-        std::vector<std::future<models::record_gradients>> under_way;
-        for (std::size_t j = begin; j < std::min(begin + at_once, mine.size()); ++j)
-            under_way.push_back(std::async(std::launch::async, [&made, i = mine[j]] {
-                models::use_threads(1);
-                return made(i);
-            }));
-        for (std::size_t j = 0; j < under_way.size(); ++j) hand_over(under_way[j].get(), mine[begin + j]);
-    }
+    // Chunks differ in length: each thread takes the next one when it is done with its last.
+    std::vector<std::promise<models::record_gradients>> computed(mine.size());
+    std::atomic<std::size_t> next = 0;
+    const auto work_off = [&] {
+        models::use_threads(1);
+        for (std::size_t j = next++; j < mine.size(); j = next++) {
+            try {
+                computed[j].set_value(made(mine[j]));
+            } catch (...) {
+                computed[j].set_exception(std::current_exception());
+                next = mine.size();  // those before it are under way or done, and nobody asks for those behind it
+            }
+        }
+    };
+    std::vector<std::future<void>> threads;  // their ends are waited for, whatever is thrown below
+    for (std::size_t i = 0; i < std::min(at_once, mine.size()); ++i)
+        threads.push_back(std::async(std::launch::async, work_off));
+    for (std::size_t j = 0; j < mine.size(); ++j) hand_over(computed[j].get_future().get(), mine[j]);
 }
 
 }  // namespace rldp::actors

@@ -22,7 +22,7 @@ struct names {
 };
 constexpr std::array launchers = {names{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
                                   names{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-                                  names{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}};
+                                  names{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"}};
 
 std::uint64_t number(const char* name, const char* text, std::uint64_t most) {
     std::uint64_t value = 0;

@@ -242,6 +242,7 @@ TEST_CASE("who this rank is stands in the launcher's variables, or is refused by
     };
     CHECK_FALSE(place({}));
     CHECK_FALSE(place({{"RANK", "0"}, {"WORLD_SIZE", "1"}}));
+    CHECK_FALSE(place({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}));  // a batch script, not one of srun's tasks
     const std::map<std::string, std::string> where = {{"MASTER_ADDR", "node1"}, {"MASTER_PORT", "29500"}};
     const auto with = [&](std::map<std::string, std::string> more) {
         more.insert(where.begin(), where.end());
@@ -262,7 +263,7 @@ TEST_CASE("who this rank is stands in the launcher's variables, or is refused by
     CHECK(torchrun->round == "2");
     CHECK(with({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}})
               ->rank == 1);
-    CHECK(with({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "1"}})->ranks == 8);
+    CHECK(with({{"SLURM_PROCID", "5"}, {"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_LOCALID", "1"}})->ranks == 8);
     CHECK(has(refusal([&] {
                   with({{"RANK", "4"}, {"WORLD_SIZE", "4"}});
               }),
