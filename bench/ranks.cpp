@@ -22,7 +22,7 @@ nlohmann::ordered_json measure(std::size_t ranks, std::int64_t coordinates, int 
     const privacy::meeting keys(privacy::cluster_secret::from_system(), std::string(64, 'n'));
     std::uint64_t seq = 0;
     nlohmann::ordered_json out{{"ranks", ranks}, {"coordinates", coordinates}};
-    out["mask_ms"] = bench::median_milliseconds(repeats, at::kCPU, [&] { keys.mask(numbers, ++seq, 0, ranks); });
+    out["mask_ms"] = bench::median_milliseconds(repeats, at::kCPU, [&] { keys.mask(numbers, ++seq, 0); });
     std::fill(numbers.begin(), numbers.end(), 12345);
     std::uint64_t tags = 0;
     out["tag_ms"] = bench::median_milliseconds(repeats, at::kCPU, [&] { tags += keys.tag(numbers, ++seq); });

@@ -12,6 +12,7 @@
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
 #include "config/base/require.hpp"
+#include "privacy/keys/random.hpp"
 
 namespace rldp::privacy {
 
@@ -24,7 +25,6 @@ constexpr std::uint64_t prime = (std::uint64_t{1} << 61) - 1;
 
 static_assert(crypto_secretbox_KEYBYTES == cluster_secret::bytes);
 static_assert(meeting::overhead == crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES);
-static_assert(crypto_stream_chacha20_KEYBYTES == cluster_secret::bytes);
 
 using nonce_of_box = std::array<unsigned char, crypto_secretbox_NONCEBYTES>;
 
@@ -37,7 +37,7 @@ nonce_of_box nonce_for(std::size_t rank, std::uint64_t count) {
     return out;
 }
 
-__extension__ typedef unsigned __int128 wide_product;
+__extension__ using wide_product = unsigned __int128;
 
 std::uint64_t reduce(wide_product x) {
     const auto low = static_cast<std::uint64_t>(x & prime) + static_cast<std::uint64_t>(x >> 61);
@@ -117,16 +117,6 @@ meeting::meeting(const cluster_secret& secret, std::string_view nonces) : key_(m
                        secret.inside_->data(), secret.inside_->size());
 }
 
-void meeting::subkey(std::string_view purpose, std::uint64_t seq, std::uint64_t rank, unsigned char* out) const {
-    crypto_generichash_state state;
-    crypto_generichash_init(&state, key_->data(), key_->size(), cluster_secret::bytes);
-    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(purpose.data()), purpose.size());
-    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&seq), sizeof seq);
-    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&rank), sizeof rank);
-    crypto_generichash_final(&state, out, cluster_secret::bytes);
-    sodium_memzero(&state, sizeof state);
-}
-
 std::string meeting::seal(std::string_view said, std::size_t rank, std::uint64_t count) const {
     const auto nonce = nonce_for(rank, count);
     std::string out(overhead + said.size(), '\0');
@@ -148,34 +138,32 @@ std::optional<std::string> meeting::open(std::string_view sealed, std::size_t ra
     return ours ? std::optional(std::move(out)) : std::nullopt;
 }
 
-void meeting::mask(std::span<std::int64_t> numbers, std::uint64_t seq, std::size_t rank, std::size_t ranks) const {
-    constexpr std::size_t block = 4096;  // words; 64-byte blocks of ChaCha20 begin anew with each
-    constexpr std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{};  // each key is of one stream
-    auto keys = make_locked<std::array<cluster_secret::key, 2>>();
-    subkey("mask", seq, rank, (*keys)[0].data());
-    subkey("mask", seq, (rank + 1) % ranks, (*keys)[1].data());
-    auto streams = make_locked<std::array<std::array<std::uint64_t, block>, 2>>();
+void meeting::add_stream(std::span<std::int64_t> numbers, std::uint64_t seq, std::size_t which, bool positive) const {
+    random_stream stream(*key_, purpose::mask, seq, which);
+    constexpr std::size_t block = 4096;  // words at a time
+    const auto words = make_locked<std::array<std::uint64_t, block>>();
     for (std::size_t at = 0; at < numbers.size(); at += block) {
         const auto some = numbers.subspan(at, std::min(block, numbers.size() - at));
-        for (std::size_t k = 0; k < 2; ++k) {
-            auto* const words = reinterpret_cast<unsigned char*>((*streams)[k].data());
-            std::memset(words, 0, sizeof(*streams)[k]);
-            crypto_stream_chacha20_xor_ic(words, words, sizeof(*streams)[k], nonce.data(),
-                                          at * sizeof(std::uint64_t) / 64, (*keys)[k].data());
+        stream.words(std::span(*words).first(some.size()));
+        for (std::size_t j = 0; j < some.size(); ++j) {  // unsigned: modulo 2⁶⁴
+            const auto word = positive ? (*words)[j] : -(*words)[j];
+            some[j] = static_cast<std::int64_t>(static_cast<std::uint64_t>(some[j]) + word);
         }
-        for (std::size_t j = 0; j < some.size(); ++j)  // unsigned: modulo 2⁶⁴
-            some[j] =
-                static_cast<std::int64_t>(static_cast<std::uint64_t>(some[j]) + (*streams)[0][j] - (*streams)[1][j]);
     }
 }
 
+void meeting::mask(std::span<std::int64_t> numbers, std::uint64_t seq, std::size_t rank) const {
+    add_stream(numbers, seq, rank, true);
+    add_stream(numbers, seq, rank + 1, false);
+}
+
+void meeting::unmask(std::span<std::int64_t> sum, std::uint64_t seq, std::size_t ranks) const {
+    add_stream(sum, seq, 0, false);
+    add_stream(sum, seq, ranks, true);
+}
+
 std::uint64_t meeting::tag(std::span<const std::int64_t> numbers, std::uint64_t seq) const {
-    cluster_secret::key bytes;
-    subkey("tag", seq, 0, bytes.data());
-    std::uint64_t key;
-    std::memcpy(&key, bytes.data(), sizeof key);
-    sodium_memzero(bytes.data(), bytes.size());
-    key = reduce(key);
+    const auto key = reduce(random_stream(*key_, purpose::tag, seq, 0).next());
     // Horner's rule, from the end: one multiplication for each number.
     std::uint64_t out = 0;
     for (std::size_t j = numbers.size(); j-- > 0;) {

@@ -51,9 +51,12 @@ class meeting {
     std::string seal(std::string_view said, std::size_t rank, std::uint64_t count) const;
     std::optional<std::string> open(std::string_view sealed, std::size_t rank, std::uint64_t count) const;
 
-    /// Adds to `numbers`, modulo 2⁶⁴, what makes them look uniform: PRF(seq, rank) − PRF(seq, next rank). Over all
-    /// ranks the masks sum to nothing. Once per seq.
-    void mask(std::span<std::int64_t> numbers, std::uint64_t seq, std::size_t rank, std::size_t ranks) const;
+    /// Adds to `numbers`, modulo 2⁶⁴, what makes them look uniform: PRF(seq, rank) − PRF(seq, rank + 1). The sum over
+    /// any ranks keeps a mask, also that over all of them, which is on the wire too: wherever a ring or a tree adds up,
+    /// it passes parts of the whole on to rank 0. Once per seq.
+    void mask(std::span<std::int64_t> numbers, std::uint64_t seq, std::size_t rank) const;
+    /// Takes from the sum over all ranks what is left: PRF(seq, 0) − PRF(seq, ranks).
+    void unmask(std::span<std::int64_t> sum, std::uint64_t seq, std::size_t ranks) const;
 
     /// A tag of numbers below 2⁶⁰ in size that adds up as they do: Σ numbers[j]·k^(j+1) mod 2⁶¹ − 1 under a key k of
     /// this seq (Carter and Wegman 1981; two vectors that differ have the same tag with probability length/2⁶¹). To be
@@ -62,7 +65,7 @@ class meeting {
     static std::uint64_t add_tags(std::uint64_t a, std::uint64_t b);
 
   private:
-    void subkey(std::string_view purpose, std::uint64_t seq, std::uint64_t rank, unsigned char* out) const;
+    void add_stream(std::span<std::int64_t> numbers, std::uint64_t seq, std::size_t which, bool positive) const;
     locked_ptr<cluster_secret::key> key_;
 };
 

@@ -127,15 +127,18 @@ std::string run_key::hmac(std::string_view message) const {
     return sodium_bin2hex(hex.data(), hex.size(), tag.data(), tag.size());
 }
 
-random_stream::random_stream(const run_key& key, purpose why, std::uint64_t seq, std::uint64_t tensor) {
-    // BLAKE2b keyed by the run key is a pseudorandom function: streams of other labels look independent.
+random_stream::random_stream(const run_key& key, purpose why, std::uint64_t seq, std::uint64_t tensor)
+    : random_stream(key.inside_->streams, why, seq, tensor) {}
+
+random_stream::random_stream(std::span<const unsigned char, 32> key, purpose why, std::uint64_t seq,
+                             std::uint64_t tensor) {
+    // BLAKE2b keyed by a secret is a pseudorandom function: streams of other labels look independent.
     constexpr std::string_view label = "rldp stream v1";
     std::array<unsigned char, label.size() + 4 + 8 + 8> message;
     std::memcpy(message.data(), label.data(), label.size());
     put(put(put(message.data() + label.size(), static_cast<std::uint32_t>(why)), seq), tensor);
-    const auto& streams = key.inside_->streams;
-    crypto_generichash(state_->subkey.data(), state_->subkey.size(), message.data(), message.size(), streams.data(),
-                       streams.size());
+    crypto_generichash(state_->subkey.data(), state_->subkey.size(), message.data(), message.size(), key.data(),
+                       key.size());
 }
 
 void random_stream::keystream(std::uint64_t* out, std::size_t blocks) {

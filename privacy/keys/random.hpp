@@ -50,13 +50,15 @@ class run_key {
     std::shared_ptr<const secret> inside_;
 };
 
-enum class purpose : std::uint32_t { draw = 1, dropout = 2, noise = 3, audit = 4 };
+enum class purpose : std::uint32_t { draw = 1, dropout = 2, noise = 3, audit = 4, mask = 5, tag = 6 };
 
 /// The ChaCha20 key stream of (run key, purpose, ledger seq, tensor): in one process the same four give the same
 /// numbers, any other four independent ones. Never make the same noise stream twice for different dials.
 class random_stream {
   public:
     random_stream(const run_key& key, purpose why, std::uint64_t seq, std::uint64_t tensor);
+    /// The same under a key that is no run's.
+    random_stream(std::span<const unsigned char, 32> key, purpose why, std::uint64_t seq, std::uint64_t tensor);
     random_stream(const random_stream&) = delete;  // a copy would hand out the same noise again
     random_stream& operator=(const random_stream&) = delete;
 

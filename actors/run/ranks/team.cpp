@@ -119,11 +119,12 @@ privacy::run_key team::share(const std::optional<privacy::run_key>& key) {
 
 void team::reduce(std::uint64_t seq, std::span<std::int64_t> numbers) {
     const auto mine = meeting_.tag(numbers, seq);
-    meeting_.mask(numbers, seq, where_.rank, where_.ranks);
+    meeting_.mask(numbers, seq, where_.rank);
     wire_.sum(numbers);
     ++count_;
     const auto tags = wire_.gather(meeting_.seal(bytes_of(mine), where_.rank, count_));
     if (where_.rank != 0) return;
+    meeting_.unmask(numbers, seq, where_.ranks);
     const auto each = tags.size() / where_.ranks;
     std::uint64_t expected = 0;
     for (std::size_t r = 0; r < where_.ranks; ++r)

@@ -69,19 +69,19 @@ TEST_CASE("a sealed word opens at its turn, as its rank's, at its meeting, and w
     CHECK(there.open(sealed, 1, 7));
 }
 
-TEST_CASE("masks make numbers look uniform, never twice the same, and cancel in the sum over ranks") {
+TEST_CASE("masks make numbers look uniform, never twice the same, and only rank 0 takes the last of them off the sum") {
     const auto secret = cluster_secret::from_system();
     for (const std::size_t ranks : {2U, 3U, 5U}) {
         const meeting keys(secret, nonces(ranks));
         constexpr std::size_t count = 10'000;  // not a multiple of what is masked at a time
-        std::vector<std::int64_t> plain(count), masked(count), before(count);
+        std::vector<std::int64_t> plain(count), masked(count);
         for (std::size_t r = 0; r < ranks; ++r) {
             auto share = numbers_of(count, r);
             for (std::size_t j = 0; j < count; ++j) plain[j] += share[j] % 1000;
             for (auto& number : share) number %= 1000;
             CHECK(byte_score(share) > 100);
             const auto in_clear = share;
-            keys.mask(share, 9, r, ranks);
+            keys.mask(share, 9, r);
             CHECK(std::abs(byte_score(share)) < 5);
             std::size_t kept = 0;
             for (std::size_t j = 0; j < count; ++j) kept += share[j] == in_clear[j];
@@ -90,9 +90,11 @@ TEST_CASE("masks make numbers look uniform, never twice the same, and cancel in 
                 masked[j] = static_cast<std::int64_t>(static_cast<std::uint64_t>(masked[j]) +
                                                       static_cast<std::uint64_t>(share[j]));
             auto again = in_clear;
-            keys.mask(again, 10, r, ranks);
+            keys.mask(again, 10, r);
             CHECK(again != share);
         }
+        CHECK(std::abs(byte_score(masked)) < 5);  // of all of them, too: a ring shows it before rank 0 has it
+        keys.unmask(masked, 9, ranks);
         CHECK(masked == plain);
     }
 }
@@ -119,7 +121,7 @@ TEST_CASE("a tag is that of another engine, adds up as numbers do, and tells a s
         one[place] = 1;
         return keys.tag(one, 8);
     };
-    __extension__ typedef unsigned __int128 wide;
+    __extension__ using wide = unsigned __int128;
     constexpr auto prime = (std::uint64_t{1} << 61) - 1;
     CHECK(power(1) == static_cast<std::uint64_t>(static_cast<wide>(power(0)) * power(0) % prime));
     CHECK(power(2) == static_cast<std::uint64_t>(static_cast<wide>(power(1)) * power(0) % prime));
