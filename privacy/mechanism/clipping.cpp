@@ -59,7 +59,7 @@ void device_squares(const at::Tensor& gradients, const std::vector<segment>& seg
 /// most C·dev_j/per_unit, and Σ dev_j² is ‖M⁻¹‖_F² <= D·‖M⁻¹‖², so the norm by C·√D·condition/per_unit.
 double rounded_factor(const geometry& shape) {
     const auto dimensions = static_cast<double>(shape.centre().numel());
-    return shape.condition() > 1 ? 1 / (1 + std::sqrt(dimensions) * shape.condition() / per_unit) : 1;
+    return shape.condition() > 1 ? 1 - std::sqrt(dimensions) * shape.condition() / per_unit : 1;
 }
 
 /// sum += Σ_b factor_b·x_b for the columns of one segment, in whole numbers.
@@ -160,6 +160,7 @@ std::vector<std::int64_t> sizes_of_groups(const std::vector<segment>& segments) 
 clipped_sum::clipped_sum(std::vector<segment> segments, step_terms terms)
     : segments_(std::move(segments)), terms_(std::move(terms)), grid_(terms_.radii) {
     for (double& step : grid_) step /= terms_.rule == clip_rule::batch_mean ? mean_per_radius : per_unit;
+    if (terms_.shape) shaped_grid_ = terms_.shape->deviations() * grid_.front();
 }
 
 clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
@@ -209,18 +210,18 @@ void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms,
 
 void clipped_sum::add_shaped(const at::Tensor& gradients, std::int64_t units) {
     const auto centre = terms_.shape->centre().to(gradients.device());
-    const auto grid = (terms_.shape->deviations() * grid_.front()).to(gradients.device());
+    const auto grid = shaped_grid_.to(gradients.device());
     const double kept = rounded_factor(*terms_.shape);
     const auto rows = std::max<std::int64_t>(1, double_elements / gradients.size(1));
     for (std::int64_t first = 0; first < gradients.size(0); first += rows) {
         const auto some = gradients.narrow(0, first, std::min(rows, gradients.size(0) - first));
-        const auto centred = some.to(at::kDouble) - centre;
+        auto centred = some.to(at::kDouble) - centre;
         const auto factors =
             clip_factors(terms_.rule, terms_.shape->norms(centred).unsqueeze(1), terms_.radii, terms_.stabiliser);
         // A norm that overflowed gives the factor 0 or NaN; such a unit, too, counts as zero.
         auto weights = at::nan_to_num(factors.squeeze(1), 0, 0, 0) * kept;
         weights.slice(0, std::clamp<std::int64_t>(units - first, 0, weights.size(0))).zero_();
-        sum_.add_(whole_numbers(centred * weights.unsqueeze(1) / grid).sum(0));
+        sum_.add_(whole_numbers(centred.mul_(weights.unsqueeze(1)).div_(grid)).sum(0));
     }
 }
 
@@ -231,7 +232,7 @@ at::Tensor clipped_sum::numbers() {
 at::Tensor clipped_sum::whole(const at::Tensor& numbers, std::int64_t units) const {
     const at::NoGradGuard no_grad;
     auto sum = numbers.to(at::kDouble);
-    if (terms_.shape) return sum.mul_(terms_.shape->deviations()).mul_(grid_.front());
+    if (terms_.shape) return sum.mul_(shaped_grid_);
     std::int64_t offset = 0;
     for (const auto& part : segments_) {
         sum.narrow(0, offset, part.size).mul_(grid_[part.group]);

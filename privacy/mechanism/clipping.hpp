@@ -57,7 +57,8 @@ class clipped_sum {
 
     std::vector<segment> segments_;
     step_terms terms_;
-    std::vector<double> grid_;  ///< steps of each group, or of a deviation under a geometry
+    std::vector<double> grid_;  ///< each group's step
+    at::Tensor shaped_grid_;    ///< under a geometry each coordinate's, float64 [D] on the CPU
     at::Tensor sum_;            ///< int64 [D], where the gradients lie
     std::int64_t units_ = 0;
 };
