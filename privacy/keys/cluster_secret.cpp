@@ -1,8 +1,6 @@
 #include "privacy/keys/cluster_secret.hpp"
 
-#include <fmt/format.h>
 #include <sodium.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,15 +8,15 @@
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
-#include "config/base/input_file.hpp"
 #include "config/base/require.hpp"
 #include "privacy/keys/random.hpp"
+#include "privacy/keys/secret_file.hpp"
 
 namespace rldp::privacy {
 
 namespace {
 
-constexpr std::string_view secret_label = "rldp-cluster-secret ";
+constexpr std::string_view secret_name = "cluster secret", secret_label = "rldp-cluster-secret ";
 constexpr std::size_t secret_hex_length = 2 * cluster_secret::bytes;
 constexpr std::size_t secret_file_length = secret_label.size() + secret_hex_length + 1;  // with the newline
 constexpr std::uint64_t prime = (std::uint64_t{1} << 61) - 1;
@@ -55,30 +53,22 @@ cluster_secret cluster_secret::from_system() {
 
 cluster_secret cluster_secret::load(const std::filesystem::path& path) {
     start_sodium();
-    input_file file(path);
-    if ((file.permissions() & (S_IRWXG | S_IRWXO)) != 0)
-        refuse(
-            fmt::format("{0}: others can read this cluster secret (mode {1:04o}), and could join the run with it; make "
-                        "a new one, or chmod 600 {0} if you are sure that nobody did",
-                        path.string(), file.permissions()));
+    detail::refuse_inside_run(path, secret_name);
     auto text = make_locked<std::array<char, secret_file_length + 1>>();
-    const auto length = file.read(text->data(), text->size());
+    const std::string_view line(text->data(), detail::read_private(path, secret_name, text->data(), text->size()));
     auto inside = make_locked<key>();
-    const std::string_view line(text->data(), length);
-    const bool whole =
-        length == secret_file_length && line.starts_with(secret_label) && line.back() == '\n' &&
-        line.substr(secret_label.size(), secret_hex_length).find_first_not_of("0123456789abcdef") == line.npos;
-    if (!whole)
+    if (line.size() != secret_file_length || !line.starts_with(secret_label) || !line.ends_with('\n') ||
+        !detail::from_hex(line.substr(secret_label.size(), secret_hex_length), *inside))
         refuse(path.string() +
-               ": is no cluster secret; make one with rldp key new --cluster PATH, and give every rank "
-               "the same");
-    sodium_hex2bin(inside->data(), inside->size(), line.data() + secret_label.size(), secret_hex_length, nullptr,
-                   nullptr, nullptr);
+               ": is no cluster secret; make one with rldp key new --cluster PATH, and give every rank the same");
     return cluster_secret(std::move(inside));
 }
 
 void cluster_secret::save(const std::filesystem::path& path) const {
-    if (std::filesystem::exists(path)) refuse(path.string() + ": exists already; no secret is written over");
+    detail::refuse_inside_run(path, secret_name);
+    if (std::filesystem::exists(std::filesystem::symlink_status(path)))
+        refuse(path.string() + ": exists already; no secret is written over");
+    detail::require_directory_of(path);
     auto text = make_locked<std::array<char, secret_file_length + 1>>();
     std::copy(secret_label.begin(), secret_label.end(), text->begin());
     sodium_bin2hex(text->data() + secret_label.size(), secret_hex_length + 1, inside_->data(), inside_->size());
@@ -101,6 +91,7 @@ cluster_secret cluster_secret::receive(int descriptor) {
             throw error(errc::failed, "the cluster secret did not arrive from the process that began this rank");
         got += static_cast<std::size_t>(more);
     }
+    ::close(descriptor);
     return cluster_secret(std::move(inside));
 }
 

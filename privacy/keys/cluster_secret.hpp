@@ -21,11 +21,11 @@ class cluster_secret {
     static constexpr std::size_t bytes = 32;
 
     static cluster_secret from_system();
-    /// Errors: bad_input where others than the owner may read the file, or it holds no secret.
+    /// Errors: bad_input where others than the owner may read the file, it lies in a run directory, or holds no secret.
     static cluster_secret load(const std::filesystem::path& path);
-    /// What `share` wrote to the other end of that pipe. Errors: failed where it holds less.
+    /// What `share` wrote to the other end of that pipe, which is closed. Errors: failed where it holds less.
     static cluster_secret receive(int descriptor);
-    /// Mode 0600. Errors: bad_input where the file exists.
+    /// Mode 0600. Errors: bad_input where the file exists, the directory does not, or it lies in a run directory.
     void save(const std::filesystem::path& path) const;
     void share(int descriptor) const;
 

@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 #include <sodium.h>
-#include <sys/stat.h>
 
 #include <cstring>
-#include <span>
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
-#include "config/base/input_file.hpp"
 #include "privacy/keys/digest.hpp"
 #include "privacy/keys/locked.hpp"
+#include "privacy/keys/secret_file.hpp"
 
 namespace rldp::privacy {
 namespace {
@@ -32,43 +30,11 @@ std::unique_ptr<T, locked_memory> locked(std::size_t size) {
     return out;
 }
 
-bool from_hex(std::string_view hex, std::span<unsigned char> out) {
-    std::size_t length = 0;
-    const char* end = nullptr;
-    return hex.size() == 2 * out.size() && hex.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
-           sodium_hex2bin(out.data(), out.size(), hex.data(), hex.size(), nullptr, &length, &end) == 0 &&
-           length == out.size();
-}
-
-/// A run directory is copied and handed on as a whole: no key may be in it, nor in a public side that stands alone.
-void refuse_inside_run(const fs::path& path) {
-    std::error_code ignored;
-    const auto where = fs::weakly_canonical(fs::absolute(path), ignored);
-    for (auto above = where.parent_path();; above = above.parent_path()) {
-        if (fs::exists(above / "public/ledger.jsonl", ignored) || fs::exists(above / "ledger.jsonl", ignored))
-            refuse(fmt::format(
-                "{}: lies in the run directory {}, which is handed on as a whole; keep signing keys elsewhere",
-                path.string(), above.string()));
-        if (above == above.parent_path()) return;
-    }
-}
-
-/// How many bytes there were, at most `room`, of a file that only its owner can read.
-std::size_t read_private(const fs::path& path, char* into, std::size_t room) {
-    input_file file(path);
-    if ((file.permissions() & (S_IRWXG | S_IRWXO)) != 0)
-        refuse(
-            fmt::format("{0}: others can read this signing key (mode {1:04o}), so it may be theirs, too; make a new "
-                        "one, or chmod 600 {0} if you are sure that nobody did",
-                        path.string(), file.permissions()));
-    return file.read(into, room);
-}
-
 }  // namespace
 
 verifying_key verifying_key::from_hex(std::string_view hex) {
     verifying_key out;
-    if (!privacy::from_hex(hex, out.bytes_)) refuse("a public key has 64 lower-case hexadecimal characters");
+    if (!detail::from_hex(hex, out.bytes_)) refuse("a public key has 64 lower-case hexadecimal characters");
     return out;
 }
 
@@ -81,7 +47,7 @@ verifying_key verifying_key::load(const fs::path& path) {
     if (text.ends_with('\n')) text.pop_back();
     verifying_key out;
     if (!text.starts_with(public_word) ||
-        !privacy::from_hex(std::string_view(text).substr(public_word.size()), out.bytes_))
+        !detail::from_hex(std::string_view(text).substr(public_word.size()), out.bytes_))
         refuse(path.string() + ": is no public key of rldp key new");
     return out;
 }
@@ -103,7 +69,7 @@ std::string verifying_key::fingerprint() const {
 
 bool verifying_key::accepts(std::string_view message, std::string_view signature) const {
     std::array<unsigned char, crypto_sign_BYTES> bytes;
-    return privacy::from_hex(signature, bytes) &&
+    return detail::from_hex(signature, bytes) &&
            crypto_sign_verify_detached(bytes.data(), reinterpret_cast<const unsigned char*>(message.data()),
                                        message.size(), bytes_.data()) == 0;
 }
@@ -115,12 +81,11 @@ void locked_memory::operator()(void* bytes) const {
 signing_key signing_key::create(const fs::path& path) {
     auto beside = path;
     beside += ".pub";
-    refuse_inside_run(path);
+    detail::refuse_inside_run(path, "signing key");
     for (const auto& file : {path, beside})
         if (fs::exists(fs::symlink_status(file)))
             refuse(file.string() + ": exists already; what an older key signed would have no one left to vouch for it");
-    if (const auto parent = fs::absolute(path).parent_path(); !fs::is_directory(parent))
-        refuse(parent.string() + ": no such directory; make it, with mode 0700, and try again");
+    detail::require_directory_of(path);
 
     signing_key out;
     out.secret_ = locked<unsigned char>(crypto_sign_SECRETKEYBYTES);
@@ -136,13 +101,13 @@ signing_key signing_key::create(const fs::path& path) {
 }
 
 signing_key signing_key::load(const fs::path& path) {
-    refuse_inside_run(path);
+    detail::refuse_inside_run(path, "signing key");
     const auto text = locked<char>(secret_length + 1);
-    const std::string_view read(text.get(), read_private(path, text.get(), secret_length + 1));
+    const std::string_view read(text.get(), detail::read_private(path, "signing key", text.get(), secret_length + 1));
     if (read.starts_with(public_word)) refuse(path.string() + ": is a public key; give its secret half, without .pub");
     const auto seed = locked<unsigned char>(crypto_sign_SEEDBYTES);
     if (read.size() != secret_length || !read.starts_with(secret_word) || !read.ends_with('\n') ||
-        !from_hex(read.substr(secret_word.size(), hex_length), {seed.get(), crypto_sign_SEEDBYTES}))
+        !detail::from_hex(read.substr(secret_word.size(), hex_length), {seed.get(), crypto_sign_SEEDBYTES}))
         refuse(path.string() + ": is no signing key; rldp key new makes one");
     signing_key out;
     out.secret_ = locked<unsigned char>(crypto_sign_SECRETKEYBYTES);

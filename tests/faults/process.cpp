@@ -14,6 +14,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "config/base/exec_words.hpp"
+
 namespace rldp::testing {
 
 namespace {
@@ -56,24 +58,6 @@ bool join(const path& group) {
     return file >= 0 && ::write(file, "0", 1) == 1;
 }
 
-std::vector<std::string> environment_of(const command& what) {
-    std::vector<std::string> out;
-    for (const auto& [name, value] : what.environment) out.push_back(name + "=" + value);
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string text = *entry;
-        const auto name = text.substr(0, text.find('='));
-        if (what.environment.count(name) == 0) out.push_back(text);
-    }
-    return out;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> out;
-    for (auto& text : texts) out.push_back(text.data());
-    out.push_back(nullptr);
-    return out;
-}
-
 }  // namespace
 
 beginning executed(const path& program) {
@@ -84,8 +68,8 @@ process::process(const beginning& program, const command& what, const path& fold
     std::filesystem::create_directories(folder);
     std::vector<std::string> words{"rldp"};
     words.insert(words.end(), what.arguments.begin(), what.arguments.end());
-    auto settings = environment_of(what);
-    auto argv = pointers(words), envp = pointers(settings);
+    auto settings = environment_with(what.environment);
+    auto argv = pointers_to(words), envp = pointers_to(settings);
     const auto out = (folder / "stdout").string(), err = (folder / "stderr").string();
     const auto parent = ::getpid();
     std::fflush(nullptr);  // nothing is printed twice

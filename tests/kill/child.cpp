@@ -11,29 +11,14 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "config/base/exec_words.hpp"
+
 namespace rldp::testing {
 
 namespace {
 
 void require(int result, const char* what) {
     if (result != 0) throw std::runtime_error(std::string(what) + ": " + std::strerror(result));
-}
-
-/// This process's environment with one thread per pool.
-std::vector<std::string> environment() {
-    std::vector<std::string> out = {"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"};
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string text = *entry;
-        if (!text.starts_with("OMP_NUM_THREADS=") && !text.starts_with("OPENBLAS_NUM_THREADS=")) out.push_back(text);
-    }
-    return out;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> out;
-    for (auto& text : texts) out.push_back(text.data());
-    out.push_back(nullptr);
-    return out;
 }
 
 }  // namespace
@@ -45,7 +30,7 @@ child::child(const std::vector<std::string>& arguments, const std::filesystem::p
 
     std::vector<std::string> words = {RLDP_PROGRAM};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    auto settings = environment();
+    auto settings = environment_with({{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}});
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
@@ -53,7 +38,7 @@ child::child(const std::vector<std::string>& arguments, const std::filesystem::p
     constexpr int kept_open = 100;  // the pipe's other end, which the kernel closes with the process
     posix_spawn_file_actions_adddup2(&files, ends[1], kept_open);
     const int failed =
-        ::posix_spawn(&id_, RLDP_PROGRAM, &files, nullptr, pointers(words).data(), pointers(settings).data());
+        ::posix_spawn(&id_, RLDP_PROGRAM, &files, nullptr, pointers_to(words).data(), pointers_to(settings).data());
     posix_spawn_file_actions_destroy(&files);
     ::close(ends[1]);
     require(failed, RLDP_PROGRAM);

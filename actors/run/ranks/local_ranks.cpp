@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -15,15 +14,16 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include "actors/run/ranks/wire.hpp"
 #include "config/base/error.hpp"
+#include "config/base/exec_words.hpp"
 #include "privacy/keys/cluster_secret.hpp"
-
-extern char** environ;
 
 namespace rldp::ranks {
 
@@ -34,20 +34,6 @@ constexpr const char* secret_variable = "RLDP_CLUSTER_SECRET_FD";
 
 [[noreturn]] void fail(const char* what) {
     throw error(errc::failed, fmt::format("--workers: {}: {}", what, std::strerror(errno)));
-}
-
-/// One that nobody listens at just now.
-std::uint16_t free_port() {
-    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof at;
-    if (probe < 0 || ::bind(probe, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
-        ::getsockname(probe, reinterpret_cast<sockaddr*>(&at), &length) != 0)
-        fail("no port on 127.0.0.1");
-    ::close(probe);
-    return ntohs(at.sin_port);
 }
 
 struct process {
@@ -67,29 +53,13 @@ void pass_on(int) {
 
 /// Their environment: this one's, and who they are.
 std::vector<std::string> environment_of(std::size_t rank, std::size_t ranks, std::uint16_t port) {
-    std::vector<std::string> out;
-    const std::vector<std::pair<std::string, std::string>> own = {
+    std::map<std::string, std::string> own = {
         {"RANK", std::to_string(rank)},        {"WORLD_SIZE", std::to_string(ranks)},
         {"LOCAL_RANK", std::to_string(rank)},  {"MASTER_ADDR", "127.0.0.1"},
         {"MASTER_PORT", std::to_string(port)}, {secret_variable, std::to_string(secret_descriptor)}};
-    for (char** each = environ; *each != nullptr; ++each) {
-        const std::string_view text(*each);
-        const bool replaced =
-            std::any_of(own.begin(), own.end(), [&](const auto& pair) { return text.starts_with(pair.first + "="); });
-        if (!replaced) out.emplace_back(text);
-    }
-    for (const auto& [name, value] : own) out.push_back(name + "=" + value);
     if (std::getenv("OMP_NUM_THREADS") == nullptr)
-        out.push_back(
-            fmt::format("OMP_NUM_THREADS={}", std::max<std::size_t>(1, std::thread::hardware_concurrency() / ranks)));
-    return out;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> out;
-    for (auto& text : texts) out.push_back(text.data());
-    out.push_back(nullptr);
-    return out;
+        own["OMP_NUM_THREADS"] = std::to_string(std::max<std::size_t>(1, std::thread::hardware_concurrency() / ranks));
+    return environment_with(own);
 }
 
 process start(const std::vector<std::string>& arguments, std::size_t rank, std::size_t ranks, std::uint16_t port,
@@ -113,8 +83,8 @@ process start(const std::vector<std::string>& arguments, std::size_t rank, std::
     posix_spawnattr_setpgroup(&attributes, 0);
     auto words = arguments;
     auto variables = environment_of(rank, ranks, port);
-    const int wrong = ::posix_spawn(&out.id, "/proc/self/exe", &files, &attributes, pointers(words).data(),
-                                    pointers(variables).data());
+    const int wrong = ::posix_spawn(&out.id, "/proc/self/exe", &files, &attributes, pointers_to(words).data(),
+                                    pointers_to(variables).data());
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     ::close(ends[0]);
@@ -186,6 +156,19 @@ int attempt(const local_ranks& how, const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
+
+std::uint16_t free_port() {
+    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    if (probe < 0 || ::bind(probe, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
+        ::getsockname(probe, reinterpret_cast<sockaddr*>(&at), &length) != 0)
+        fail("no port on 127.0.0.1");
+    ::close(probe);
+    return ntohs(at.sin_port);
+}
 
 int run_local_ranks(const local_ranks& how) {
     struct sigaction action {};

@@ -1,7 +1,7 @@
 #pragma once
 // rldp run --workers N: the ranks of a run as processes of this machine, begun again where one dies.
 #include <cstddef>
-#include <filesystem>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,6 +20,9 @@ struct local_ranks {
 /// are shared out unless OMP_NUM_THREADS is set. A signal is passed on to rank 0, which ends the run resumable. Errors:
 /// failed where no process can be started.
 int run_local_ranks(const local_ranks& how);
+
+/// A port of 127.0.0.1 that nobody listens at just now. Errors: failed.
+std::uint16_t free_port();
 
 /// The descriptor where a process that run_local_ranks started finds the secret; -1 elsewhere.
 int inherited_secret();
