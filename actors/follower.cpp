@@ -61,7 +61,7 @@ std::shared_ptr<spdlog::logger> log_at(const std::filesystem::path& path) {
 
 follower_actor::behavior_type make_follower(follower_pointer self, std::shared_ptr<ranks::team> team,
                                             std::shared_ptr<privacy::ledger_copy> book, at::Device device,
-                                            gradient_actor gradient, std::vector<caf::actor> others) {
+                                            gradient_actor gradient, const std::vector<caf::actor>& others) {
     fail_publicly(self);
     for (const auto& other : others) self->monitor(other);
     self->monitor(gradient);

@@ -21,7 +21,7 @@ struct follower_state {
 follower_actor::behavior_type make_follower(follower_actor::stateful_pointer<follower_state> self,
                                             std::shared_ptr<ranks::team> team,
                                             std::shared_ptr<privacy::ledger_copy> book, at::Device device,
-                                            gradient_actor gradient, std::vector<caf::actor> others);
+                                            gradient_actor gradient, const std::vector<caf::actor>& others);
 
 /// Follows rank 0 to the end of its run. Errors: as join_run; failed with the cause.
 void follow(const std::function<joined_run()>& join, const std::shared_ptr<ranks::team>& team,

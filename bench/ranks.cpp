@@ -51,7 +51,7 @@ nlohmann::ordered_json measure(std::size_t ranks, std::int64_t coordinates, int 
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     CLI::App program("Milliseconds of what ranks do for each other at a step, as JSON");
     std::size_t ranks = 2;
     int repeats = 9;
@@ -63,4 +63,7 @@ int main(int argc, char** argv) {
     nlohmann::ordered_json all;
     for (const auto count : coordinates) all.push_back(measure(ranks, count, repeats));
     fmt::print("{}\n", all.dump(2));
+} catch (const std::exception& thrown) {
+    fmt::print(stderr, "{}\n", thrown.what());
+    return 1;
 }

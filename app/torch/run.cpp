@@ -140,9 +140,8 @@ int run_workers(const run_arguments& given) {
 }
 
 /// The ranks that this process is one of; null where it is alone.
-std::shared_ptr<ranks::team> team_of(const config::run_config& config) {
+std::shared_ptr<ranks::team> team_of(const config::run_config& config, const std::optional<ranks::place>& where) {
     const auto& keys = config.cluster;
-    const auto where = ranks::place_from([](const char* name) { return std::getenv(name); });
     if (!where) return nullptr;
     if (config.device == "cuda") {
         const auto device = ranks::device_of_rank(std::getenv("CUDA_VISIBLE_DEVICES"), where->local_rank);
@@ -189,7 +188,14 @@ beginning beginning_of(const run_arguments& given) {
     return out;
 }
 
+/// What rank 0 tells the others first: whether there is anything to do.
+const std::string nothing_to_do = "over", go = "go";
+
 int follow(const beginning& from, const std::shared_ptr<ranks::team>& team) {
+    if (team->broadcast() == nothing_to_do) {
+        team->leave();
+        return 0;
+    }
     actors::signal_watch signals;
     signals.on_signal([] {});  // a launcher tells all ranks to stop: the first ends the step, and then the others
     actors::follow([&] { return actors::join_run(from.config, *team); }, team,
@@ -204,18 +210,23 @@ int run(const run_arguments& given) {
         refuse("run: --resume goes on with the run's own configuration; leave --set, --out and --lessons away");
     if (given.workers > 1) return run_workers(given);
 
-    // Before anything starts: a key that can't sign is no surprise for the end of a long run.
-    const auto key = given.sign.empty()
+    const auto where = ranks::place_from([](const char* name) { return std::getenv(name); });
+    const bool first = !where || where->rank == 0;
+    // Before anything starts: a key that can't sign is no surprise for the end of a long run. Only rank 0 has it.
+    const auto key = given.sign.empty() || !first
                          ? nullptr
                          : std::make_shared<const privacy::signing_key>(privacy::signing_key::load(given.sign));
     const auto from = beginning_of(given);
     const auto& directory = from.directory;
-    if (from.resumed && given.resume_or_start && actors::is_over(eval::run_directory{directory})) {
+    const auto team = team_of(from.config, where);
+    if (!first) return follow(from, team);
+    const bool over = from.resumed && given.resume_or_start && actors::is_over(eval::run_directory{directory});
+    if (team) team->broadcast(over ? nothing_to_do : go);
+    if (over) {
+        if (team) team->leave();
         if (!given.quiet) say(stderr, "rldp: {}: that run has finished already\n", directory.string());
         return 0;
     }
-    const auto team = team_of(from.config);
-    if (team && team->rank() > 0) return follow(from, team);
     const auto lessons = given.lessons.empty() ? std::nullopt : std::optional<std::filesystem::path>(given.lessons);
     const auto open = [&] {
         return from.resumed ? actors::resume_run(directory, team)
@@ -233,7 +244,7 @@ int run(const run_arguments& given) {
                               .monitor = watched.address,
                               .dashboard = dashboard,
                               .program_version = RLDP_VERSION,
-                              .on_dashboard = [](const auto& where) { say(stderr, "dashboard: {}\n", where); },
+                              .on_dashboard = [](const auto& address) { say(stderr, "dashboard: {}\n", address); },
                               .display = show ? progress_bar() : actors::show{},
                               .on_plan =
                                   [show, counts = given.private_counts](const actors::run_plan& plan) {

@@ -10,7 +10,7 @@ bool has_wire() {
 
 struct wire::inside {};
 
-wire::wire(const place&, std::chrono::seconds, on_silence) {
+wire::wire(const place&, std::chrono::seconds, const on_silence&) {
     refuse(
         "this build of rldp runs in one process only: install libgloo-dev, configure and build again, or leave "
         "--workers and the launcher away");

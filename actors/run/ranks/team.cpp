@@ -32,8 +32,9 @@ constexpr std::uint64_t longest = std::uint64_t{1} << 36;
 
 }  // namespace
 
-team::team(const place& where, const privacy::cluster_secret& secret, std::chrono::seconds timeout, on_silence silent)
-    : where_(where), wire_(where, timeout, std::move(silent)), meeting_(secret, everyones_nonces(wire_)) {
+team::team(const place& where, const privacy::cluster_secret& secret, std::chrono::seconds timeout,
+           const on_silence& silent)
+    : where_(where), wire_(where, timeout, silent), meeting_(secret, everyones_nonces(wire_)) {
     // The first sealed word: whoever has another secret can't say or understand it.
     const auto all = wire_.gather(meeting_.seal("here", where_.rank, ++count_));
     const auto length = all.size() / where_.ranks;

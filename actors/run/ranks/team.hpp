@@ -17,7 +17,8 @@ namespace rldp::ranks {
 class team final : public privacy::reducer {
   public:
     /// Meets the others. Errors: as wire; bad_input where a rank has another secret.
-    team(const place& where, const privacy::cluster_secret& secret, std::chrono::seconds timeout, on_silence silent);
+    team(const place& where, const privacy::cluster_secret& secret, std::chrono::seconds timeout,
+         const on_silence& silent);
 
     std::size_t rank() const { return where_.rank; }
     std::size_t ranks() const { return where_.ranks; }

@@ -45,7 +45,7 @@ class heartbeat {
               std::function<void()> silent)
         : group_(std::move(group)),
           ranks_(static_cast<std::int64_t>(ranks)),
-          interval_(timeout / 6.0),
+          interval_(interval_in(timeout)),
           silent_(std::move(silent)),
           thread_([this] { beat(); }) {}
     ~heartbeat() {
@@ -55,6 +55,11 @@ class heartbeat {
     heartbeat(const heartbeat&) = delete;
     heartbeat& operator=(const heartbeat&) = delete;
 
+    /// Of the timeout an interval goes by before a rank is asked, and the grace after it has not answered.
+    static std::chrono::milliseconds patience_within(std::chrono::seconds timeout) {
+        return timeout - interval_in(timeout) - grace;
+    }
+
     void leave() {
         tell(end::left);
         std::unique_lock lock(mutex_);
@@ -63,6 +68,8 @@ class heartbeat {
     }
 
   private:
+    static std::chrono::milliseconds interval_in(std::chrono::milliseconds timeout) { return timeout / 6; }
+
     enum class end { none, left, gone };
 
     void tell(end how) {
@@ -98,7 +105,7 @@ class heartbeat {
     static constexpr std::chrono::seconds grace{2};
     c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
     std::int64_t ranks_;
-    std::chrono::duration<double> interval_;
+    std::chrono::milliseconds interval_;
     std::function<void()> silent_;
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -140,7 +147,8 @@ struct wire::inside {
     }
 };
 
-wire::wire(const place& where, std::chrono::seconds timeout, on_silence silent) : inside_(std::make_unique<inside>()) {
+wire::wire(const place& where, std::chrono::seconds timeout, const on_silence& silent)
+    : inside_(std::make_unique<inside>()) {
     inside_->where = where;
     try {
         c10d::TCPStoreOptions store;
@@ -151,8 +159,7 @@ wire::wire(const place& where, std::chrono::seconds timeout, on_silence silent) 
         const c10::intrusive_ptr<c10d::Store> common = c10::make_intrusive<c10d::PrefixStore>(
             "rldp" + where.round, c10::make_intrusive<c10d::TCPStore>(where.host, store));
         inside_->group = group_of(common, where, "run", for_ever);
-        // A silent rank ends the others within the timeout: what is left of it is the interval and the grace.
-        auto beats = group_of(common, where, "beats", timeout * 2 / 3);
+        auto beats = group_of(common, where, "beats", heartbeat::patience_within(timeout));
         inside_->beats.emplace(std::move(beats), where.ranks, timeout, [where, timeout, silent] {
             silent(
                 fmt::format("rank {} of {}: another rank has been silent for {} s, or the network between them is cut; "

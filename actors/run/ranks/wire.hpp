@@ -29,7 +29,7 @@ using on_silence = std::function<void(const std::string&)>;
 class wire {
   public:
     /// Waits for all ranks. Errors: bad_input where the build has none; failed where they don't come.
-    wire(const place& where, std::chrono::seconds timeout, on_silence silent);
+    wire(const place& where, std::chrono::seconds timeout, const on_silence& silent);
     ~wire();
     wire(const wire&) = delete;
     wire& operator=(const wire&) = delete;

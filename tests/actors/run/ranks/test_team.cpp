@@ -1,9 +1,12 @@
 // Ranks that meet, agree, add up, and part; and what they do where one of them is not what it should be.
 #include <ATen/ATen.h>
+#include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <net/if.h>
 #include <netpacket/packet.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
