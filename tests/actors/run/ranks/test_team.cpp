@@ -193,6 +193,45 @@ TEST_CASE("a rank that goes is noticed by the others, in whatever they wait for"
     CHECK(threw[2] == "gone");
 }
 
+TEST_CASE("a sum that is not of what was tagged is an error, in whichever number and however little it differs") {
+    const auto secret = privacy::cluster_secret::from_system();
+    for (const std::int64_t difference : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 62}) {
+        const auto port = ranks::free_port();
+        constexpr auto timeout = std::chrono::seconds(20);
+        const auto heard = [](const std::string&) {};
+        // Rank 1 as somebody on its way to rank 0 makes it look: what it sends is not what it has tagged.
+        std::thread other([&] {
+            ranks::wire wire(place_of(1, 2, port), timeout, heard);
+            const auto nonce = privacy::meeting::nonce();
+            const privacy::meeting keys(secret,
+                                        wire.gather({reinterpret_cast<const char*>(nonce.data()), nonce.size()}));
+            wire.gather(keys.seal("here", 1, 1));
+            std::vector<std::int64_t> numbers(100, 7);
+            const auto tag = keys.tag(numbers, 5);
+            numbers[33] += difference;
+            keys.mask(numbers, 5, 1);
+            wire.sum(numbers);
+            wire.gather(keys.seal({reinterpret_cast<const char*>(&tag), sizeof tag}, 1, 2));
+            wire.leave();
+        });
+        std::string threw;
+        {
+            ranks::team team(place_of(0, 2, port), secret, timeout, heard);
+            std::vector<std::int64_t> numbers(100, 1);
+            try {
+                team.reduce(5, numbers);
+                CHECK(numbers == std::vector<std::int64_t>(100, 8));
+            } catch (const error& failure) {
+                threw = failure.what();
+            }
+            team.leave();
+        }
+        other.join();
+        CHECK(threw.empty() == (difference == 0));
+        if (difference != 0) CHECK(has(threw, "is not the sum of what they sent"));
+    }
+}
+
 TEST_CASE("a listener on the wire hears neither a share nor a sum of shares, but noise") {
     // What sums look like: small numbers. Ranks' differ, so that a sum of any of them is known again.
     constexpr std::size_t count = 40'000;
