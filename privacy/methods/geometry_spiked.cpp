@@ -36,8 +36,9 @@ double root_trace(const std::vector<spiked_block>& blocks) {
 spiked_geometry::spiked_geometry(at::Tensor centre, std::vector<spiked_block> blocks)
     : centre_(std::move(centre)), blocks_(std::move(blocks)), root_trace_(privacy::root_trace(blocks_)) {
     std::int64_t coordinates = 0;
-    for (const auto& block : blocks_) {
+    for (auto& block : blocks_) {
         require(well_formed(block), "clipping geometry: a block is no spiked covariance");
+        block.directions = block.directions.contiguous();  // another order in memory would give products other bits
         coordinates += block.directions.size(0);
     }
     require(centre_.numel() == coordinates && centre_.isfinite().all().item<bool>(),

@@ -68,14 +68,14 @@ TEST_CASE("each kind of measurement is heard as it was told") {
 }
 
 TEST_CASE("each kind of geometry is heard as it was told") {
-    const auto centre = at::randn({6}, at::kDouble), white = at::randn({6}, at::kDouble);
+    const auto centre = at::randn({300}, at::kDouble), white = at::randn({300}, at::kDouble);
     for (const std::shared_ptr<const geometry>& shape : std::vector<std::shared_ptr<const geometry>>{
-             std::make_shared<diagonal_geometry>(centre, at::rand({6}, at::kDouble) + 0.1),
+             std::make_shared<diagonal_geometry>(centre, at::rand({300}, at::kDouble) + 0.1),
              std::make_shared<spiked_geometry>(
                  centre,
-                 std::vector<spiked_block>{{std::get<0>(at::linalg_qr(at::randn({4, 2}, at::kDouble))),
-                                            at::tensor({3., 2.}, at::kDouble), 0.5},
-                                           {at::zeros({2, 0}, at::kDouble), at::zeros({0}, at::kDouble), 0.25}})}) {
+                 std::vector<spiked_block>{{std::get<0>(at::linalg_qr(at::randn({280, 7}, at::kDouble))),
+                                            at::linspace(2, 3, 7, at::kDouble), 0.5},
+                                           {at::zeros({20, 0}, at::kDouble), at::zeros({0}, at::kDouble), 0.25}})}) {
         step_terms terms;
         terms.radii = {1};
         terms.shape = shape;
@@ -83,7 +83,8 @@ TEST_CASE("each kind of geometry is heard as it was told") {
         REQUIRE(heard);
         CHECK(at::equal(heard->centre(), shape->centre()));
         CHECK(at::equal(heard->colour(white), shape->colour(white)));
-        CHECK(at::equal(heard->norms(white.unsqueeze(0)), shape->norms(white.unsqueeze(0))));
+        const auto rows = at::randn({9, 300}, at::kDouble);
+        CHECK(at::equal(heard->norms(rows), shape->norms(rows)));
     }
 }
 
