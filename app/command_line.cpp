@@ -5,15 +5,21 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string_view>
+#include <utility>
 
+#include "config/base/edit_distance.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "privacy/keys/locked.hpp"
+#include "version.hpp"
 
 namespace rldp::app {
 
@@ -48,6 +54,38 @@ int with_output_checked(int status) {
                : report(std::string("standard output can't be written: ") + std::strerror(reason), errc::failed);
 }
 
+/// What others call our commands.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> other_names{{{"train", "run"},
+                                                                                     {"start", "run"},
+                                                                                     {"resume", "run"},
+                                                                                     {"finetune", "run"},
+                                                                                     {"fine-tune", "run"},
+                                                                                     {"validate", "check"},
+                                                                                     {"attack", "audit"},
+                                                                                     {"watch", "monitor"},
+                                                                                     {"serve", "dashboard"},
+                                                                                     {"tune", "sweep"},
+                                                                                     {"epsilon", "account"},
+                                                                                     {"config", "reference"}}};
+
+std::vector<std::string> names_of(const CLI::App& program) {
+    std::vector<std::string> out;
+    for (const auto* one : program.get_subcommands([](const CLI::App*) { return true; }))
+        out.push_back(one->get_name());
+    return out;
+}
+
+/// The command that `word` may have meant.
+std::string nearest_command(const CLI::App& program, std::string_view word) {
+    std::vector<std::pair<std::size_t, std::string>> near;
+    const auto consider = [&](std::string_view spelt, std::string_view command) {
+        near.emplace_back(edit_distance(word, spelt), command);
+    };
+    for (const auto& name : names_of(program)) consider(name, name);
+    for (const auto& [other, command] : other_names) consider(other, command);
+    return std::min_element(near.begin(), near.end())->second;
+}
+
 }  // namespace
 
 int command_line(int argc, char** argv, const std::vector<declaration>& declarations) {
@@ -57,6 +95,20 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
     program.require_subcommand(1);
     action chosen;
     for (const auto& declare : declarations) declare(program, chosen);
+    program.set_version_flag("--version", "rldp " RLDP_VERSION,
+                             "Print the version; rldp version says what it was built with");
+    if (argc < 2) {
+        say(stderr, "{}\nBegin with: rldp check config/demo.json, then rldp run config/demo.json\n", program.help());
+        return static_cast<int>(errc::bad_input);
+    }
+    const std::string_view first = argv[1];
+    if (first.starts_with('-') && program.get_option_no_throw(std::string(first)) == nullptr)
+        return report(fmt::format("{}: no such option before a command (see rldp --help)", first), errc::bad_input);
+    const auto names = names_of(program);
+    if (!first.starts_with('-') && std::find(names.begin(), names.end(), first) == names.end())
+        return report(fmt::format("{}: no such command; did you mean {}? (see rldp --help)", first,
+                                  nearest_command(program, first)),
+                      errc::bad_input);
     try {
         program.parse(argc, argv);
         return with_output_checked(chosen());

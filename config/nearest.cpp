@@ -1,28 +1,13 @@
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <string_view>
 
+#include "config/base/edit_distance.hpp"
 #include "config/schema.hpp"
 
 namespace rldp::config {
 
 namespace {
-
-/// Levenshtein's distance, bytes.
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        auto diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const auto changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-        }
-    }
-    return row.back();
-}
 
 std::string_view last_name(std::string_view path) {
     const auto dot = path.rfind('.');
@@ -54,8 +39,8 @@ bool is_section(const std::string& path) {
 std::string nearest(const std::string& path) {
     // A right name in the wrong section is worth one edit: epsilon → privacy.epsilon, train.rank → lora.rank.
     const auto cost = [&](const std::string& known) {
-        const auto whole = distance(path, known);
-        return std::pair(std::min(whole, distance(last_name(path), last_name(known)) + 1), whole);
+        const auto whole = edit_distance(path, known);
+        return std::pair(std::min(whole, edit_distance(last_name(path), last_name(known)) + 1), whole);
     };
     const auto paths = keys_and_sections();
     return *std::min_element(paths.begin(), paths.end(),
