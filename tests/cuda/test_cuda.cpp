@@ -1,0 +1,117 @@
+// What a CUDA device computes, against the processor: gradients of random models, whole runs, two ranks.
+#include <ATen/ATen.h>
+
+#include "actors/follower.hpp"
+#include "actors/run/ranks/wire.hpp"
+#include "config/base/files.hpp"
+#include "models/lora/layout.hpp"
+#include "models/unit_gradients.hpp"
+#include "tests/actors/run/ranks/teams.hpp"
+#include "tests/actors/small_runs.hpp"
+#include "tests/catch.hpp"
+#include "tests/models/random_models.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+using namespace rldp;
+using namespace rldp::testing;
+
+namespace {
+
+/// Says so where there is none.
+bool no_device() {
+    if (at::hasCUDA()) return false;
+    WARN("skipped: this LibTorch sees no CUDA device");
+    return true;
+}
+
+std::map<std::string, at::Tensor> on_device(std::map<std::string, at::Tensor> weights) {
+    for (auto& [name, tensor] : weights) tensor = tensor.to(at::kCUDA);
+    return weights;
+}
+
+models::lora_layout on_device(models::lora_layout layout) {
+    for (auto& ground : layout.grounds) ground.a = ground.a.to(at::kCUDA);
+    return layout;
+}
+
+/// Of the small run with these settings.
+at::Tensor trained(const std::vector<std::string>& more, const std::filesystem::path& directory) {
+    run_quietly(small(more), directory);
+    return saved_adapter(directory);
+}
+
+const std::string cuda = "device=cuda", reproducible = "noise.insecure_reproducible=true";
+
+}  // namespace
+
+TEST_CASE("cuda: unit gradients are the processor's, up to rounding") {
+    if (no_device()) return;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        models::test::random_source random(seed);
+        const auto config = models::test::random_config(random);
+        const auto weights = models::test::random_weights(config);
+        const auto layout = models::make_layout(config, models::test::random_lora(random, config));
+        const at::Tensor flat = 0.3 * at::randn({layout.dimension});
+        std::vector<models::unit_records> units;
+        for (auto& sequence : models::test::random_sequences(random, config.vocab, 12))
+            units.push_back(models::unit_records{sequence});
+        std::vector<std::size_t> all(units.size());
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+        const auto here =
+            models::unit_gradients(*models::causal_lm::from_weights(config, weights), layout, flat, units, all, {});
+        const auto there = models::unit_gradients(*models::causal_lm::from_weights(config, on_device(weights)),
+                                                  on_device(layout), flat.to(at::kCUDA), units, all, {});
+        INFO("seed " << seed);
+        REQUIRE(there.gradients.is_cuda());
+        const auto norms = here.gradients.norm(2, 1);
+        const auto apart = (there.gradients.cpu() - here.gradients).norm(2, 1);
+        CHECK((apart <= 1e-3 * norms + 1e-6).all().item<bool>());
+        CHECK(at::allclose(there.losses.cpu(), here.losses, 1e-4, 1e-5));
+    }
+}
+
+TEST_CASE("cuda: a run is the processor's, up to what rounding grows to") {
+    if (no_device()) return;
+    scratch_directory scratch;
+    const auto here = trained({reproducible}, scratch / "cpu");
+    const auto there = trained({reproducible, cuda}, scratch / "cuda");
+    CHECK((there - here).norm().item<double>() <= 0.05 * here.norm().item<double>());
+    // the noise of another seed is far
+    const auto other = trained({reproducible, "seed=9"}, scratch / "other");
+    CHECK((other - here).norm().item<double>() > 0.05 * here.norm().item<double>());
+}
+
+TEST_CASE("cuda: every precision and method ends, and a resume goes on") {
+    if (no_device()) return;
+    scratch_directory scratch;
+    for (const std::string precision : {"bfloat16", "tf32"}) {
+        const auto adapter = trained({cuda, "model.dtype=" + precision}, scratch / precision);
+        CHECK(adapter.isfinite().all().item<bool>());
+    }
+    for (const std::string method : {"static", "adaclip", "geoclip", "autoclip_quantile"}) {
+        const auto summary = run_quietly(small({cuda, "method.name=" + method}), scratch / method);
+        CHECK(summary.steps_done == 12);
+    }
+    { actors::create_run(small({cuda}), scratch / "cut"); }
+    CHECK(resume_quietly(scratch / "cut").steps_done == 12);
+}
+
+TEST_CASE("cuda: two ranks are one, up to rounding") {
+    if (no_device()) return;
+    if (!ranks::has_wire()) {
+        WARN("skipped: this build runs in one process only");
+        return;
+    }
+    scratch_directory scratch;
+    const auto alone = trained({reproducible, cuda}, scratch / "alone");
+    const auto config = small({reproducible, cuda});
+    const auto said = as_ranks(2, [&](const std::shared_ptr<ranks::team>& team) {
+        if (team->rank() > 0)
+            return actors::follow([&] { return actors::join_run(config, scratch / "two", {}, *team); }, team,
+                                  eval::run_directory{scratch / "two"}.log());
+        actors::launch([&] { return actors::create_run(config, scratch / "two", {}, team); },
+                       {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
+    });
+    CHECK(said == std::vector<std::string>(2));
+    CHECK((saved_adapter(scratch / "two") - alone).norm().item<double>() <= 1e-3 * alone.norm().item<double>());
+}
