@@ -101,7 +101,9 @@ struct data_section {
     std::int64_t canary_length = 10;  ///< characters of [A-Z0-9]
     std::string split = "hash";       ///< hash (per unit) | exact (shares of a shuffled table)
     std::int64_t split_seed = 42;
+    std::optional<std::string> cache;  ///< a directory for the tokens, or no_cache; default: the run's own trusted/
 };
+inline constexpr std::string_view no_cache = "none";
 
 struct model_section {
     std::string path;               ///< a Hugging Face model directory

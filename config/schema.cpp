@@ -356,7 +356,12 @@ void add_data_and_model(std::vector<key>& keys) {
         .add("split", &data_section::split, words{{"hash", "exact"}}, "",
              "Sides by a keyed hash per unit, or exact shares of a shuffled table (the contract is then conditional on "
              "the split).")
-        .add("split_seed", &data_section::split_seed, at_least(0), "", "Public randomness of the split.");
+        .add("split_seed", &data_section::split_seed, at_least(0), "", "Public randomness of the split.")
+        .add("cache", &data_section::cache,
+             location{"the path of a directory, or none", [](const std::string& text) { return text == no_cache; }}, "",
+             "Where the tokens of the records are kept, sealed, for runs to come on the same file; none: in memory "
+             "only.",
+             "in the run's trusted/ until it ends");
     section(
         keys, "model.", [](auto& c) -> auto& { return c.model; })
         .add("path", &model_section::path, location{"the path of a model directory"}, "",

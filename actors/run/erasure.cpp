@@ -4,6 +4,7 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
+#include "data/units/corpus_shelf.hpp"
 
 namespace rldp::actors {
 
@@ -37,6 +38,7 @@ std::vector<fs::path> erase_all(const eval::run_directory& where) {
     erase(where.releases(), erased);
     erase(where.checkpoint(), erased);
     erase(where.lessons(), erased);
+    if (data::erase_shelf(where.corpus())) erased.push_back(where.corpus());
     for (const auto& path : unfinished_writes(where)) erase(path, erased);
     if (!erased.empty()) sync_directory(where.key());
     return erased;

@@ -11,7 +11,7 @@ namespace rldp::actors {
 /// Whether the run has ended: its key is erased.
 bool is_over(const eval::run_directory& where);
 
-/// Erases key, release log, checkpoint and unfinished writes, durably.
+/// Erases key, release log, checkpoint, records as tokens and unfinished writes, durably.
 void erase_secrets(const eval::run_directory& where);
 
 /// Of a run that is over: erases what a kill left; what was erased. Nothing of a run that can be resumed.

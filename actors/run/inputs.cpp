@@ -15,12 +15,14 @@
 #include <utility>
 
 #include "actors/run/held_out.hpp"
+#include "actors/run/kept_corpus.hpp"
 #include "config/base/directory.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
+#include "data/units/corpus_facts.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/blas.hpp"
 
@@ -94,6 +96,48 @@ data::split_rule training_split_of(const config::run_config& config) {
     return out;
 }
 
+/// Of the files in a model's directory that loading it reads, but for those left out, in hex.
+std::string digest_but_for(const std::filesystem::path& directory,
+                           const std::function<bool(const std::filesystem::path&)>& left_out) {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : entries_of(directory)) {
+        const auto extension = entry.path().extension();
+        const bool read =
+            extension == ".json" || extension == ".safetensors" || extension == ".model" || extension == ".txt";
+        if (read && entry.is_regular_file() && !left_out(entry.path())) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    crypto_generichash_state hash;
+    crypto_generichash_init(&hash, nullptr, 0, crypto_generichash_BYTES);
+    const auto add = [&](std::string_view bytes) {
+        crypto_generichash_update(&hash, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    };
+    std::vector<char> block(1 << 20);
+    for (const auto& path : files) {
+        input_file file(path);
+        add(path.filename().string() + fmt::format("\n{}\n", file.size()));
+        while (const auto got = file.read(block.data(), block.size())) add({block.data(), got});
+    }
+    std::array<unsigned char, crypto_generichash_BYTES> digest;
+    crypto_generichash_final(&hash, digest.data(), digest.size());
+    std::array<char, 2 * crypto_generichash_BYTES + 1> hex;
+    return sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
+}
+
+/// What encodes, marks and inspects records: the tokenizer, and the public records that must not be among them.
+std::string identity_of(const config::run_config& config) {
+    const auto weights = [](const std::filesystem::path& file) { return file.extension() == ".safetensors"; };
+    return digest_but_for(config.model.path, weights) +
+           (config.public_data.path ? data::file_facts(*config.public_data.path) : "");
+}
+
+data::token_corpus in_memory(const std::function<data::token_corpus(data::token_sink&)>& read) {
+    data::token_collector train;
+    auto out = read(train);
+    out.train = train.finish();
+    return out;
+}
+
 }  // namespace
 
 std::int64_t token_limit(const config::run_config& config, const models::model_config& model) {
@@ -133,9 +177,11 @@ sided_records load_records(const config::run_config& config) {
     return out;
 }
 
-run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens) {
-    const public_records refuse_public(config);
+run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens,
+                   kept_corpus* kept) {
+    std::optional<public_records> refuse_public;
     const data::token_rule how{
+        .identity = kept ? identity_of(config) : "",
         .encode = [&](const std::string& text) { return tokens.encode(text); },
         .max_tokens = max_tokens,
         .keep_tail = config.data.keep == "tail",
@@ -144,8 +190,14 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .mark_training = config::choices_of(config).value_weight != 1,
         .held_out = config.train.eval_records,
         .held_out_seed = config.data.split_seed,
-        .inspect = std::cref(refuse_public)};
-    auto read = data::load_tokens(source_of(config), training_split_of(config), how);
+        .inspect = [&](const std::string& record) { (*refuse_public)(record); }};
+    const auto from = source_of(config);
+    const auto split = training_split_of(config);
+    const auto read_into = [&](data::token_sink& sink) {
+        refuse_public.emplace(config);
+        return data::load_tokens(from, split, how, sink);
+    };
+    auto read = kept ? kept->get(data::facts_of(from, split, how), read_into) : in_memory(read_into);
     run_data out;
     if (read.held_out.records.empty())
         refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
@@ -207,29 +259,7 @@ void check_gradients(const run_model& model, const std::string& path) {
 }
 
 std::string model_digest(const std::filesystem::path& directory) {
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : entries_of(directory)) {
-        const auto extension = entry.path().extension();
-        const bool read =
-            extension == ".json" || extension == ".safetensors" || extension == ".model" || extension == ".txt";
-        if (read && entry.is_regular_file()) files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    crypto_generichash_state hash;
-    crypto_generichash_init(&hash, nullptr, 0, crypto_generichash_BYTES);
-    const auto add = [&](std::string_view bytes) {
-        crypto_generichash_update(&hash, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-    };
-    std::vector<char> block(1 << 20);
-    for (const auto& path : files) {
-        input_file file(path);
-        add(path.filename().string() + fmt::format("\n{}\n", file.size()));
-        while (const auto got = file.read(block.data(), block.size())) add({block.data(), got});
-    }
-    std::array<unsigned char, crypto_generichash_BYTES> digest;
-    crypto_generichash_final(&hash, digest.data(), digest.size());
-    std::array<char, 2 * crypto_generichash_BYTES + 1> hex;
-    return sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
+    return digest_but_for(directory, [](const auto&) { return false; });
 }
 
 }  // namespace rldp::actors

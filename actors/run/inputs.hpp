@@ -20,6 +20,8 @@
 
 namespace rldp::actors {
 
+class kept_corpus;
+
 /// The data of a run, in clear: belongs on the trusted side but for `held_out`.
 struct run_data {
     data::token_store train;
@@ -47,9 +49,10 @@ struct sided_records {
 };
 sided_records load_records(const config::run_config& config);
 
-/// Reads, verbalises, splits, tokenises, on all cores and without ever holding the texts.
-/// Errors: bad_input, one line each.
-run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens);
+/// Reads, verbalises, splits, tokenises, on all cores and without ever holding the texts; or finds that done in
+/// `kept`, and else leaves it there. Errors: bad_input, one line each.
+run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens,
+                   kept_corpus* kept);
 
 /// The tokenizer beside a model. Errors: bad_input where it can give a token that the model has no embedding for,
 /// whether or not a record holds one: else one record could end a run when it is drawn (docs/privacy.md §2).

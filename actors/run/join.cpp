@@ -1,14 +1,18 @@
 #include "actors/run/join.hpp"
 
+#include "actors/run/kept_corpus.hpp"
 #include "actors/run/prepared.hpp"
 #include "actors/run/test_hooks.hpp"
 #include "config/base/error.hpp"
 
 namespace rldp::actors {
 
-joined_run join_run(const config::run_config& asked, ranks::team& team) {
+joined_run join_run(const config::run_config& asked, const std::filesystem::path& directory,
+                    const shared_places& shared, ranks::team& team) {
     // What public records teach, rank 0 tells with the adapter.
-    auto ready = prepare(asked, [](const config::run_config&, run_model model) { return model; });
+    const auto kept = kept_corpus::of_run(asked, directory, shared.corpora);
+    auto ready = prepare(
+        asked, [](const config::run_config&, run_model model) { return model; }, kept.get());
     team.agree(common_facts(ready));
     const auto key = team.share({});
     auto book = std::make_shared<privacy::ledger_copy>(team.broadcast());

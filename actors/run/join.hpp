@@ -16,8 +16,9 @@ struct joined_run {
     privacy::trusted<std::shared_ptr<const secrets>> closed;
 };
 
-/// Reads everything, and meets rank 0, which creates or resumes the run. Errors: bad_input, among them ranks that don't
-/// belong together; failed where rank 0 ends before.
-joined_run join_run(const config::run_config& config, ranks::team& team);
+/// Reads everything, and meets rank 0, which creates or resumes the run in `directory` of its own machine. Errors:
+/// bad_input, among them ranks that don't belong together; failed where rank 0 ends before.
+joined_run join_run(const config::run_config& config, const std::filesystem::path& directory,
+                    const shared_places& shared, ranks::team& team);
 
 }  // namespace rldp::actors

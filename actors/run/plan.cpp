@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/run/inputs.hpp"
+#include "actors/run/kept_corpus.hpp"
 #include "actors/run/method.hpp"
 #include "actors/run/public_lessons.hpp"
 #include "actors/run/steering.hpp"
@@ -251,7 +252,7 @@ run_plan check(const config::run_config& config) {
     }
     if (!weights) refuse(missing.front());
     const auto tokens = load_tokenizer(config.model.path, model);
-    const auto data = load_data(config, *tokens, token_limit(config, model));
+    const auto data = load_data(config, *tokens, token_limit(config, model), kept_corpus::of_reader(config).get());
     auto out = plan_of(static_cast<std::int64_t>(data.train.size()));
     out.counts = counts_of(data);
     out.warnings.insert(out.warnings.end(), data.warnings.begin(), data.warnings.end());

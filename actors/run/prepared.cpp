@@ -7,13 +7,14 @@
 
 namespace rldp::actors {
 
-prepared prepare(const config::run_config& asked, const teaching& teach) {
+prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept) {
     prepared out;
     out.model = load_model(asked);
     check_gradients(out.model, asked.model.path);
     const auto& described = out.model.base->config();
     const auto tokens = load_tokenizer(asked.model.path, described);
-    out.data = load_data(asked, *tokens, token_limit(asked, described));  // refuses public records that are private
+    out.data = load_data(asked, *tokens, token_limit(asked, described),
+                         kept);  // refuses public records that are private
     const auto units = static_cast<std::int64_t>(out.data.train.size());
     auto [config, choices] = with_choices(asked, units, described);
     out.config = std::move(config);

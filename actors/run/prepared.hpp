@@ -21,8 +21,8 @@ struct prepared {
 /// Makes the model what public records taught it.
 using teaching = std::function<run_model(const config::run_config&, run_model)>;
 
-/// Errors: bad_input, one line each.
-prepared prepare(const config::run_config& asked, const teaching& teach);
+/// `kept`: where the records may lie as tokens already, or null. Errors: bad_input, one line each.
+prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept);
 
 /// Takes the training units out of `ready`.
 privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key);

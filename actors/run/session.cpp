@@ -9,6 +9,7 @@
 #include "actors/run/audit/canaries.hpp"
 #include "actors/run/checkpoint.hpp"
 #include "actors/run/erasure.hpp"
+#include "actors/run/kept_corpus.hpp"
 #include "actors/run/lessons_file.hpp"
 #include "actors/run/method.hpp"
 #include "actors/run/prepared.hpp"
@@ -222,12 +223,14 @@ void decide_in_line(const moving_parts& parts, double progress_epsilon) {
 }
 
 opened_run create_run(const config::run_config& asked, const std::filesystem::path& directory,
-                      const std::optional<std::filesystem::path>& lessons, const std::shared_ptr<ranks::team>& team) {
+                      const shared_places& shared, const std::shared_ptr<ranks::team>& team) {
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());
-    auto ready =
-        prepare(asked, [&](const auto& full, run_model model) { return taught(full, std::move(model), lessons); });
+    const auto kept = kept_corpus::of_run(asked, directory, shared.corpora);
+    auto ready = prepare(
+        asked, [&](const auto& full, run_model model) { return taught(full, std::move(model), shared.lessons); },
+        kept.get());
     const auto& config = ready.config;
     if (team) team->agree(common_facts(ready));
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::insecure_from_seed(config.seed)
@@ -245,6 +248,7 @@ opened_run create_run(const config::run_config& asked, const std::filesystem::pa
     const auto parts = parts_of(ready, std::move(policy), std::move(book));
     write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
     if (config.public_data.path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
+    if (kept) kept->settle(partial);
     nascent.settle();
     if (team) begin_together(*team, key, eval::run_directory{directory});
     auto closed = secrets_of(ready, key);
@@ -252,7 +256,8 @@ opened_run create_run(const config::run_config& asked, const std::filesystem::pa
             team};
 }
 
-opened_run resume_run(const std::filesystem::path& directory, const std::shared_ptr<ranks::team>& team) {
+opened_run resume_run(const std::filesystem::path& directory, const shared_places& shared,
+                      const std::shared_ptr<ranks::team>& team) {
     const eval::run_directory where{directory};
     if (!std::filesystem::exists(where.ledger()))
         refuse(directory.string() + ": holds no run (public/ledger.jsonl is missing)");
@@ -264,9 +269,11 @@ opened_run resume_run(const std::filesystem::path& directory, const std::shared_
                                                         : privacy::run_key::load(where.key());
     auto book = privacy::ledger::open(where.ledger());
     const privacy::file_seal seal(key);
-    auto ready = prepare(config, [&](const auto& full, run_model model) {
-        return recalled(full, std::move(model), where.lessons(), seal);
-    });
+    const auto kept = kept_corpus::of_run(config, directory, shared.corpora);
+    auto ready = prepare(
+        config,
+        [&](const auto& full, run_model model) { return recalled(full, std::move(model), where.lessons(), seal); },
+        kept.get());
     const auto hmac = test_hooks::data_hmac(key.hmac(ready.data.digest));
     if (book.content().header.data_hmac != hmac)
         refuse(fmt::format(

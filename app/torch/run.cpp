@@ -30,7 +30,7 @@ namespace rldp::app {
 namespace {
 
 struct run_arguments {
-    std::string config, resume, out, lessons, monitor, dashboard, sign;
+    std::string config, resume, out, lessons, corpora, monitor, dashboard, sign;
     std::vector<std::string> set;
     bool json = false, quiet = false, private_counts = false, resume_or_start = false;
     std::size_t workers = 1;
@@ -191,14 +191,21 @@ beginning beginning_of(const run_arguments& given) {
 /// What rank 0 tells the others first: whether there is anything to do.
 const std::string nothing_to_do = "over", go = "go";
 
-int follow(const beginning& from, const std::shared_ptr<ranks::team>& team) {
+actors::shared_places shared_by(const run_arguments& given) {
+    const auto place = [](const std::string& path) {
+        return path.empty() ? std::nullopt : std::optional<std::filesystem::path>(path);
+    };
+    return {.lessons = place(given.lessons), .corpora = place(given.corpora)};
+}
+
+int follow(const beginning& from, const actors::shared_places& shared, const std::shared_ptr<ranks::team>& team) {
     if (team->broadcast() == nothing_to_do) {
         team->leave();
         return 0;
     }
     actors::signal_watch signals;
     signals.on_signal([] {});  // a launcher tells all ranks to stop: the first ends the step, and then the others
-    actors::follow([&] { return actors::join_run(from.config, *team); }, team,
+    actors::follow([&] { return actors::join_run(from.config, from.directory, shared, *team); }, team,
                    eval::run_directory{from.directory}.log());
     return 0;
 }
@@ -219,7 +226,7 @@ int run(const run_arguments& given) {
     const auto from = beginning_of(given);
     const auto& directory = from.directory;
     const auto team = team_of(from.config, where);
-    if (!first) return follow(from, team);
+    if (!first) return follow(from, shared_by(given), team);
     const bool over = from.resumed && given.resume_or_start && actors::is_over(eval::run_directory{directory});
     if (team) team->broadcast(over ? nothing_to_do : go);
     if (over) {
@@ -227,10 +234,10 @@ int run(const run_arguments& given) {
         if (!given.quiet) say(stderr, "rldp: {}: that run has finished already\n", directory.string());
         return 0;
     }
-    const auto lessons = given.lessons.empty() ? std::nullopt : std::optional<std::filesystem::path>(given.lessons);
+    const auto shared = shared_by(given);
     const auto open = [&] {
-        return from.resumed ? actors::resume_run(directory, team)
-                            : actors::create_run(from.config, directory, lessons, team);
+        return from.resumed ? actors::resume_run(directory, shared, team)
+                            : actors::create_run(from.config, directory, shared, team);
     };
     auto watched = from.config.monitor;
     if (!given.monitor.empty()) watched.address = given.monitor;
@@ -272,6 +279,8 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("--out", given->out, "run directory to make (default runs/NAME-OF-CONFIG)");
     command->add_option("--lessons", given->lessons,
                         "directory where runs share what the records of public.path teach");
+    command->add_option("--corpora", given->corpora,
+                        "directory where runs share their records as tokens, sealed (see data.cache)");
     command->add_option("--resume", given->resume, "go on with the interrupted run in this directory");
     command->add_flag("--resume-or-start", given->resume_or_start,
                       "go on with the run in --out where there is one, else begin it: for jobs that are queued again");

@@ -1,7 +1,5 @@
 #include "config/base/nascent_directory.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +8,6 @@
 #include <cerrno>
 #include <random>
 #include <string>
-#include <utility>
 
 #include "config/base/directory.hpp"
 #include "config/base/error.hpp"
@@ -32,18 +29,6 @@ std::string some_letters() {
     return out;
 }
 
-int open_directory(const fs::path& path) {
-    return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/// Whether `path` is still the directory that `descriptor` is open on.
-bool still_there(const fs::path& path, int descriptor) {
-    struct stat by_path {
-    }, by_descriptor{};
-    return ::stat(path.c_str(), &by_path) == 0 && ::fstat(descriptor, &by_descriptor) == 0 &&
-           by_path.st_ino == by_descriptor.st_ino && by_path.st_dev == by_descriptor.st_dev;
-}
-
 fs::path parent_of(const fs::path& target) {
     return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
@@ -57,26 +42,24 @@ fs::path without_slash(const fs::path& target) {
 nascent_directory::nascent_directory(const fs::path& target) : target_(without_slash(target)) {
     make_directory(parent_of(target_));
     remove_abandoned_of(target_);
-    do {  // again where somebody who cleans up was faster than the lock
-        if (lock_ >= 0) ::close(std::exchange(lock_, -1));
+    while (!lock_) {  // again where the name was taken, or somebody who cleans up was faster than the lock
         partial_ = target_.string() + std::string(mark) + some_letters();
         if (::mkdir(partial_.c_str(), 0777) != 0) {
             if (errno == EEXIST) continue;
             storage_fault(target, "can't be created", errno);
         }
-        lock_ = open_directory(partial_);
-        if (lock_ < 0 && errno != ENOENT) {  // no descriptor left, for example
-            const int reason = errno;
+        try {
+            lock_ = directory_lock::take(partial_, directory_lock::kind::exclusive);
+        } catch (...) {  // no descriptor left, for example
             ::rmdir(partial_.c_str());
-            storage_fault(target, "can't be created", reason);
+            throw;
         }
-    } while (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0 || !still_there(partial_, lock_));
+    }
 }
 
 nascent_directory::~nascent_directory() {
     std::error_code ignored;
     if (!partial_.empty()) fs::remove_all(partial_, ignored);
-    ::close(lock_);
 }
 
 void nascent_directory::settle() {
@@ -85,6 +68,10 @@ void nascent_directory::settle() {
         if (entry.is_directory()) sync_directory(entry.path());
     put_in_place(partial_, target_);
     partial_.clear();
+}
+
+fs::path nascent_directory::shared_name(const fs::path& target, std::string_view letters) {
+    return without_slash(target).string() + std::string(mark) + std::string(letters);
 }
 
 bool nascent_directory::is_one(const fs::path& path) {
@@ -96,14 +83,12 @@ bool nascent_directory::is_one(const fs::path& path) {
 }
 
 bool nascent_directory::remove_abandoned(const fs::path& path) {
-    const int descriptor = open_directory(path);
-    if (descriptor < 0) return false;
-    const bool abandoned = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    const auto abandoned = directory_lock::take(path, directory_lock::kind::exclusive);
+    if (!abandoned) return false;
     std::error_code reason;
-    if (abandoned) fs::remove_all(path, reason);
-    ::close(descriptor);
+    fs::remove_all(path, reason);
     if (reason) storage_fault(path, "was left by a killed process and can't be removed", reason.value());
-    return abandoned;
+    return true;
 }
 
 std::vector<fs::path> nascent_directory::remove_abandoned_of(const fs::path& place) {

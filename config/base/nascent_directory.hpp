@@ -3,7 +3,11 @@
 // end. A process that is killed leaves it behind; whoever next makes the same directory, or cleans up, removes it.
 // What is secret lies in a private directory inside it.
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <vector>
+
+#include "config/base/directory_lock.hpp"
 
 namespace rldp {
 
@@ -22,6 +26,9 @@ class nascent_directory {
     /// Makes its entries durable and puts it in place, durably. Errors: bad_input where something is there already.
     void settle();
 
+    /// Of one at `target`'s place that several processes fill, `letters` being six: not made by this class, but whoever
+    /// cleans up takes it for one, and leaves it to those who lock it.
+    static std::filesystem::path shared_name(const std::filesystem::path& target, std::string_view letters);
     /// Whether `path` has the name of one.
     static bool is_one(const std::filesystem::path& path);
     /// Removes `path`, which is one, unless a living process still fills it; whether it did.
@@ -31,7 +38,7 @@ class nascent_directory {
 
   private:
     std::filesystem::path target_, partial_;
-    int lock_ = -1;
+    std::optional<directory_lock> lock_;
 };
 
 }  // namespace rldp

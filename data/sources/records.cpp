@@ -82,12 +82,9 @@ class table_block : public record_block {
     std::optional<key_column> record_key_, group_key_;
 };
 
-/// The code book that `from` names, or IDs_mapping.csv beside the table, or none.
 std::optional<code_book> find_code_book(const source& from) {
-    if (from.ids_mapping) return read_code_book(*from.ids_mapping);
-    const auto beside = std::filesystem::path(from.path).replace_filename("IDs_mapping.csv");
-    if (std::filesystem::exists(beside)) return read_code_book(beside.string());
-    return std::nullopt;
+    const auto path = code_book_of(from);
+    return path ? std::optional(read_code_book(*path)) : std::nullopt;
 }
 
 std::shared_ptr<const reading> reading_of(const source& from, bool synthetic) {
@@ -207,6 +204,12 @@ std::unique_ptr<record_stream> open_records(const source& from) {
     if (!json && from.group)
         refuse(from.path + ": plain text has no key columns; set privacy.unit to \"record\", or use .csv or .jsonl");
     return std::make_unique<line_stream>(from, json);
+}
+
+std::optional<std::string> code_book_of(const source& from) {
+    if (from.ids_mapping) return from.ids_mapping;
+    const auto beside = std::filesystem::path(from.path).replace_filename("IDs_mapping.csv");
+    return std::filesystem::exists(beside) ? std::optional(beside.string()) : std::nullopt;
 }
 
 }  // namespace rldp::data

@@ -47,4 +47,7 @@ class record_stream {
 /// The format follows the file's name, see load_corpus. Errors: bad_input.
 std::unique_ptr<record_stream> open_records(const source& from);
 
+/// The code book that `from` names, or IDs_mapping.csv beside the table; none where that is not there.
+std::optional<std::string> code_book_of(const source& from);
+
 }  // namespace rldp::data

@@ -74,6 +74,13 @@ std::vector<clause_counts> sum_of(const std::vector<std::vector<clause_counts>>&
 }  // namespace
 
 token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how) {
+    token_collector train;
+    auto out = load_tokens(from, split, how, train);
+    out.train = train.finish();
+    return out;
+}
+
+token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how, token_sink& into) {
     check_cut(how.max_tokens, how.threads);
     const auto records = open_records(from);
     auto all = enrol(*records, from, split, how.threads);
@@ -81,7 +88,7 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     out.planted = planted_in(all);
     all.ids = {};  // eight bytes a unit that nobody needs any more
     const auto train_slots = all.train_slots();
-    token_collector train(first_slots(all, 0, all.train), how.threads);
+    into.begin(first_slots(all, 0, all.train), how.threads);
     const auto places = held_out_places(all.eval_slots(), how.held_out, how.held_out_seed);
     auto& kept = out.held_out.records;
     kept.resize(places.size());
@@ -109,12 +116,11 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
         const auto tokens = tokens_of(told, how.mark_training, longer);
         digests[slot] = digest_of(told.text);
         cut += longer ? 1 : 0;
-        train.take(worker, slot, tokens);
+        into.take(worker, slot, tokens);
     };
     read_again(*records, from, all, how.threads,
-               {.take = take, .inspect = how.inspect, .done = [&] { train.settle(); }});
+               {.take = take, .inspect = how.inspect, .done = [&] { into.settle(); }});
 
-    out.train = train.finish();
     std::erase_if(kept, [](const auto& one) { return one.tokens.empty(); });
     out.held_out.columns = records->columns();
     out.held_out.values = sum_of(counts);

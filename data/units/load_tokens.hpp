@@ -14,7 +14,8 @@
 namespace rldp::data {
 
 struct token_rule {
-    encoder encode;  ///< safe to call from several threads
+    std::string identity = {};  ///< what the functions below do, where a corpus is kept (corpus_facts.hpp)
+    encoder encode;             ///< safe to call from several threads
     std::int64_t max_tokens = 0;
     bool keep_tail = false;
     int threads = 1;
@@ -56,7 +57,9 @@ struct token_corpus {
     std::string digest;
 };
 
-/// Errors: see load_corpus and tokenise.
+/// Into memory. Errors: see load_corpus and tokenise.
 token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how);
+/// The training units' tokens go to `into`, and `train` stays empty.
+token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how, token_sink& into);
 
 }  // namespace rldp::data

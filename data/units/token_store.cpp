@@ -2,13 +2,27 @@
 
 #include <utility>
 
+#include "data/units/corpus_file.hpp"
+
 namespace rldp::data {
 
 token_store::token_store(const std::vector<token_unit>& units) {
     for (const auto& one : units) push_back(one);
 }
 
+token_store::token_store(std::shared_ptr<const corpus_file> file) : file_(std::move(file)) {}
+
+std::size_t token_store::filed() const {
+    return file_ ? file_->size() : 0;
+}
+
+std::size_t token_store::size() const {
+    return filed() + (first_.empty() ? 0 : first_.size() - 1);
+}
+
 unit_view token_store::operator[](std::size_t unit) const {
+    if (unit < filed()) return (*file_)[unit];
+    unit -= filed();
     unit_view out;
     for (auto r = first_[unit]; r < first_[unit + 1]; ++r) {
         const auto& [block, begin, length] = records_[r];
@@ -21,7 +35,7 @@ unit_view token_store::operator[](std::size_t unit) const {
 }
 
 void token_store::push_back(const token_unit& unit) {
-    if (unit.gradient_canary) gradient_canaries_[size()] = *unit.gradient_canary;
+    if (unit.gradient_canary) gradient_canaries_[first_.size() - 1] = *unit.gradient_canary;
     for (const auto& tokens : unit.records) {
         records_.push_back({static_cast<std::uint32_t>(blocks_.size()), 0, static_cast<std::uint32_t>(tokens.size())});
         blocks_.push_back(tokens);
@@ -29,8 +43,9 @@ void token_store::push_back(const token_unit& unit) {
     first_.push_back(static_cast<std::uint32_t>(records_.size()));
 }
 
-token_collector::token_collector(std::vector<std::uint32_t> first, int threads)
-    : open_(static_cast<std::size_t>(threads)), growing_(open_.size()) {
+void token_collector::begin(std::vector<std::uint32_t> first, int threads) {
+    open_.resize(static_cast<std::size_t>(threads));
+    growing_.resize(open_.size());
     made_.records_.resize(first.back());
     made_.first_ = std::move(first);
     settle();

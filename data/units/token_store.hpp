@@ -1,29 +1,37 @@
 #pragma once
-// Units as tokens: 4 bytes a token and 16 a record, however many there are.
+// Units as tokens: 4 bytes a token and 16 a record, however many there are; or in a file (corpus_file.hpp), and next to
+// nothing in memory.
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "data/units/corpus.hpp"
+#include "data/units/token_sink.hpp"
 
 namespace rldp::data {
 
+class corpus_file;
+
 /// A unit in a store: good as long as the store is there and gets no more.
 struct unit_view {
-    std::vector<std::span<const std::int32_t>> records;  ///< tokens of each
-    std::optional<std::int64_t> gradient_canary = {};    ///< see token_unit
+    std::vector<std::span<const std::int32_t>> records;            ///< tokens of each
+    std::optional<std::int64_t> gradient_canary = {};              ///< see token_unit
+    std::shared_ptr<const std::vector<std::int32_t>> opened = {};  ///< what a file's records lie in
 };
 
 class token_store {
   public:
     token_store() = default;
     token_store(const std::vector<token_unit>& units);  // NOLINT: a list of units is one
+    explicit token_store(std::shared_ptr<const corpus_file> file);
 
-    std::size_t size() const { return first_.empty() ? 0 : first_.size() - 1; }  ///< also of one that was moved from
+    std::size_t size() const;  ///< also of one that was moved from
     bool empty() const { return size() == 0; }
+    /// Errors: failed where the file is damaged there.
     unit_view operator[](std::size_t unit) const;
     void push_back(const token_unit& unit);
 
@@ -35,27 +43,24 @@ class token_store {
         std::uint32_t block = 0, begin = 0, length = 0;
     };
 
+    std::size_t filed() const;
+
+    std::shared_ptr<const corpus_file> file_;  ///< its units come first
     std::vector<std::vector<std::int32_t>> blocks_;
     std::vector<span> records_;
     std::vector<std::uint32_t> first_{0};  ///< each unit's first record, and the end
     std::map<std::size_t, std::int64_t> gradient_canaries_;
 };
 
-/// Fills a store whose records come in any order, from several threads.
-class token_collector {
+/// Fills a store in memory.
+class token_collector final : public token_sink {
   public:
-    /// `first`: each unit's first record, from 0, and the end.
-    token_collector(std::vector<std::uint32_t> first, int threads);
-
-    /// The tokens of a record, once at most for each.
-    void take(std::size_t worker, std::uint32_t record, const std::vector<std::int32_t>& tokens);
-    /// Gives memory back that was held for more; no take() may be under way.
-    void settle();
+    void begin(std::vector<std::uint32_t> first, int threads) override;
+    void take(std::size_t worker, std::uint32_t record, const std::vector<std::int32_t>& tokens) override;
+    void settle() override;
     token_store finish();
 
   private:
-    void open_block(std::size_t worker);
-
     token_store made_;
     std::vector<std::uint32_t> open_;                 ///< each worker's block
     std::vector<std::vector<std::int32_t>> growing_;  ///< and its tokens so far

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/nascent_directory.hpp"
 #include "eval/grid/cell_audit.hpp"
 #include "eval/metrics/metrics.hpp"
 #include "eval/report/report.hpp"
@@ -24,6 +25,8 @@ struct grid_directory {
     std::filesystem::path description() const { return root / "grid.json"; }
     std::filesystem::path trusted_side() const { return root / "trusted"; }
     std::filesystem::path trusted_cells() const { return trusted_side() / "cells"; }
+    /// Records as tokens, shared by cells until all have ended.
+    std::filesystem::path corpora() const { return nascent_directory::shared_name(trusted_cells(), "corpus"); }
     std::filesystem::path owner_page() const { return trusted_side() / "owner.html"; }
     std::filesystem::path owner_json() const { return trusted_side() / "owner.json"; }
 

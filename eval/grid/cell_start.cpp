@@ -21,12 +21,17 @@ void clear_place(const cell_files& files) {
     nascent_directory::remove_abandoned_of(files.run().root);
 }
 
+void share(std::vector<std::string>& arguments, const run_settings& how) {
+    arguments.insert(arguments.end(), {"--corpora", grid_directory{how.out}.corpora().string(), "--json", "--quiet"});
+}
+
 std::vector<std::string> arguments_for(const cell& one, const cell_files& files, const run_settings& how) {
     std::vector<std::string> out = {"run", how.config.string()};
     for (const auto* overrides : {&how.set, &one.overrides})
         for (const auto& text : *overrides) out.insert(out.end(), {"--set", text});
-    out.insert(out.end(), {"--out", files.run().root.string(), "--lessons", grid_directory{how.out}.lessons().string(),
-                           "--json", "--quiet"});
+    out.insert(out.end(),
+               {"--out", files.run().root.string(), "--lessons", grid_directory{how.out}.lessons().string()});
+    share(out, how);
     return out;
 }
 
@@ -62,7 +67,9 @@ cell_start start_of(const cell& one, const cell_files& files, const run_settings
         return {start_kind::anew, arguments_for(one, files, how)};
     }
     if (!fs::exists(files.run().key())) return {start_kind::impossible, {}};
-    return {start_kind::resume, {"run", "--resume", files.run().root.string(), "--json", "--quiet"}};
+    cell_start out{start_kind::resume, {"run", "--resume", files.run().root.string()}};
+    share(out.arguments, how);
+    return out;
 }
 
 double step_counter::fraction() {

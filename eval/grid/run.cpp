@@ -27,6 +27,7 @@ namespace process = boost::process;
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "data/units/corpus_shelf.hpp"
 #include "eval/grid/cell_start.hpp"
 #include "eval/grid/progress_file.hpp"
 
@@ -222,7 +223,9 @@ class pool {
 
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told) {
     grid_directory{how.out}.create();
-    return pool(cells, how, told).run();
+    const bool ended = pool(cells, how, told).run();
+    if (ended) data::erase_shelf(grid_directory{how.out}.corpora());
+    return ended;
 }
 
 }  // namespace rldp::eval

@@ -35,10 +35,10 @@ struct run_settings {
     std::filesystem::path program = "/proc/self/exe";
 };
 
-/// Runs what is not done yet: `PROGRAM run CONFIG --set … --out OUT/cells/ID --lessons OUT/lessons --json --quiet`, or
-/// `run --resume` where a cell was interrupted. A cell that fails is marked and the others go on. SIGINT and SIGTERM
-/// are passed on to the children, which save; no more are started, and false is returned once all have ended. What the
-/// children say and how long they take goes to OUT/trusted/cells.
+/// Runs what is not done yet: `PROGRAM run CONFIG --set … --out OUT/cells/ID --lessons OUT/lessons --corpora … --json
+/// --quiet`, or `run --resume` where a cell was interrupted. A cell that fails is marked and the others go on. SIGINT
+/// and SIGTERM are passed on to the children, which save; no more are started, and false is returned once all have
+/// ended. What the children say and how long they take goes to OUT/trusted/cells.
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told);
 
 }  // namespace rldp::eval

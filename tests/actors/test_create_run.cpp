@@ -115,9 +115,10 @@ TEST_CASE("public records choose the iterate on which they lose less, and a file
     scratch_directory scratch;
     const auto config = small(
         {"public.path=synthetic:100", "public.steps=2", "train.average=tail", R"(public.use=["warm_start","choose"])"});
-    const auto model = create_run(config, scratch / "a", scratch / "kept").facts->model;
+    const auto model = create_run(config, scratch / "a", {.lessons = scratch / "kept"}).facts->model;
     REQUIRE(model.public_sample.size() == 64);
-    CHECK(create_run(config, scratch / "b", scratch / "kept").facts->model.public_sample == model.public_sample);
+    CHECK(create_run(config, scratch / "b", {.lessons = scratch / "kept"}).facts->model.public_sample ==
+          model.public_sample);
     const auto keeps_last = choice_of(config, model);
     REQUIRE(keeps_last);
     const auto& good = model.initial_adapter;
@@ -157,7 +158,8 @@ TEST_CASE("what a learning controller is told of public records is the log of wh
 TEST_CASE("gradients on public records' scales begin at the same adapter, in as many numbers, and train another one") {
     scratch_directory scratch;
     const auto begun = [&](const std::string& name, const std::string& use) {
-        return create_run(small({"public.path=synthetic:60", "public.use=" + use}), scratch / name, scratch / "kept")
+        return create_run(small({"public.path=synthetic:60", "public.use=" + use}), scratch / name,
+                          {.lessons = scratch / "kept"})
             .facts->model;
     };
     const auto plain = begun("plain", R"(["warm_start"])");
@@ -183,7 +185,7 @@ TEST_CASE("runs that share lessons learn them once, and only where they would le
         for (const auto* each : {"public.path=synthetic:60", "public.use=[\"warm_start\",\"subspace\"]",
                                  "public.directions=2", "public.lr=0.01"})
             set.emplace_back(each);
-        return create_run(small(set), scratch / name, lessons).facts->model;
+        return create_run(small(set), scratch / name, {.lessons = lessons}).facts->model;
     };
     const auto kept = [&] {
         return std::distance(std::filesystem::directory_iterator(lessons), std::filesystem::directory_iterator{});

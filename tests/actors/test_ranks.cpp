@@ -4,6 +4,7 @@
 #include "actors/follower.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/base/files.hpp"
+#include "config/base/nascent_directory.hpp"
 #include "config/methods.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "tests/actors/run/ranks/teams.hpp"
@@ -23,8 +24,9 @@ std::vector<std::string> run_over(std::size_t count, const config::run_config& c
                                   const std::filesystem::path& directory, bool resume = false) {
     return as_ranks(count, [&](const std::shared_ptr<ranks::team>& team) {
         if (team->rank() > 0)
-            return follow([&] { return join_run(config, *team); }, team, eval::run_directory{directory}.log());
-        launch([&] { return resume ? resume_run(directory, team) : create_run(config, directory, {}, team); },
+            return follow([&] { return join_run(config, directory, {}, *team); }, team,
+                          eval::run_directory{directory}.log());
+        launch([&] { return resume ? resume_run(directory, {}, team) : create_run(config, directory, {}, team); },
                {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
     });
 }
@@ -48,6 +50,8 @@ void same_over(const config::run_config& config, const std::vector<std::size_t>&
         const auto run = scratch / std::to_string(count);
         CHECK(run_over(count, config, run) == quiet(count));
         CHECK(made_by(run) == made_by(scratch / "alone"));
+        CHECK_FALSE(std::filesystem::exists(nascent_directory::shared_name(run, "corpus")));
+        CHECK_FALSE(std::filesystem::exists(eval::run_directory{run}.corpus()));
     }
 }
 
@@ -104,7 +108,9 @@ TEST_CASE("ranks with another table, configuration or semantics are refused befo
     scratch_directory scratch;
     const auto run_mixed = [&](const config::run_config& first, const config::run_config& second) {
         return as_ranks(2, [&](const std::shared_ptr<ranks::team>& team) {
-            if (team->rank() > 0) return follow([&] { return join_run(second, *team); }, team, scratch / "absent/log");
+            if (team->rank() > 0)
+                return follow([&] { return join_run(second, scratch / "run", {}, *team); }, team,
+                              scratch / "absent/log");
             launch([&] { return create_run(first, scratch / "run", {}, team); },
                    {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
         });

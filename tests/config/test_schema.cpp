@@ -78,6 +78,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "data.canary_length",
                                             "data.split",
                                             "data.split_seed",
+                                            "data.cache",
                                             "model.path",
                                             "model.dtype",
                                             "lora.rank",

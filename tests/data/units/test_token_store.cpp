@@ -77,7 +77,8 @@ TEST_CASE("a store gives back what it was given") {
 }
 
 TEST_CASE("records are collected in any order, from several workers and blocks") {
-    token_collector collector({0, 2, 2, 3}, 2);
+    token_collector collector;
+    collector.begin({0, 2, 2, 3}, 2);
     collector.take(1, 2, {5, 6});
     collector.take(0, 1, {3, 4});
     collector.settle();
