@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Two ranks in network namespaces of their own, with delay and loss between them: the same bits as alone. Then the network is
-# cut: both end with status 1 within the timeout, and the run goes on elsewhere. Skipped, and says so, where no namespace can
-# be made.
+# Two ranks in network namespaces of their own, with delay and loss between them (slow_network.py): the same bits as alone.
+# Then the network is cut: both end with status 1 within the timeout, and the run goes on elsewhere. Skipped, and says so, where
+# no namespace can be made.
 #   namespaces.sh RLDP
 set -euo pipefail
 rldp=$1
@@ -10,24 +10,17 @@ fail() { echo "FAILED: $*" >&2; cat "$scratch"/rank*.err >&2; exit 1; }
 
 command -v ip >/dev/null || skip "iproute2 is not installed"
 ((EUID == 0)) || skip "network namespaces need root"
+[[ -c /dev/net/tun ]] || skip "there is no /dev/net/tun"
 a=rldp-a-$$ b=rldp-b-$$
 ip netns add "$a" 2>/dev/null || skip "no network namespace can be made here"
-scratch=$(mktemp -d)
-trap 'jobs -p | xargs -r kill -9 2>/dev/null; ip netns del "$a"; ip netns del "$b" 2>/dev/null; rm -rf "$scratch"' EXIT
+scratch=$(mktemp -d) relay=
+trap 'jobs -p | xargs -r kill -9 $relay 2>/dev/null || true; ip netns del "$a"; ip netns del "$b" 2>/dev/null; rm -rf "$scratch"' EXIT
 ip netns add "$b"
-ip link add veth-a netns "$a" type veth peer name veth-b netns "$b" 2>/dev/null || skip "no veth device can be made here"
-n=1
-for side in a b; do
-    ip netns exec "${!side}" ip addr add "10.77.0.$n/24" dev "veth-$side"
-    ip netns exec "${!side}" ip link set "veth-$side" up
-    ip netns exec "${!side}" ip link set lo up
-    n=2
-done
-if ip netns exec "$b" tc qdisc add dev veth-b root netem delay 2ms loss 0.5% 2>/dev/null; then
-    echo "2 ms of delay, 0.5 % of packets lost"
-else
-    echo "without delay and loss: the kernel has no netem"
-fi
+coproc network { exec python3 "$(dirname "${BASH_SOURCE[0]}")/slow_network.py" "$a" "$b" 1 0.005 slow0 2>"$scratch/network.err"; }
+relay=$!
+disown
+read -r -t 10 said <&"${network[0]}" || skip "no tun device can be made here: $(tail -n 1 "$scratch/network.err")"
+echo "the network is $said: 1 ms each way, 0.5 % of packets lost"
 
 "$rldp" key new --cluster "$scratch/secret" >/dev/null
 settings=(--set data.path=synthetic:300 --set data.max_tokens=24 --set train.expected_batch_size=8 --set train.micro_batch=4
@@ -37,7 +30,7 @@ rank() {
     local side=a
     (($1 == 0)) || side=b
     ip netns exec "${!side}" env RANK="$1" WORLD_SIZE=2 MASTER_ADDR=10.77.0.1 MASTER_PORT=29600 OMP_NUM_THREADS=1 \
-        GLOO_SOCKET_IFNAME="veth-$side" "$rldp" run config/demo.json "${settings[@]}" --quiet "${@:2}" \
+        GLOO_SOCKET_IFNAME=slow0 "$rldp" run config/demo.json "${settings[@]}" --quiet "${@:2}" \
         >"$scratch/rank$1.out" 2>"$scratch/rank$1.err"
 }
 
@@ -58,7 +51,7 @@ for ((i = 0; i < 600; ++i)); do
     [[ -f $ledger ]] && (($(wc -l <"$ledger") > 20)) && break
     sleep 0.1
 done
-ip netns exec "$b" ip link set veth-b down
+kill -STOP "$relay"
 began=$EPOCHREALTIME
 for process in "$first" "$second"; do
     status=0
