@@ -248,6 +248,26 @@ TEST_CASE("another key opens nothing, nor does a record in another's place") {
         CHECK(fs::exists(at / "u"));
     }
     CHECK_FALSE(fs::exists(at / "u"));
+    // two records of nine tokens each, exchanged
+    auto how = file_rule(1);
+    how.max_tokens = 9;
+    {
+        corpus_writer writer(at / "equal", key);
+        writer.finish(load_tokens(of.from, of.split, how, writer));
+    }
+    auto bytes = read_file(at / "equal");
+    constexpr std::ptrdiff_t begin = 4096, sealed = 9 * 4 + 16;
+    std::swap_ranges(bytes.begin() + begin, bytes.begin() + begin + sealed, bytes.begin() + begin + sealed);
+    rldp::write_file(at / "equal", bytes);
+    const auto corpus = corpus_file::open(at / "equal", key);
+    REQUIRE(corpus);
+    std::size_t told = 0;
+    for (std::size_t u = 0; u < corpus->train.size(); ++u) try {
+            corpus->train[u];
+        } catch (const rldp::error&) {
+            ++told;
+        }
+    CHECK(told >= 1);
 }
 
 TEST_CASE("an erased shelf is gone, what was moved stays open") {
