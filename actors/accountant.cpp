@@ -5,32 +5,33 @@
 namespace rldp::actors {
 
 double accountant_state::progress_epsilon() {
-    const auto charges = budget->book().charges.size();
-    if (charges != refreshed) {
-        progress = budget->progress_epsilon();
-        refreshed = charges;
+    const auto& charges = budget->book().charges;
+    if (charges.size() != priced) {
+        progress = {budget->progress_epsilon(), charges.back()->step};
+        priced = charges.size();
     }
-    return progress;
+    return progress.epsilon;
 }
 
-void accountant_state::catch_up(std::int64_t interval) {
+void accountant_state::catch_up(const price_times& times) {
     const auto& charges = budget->book().charges;
-    if (charges.empty()) return;
-    refreshed = budget->charges_through(charges.back()->step / interval * interval);
-    progress = budget->progress_epsilon(refreshed);
+    const auto step = charges.empty() ? 0 : times.last_through(charges.back()->step);
+    if (step == 0) return;
+    priced = budget->charges_through(step);
+    progress = {budget->progress_epsilon(priced), step};
 }
 
 accountant_actor::behavior_type make_accountant(accountant_actor::stateful_pointer<accountant_state> self,
-                                                std::shared_ptr<privacy::budget> budget, std::int64_t interval) {
+                                                std::shared_ptr<privacy::budget> budget, const price_times& times) {
     fail_publicly(self);
     self->state.budget = std::move(budget);
-    self->state.catch_up(interval);
+    self->state.catch_up(times);
     return {
         [=](grant_atom, std::int64_t step, double requested) -> caf::result<charged> {
             auto& state = self->state;
             const auto granted = state.budget->grant(step, requested);
             if (!granted) return failure(errc::budget_exhausted, "the spending policy grants nothing more");
-            if (step % interval == 0) self->send(self, refresh_atom::value);
+            if (times.due(step)) self->send(self, refresh_atom::value);
             return charged{*granted, state.progress};
         },
         [self](progress_atom) { return self->state.progress_epsilon(); },

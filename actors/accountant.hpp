@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "actors/actors.hpp"
+#include "actors/run/step_machine.hpp"
 #include "privacy/spending/budget.hpp"
 
 namespace rldp::actors {
@@ -11,15 +12,15 @@ namespace rldp::actors {
 struct accountant_state {
     static constexpr const char* name = "accountant";
     std::shared_ptr<privacy::budget> budget;
-    std::size_t refreshed = 0;  ///< charges that `progress` covers
-    double progress = 0;
+    std::size_t priced = 0;  ///< charges that `progress` covers
+    eval::progress_price progress;
 
-    double progress_epsilon();             ///< of all charges so far
-    void catch_up(std::int64_t interval);  ///< progress as of the last block's end, for a run that is resumed
+    double progress_epsilon();                ///< of all charges so far
+    void catch_up(const price_times& times);  ///< progress as of the last such step, for a run that is resumed
 };
 
-/// `interval`: progress ε is recomputed, while the step runs, at the end of every block of so many steps.
+/// Progress ε is priced, while the step runs, at the steps that `times` says.
 accountant_actor::behavior_type make_accountant(accountant_actor::stateful_pointer<accountant_state> self,
-                                                std::shared_ptr<privacy::budget> budget, std::int64_t interval);
+                                                std::shared_ptr<privacy::budget> budget, const price_times& times);
 
 }  // namespace rldp::actors

@@ -64,6 +64,7 @@ void hub_state::begin(const run_header& header) {
     latest.epsilon = header.epsilon;
     latest.guaranteed_epsilon = header.guaranteed_epsilon;
     log.emplace(header.metrics_path, header.known);
+    if (!header.known.empty()) unevaluated[header.known.back().step] = header.known.back();
     if (!header.tensorboard.empty()) events.emplace(header.tensorboard, header.known);
     changed = true;
 }
@@ -76,7 +77,8 @@ void hub_state::record(const eval::metrics_line& line) {
     if (unevaluated.size() > remembered) unevaluated.erase(unevaluated.begin());
     latest.step = line.step;
     latest.noise_multiplier = line.noise_multiplier;
-    latest.progress_epsilon = line.progress_epsilon;
+    latest.progress_epsilon = line.progress.epsilon;
+    latest.progress_step = line.progress.step;
     latest.radii = line.radii;
     if (line.loss_released) {
         loss_sum += *line.loss_released;
@@ -84,6 +86,19 @@ void hub_state::record(const eval::metrics_line& line) {
     }
     changed = true;
     note(latest);
+}
+
+void hub_state::priced(const eval::progress_price& progress, bool logged) {
+    latest.progress_epsilon = progress.epsilon;
+    latest.progress_step = progress.step;
+    changed = true;
+    const auto known = unevaluated.find(progress.step);
+    if (!logged || known == unevaluated.end() || known->second.progress == progress) return;
+    known->second.progress = progress;
+    log->append(known->second);
+    if (events)
+        events->append(
+            {.step = progress.step, .loss_released = {}, .radii = {}, .progress = progress, .eval_perplexity = {}});
 }
 
 void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
@@ -115,7 +130,7 @@ hub_actor::behavior_type make_hub(hub_pointer self, std::string run) {
     auto& latest = self->state.latest;
     latest.run = std::move(run);
     latest.state = "starting";
-    latest.loss = latest.perplexity = std::numeric_limits<double>::quiet_NaN();
+    latest.loss = latest.perplexity = latest.progress_epsilon = std::numeric_limits<double>::quiet_NaN();
     self->state.shown = latest;
     self->set_down_handler([self](const caf::down_msg& gone) { self->state.watchers.erase(gone.source); });
     self->delayed_send(self, tick_interval, tick_atom::value);
@@ -133,6 +148,9 @@ hub_actor::behavior_type make_hub(hub_pointer self, std::string run) {
         },
         [self](announce_atom, const run_header& header) { self->state.begin(header); },
         [self](metrics_atom, const eval::metrics_line& line) { self->state.record(line); },
+        [self](progress_atom, std::int64_t step, double epsilon, bool logged) {
+            self->state.priced({epsilon, step}, logged);
+        },
         [self](evaluated_atom, std::int64_t step, const eval::scores& found) { self->state.evaluated(step, found); },
         [self](sync_atom) {
             if (self->state.log) self->state.log->sync();

@@ -32,6 +32,7 @@ struct hub_state {
 
     void begin(const run_header& header);
     void record(const eval::metrics_line& line);
+    void priced(const eval::progress_price& progress, bool logged);
     void evaluated(std::int64_t step, const eval::scores& found);
     void put_in_order();
 };

@@ -111,7 +111,7 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     wiring.gradient = spawn(make_gradient, closed, run.model, how, loader, wiring.sanitizer, trusted_log);
     if (team) wiring.gradient = spawn(make_leader, team, wiring.gradient);
     auto schedule = schedule_of(run, *parts.budget);
-    wiring.accountant = spawn(make_accountant, parts.budget, config::chosen(run.config.rl.interval, "rl.interval"));
+    wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.config, run.plan));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
     wiring.evaluator = spawn(make_evaluator, run.model, run.held_out, run.config.train.micro_batch, self->state.hub,
                              evaluations_in(run.known));

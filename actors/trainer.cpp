@@ -43,7 +43,22 @@ void checkpoint_and(trainer_pointer self, Then then) {
         .then([self, then] { save_and(self, then); }, give_up(self));
 }
 
-void end(trainer_pointer self, ending how) {
+/// Has everything charged so far priced, tells who watches, and goes on with `then`. Where a run is interrupted is no
+/// part of its log: the run that goes on has the log of one that never stopped.
+template <class Then>
+void price_and(trainer_pointer self, bool logged, Then then) {
+    const auto step = self->state.steps->training().step();
+    if (step == 0) return then();
+    self->request(self->state.wiring.accountant, caf::infinite, progress_atom::value)
+        .then(
+            [self, step, logged, then](double epsilon) {
+                self->send(self->state.wiring.hub, progress_atom::value, step, epsilon, logged);
+                then();
+            },
+            give_up(self));
+}
+
+void conclude(trainer_pointer self, ending how) {
     checkpoint_and(self, [self, how] {
         const auto& training = self->state.steps->training();
         self->state.promise.deliver(outcome{
@@ -51,9 +66,12 @@ void end(trainer_pointer self, ending how) {
     });
 }
 
+void end(trainer_pointer self, ending how) {
+    price_and(self, how != ending::interrupted, [self, how] { conclude(self, how); });
+}
+
 void evaluate(trainer_pointer self) {
     auto& state = self->state;
-    state.evaluating = true;
     self->request(state.wiring.evaluator, caf::infinite, evaluate_atom::value,
                   snapshot{state.steps->training().step(), state.steps->training().result()})
         .then(
@@ -89,7 +107,7 @@ void compute(trainer_pointer self, const charged& granted) {
         .then(
             [self, granted](const privacy::release& released) {
                 self->send(self->state.wiring.hub, metrics_atom::value,
-                           self->state.steps->apply(granted.charge, &released, granted.progress_epsilon));
+                           self->state.steps->apply(granted.charge, &released, granted.progress));
                 proceed(self);
             },
             give_up(self));
@@ -119,9 +137,12 @@ void proceed(trainer_pointer self) {
                 state.waiting = [self] { proceed(self); };
                 return;
             }
-            evaluate(self);
-            state.steps->evaluated();
-            return proceed(self);
+            state.evaluating = true;
+            return price_and(self, true, [self] {
+                evaluate(self);
+                self->state.steps->evaluated();
+                proceed(self);
+            });
         case step_machine::due::checkpoint:
             return checkpoint_and(self, [self] {
                 self->state.steps->saved();

@@ -43,14 +43,21 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
     const auto& parts = opened.parts;
     trusted_side trusted(opened);
     std::ofstream metrics(run.where.metrics(), std::ios::app);
-    double progress = 0;
+    const auto prices = actors::price_times_of(run.config, run.plan);
+    eval::progress_price progress;
+    eval::metrics_line last;
+    const auto write = [&] { metrics << eval::with_checksum(eval::to_json(last)) << '\n' << std::flush; };
     auto& steps = *parts.steps;
     for (;;) switch (steps.next()) {
             case actors::step_machine::due::decision:
-                actors::decide_in_line(parts, progress);
+                actors::decide_in_line(parts, progress.epsilon);
                 break;
             case actors::step_machine::due::evaluation:
                 steps.evaluated();  // it steers nothing
+                if (last.step > 0) {
+                    last.progress = progress;
+                    write();
+                }
                 break;
             case actors::step_machine::due::checkpoint:
                 actors::write_checkpoint(run.where.checkpoint(), actors::checkpoint_of(parts, run.belongs_to),
@@ -64,9 +71,9 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
                 const auto granted = parts.budget->grant(step, steps.requested_noise_multiplier());
                 if (!granted) return steps.training().adapter();
                 const auto released = trusted.step({steps.order(*granted), steps.training().adapter()});
-                const auto line = eval::to_json(steps.apply(*granted, &released, progress));
-                metrics << eval::with_checksum(line) << '\n' << std::flush;
-                if (step % *run.config.rl.interval == 0) progress = parts.budget->progress_epsilon();
+                last = steps.apply(*granted, &released, progress);
+                write();
+                if (prices.due(step)) progress = {parts.budget->progress_epsilon(), step};
                 break;
             }
             case actors::step_machine::due::end:

@@ -35,7 +35,7 @@ void read(const json& object, const std::string& prefix, layer& from, run_config
                 refuse(fmt::format("{}: {} is {}; give {}", from.origin, path, shown(value), known->expectation));
             from.given.insert(path);
         } else if (!is_section(path)) {
-            refuse(fmt::format("{}: {}: unknown key; did you mean {}?", from.origin, path, nearest(path)));
+            refuse(fmt::format("{}: {}: unknown key; {}", from.origin, path, did_you_mean(path)));
         } else if (!value.is_object()) {
             refuse(fmt::format("{}: {} is {}; give an object, for it is a section", from.origin, path, shown(value)));
         } else {

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "config/base/edit_distance.hpp"
 #include "config/schema.hpp"
@@ -24,6 +27,12 @@ std::set<std::string> keys_and_sections() {
     return paths;
 }
 
+/// A right name in the wrong section is worth one edit: epsilon → privacy.epsilon, train.rank → lora.rank.
+std::pair<std::size_t, std::size_t> apart(const std::string& path, const std::string& known) {
+    const auto whole = edit_distance(path, known);
+    return {std::min(whole, edit_distance(last_name(path), last_name(known)) + 1), whole};
+}
+
 }  // namespace
 
 const key* find_key(const std::string& path) {
@@ -37,14 +46,16 @@ bool is_section(const std::string& path) {
 }
 
 std::string nearest(const std::string& path) {
-    // A right name in the wrong section is worth one edit: epsilon → privacy.epsilon, train.rank → lora.rank.
-    const auto cost = [&](const std::string& known) {
-        const auto whole = edit_distance(path, known);
-        return std::pair(std::min(whole, edit_distance(last_name(path), last_name(known)) + 1), whole);
-    };
     const auto paths = keys_and_sections();
     return *std::min_element(paths.begin(), paths.end(),
-                             [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
+                             [&](const auto& a, const auto& b) { return apart(path, a) < apart(path, b); });
+}
+
+std::string did_you_mean(const std::string& path) {
+    const auto near = nearest(path);
+    const auto most = std::max<std::size_t>(1, last_name(path).size() / 2);
+    return apart(path, near).first <= most ? fmt::format("did you mean {}?", near)
+                                           : "rldp reference lists the keys there are";
 }
 
 }  // namespace rldp::config

@@ -36,5 +36,7 @@ const key* find_key(const std::string& path);
 bool is_section(const std::string& path);
 /// The key or section whose path, or whose last name, is nearest to `path` by edit distance.
 std::string nearest(const std::string& path);
+/// "did you mean …?", or where the keys are listed if none is near.
+std::string did_you_mean(const std::string& path);
 
 }  // namespace rldp::config

@@ -34,7 +34,7 @@ struct step_task {
 /// The accountant's answer once a step is charged.
 struct charged {
     privacy::charge charge;
-    double progress_epsilon = 0;  ///< as last refreshed; no guarantee
+    eval::progress_price progress = {};  ///< as last priced
 };
 
 /// What the hub needs to know of a run before its first step.

@@ -127,8 +127,10 @@ std::string digest_but_for(const std::filesystem::path& directory,
 /// What encodes, marks and inspects records: the tokenizer, and the public records that must not be among them.
 std::string identity_of(const config::run_config& config) {
     const auto weights = [](const std::filesystem::path& file) { return file.extension() == ".safetensors"; };
-    return digest_but_for(config.model.path, weights) +
-           (config.public_data.path ? data::file_facts(*config.public_data.path) : "");
+    auto out = digest_but_for(config.model.path, weights);
+    if (!config.public_data.path) return out;
+    const auto from = public_source(config);
+    return out + data::file_facts(from.path) + data::file_facts(data::code_book_of(from).value_or(""));
 }
 
 data::token_corpus in_memory(const std::function<data::token_corpus(data::token_sink&)>& read) {

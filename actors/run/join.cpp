@@ -10,7 +10,7 @@ namespace rldp::actors {
 joined_run join_run(const config::run_config& asked, const std::filesystem::path& directory,
                     const shared_places& shared, ranks::team& team) {
     // What public records teach, rank 0 tells with the adapter.
-    const auto kept = kept_corpus::of_run(asked, directory, shared.corpora);
+    const auto kept = kept_corpus::of_run(asked, directory, shared.corpora, false);
     auto ready = prepare(
         asked, [](const config::run_config&, run_model model) { return model; }, kept.get());
     team.agree(common_facts(ready));

@@ -1,5 +1,12 @@
 #include "actors/run/kept_corpus.hpp"
 
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <string_view>
+#include <system_error>
+
 #include "config/base/error.hpp"
 #include "config/base/nascent_directory.hpp"
 #include "version.hpp"
@@ -12,13 +19,24 @@ bool is_none(const std::optional<std::string>& cache) {
     return cache && *cache == config::no_cache;
 }
 
+/// Six letters that follow from its name: on a file system that machines share each has a place of its own, for their
+/// locks may not hold each other.
+std::string letters_of_machine() {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    auto value = std::hash<std::string_view>()(name.data());
+    std::string out;
+    for (; out.size() < 6; value /= 26) out += static_cast<char>('a' + value % 26);
+    return out;
+}
+
 }  // namespace
 
 std::unique_ptr<kept_corpus> kept_corpus::of_run(const config::run_config& config,
                                                  const std::filesystem::path& directory,
-                                                 const std::optional<std::filesystem::path>& shared) {
-    const auto make = [](const std::filesystem::path& place, whose owner) {
-        return std::unique_ptr<kept_corpus>(new kept_corpus(place, owner));
+                                                 const std::optional<std::filesystem::path>& shared, bool alone) {
+    const auto make = [&](const std::filesystem::path& place, whose owner) {
+        return std::unique_ptr<kept_corpus>(new kept_corpus(place, owner, alone));
     };
     const eval::run_directory where{directory};
     if (is_none(config.data.cache)) return nullptr;
@@ -27,13 +45,14 @@ std::unique_ptr<kept_corpus> kept_corpus::of_run(const config::run_config& confi
         if (config.data.cache) return make(*config.data.cache, whose::everybody);
         if (shared) return make(*shared, whose::everybody);
     }
-    if (std::filesystem::is_directory(where.trusted_side())) return make(where.corpus(), whose::run);
-    return make(nascent_directory::shared_name(directory, "corpus"), whose::run_to_be);
+    std::error_code absent;
+    if (std::filesystem::is_directory(where.trusted_side(), absent)) return make(where.corpus(), whose::run);
+    return make(nascent_directory::shared_name(directory, letters_of_machine()), whose::run_to_be);
 }
 
 std::unique_ptr<kept_corpus> kept_corpus::of_reader(const config::run_config& config) {
     if (!config.data.cache || is_none(config.data.cache)) return nullptr;
-    return std::unique_ptr<kept_corpus>(new kept_corpus(*config.data.cache, whose::everybody));
+    return std::unique_ptr<kept_corpus>(new kept_corpus(*config.data.cache, whose::everybody, true));
 }
 
 kept_corpus::~kept_corpus() {
@@ -48,7 +67,7 @@ kept_corpus::~kept_corpus() {
 
 data::token_corpus kept_corpus::get(const std::string& facts,
                                     const std::function<data::token_corpus(data::token_sink&)>& read) {
-    return shelf_.get(RLDP_VERSION + facts, owner_ != whose::everybody, read);
+    return shelf_.get(RLDP_VERSION + facts, alone_ && owner_ != whose::everybody, read);
 }
 
 void kept_corpus::settle(const eval::run_directory& made) {

@@ -16,10 +16,11 @@ namespace rldp::actors {
 
 class kept_corpus {
   public:
-    /// Of the run in `directory`, whether it is there or to be made; `shared`: where a grid's cells have theirs. Null
-    /// where data.cache is none. Errors: see corpus_shelf.
+    /// Of the run in `directory`, whether it is there or to be made; `shared`: where a grid's cells have theirs;
+    /// `alone`: not one of several ranks, who may have other files of the same records. Null where data.cache is none.
+    /// Errors: see corpus_shelf.
     static std::unique_ptr<kept_corpus> of_run(const config::run_config& config, const std::filesystem::path& directory,
-                                               const std::optional<std::filesystem::path>& shared);
+                                               const std::optional<std::filesystem::path>& shared, bool alone);
     /// What data.cache has for whoever reads the records and makes no run; null where it names no directory.
     static std::unique_ptr<kept_corpus> of_reader(const config::run_config& config);
     /// Removes what lies beside the run's place, where nobody else uses it: of a run that was not made, or is another
@@ -35,10 +36,12 @@ class kept_corpus {
 
   private:
     enum class whose { everybody, run, run_to_be };
-    kept_corpus(const std::filesystem::path& place, whose owner) : shelf_(place), owner_(owner) {}
+    kept_corpus(const std::filesystem::path& place, whose owner, bool alone)
+        : shelf_(place), owner_(owner), alone_(alone) {}
 
     data::corpus_shelf shelf_;
     whose owner_;
+    bool alone_;
 };
 
 }  // namespace rldp::actors

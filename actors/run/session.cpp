@@ -131,9 +131,9 @@ std::vector<eval::metrics_line> known_metrics(const std::filesystem::path& path,
 class replay {
   public:
     /// `known`: the run log up to the checkpoint.
-    replay(const moving_parts& parts, std::int64_t interval, const at::Tensor& initial_adapter,
+    replay(const moving_parts& parts, const price_times& prices, const at::Tensor& initial_adapter,
            std::vector<eval::metrics_line> known)
-        : parts_(parts), interval_(interval), found_{std::move(known), {}} {
+        : parts_(parts), prices_(prices), found_{std::move(known), {}} {
         if (steps_.training().step() > 0) found_.passed.push_back({0, initial_adapter});
         settle();
     }
@@ -158,8 +158,7 @@ class replay {
 
   private:
     void step(const privacy::charge& charged, const privacy::release* released) {
-        const auto shown = progress_through((charged->step - 1) / interval_ * interval_);
-        found_.known.push_back(steps_.apply(charged, released, shown));
+        found_.known.push_back(steps_.apply(charged, released, price_through(prices_.last_through(charged->step - 1))));
         settle();
     }
 
@@ -167,10 +166,12 @@ class replay {
     void settle() {
         for (;;) switch (steps_.next()) {
                 case step_machine::due::decision:
-                    decide_in_line(parts_, progress_through(steps_.training().step()));
+                    decide_in_line(parts_, price_through(steps_.training().step()).epsilon);
                     break;
                 case step_machine::due::evaluation:
                     found_.passed.push_back({steps_.training().step(), steps_.training().result()});
+                    if (!found_.known.empty() && found_.known.back().step == steps_.training().step())
+                        found_.known.back().progress = price_through(steps_.training().step());
                     steps_.evaluated();
                     break;
                 case step_machine::due::checkpoint:
@@ -182,19 +183,18 @@ class replay {
             }
     }
 
-    /// Progress ε after `step`, an end of a block: the accountant actor, too, refreshes it there and only there.
-    double progress_through(std::int64_t step) {
-        if (step != covered_) progress_ = parts_.budget->progress_epsilon(parts_.budget->charges_through(step));
-        covered_ = step;
-        return progress_;
+    /// Progress ε after `step`, at which the accountant actor, too, prices it.
+    eval::progress_price price_through(std::int64_t step) {
+        if (step > 0 && step != price_.step)
+            price_ = {parts_.budget->progress_epsilon(parts_.budget->charges_through(step)), step};
+        return step > 0 ? price_ : eval::progress_price{};
     }
 
     const moving_parts& parts_;
     step_machine& steps_ = *parts_.steps;
-    std::int64_t interval_;
+    price_times prices_;
     found_before found_;
-    std::int64_t covered_ = 0;
-    double progress_ = 0;
+    eval::progress_price price_;
 };
 
 /// Tells the other ranks what they need besides their own copy of the data: the key, and what was charged so far.
@@ -212,6 +212,12 @@ privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, 
             .rounding_margin = rounding_margin_of(config)};
 }
 
+price_times price_times_of(const config::run_config& config, const run_plan& plan) {
+    return {.interval = config::chosen(config.rl.interval, "rl.interval"),
+            .evaluations = evaluation_times_of(config, plan),
+            .last = plan.steps};
+}
+
 checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_to) {
     return {parts.steps->training().snapshot(), parts.controller ? parts.controller->save() : std::string(),
             parts.budget->book().end(), belongs_to};
@@ -227,7 +233,7 @@ opened_run create_run(const config::run_config& asked, const std::filesystem::pa
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());
-    const auto kept = kept_corpus::of_run(asked, directory, shared.corpora);
+    const auto kept = kept_corpus::of_run(asked, directory, shared.corpora, team == nullptr);
     auto ready = prepare(
         asked, [&](const auto& full, run_model model) { return taught(full, std::move(model), shared.lessons); },
         kept.get());
@@ -263,13 +269,16 @@ opened_run resume_run(const std::filesystem::path& directory, const shared_place
         refuse(directory.string() + ": holds no run (public/ledger.jsonl is missing)");
     nascent_directory::remove_abandoned_of(directory);
     finish_erasure(where);
-    if (is_over(where)) refuse(directory.string() + ": that run has finished, its key is erased; start a new run");
+    if (is_over(where))
+        refuse(directory.string() +
+               ": that run has finished and erased its key, so nothing can be added to it; start a new run with "
+               "another --out");
     const auto config = config::load(where.config(), {});
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
                                                         : privacy::run_key::load(where.key());
     auto book = privacy::ledger::open(where.ledger());
     const privacy::file_seal seal(key);
-    const auto kept = kept_corpus::of_run(config, directory, shared.corpora);
+    const auto kept = kept_corpus::of_run(config, directory, shared.corpora, team == nullptr);
     auto ready = prepare(
         config,
         [&](const auto& full, run_model model) { return recalled(full, std::move(model), where.lessons(), seal); },
@@ -301,7 +310,7 @@ opened_run resume_run(const std::filesystem::path& directory, const shared_place
     const auto parts = parts_of(ready, std::move(policy), std::move(book));
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);
-    auto found = replay(parts, config::chosen(config.rl.interval, "rl.interval"), ready.model.initial_adapter,
+    auto found = replay(parts, price_times_of(config, ready.plan), ready.model.initial_adapter,
                         known_metrics(where.metrics(), parts.steps->training().step()))
                      .all(releases);
     if (team) begin_together(*team, key, where);

@@ -80,6 +80,8 @@ opened_run resume_run(const std::filesystem::path& directory, const shared_place
 
 privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout);
 
+price_times price_times_of(const config::run_config& config, const run_plan& plan);
+
 /// What a resume goes on from.
 checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_to);
 

@@ -29,7 +29,7 @@ void step_machine::decide(const rl::dials& chosen) {
 }
 
 eval::metrics_line step_machine::apply(const privacy::charge& charged, const privacy::release* released,
-                                       double progress_epsilon) {
+                                       const eval::progress_price& progress) {
     auto radii = training_.radii();
     std::optional<eval::metrics_line::steering> steered;
     if (const auto& set = training_.chosen(); set.trust) steered = {set.lr_factor, set.rates, set.shares, *set.trust};
@@ -44,7 +44,7 @@ eval::metrics_line step_machine::apply(const privacy::charge& charged, const pri
             .loss_released = training_.released_loss(),
             .noise_multiplier = charged->noise_multiplier,
             .radii = std::move(radii),
-            .progress_epsilon = progress_epsilon,
+            .progress = progress,
             .eval_perplexity = std::nullopt,
             .steered = std::move(steered)};
 }

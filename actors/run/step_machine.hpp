@@ -17,6 +17,19 @@ struct evaluation_times {
     bool due(std::int64_t step) const { return step % every == 0 || step % epoch == 0; }
 };
 
+/// When progress ε is priced: behind every block and whenever held-out perplexity is measured.
+struct price_times {
+    std::int64_t interval = 0;  ///< steps of a block
+    evaluation_times evaluations;
+    std::int64_t last = 0;  ///< the run's last step
+    bool due(std::int64_t step) const { return step % interval == 0 || evaluations.due(step) || step == last; }
+    /// The last such step up to and with `step`; 0 where there is none.
+    std::int64_t last_through(std::int64_t step) const {
+        while (step > 0 && !due(step)) --step;
+        return step;
+    }
+};
+
 /// Whether the last iterate is kept and not the average: a function of both, and of public records alone.
 using iterate_choice = std::function<bool(const at::Tensor& last, const at::Tensor& average)>;
 
@@ -43,7 +56,8 @@ class step_machine {
     privacy::step_order order(const privacy::charge& charged) const { return training_.order(charged); }
     /// The release of a charged step; null: it is lost. Answers the step's metrics line, whose radii are those that it
     /// was clipped to.
-    eval::metrics_line apply(const privacy::charge& charged, const privacy::release* released, double progress_epsilon);
+    eval::metrics_line apply(const privacy::charge& charged, const privacy::release* released,
+                             const eval::progress_price& progress);
 
     const rl::training& training() const { return training_; }
     /// "last" or "average", once public records have chosen; else empty.

@@ -31,7 +31,11 @@ std::optional<directory_lock> directory_lock::take(const std::filesystem::path& 
     }
     directory_lock out(descriptor);
     const int way = how == kind::shared ? LOCK_SH : LOCK_EX;
-    if (::flock(descriptor, way | LOCK_NB) != 0 || !still_there(path, descriptor)) return {};
+    if (::flock(descriptor, way | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK) return {};
+        storage_fault(path, "can't be locked", errno);
+    }
+    if (!still_there(path, descriptor)) return {};
     return out;
 }
 

@@ -41,7 +41,8 @@ std::string file_facts(const std::string& path) {
 
 std::string facts_of(const source& from, const split_rule& split, const token_rule& how) {
     const bool made_up = is_made_up(from.path);
-    const json out{{"records",
+    const json out{{"reading", 1},  // goes up where the same records become other tokens or other clauses
+                   {"records",
                     {{"path", made_up ? json(from.path) : facts_of_file(from.path)},
                      {"ids_mapping", made_up ? facts_of_file(from.ids_mapping) : facts_of_file(code_book_of(from))},
                      {"template", facts_of_file(from.narrative)},

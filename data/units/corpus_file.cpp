@@ -11,6 +11,8 @@
 #include <cstring>
 #include <initializer_list>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "config/base/error.hpp"
@@ -44,10 +46,16 @@ constexpr std::size_t sealed_size(std::uint32_t tokens) {
     return tokens * sizeof(std::int32_t) + crypto_secretbox_MACBYTES;
 }
 
-/// A file's own key: each file may then number its records from 0.
-corpus_key file_key(const corpus_key& shelf, const std::array<unsigned char, 32>& salt) {
+/// A file's own key: each file may then number its records from 0, and under another's name it does not open.
+corpus_key file_key(const corpus_key& shelf, const std::array<unsigned char, 32>& salt,
+                    const std::filesystem::path& path) {
+    const auto name = path.stem().string();
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, shelf.data(), shelf.size(), sizeof(corpus_key));
+    crypto_generichash_update(&state, salt.data(), salt.size());
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(name.data()), name.size());
     corpus_key out;
-    crypto_generichash(out.data(), out.size(), salt.data(), salt.size(), shelf.data(), shelf.size());
+    crypto_generichash_final(&state, out.data(), out.size());
     return out;
 }
 
@@ -111,7 +119,7 @@ struct corpus_file::state {
         corpus_header header;
         if (file.read(reinterpret_cast<char*>(&header), sizeof header) != sizeof header) return false;
         if (header.magic != magic || !makes_sense(header.shape, file.size())) return false;
-        key = file_key(shelf, header.salt);
+        key = file_key(shelf, header.salt, file.path());
         shape = header.shape;
         void* at = ::mmap(nullptr, index_bytes(shape), PROT_READ, MAP_SHARED, file.descriptor(),
                           static_cast<off_t>(shape.index));
@@ -124,6 +132,21 @@ struct corpus_file::state {
         records = reinterpret_cast<const corpus_span*>(bytes + shape.blocks * sizeof(std::uint64_t));
         first = reinterpret_cast<const std::uint32_t*>(records + shape.records);
         return true;
+    }
+
+    /// Of a record. The index was whole when it was opened; what is read from the disk again may not be.
+    std::size_t length(std::uint32_t record) const {
+        if (record >= shape.records || records[record].length > shape.end) damaged();
+        return records[record].length;
+    }
+
+    /// Whoever opens it next makes it again.
+    [[noreturn]] void damaged() const {
+        std::error_code ignored;
+        std::filesystem::remove(file.path(), ignored);
+        throw error(errc::failed, file.path().string() +
+                                      ": was damaged where a drawn record lies, and is removed; resume the run, which "
+                                      "makes it again");
     }
 
     /// `size` bytes from `at` on, opened in place of `into`; false where they are damaged or missing.
@@ -150,7 +173,12 @@ std::optional<token_corpus> corpus_file::open(const std::filesystem::path& path,
     const auto size = inside->shape.end - inside->shape.head;
     std::vector<std::uint8_t> head(size - crypto_secretbox_MACBYTES);
     if (!inside->open_at(inside->shape.head, size, head_nonce, head.data())) return {};
-    auto out = detail::corpus_from(head);
+    token_corpus out;
+    try {
+        out = detail::corpus_from(head);
+    } catch (const nlohmann::json::exception&) {  // another build's
+        return {};
+    }
     out.train = token_store(std::shared_ptr<const corpus_file>(new corpus_file(std::move(inside))));
     return out;
 }
@@ -162,18 +190,17 @@ std::size_t corpus_file::size() const {
 unit_view corpus_file::operator[](std::size_t unit) const {
     const auto begin = state_->first[unit], end = state_->first[unit + 1];
     std::size_t all = 0;
-    for (auto r = begin; r < end; ++r) all += state_->records[r].length;
+    for (auto r = begin; r < end; ++r) all += state_->length(r);
     auto tokens = std::make_shared<std::vector<std::int32_t>>(all);
     unit_view out;
     auto* into = tokens->data();
     for (auto r = begin; r < end; ++r) {
         const auto& where = state_->records[r];
         if (where.length == 0) continue;
-        if (!state_->open_at(state_->blocks[where.block] + where.begin, sealed_size(where.length), r,
+        if (where.block >= state_->shape.blocks ||
+            !state_->open_at(state_->blocks[where.block] + where.begin, sealed_size(where.length), r,
                              reinterpret_cast<unsigned char*>(into)))
-            throw error(errc::failed, state_->file.path().string() +
-                                          ": is damaged where a drawn record lies; remove it, and what reads it makes "
-                                          "it again");
+            state_->damaged();
         out.records.emplace_back(into, where.length);
         into += where.length;
     }
@@ -186,7 +213,7 @@ corpus_writer::corpus_writer(std::filesystem::path path, const corpus_key& key) 
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor_ < 0) storage_fault(path_, "can't be created", errno);
     randombytes_buf(salt_.data(), salt_.size());
-    key_ = file_key(key, salt_);
+    key_ = file_key(key, salt_, path_);
     end_ = records_begin;
     if (::lseek(descriptor_, static_cast<off_t>(end_), SEEK_SET) < 0) storage_fault(path_, "can't be written", errno);
 }

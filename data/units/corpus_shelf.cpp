@@ -9,6 +9,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "config/base/directory.hpp"
@@ -21,6 +23,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+fs::path behind_links(fs::path place) {
+    std::error_code absent;
+    auto out = fs::canonical(place, absent);
+    return absent ? std::move(place) : out;
+}
+
 fs::path key_in(const fs::path& place) {
     return place / "key";
 }
@@ -30,7 +38,9 @@ void make_private(const fs::path& place) {
     if (::mkdir(place.c_str(), 0700) == 0) return sync_directory(place);
     if (errno != EEXIST) storage_fault(place, "can't be created", errno);
     struct stat found {};
-    if (::stat(place.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return;  // gone again, or told when it is opened
+    if (::lstat(place.c_str(), &found) != 0) return;  // gone again
+    if (!S_ISDIR(found.st_mode))
+        refuse(place.string() + ": is no directory, or leads to none; name one, or a name that is free");
     if ((found.st_mode & 077) != 0)
         refuse(place.string() +
                ": is to hold private records, but others may enter it; chmod 700 it, or name a "
@@ -63,7 +73,8 @@ corpus_key key_of(const fs::path& place) {
     if (sodium_init() < 0) throw error(errc::failed, "libsodium can't be initialised; check its installation");
     corpus_key out;
     const auto path = key_in(place);
-    if (fs::exists(path)) {
+    std::error_code absent;
+    if (fs::exists(path, absent)) {
         const auto bytes = read_file(path);
         if (bytes.size() == out.size()) {
             std::memcpy(out.data(), bytes.data(), out.size());
@@ -82,19 +93,17 @@ fs::path file_for(const fs::path& place, const std::string& facts, const corpus_
     return place / fmt::format("{:02x}.corpus", fmt::join(name, ""));
 }
 
-void remove_corpora(const fs::path& place) {
+void remove_all(const fs::path& place, std::string_view extension) {
     for (const auto& entry : entries_of(place))
-        if (entry.path().extension() == ".corpus") remove_file(entry.path());
+        if (entry.path().extension() == extension) remove_file(entry.path());
 }
 
 }  // namespace
 
-corpus_shelf::corpus_shelf(fs::path place) : place_(fs::is_directory(place) ? fs::canonical(place) : std::move(place)) {
+corpus_shelf::corpus_shelf(fs::path place) : place_(behind_links(std::move(place))) {
     do {  // again where somebody who cleans up was faster than the lock
         make_private(place_);
         in_use_ = directory_lock::take(place_, directory_lock::kind::shared);
-        if (!in_use_ && fs::exists(place_) && !fs::is_directory(place_))
-            refuse(place_.string() + ": is no directory; name one, or a name that is free");
     } while (!in_use_);
 }
 
@@ -104,7 +113,8 @@ token_corpus corpus_shelf::get(const std::string& facts, bool single,
     const auto key = key_of(place_);
     const auto path = file_for(place_, facts, key);
     if (auto found = corpus_file::open(path, key)) return std::move(*found);
-    if (single) remove_corpora(place_);
+    remove_all(place_, ".partial");  // of makers that were killed: only one makes at a time
+    if (single) remove_all(place_, ".corpus");
     const auto partial = fs::path(path).replace_extension(".partial");
     corpus_writer writer(partial, key);
     writer.finish(read(writer));
@@ -121,7 +131,8 @@ void corpus_shelf::move_to(const fs::path& place) {
 }
 
 bool erase_shelf(const fs::path& place) {
-    if (!fs::is_directory(place)) return false;
+    std::error_code absent;
+    if (!fs::is_directory(place, absent)) return false;
     remove_file(key_in(place));
     std::error_code reason;
     fs::remove_all(place, reason);

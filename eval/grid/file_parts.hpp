@@ -94,8 +94,7 @@ class file_parts {
     std::string valid(const std::string& key, const json& value, const std::string& where) const {
         const auto* known = config::find_key(key);
         if (known == nullptr)
-            refuse_at(where,
-                      fmt::format("{} is no key of a configuration; did you mean {}?", key, config::nearest(key)));
+            refuse_at(where, fmt::format("{} is no key of a configuration; {}", key, config::did_you_mean(key)));
         config::run_config scratch;
         if (!known->read(value, folder(), scratch))
             refuse_at(where, fmt::format("{} is {}; give {}", key, value.dump(), known->expectation));

@@ -27,7 +27,7 @@ namespace process = boost::process;
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
-#include "data/units/corpus_shelf.hpp"
+#include "config/base/nascent_directory.hpp"
 #include "eval/grid/cell_start.hpp"
 #include "eval/grid/progress_file.hpp"
 
@@ -224,7 +224,8 @@ class pool {
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told) {
     grid_directory{how.out}.create();
     const bool ended = pool(cells, how, told).run();
-    if (ended) data::erase_shelf(grid_directory{how.out}.corpora());
+    if (ended)
+        nascent_directory::remove_abandoned(grid_directory{how.out}.corpora());  // another grid process may go on
     return ended;
 }
 

@@ -23,7 +23,7 @@ void merge(metrics_line& into, const metrics_line& later) {
     if (!evaluation_only(later)) {
         into.noise_multiplier = later.noise_multiplier;
         into.radii = later.radii;
-        into.progress_epsilon = later.progress_epsilon;
+        into.progress = later.progress;
         into.steered = later.steered;
     }
     if (later.loss_released) into.loss_released = later.loss_released;
@@ -51,7 +51,10 @@ std::string to_json(const metrics_line& line) {
     if (!evaluation_only(line)) {
         out["noise_multiplier"] = json_number(line.noise_multiplier);
         out["radii"] = numbers(line.radii);
-        out["progress_epsilon"] = json_number(line.progress_epsilon);
+        if (line.progress.step > 0) {
+            out["progress_epsilon"] = json_number(line.progress.epsilon);
+            out["progress_step"] = line.progress.step;
+        }
     }
     if (line.eval_perplexity) out["eval_perplexity"] = json_number(*line.eval_perplexity);
     if (line.eval_value_nats) out["eval_value_nats"] = json_number(*line.eval_value_nats);
@@ -71,7 +74,8 @@ metrics_line parse_metrics_line(const std::string& text) try {
     if (in.contains("loss_released")) line.loss_released = number_from(in["loss_released"]);
     if (in.contains("noise_multiplier")) line.noise_multiplier = number_from(in["noise_multiplier"]);
     if (in.contains("radii")) line.radii = numbers_from(in["radii"]);
-    if (in.contains("progress_epsilon")) line.progress_epsilon = number_from(in["progress_epsilon"]);
+    if (in.contains("progress_step"))  // without it nobody knows of which steps the ε is
+        line.progress = {number_from(in.at("progress_epsilon")), whole_number(in["progress_step"])};
     if (in.contains("eval_perplexity")) line.eval_perplexity = number_from(in["eval_perplexity"]);
     if (in.contains("eval_value_nats")) line.eval_value_nats = number_from(in["eval_value_nats"]);
     if (in.contains("steered")) {

@@ -3,6 +3,7 @@
 // field: a digit that a disk has changed is a damaged line, not another number.
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,12 +12,21 @@
 
 namespace rldp::eval {
 
+/// ε of the steps so far, priced now and then: for orientation, no guarantee.
+struct progress_price {
+    double epsilon = std::numeric_limits<double>::quiet_NaN();
+    std::int64_t step = 0;                                ///< as of its end; 0: nothing has been priced yet
+    bool operator==(const progress_price& other) const {  // nothing priced is nothing priced, whatever its number
+        return step == other.step && (step == 0 || epsilon == other.epsilon);
+    }
+};
+
 struct metrics_line {
     std::int64_t step = 0;
     std::optional<double> loss_released;  ///< mean token loss as released (noisy), nats
     double noise_multiplier = 0;          ///< z
     std::vector<double> radii;            ///< C_i
-    double progress_epsilon = 0;          ///< for orientation, no guarantee
+    progress_price progress = {};         ///< the last one known
     std::optional<double> eval_perplexity;
     std::optional<double> eval_value_nats = {};  ///< per record, of the tokens that carry a value
     /// Of a prepared controller, from its first decision on.

@@ -156,9 +156,11 @@ captioned deck_figure(const run_summary& summary, const std::vector<metrics_line
 }
 
 captioned epsilon_figure(const run_summary& summary, const std::vector<metrics_line>& metrics, double last_step) {
-    const auto progress = over_steps(metrics, [](const auto& line) -> std::optional<double> {
-        return line.noise_multiplier > 0 ? std::optional(line.progress_epsilon) : std::nullopt;
-    });
+    curve progress;
+    for (const auto& line : metrics)
+        if (line.progress.step > 0 &&
+            (progress.empty() || static_cast<double>(line.progress.step) > progress.back().first))
+            progress.emplace_back(static_cast<double>(line.progress.step), line.progress.epsilon);
     captioned result;
     result.drawing = {"epsilon", "Privacy budget", "step", "ε", {}, {}, {}, false};
     result.drawing.lines = {{"progress, no guarantee", mark::line, orange, thinned(progress, 500)}};
@@ -174,8 +176,8 @@ captioned epsilon_figure(const run_summary& summary, const std::vector<metrics_l
         result.drawing.lines.push_back(
             {"budget", mark::dashed, grey, {{0, summary.epsilon_budget}, {last_step, summary.epsilon_budget}}});
     result.drawing.y_range = {0, std::isfinite(top) && top > 0 ? 1.08 * top : 1};
-    result.caption =
-        fmt::format("At δ = {}. Progress prices the steps so far, for orientation only.", readable(summary.delta));
+    result.caption = fmt::format("At δ = {}. Progress prices the steps so far, now and then, for orientation only.",
+                                 readable(summary.delta));
     return result;
 }
 

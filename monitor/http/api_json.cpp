@@ -44,6 +44,7 @@ json row(const run_view& run) {
                 {"evaluated_step", run.evaluated_step},
                 {"noise_multiplier", number(run.noise_multiplier)},
                 {"progress_epsilon", number(run.progress_epsilon)},
+                {"progress_step", run.progress_step},
                 {"ledger_head", run.ledger_head},
                 {"changed", number(seconds_since_epoch(run.changed))}};
     if (!run.problem.empty()) out["problem"] = run.problem;

@@ -52,6 +52,7 @@ telemetry telemetry_of_row(std::string_view text) {
     out.perplexity = number("perplexity");
     out.noise_multiplier = number("noise_multiplier");
     out.progress_epsilon = number("progress_epsilon");
+    out.progress_step = whole("progress_step");
     out.epsilon = number("epsilon");
     const auto promise = row.find("guarantee");
     out.guaranteed_epsilon = promise != row.end() && promise->is_boolean() && promise->get<bool>()

@@ -110,6 +110,7 @@ std::string to_json(const monitor::telemetry& value) {
     out["loss"] = eval::json_number(value.loss);
     out["noise_multiplier"] = eval::json_number(value.noise_multiplier);
     out["progress_epsilon"] = eval::json_number(value.progress_epsilon);
+    out["progress_step"] = value.progress_step;
     out["guaranteed_epsilon"] = eval::json_number(value.guaranteed_epsilon);
     out["epsilon"] = eval::json_number(value.epsilon);
     out["evaluated_step"] = value.evaluated_step;
@@ -135,6 +136,7 @@ monitor::telemetry telemetry_from(std::string_view line) {
     out.loss = number_at(object, "loss");
     out.noise_multiplier = number_at(object, "noise_multiplier");
     out.progress_epsilon = number_at(object, "progress_epsilon");
+    out.progress_step = count(object, "progress_step");
     out.guaranteed_epsilon = number_at(object, "guaranteed_epsilon");
     out.epsilon = number_at(object, "epsilon");
     out.evaluated_step = count(object, "evaluated_step");

@@ -67,10 +67,11 @@ std::string event_of(const eval::metrics_line& line) {
     add(values, "held_out/value_nats", line.eval_value_nats);
     if (!line.radii.empty()) {  // else it is an evaluation alone
         add(values, "privacy/noise_multiplier", line.noise_multiplier);
-        add(values, "privacy/progress_epsilon", line.progress_epsilon);
         add(values, "clip/mean_radius",
             std::accumulate(line.radii.begin(), line.radii.end(), 0.0) / static_cast<double>(line.radii.size()));
     }
+    if (line.progress.step > 0 && (!line.radii.empty() || line.progress.step == line.step))
+        add(values, "privacy/progress_epsilon", line.progress.epsilon);
     if (line.steered) add(values, "controller/rate_factor", line.steered->lr_factor);
     if (values.empty()) return {};
     std::string out;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 namespace rldp::monitor {
 
@@ -20,6 +22,44 @@ std::string bar(double done, std::size_t width) {
     const auto full = static_cast<std::size_t>(std::lround(std::clamp(done, 0.0, 1.0) * static_cast<double>(width)));
     std::string out;
     for (std::size_t i = 0; i < width; ++i) out += i < full ? "█" : "░";
+    return out;
+}
+
+/// What of `text` fits.
+std::string fitting(const std::string& text, std::size_t width) {
+    std::size_t end = 0, seen = 0;
+    for (; end < text.size(); ++end)
+        if ((static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U && ++seen > width) break;
+    return text.substr(0, end);
+}
+
+/// A part of the line; where there is no room, those of least worth go.
+struct part {
+    std::string text;
+    int worth;
+};
+constexpr int worth_of_name = 3, most_worth = 9;
+
+std::vector<part> parts_of(const monitor::telemetry& seen, std::optional<std::chrono::seconds> left) {
+    const auto or_dash = [](double x) { return std::isfinite(x) ? fmt::format("{:.3f}", x) : std::string("–"); };
+    const bool priced = seen.progress_step > 0, holds = std::isfinite(seen.guaranteed_epsilon);
+    std::vector<part> out;
+    const auto add = [&](int worth, std::string text) { out.push_back({std::move(text), worth}); };
+    add(worth_of_name, seen.run);
+    add(most_worth, fmt::format(" step {}/{}", seen.step, seen.steps));
+    add(4, fmt::format("  loss {}", or_dash(seen.loss)));
+    add(8, priced ? fmt::format("  ε ~{:.2f}", seen.progress_epsilon) : std::string("  ε –"));
+    if (priced && seen.progress_step != seen.step) add(1, fmt::format(" as of step {},", seen.progress_step));
+    add(7, fmt::format(" of {:.2f}", seen.epsilon));
+    add(holds ? 2 : 8, holds ? " guaranteed" : " NO GUARANTEE");
+    if (std::isfinite(seen.perplexity))
+        add(5, fmt::format("  perplexity {} at {}", or_dash(seen.perplexity), seen.evaluated_step));
+    if (seen.state == "stopping")
+        add(6, "  stopping; once more ends it at once");
+    else if (seen.state != "running")
+        add(6, fmt::format("  {}", seen.state));
+    else if (left)
+        add(6, fmt::format("  {:%H:%M:%S} left", *left));
     return out;
 }
 
@@ -43,23 +83,27 @@ std::optional<std::chrono::seconds> time_left::estimate() const {
 }
 
 std::string progress_line(const monitor::telemetry& seen, std::optional<std::chrono::seconds> left, std::size_t width) {
-    const auto or_dash = [](double x) { return std::isfinite(x) ? fmt::format("{:.3f}", x) : std::string("–"); };
-    std::string text = fmt::format(" step {}/{}  loss {}  ε ~{:.2f} of {:.2f} {}", seen.step, seen.steps,
-                                   or_dash(seen.loss), seen.progress_epsilon, seen.epsilon,
-                                   std::isfinite(seen.guaranteed_epsilon) ? "guaranteed" : "NO GUARANTEE");
-    if (std::isfinite(seen.perplexity))
-        text += fmt::format("  perplexity {} at {}", or_dash(seen.perplexity), seen.evaluated_step);
-    if (seen.state == "stopping")
-        text += "  stopping; once more ends it at once";
-    else if (seen.state != "running")
-        text += "  " + seen.state;
-    else if (left)
-        text += fmt::format("  {:%H:%M:%S} left", *left);
+    const auto parts = parts_of(seen, left);
+    const auto used_above = [&](int least) {
+        std::size_t out = 0;
+        for (const auto& one : parts)
+            if (one.worth >= least) out += columns(one.text);
+        return out;
+    };
+    int least = 1;
+    while (used_above(least) > width && least < most_worth) ++least;
     constexpr std::size_t least_bar = 8, most_bar = 30;
-    const auto used = columns(seen.run) + 1 + columns(text);
-    if (used + least_bar > width) return seen.run + text;
-    const double done = seen.steps > 0 ? static_cast<double>(seen.step) / static_cast<double>(seen.steps) : 0;
-    return seen.run + " " + bar(done, std::min(most_bar, width - used)) + text;
+    const auto used = used_above(least);
+    const auto room = width > used + 1 ? width - used - 1 : 0;
+    std::string out;
+    for (const auto& one : parts) {
+        if (one.worth < least) continue;
+        out += one.text;
+        if (one.worth != worth_of_name || room < least_bar) continue;
+        const double done = seen.steps > 0 ? static_cast<double>(seen.step) / static_cast<double>(seen.steps) : 0;
+        out += fmt::format(" {}", bar(done, std::min(most_bar, room)));
+    }
+    return fitting(out, width);
 }
 
 }  // namespace rldp::monitor

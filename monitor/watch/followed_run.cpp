@@ -184,7 +184,10 @@ void followed_run::note_line(const std::string& text) {
     if (line.loss_released) view_.loss = *line.loss_released;
     if (!line.radii.empty()) {
         view_.noise_multiplier = line.noise_multiplier;
-        view_.progress_epsilon = line.progress_epsilon;
+        if (line.progress.step >= view_.progress_step) {  // an evaluation repeats its step's line
+            view_.progress_epsilon = line.progress.epsilon;
+            view_.progress_step = line.progress.step;
+        }
     }
     if (line.eval_perplexity && line.step >= view_.evaluated_step) {
         view_.evaluated_step = line.step;

@@ -15,7 +15,9 @@ void history::add(const eval::metrics_line& line) {
     if (!line.radii.empty()) {  // else it is an evaluation alone
         put(quantity::noise_multiplier, line.noise_multiplier);
         count(line);
-        put(quantity::progress_epsilon, line.progress_epsilon);
+        if (line.progress.step > 0)
+            curves_[static_cast<std::size_t>(quantity::progress_epsilon)].add(
+                {line.progress.step, line.progress.epsilon});
         snapshot now{.step = line.step, .radii = {line.radii.begin(), line.radii.end()}, .rates = {}, .shares = {}};
         if (line.steered) {
             put(quantity::rate_factor, line.steered->lr_factor);

@@ -36,6 +36,7 @@ struct run_view {
     double loss = unknown;  ///< as released, nats
     double perplexity = unknown, perplexity_before = unknown, value_nats = unknown;
     double noise_multiplier = unknown, progress_epsilon = unknown;
+    std::int64_t progress_step = 0;  ///< as of which progress is; 0: none yet
     std::optional<contract_view> contract;
     std::string ledger_head;          ///< hash of its last entry
     std::vector<std::string> groups;  ///< adapters, once the summary tells them

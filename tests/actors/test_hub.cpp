@@ -21,7 +21,7 @@ eval::metrics_line line_of(std::int64_t step, double loss) {
     line.loss_released = loss;
     line.noise_multiplier = 0.7;
     line.radii = {0.1, 0.2};
-    line.progress_epsilon = 0.5;
+    line.progress = {0.5, 1};
     return line;
 }
 
@@ -142,4 +142,31 @@ TEST_CASE("the run log has every step, and an evaluation that came later is merg
     CHECK(*lines[2].eval_perplexity == 4.5);
     CHECK(*lines[2].loss_released == 2.0);
     CHECK_FALSE(lines[3].eval_perplexity);
+}
+
+TEST_CASE(
+    "a price joins its step's line, also of a step that an earlier process made, and an interrupt's is only shown") {
+    watched_hub side;
+    const auto path = side.scratch / "resumed.jsonl";
+    side.self->send(side.hub, announce_atom::value,
+                    run_header{path.string(), {line_of(4, 2), line_of(5, 2)}, 100, 8, 7.9});
+    side.run();
+    const auto last = [&] { return eval::read_metrics(path).back(); };
+    side.self->send(side.hub, progress_atom::value, std::int64_t{5}, 1.5, false);
+    side.run();
+    CHECK(last().progress == eval::progress_price{0.5, 1});
+    side.second();
+    std::vector<telemetry> seen;
+    const auto shown = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
+    REQUIRE(shown);
+    CHECK((shown->progress_epsilon == 1.5 && shown->progress_step == 5));
+    side.self->send(side.hub, progress_atom::value, std::int64_t{5}, 1.5, true);
+    side.run();
+    CHECK(last().progress == eval::progress_price{1.5, 5});
+    CHECK(last().loss_released == 2);
+    side.self->send(side.hub, metrics_atom::value, line_of(6, 3));
+    side.self->send(side.hub, progress_atom::value, std::int64_t{6}, 1.75, true);
+    side.run();
+    CHECK(last().progress == eval::progress_price{1.75, 6});
+    CHECK(eval::read_metrics(path).size() == 3);
 }

@@ -112,9 +112,10 @@ TEST_CASE("a start that fails leaves no tokens behind, one that was killed leave
     REQUIRE(said != "");
     CHECK(all_in(scratch.path()).empty());
 
-    const auto beside = nascent_directory::shared_name(scratch / "run", "corpus");
+    std::filesystem::path beside;
     {
-        const auto killed = kept_corpus::of_run(small(), scratch / "run", {});  // as it was when the process died
+        const auto killed = kept_corpus::of_run(small(), scratch / "run", {}, true);  // as when the process died
+        beside = scratch / all_in(scratch.path()).front();
         fs::create_directory(scratch / "copy");
         std::ofstream(beside / "0123.partial") << "half a corpus";
         fs::copy(beside, scratch / "copy", fs::copy_options::recursive);
@@ -131,7 +132,7 @@ TEST_CASE("a start that fails leaves no tokens behind, one that was killed leave
         CHECK(all_in(scratch.path()) == std::vector<std::string>{"run"});
     }
     SECTION("what is in use stays") {
-        const auto used = kept_corpus::of_run(small(), scratch / "run", {});
+        const auto used = kept_corpus::of_run(small(), scratch / "run", {}, true);
         clean(scratch.path());
         CHECK(fs::exists(beside));
     }

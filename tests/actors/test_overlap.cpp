@@ -61,7 +61,7 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
                                  facts.where.releases(), log.logger);
     wiring.gradient = run.spawn(make_gradient, closed, facts.model, gradient_settings_of(facts), loader,
                                 wiring.sanitizer, log.logger);
-    wiring.accountant = run.spawn(make_accountant, opened.parts.budget, interval);
+    wiring.accountant = run.spawn(make_accountant, opened.parts.budget, price_times_of(facts.config, facts.plan));
     const auto library = opened.parts.controller;
     wiring.controller = run.spawn(make_controller, library);
     wiring.evaluator = run.spawn(make_evaluator, facts.model, facts.held_out, facts.config.train.micro_batch,

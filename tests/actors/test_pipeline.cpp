@@ -115,6 +115,7 @@ TEST_CASE("a hub that dies ends the run: its log would stand still unnoticed") {
             [](ack_atom) {},
             [](announce_atom, const run_header&) {},
             [](metrics_atom, const eval::metrics_line&) { throw error(errc::bad_input, "metrics: the disk is full"); },
+            [](progress_atom, std::int64_t, double, bool) {},
             [](evaluated_atom, std::int64_t, const eval::scores&) {},
             [](sync_atom) {},
             [](state_atom, const std::string&) {},

@@ -68,7 +68,7 @@ privacy::observation some_observation(std::size_t groups, double loss) {
 TEST_CASE("a grant is in the ledger before it is answered, and the end of the budget is its own error") {
     deterministic run;
     scratch_directory scratch;
-    const auto actor = run.spawn(make_accountant, new_budget(scratch / "ledger.jsonl", 2), std::int64_t{4});
+    const auto actor = run.spawn(make_accountant, new_budget(scratch / "ledger.jsonl", 2), price_times{4, {5, 100}, 8});
     for (std::int64_t step = 1; step <= 2; ++step) {
         const auto granted = run.ask<charged>(actor, grant_atom::value, step, 1.0);
         REQUIRE(granted);
@@ -82,21 +82,31 @@ TEST_CASE("a grant is in the ledger before it is answered, and the end of the bu
     CHECK(privacy::read_ledger(scratch / "ledger.jsonl").charges.size() == 2);
 }
 
-TEST_CASE("progress ε is refreshed at a block's end, after the grant was answered") {
+TEST_CASE("progress ε is priced at a block's end and at evaluations, after the grant was answered") {
     deterministic run;
     scratch_directory scratch;
-    const auto actor = run.spawn(make_accountant, new_budget(scratch / "ledger.jsonl", 8), std::int64_t{4});
+    const auto actor = run.spawn(make_accountant, new_budget(scratch / "ledger.jsonl", 8), price_times{4, {5, 100}, 8});
     for (std::int64_t step = 1; step <= 3; ++step) REQUIRE(run.ask<charged>(actor, grant_atom::value, step, 1.0));
-    CHECK(run.state<accountant_state>(actor).refreshed == 0);
+    CHECK(run.state<accountant_state>(actor).priced == 0);
     run.self->send(actor, grant_atom::value, std::int64_t{4}, 1.0);
     REQUIRE(run.step(actor));
-    CHECK(run.state<accountant_state>(actor).refreshed == 0);
+    CHECK(run.state<accountant_state>(actor).priced == 0);
     REQUIRE(run.step(actor));
-    CHECK(run.state<accountant_state>(actor).refreshed == 4);
+    CHECK(run.state<accountant_state>(actor).priced == 4);
     const auto progress = run.ask<double>(actor, progress_atom::value);
     REQUIRE(progress);
     CHECK(*progress > 0);
     CHECK(*progress <= 2);
+    const auto fifth = run.ask<charged>(actor, grant_atom::value, std::int64_t{5}, 1.0);  // an evaluation's step
+    REQUIRE(fifth);
+    CHECK(fifth->progress == eval::progress_price{*progress, 4});
+    const auto sixth = run.ask<charged>(actor, grant_atom::value, std::int64_t{6}, 1.0);
+    REQUIRE(sixth);
+    CHECK(sixth->progress.step == 5);
+    CHECK(sixth->progress.epsilon > *progress);
+    const auto seventh = run.ask<charged>(actor, grant_atom::value, std::int64_t{7}, 1.0);
+    REQUIRE(seventh);
+    CHECK(seventh->progress == sixth->progress);
 }
 
 TEST_CASE("the controller answers before it learns, and learning comes before the next decision") {
@@ -134,6 +144,7 @@ hub_actor hub_that_hears(deterministic& run, evaluations_told& told) {
                 [](ack_atom) {},
                 [](announce_atom, const run_header&) {},
                 [](metrics_atom, const eval::metrics_line&) {},
+                [](progress_atom, std::int64_t, double, bool) {},
                 [&told](evaluated_atom, std::int64_t step, const eval::scores& found) {
                     told.emplace_back(step, found.perplexity);
                 },

@@ -44,6 +44,7 @@ TEST_CASE("unknown keys name the nearest known one") {
     CHECK(refused(R"({"noise": {"deck": {"level": 3}}})") ==
           "test.json: noise.deck.level: unknown key; did you mean noise.deck.levels?");
     CHECK(refused(R"({"epsilon": 3})") == "test.json: epsilon: unknown key; did you mean privacy.epsilon?");
+    CHECK(refused(R"({"a": 3})") == "test.json: a: unknown key; rldp reference lists the keys there are");
     CHECK(refused(R"({"train": {"rank": 3}})") == "test.json: train.rank: unknown key; did you mean lora.rank?");
     CHECK(refused(R"({"data": {"narrative": "x"}})").find("data.narrative: unknown key") != std::string::npos);
     CHECK(refused("{}", {"noise.polcy=deck"}) ==

@@ -38,7 +38,7 @@ inline std::vector<rldp::eval::metrics_line> sample_metrics() {
         line.loss_released = 3 - 0.01 * step;
         line.noise_multiplier = step < 60 ? 0.5 : 1;
         line.radii = {0.1, 0.2 + (step < 60 ? 0 : 0.1)};
-        line.progress_epsilon = 0.06 * step;
+        line.progress = {0.06 * step, step};
         if (step % 24 == 0) line.eval_perplexity = 12.5 - 0.05 * step;
         lines.push_back(line);
     }

@@ -82,7 +82,7 @@ eval::metrics_line step(std::int64_t which) {
     out.loss_released = 1.5;
     out.noise_multiplier = 0.5;
     out.radii = {0.25, 0.75};
-    out.progress_epsilon = 2;
+    out.progress = {2, out.step};
     return out;
 }
 

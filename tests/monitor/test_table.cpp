@@ -21,6 +21,7 @@ telemetry seen(const std::string& run, std::int64_t step, double loss, const std
     out.loss = loss;
     out.perplexity = std::numeric_limits<double>::quiet_NaN();
     out.progress_epsilon = 1.5;
+    out.progress_step = step;
     out.guaranteed_epsilon = 8;
     return out;
 }

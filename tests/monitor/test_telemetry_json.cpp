@@ -22,6 +22,7 @@ telemetry some_value() {
     out.loss = 1.5;
     out.noise_multiplier = 0.7;
     out.progress_epsilon = 0.5;
+    out.progress_step = 2;
     out.guaranteed_epsilon = 7.9;
     out.epsilon = 8;
     out.evaluated_step = 2;
@@ -64,6 +65,7 @@ TEST_CASE("telemetry crosses bit for bit, infinities, NaN and subnormals too") {
     CHECK(back.step == 999'999'999'999'999);
     CHECK(back.steps == 100);
     CHECK(std::isnan(back.loss));
+    CHECK(back.progress_step == 2);
     CHECK(back.progress_epsilon == std::numeric_limits<double>::infinity());
     CHECK(back.guaranteed_epsilon == -std::numeric_limits<double>::infinity());
     CHECK(back.noise_multiplier == std::numeric_limits<double>::denorm_min());

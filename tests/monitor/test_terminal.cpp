@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "monitor/terminal/terminal.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace rldp;
 
@@ -14,6 +16,7 @@ TEST_CASE("the progress line fits its width and shows step, loss, ε and the tim
     value.steps = 120;
     value.loss = 1.5;
     value.progress_epsilon = 2.25;
+    value.progress_step = 30;
     value.epsilon = 8;
     value.guaranteed_epsilon = 7.99;
     value.perplexity = std::nan("");
@@ -31,6 +34,11 @@ TEST_CASE("the progress line fits its width and shows step, loss, ε and the tim
     }
     value.state = "running";
 
+    value.progress_step = 24;
+    CHECK(has(monitor::progress_line(value, {}, 120), "ε ~2.25 as of step 24, of 8.00 guaranteed"));
+    value.progress_step = 0;
+    CHECK(has(monitor::progress_line(value, {}, 120), "ε – of 8.00 guaranteed"));
+
     value.guaranteed_epsilon = std::numeric_limits<double>::infinity();
     CHECK(monitor::progress_line(value, {}, 100).find("NO GUARANTEE") != std::string::npos);
 
@@ -41,4 +49,34 @@ TEST_CASE("the progress line fits its width and shows step, loss, ε and the tim
     value.step = 60;
     time.observe(value, start + std::chrono::seconds(30));
     CHECK(time.estimate() == std::chrono::seconds(60));
+}
+
+TEST_CASE("a progress line fits whatever the width, and keeps what matters longest") {
+    monitor::telemetry value;
+    value.run = "a-run-with-quite-a-long-name-of-its-own";
+    value.step = 12'345;
+    value.steps = 20'000;
+    value.loss = 2.125;
+    value.progress_epsilon = 7.5;
+    value.progress_step = 12'288;
+    value.epsilon = 8;
+    value.perplexity = 12.5;
+    value.evaluated_step = 12'000;
+    for (const auto* state : {"running", "stopping", "budget exhausted", "done"})
+        for (const double guaranteed : {8.0, std::numeric_limits<double>::infinity()})
+            for (std::size_t width = 20; width <= 220; ++width) {
+                value.state = state;
+                value.guaranteed_epsilon = guaranteed;
+                const auto line = monitor::progress_line(value, std::chrono::seconds(75), width);
+                const auto columns = static_cast<std::size_t>(std::count_if(
+                    line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+                INFO(width << ": " << line);
+                CHECK(columns <= width);
+                CHECK(has(line, "step 12345/20000"));
+                if (width < 40) continue;
+                CHECK(has(line, "ε ~7.50"));
+                if (!std::isfinite(guaranteed)) CHECK(has(line, "NO GUARANTEE"));
+                if (width >= 60 && value.state == "done") CHECK(has(line, "done"));
+                if (width >= 190) CHECK((has(line, "as of step 12288") && has(line, value.run) && has(line, "█")));
+            }
 }

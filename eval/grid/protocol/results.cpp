@@ -100,14 +100,10 @@ double examples_of(const run_summary& done) {
 /// The part of ε that was spent by `step`, at most: the run log tells it from time to time, so the next that it tells.
 double epsilon_share(const measured_cell& one, double step) {
     const auto& lines = one.result.metrics;
-    double known = 0;
-    for (const auto& line : lines) {
-        if (static_cast<double>(line.step) <= step)
-            known = std::max(known, line.progress_epsilon);
-        else if (line.progress_epsilon > known)
-            return std::min(1.0, line.progress_epsilon / one.result.summary->guaranteed_epsilon);
-    }
-    return 1;
+    const auto priced = std::find_if(lines.begin(), lines.end(), [&](const auto& line) {
+        return static_cast<double>(line.progress.step) >= step && line.progress.step > 0;
+    });
+    return priced == lines.end() ? 1 : std::min(1.0, priced->progress.epsilon / one.result.summary->guaranteed_epsilon);
 }
 
 /// Absent where the measure has no curve.

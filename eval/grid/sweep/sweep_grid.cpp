@@ -21,8 +21,7 @@ axis axis_from(const std::string& text) {
     if (equals == std::string::npos || equals == 0)
         refuse(fmt::format("--grid {}: not of the form key=v1,v2; write, for example, --grid rl.batch=4,8", text));
     const auto key = text.substr(0, equals);
-    if (!config::find_key(key))
-        refuse(fmt::format("--grid {}: unknown key; did you mean {}?", key, config::nearest(key)));
+    if (!config::find_key(key)) refuse(fmt::format("--grid {}: unknown key; {}", key, config::did_you_mean(key)));
     return {key, distinct_list("--grid " + key, text.substr(equals + 1))};
 }
 

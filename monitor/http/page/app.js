@@ -158,7 +158,7 @@ function oneRun(id, shownRange, shownAgainst) {
     fill(top, element("h1", {}, run.name, " ", state(run)), contract(run),
       element("div", {class: "cards"}, card(`${run.step} / ${run.steps}`, "steps; " + left),
         card(epsilon(run), run.delta ? `ε guaranteed, at δ = ${number(run.delta)}, of a budget of ${number(run.epsilon)}` : "ε guaranteed"),
-        card(number(run.progress_epsilon), "ε of the steps so far: for orientation, no guarantee"),
+        card(run.progress_step ? number(run.progress_epsilon) : "–", `ε of ${run.progress_step ? `the steps up to ${run.progress_step}` : "the steps so far, not priced yet"}: for orientation, no guarantee`),
         card(run.perplexity_before ? `${number(run.perplexity_before)} → ${number(run.perplexity)}` : number(run.perplexity), `held-out perplexity, at step ${run.evaluated_step}`),
         card(number(run.loss), "loss as released, nats a token")),
       element("p", {class: "soft small"}, [run.method, run.model, run.data].filter(Boolean).join(" · "), " ",

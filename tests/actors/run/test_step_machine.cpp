@@ -48,7 +48,7 @@ privacy::release release_of(const run_model& model, const privacy::step_order& o
 eval::metrics_line take_step(step_machine& machine, const run_model& model) {
     const auto charged = charged_at(static_cast<std::uint64_t>(machine.next_step()), 1.5);
     const auto released = release_of(model, machine.order(charged));
-    return machine.apply(charged, &released, 0.1);
+    return machine.apply(charged, &released, {0.1, 2});
 }
 
 rl::dials radii_of(const step_machine& machine, double radius) {
@@ -119,7 +119,7 @@ TEST_CASE("a step's metrics tell the radii that it was clipped to, not those tha
     CHECK(line.step == 5);
     CHECK(line.radii == before);
     CHECK(line.noise_multiplier == 1.5);
-    CHECK(line.progress_epsilon == 0.1);
+    CHECK(line.progress == eval::progress_price{0.1, 2});
 }
 
 TEST_CASE("a method's probes lie along what the last step changed, and after a restore, too") {
@@ -141,7 +141,7 @@ TEST_CASE("a method's probes lie along what the last step changed, and after a r
         const auto order = machine.order(charged_at(seq, 1.5));
         CHECK(order.probes.empty());
         const privacy::release released{order.charged, at::randn_like(model.initial_adapter), {}, {}};
-        machine.apply(order.charged, &released, 0.1);
+        machine.apply(order.charged, &released, {0.1, 2});
         seen.push_back(machine.training().adapter());
     }
     const auto order = machine.order(charged_at(11, 1.5));
@@ -208,7 +208,7 @@ TEST_CASE("a lost step moves on without an update") {
     const auto model = tiny_model();
     auto machine = nine_steps(model);
     machine.evaluated();
-    const auto line = machine.apply(charged_at(1, 1.5), nullptr, 0.1);
+    const auto line = machine.apply(charged_at(1, 1.5), nullptr, {0.1, 2});
     CHECK(line.step == 1);
     CHECK_FALSE(line.loss_released);
     CHECK(machine.training().lost() == 1);

@@ -170,7 +170,9 @@ TEST_CASE("a shelf and its files are the owner's alone, and hold neither tokens 
     fs::permissions(at / "open", fs::perms(0700));
     fs::create_directory_symlink(at / "open", at / "link");
     CHECK_NOTHROW(corpus_shelf{at / "link"});
-    CHECK(has(refusal([&] { corpus_shelf{at.write("file", "x")}; }), "file"));
+    CHECK(has(refusal([&] { corpus_shelf{at.write("file", "x")}; }), "is no directory"));
+    fs::create_directory_symlink(at / "nowhere", at / "dangling");
+    CHECK(has(refusal([&] { corpus_shelf{at / "dangling"}; }), "leads to none"));
 }
 
 TEST_CASE("other facts are another corpus, and a shelf of one keeps the last") {
@@ -181,7 +183,9 @@ TEST_CASE("other facts are another corpus, and a shelf of one keeps the last") {
     shelf.get("a", false, of.reader(read));
     const auto kept = shelf.get("b", false, of.reader(read));
     CHECK(corpora_in(at / "shelf").size() == 2);
+    at.write("shelf/killed.partial", "half");
     shelf.get("c", true, of.reader(read));
+    CHECK_FALSE(fs::exists(at / "shelf/killed.partial"));
     CHECK(read == 3);
     CHECK(corpora_in(at / "shelf").size() == 1);
     check_equal(kept, of.in_memory());  // what is open stays open
@@ -224,6 +228,7 @@ TEST_CASE("a damaged corpus is read again, or told when it is drawn") {
             REQUIRE(found == owned(expected.train[u]).records);
         } catch (const rldp::error& e) {
             CHECK(has(std::string(e.what()), "damaged where a drawn record lies"));
+            CHECK_FALSE(fs::exists(path));  // whoever comes next makes it again
             ++told;
         }
     CHECK(told == 1);
@@ -261,6 +266,8 @@ TEST_CASE("another key opens nothing, nor does a record in another's place") {
     rldp::write_file(at / "equal", bytes);
     const auto corpus = corpus_file::open(at / "equal", key);
     REQUIRE(corpus);
+    fs::copy(path, at / "another");
+    CHECK_FALSE(corpus_file::open(at / "another", key));
     std::size_t told = 0;
     for (std::size_t u = 0; u < corpus->train.size(); ++u) try {
             corpus->train[u];

@@ -49,7 +49,7 @@ measured_cell done(const protocol_cell& where, double value, double at_half = 0)
             metrics_line line;
             line.step = step;
             line.eval_value_nats = nats;
-            line.progress_epsilon = line.step == 50 ? 0.6 * where.epsilon : where.epsilon;
+            line.progress = {line.step == 50 ? 0.6 * where.epsilon : where.epsilon, line.step};
             out.result.metrics.push_back(line);
         }
     return out;
@@ -306,8 +306,7 @@ TEST_CASE("ties and misses: what the paired tests say, and who never reached the
     CHECK(pace.steps.censored == 3);
     CHECK(pace.steps.mean_share == Approx((3 * 0.5 + 3) / 6));
     CHECK(pace.examples == Approx((3 * 0.5 + 3) / 6));
-    CHECK(pace.epsilon_share ==
-          Approx((3 * 1.0 + 3) / 6));  // the log tells 60 % at that step, or the next that it tells
+    CHECK(pace.epsilon_share == Approx((3 * 0.6 + 3) / 6));  // the log tells 60 % as of that step
     CHECK(report.paces[1].arm == "auto_s");
     CHECK(report.paces[1].steps.censored == 2);         // of its own mean: seeds 4 and 5
     CHECK(report.cost.bounded == report.cells.size());  // a real table was read

@@ -35,12 +35,13 @@ TEST_CASE("a metrics line has the documented keys") {
     line.step = 7;
     line.noise_multiplier = 0.5;
     line.radii = {0.1, 0.25};
-    line.progress_epsilon = 1.5;
-    CHECK(to_json(line) == R"({"step":7,"noise_multiplier":0.5,"radii":[0.1,0.25],"progress_epsilon":1.5})");
+    line.progress = {1.5, 6};
+    CHECK(to_json(line) ==
+          R"({"step":7,"noise_multiplier":0.5,"radii":[0.1,0.25],"progress_epsilon":1.5,"progress_step":6})");
     line.loss_released = 2.25;
     line.eval_perplexity = 12;
     CHECK(to_json(line) == R"({"step":7,"loss_released":2.25,"noise_multiplier":0.5,"radii":[0.1,0.25],)"
-                           R"("progress_epsilon":1.5,"eval_perplexity":12.0})");
+                           R"("progress_epsilon":1.5,"progress_step":6,"eval_perplexity":12.0})");
 }
 
 TEST_CASE("numbers come back bit for bit, infinite and NaN ones as strings") {
@@ -48,7 +49,7 @@ TEST_CASE("numbers come back bit for bit, infinite and NaN ones as strings") {
     line.step = 1;
     line.noise_multiplier = 0.1 + 0.2;
     line.radii = {1.0 / 3, infinity, -infinity};
-    line.progress_epsilon = infinity;
+    line.progress = {infinity, 3};
     line.loss_released = std::nan("");
     line.eval_perplexity = infinity;
     const auto text = to_json(line);
@@ -58,7 +59,7 @@ TEST_CASE("numbers come back bit for bit, infinite and NaN ones as strings") {
     const auto back = parse_metrics_line(text);
     CHECK(back.noise_multiplier == line.noise_multiplier);
     CHECK(back.radii == line.radii);
-    CHECK(back.progress_epsilon == infinity);
+    CHECK(back.progress.epsilon == infinity);
     CHECK(std::isnan(back.loss_released.value()));
     CHECK(back.eval_perplexity.value() == infinity);
 }
@@ -90,7 +91,7 @@ TEST_CASE("an evaluation that arrives later joins its step") {
     step.step = 2;
     step.noise_multiplier = 0.7;
     step.radii = {0.3};
-    step.progress_epsilon = 0.4;
+    step.progress = {0.4, 2};
     step.loss_released = 1.5;
     auto next = step;
     next.step = 3;
@@ -106,7 +107,7 @@ TEST_CASE("an evaluation that arrives later joins its step") {
     CHECK(lines[0].step == 2);
     CHECK(lines[0].noise_multiplier == 0.7);
     CHECK(lines[0].radii == step.radii);
-    CHECK(lines[0].progress_epsilon == 0.4);
+    CHECK(lines[0].progress.epsilon == 0.4);
     CHECK(lines[0].loss_released == 1.5);
     CHECK(lines[0].eval_perplexity == 9.5);
     CHECK_FALSE(lines[1].eval_perplexity);

@@ -132,6 +132,7 @@ TEST_CASE("a long run is thinned, and outliers do not set the frame") {
         line.loss_released = step % 1000 == 0 ? 1e6 : 2 + 0.1 * (step % 2);
         line.noise_multiplier = 1;
         line.radii = {0.1};
+        line.progress = {1e-4 * step, step};
         metrics.push_back(line);
     }
     metrics[2].loss_released.reset();

@@ -15,7 +15,7 @@ eval::metrics_line line_of(std::int64_t step) {
         out.loss_released = 5 - 0.1 * static_cast<double>(step);
         out.noise_multiplier = 0.8;
         out.radii = {0.1, 0.2, 0.3};
-        out.progress_epsilon = 0.2 * static_cast<double>(step);
+        out.progress = {0.2 * static_cast<double>(step), step};
     }
     if (step % 5 == 0) out.eval_perplexity = 80 - static_cast<double>(step);
     return out;
