@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <thread>
@@ -96,15 +96,14 @@ data::split_rule training_split_of(const config::run_config& config) {
     return out;
 }
 
-/// Of the files in a model's directory that loading it reads, but for those left out, in hex.
-std::string digest_but_for(const std::filesystem::path& directory,
-                           const std::function<bool(const std::filesystem::path&)>& left_out) {
+/// Of the files in a model's directory that loading it reads, its weights among them or not, in hex.
+std::string digest_of_files(const std::filesystem::path& directory, bool weights) {
     std::vector<std::filesystem::path> files;
     for (const auto& entry : entries_of(directory)) {
         const auto extension = entry.path().extension();
-        const bool read =
-            extension == ".json" || extension == ".safetensors" || extension == ".model" || extension == ".txt";
-        if (read && entry.is_regular_file() && !left_out(entry.path())) files.push_back(entry.path());
+        const bool read = extension == ".json" || extension == ".model" || extension == ".txt" ||
+                          (weights && extension == ".safetensors");
+        if (read && entry.is_regular_file()) files.push_back(entry.path());
     }
     std::sort(files.begin(), files.end());
     crypto_generichash_state hash;
@@ -126,18 +125,10 @@ std::string digest_but_for(const std::filesystem::path& directory,
 
 /// What encodes, marks and inspects records: the tokenizer, and the public records that must not be among them.
 std::string identity_of(const config::run_config& config) {
-    const auto weights = [](const std::filesystem::path& file) { return file.extension() == ".safetensors"; };
-    auto out = digest_but_for(config.model.path, weights);
+    auto out = digest_of_files(config.model.path, false);
     if (!config.public_data.path) return out;
     const auto from = public_source(config);
     return out + data::file_facts(from.path) + data::file_facts(data::code_book_of(from).value_or(""));
-}
-
-data::token_corpus in_memory(const std::function<data::token_corpus(data::token_sink&)>& read) {
-    data::token_collector train;
-    auto out = read(train);
-    out.train = train.finish();
-    return out;
 }
 
 }  // namespace
@@ -195,11 +186,12 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .inspect = [&](const std::string& record) { (*refuse_public)(record); }};
     const auto from = source_of(config);
     const auto split = training_split_of(config);
-    const auto read_into = [&](data::token_sink& sink) {
+    const auto read_now = [&](auto&... sink) {
         refuse_public.emplace(config);
-        return data::load_tokens(from, split, how, sink);
+        return data::load_tokens(from, split, how, sink...);
     };
-    auto read = kept ? kept->get(data::facts_of(from, split, how), read_into) : in_memory(read_into);
+    const auto read_into = [&](data::token_sink& sink) { return read_now(sink); };
+    auto read = kept ? kept->get(data::facts_of(from, split, how), read_into) : read_now();
     run_data out;
     if (read.held_out.records.empty())
         refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
@@ -261,7 +253,7 @@ void check_gradients(const run_model& model, const std::string& path) {
 }
 
 std::string model_digest(const std::filesystem::path& directory) {
-    return digest_but_for(directory, [](const auto&) { return false; });
+    return digest_of_files(directory, true);
 }
 
 }  // namespace rldp::actors

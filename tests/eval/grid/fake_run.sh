@@ -16,12 +16,15 @@ while [ $# -gt 0 ]; do
     case $1 in
         --out) dir=$2; shift ;;
         --resume) mode=resume; dir=$2; shift ;;
+        --corpora) corpora=$2; shift ;;
         --set) echo "$2" >> "$home/overrides"; shift ;;
     esac
     shift
 done
 id=$(basename "$dir")
 echo "$mode $id" >> "$home/calls"
+mkdir -p "$corpora"  # where cells share their records as tokens: also one that goes on
+echo "$id" >> "$corpora/used"
 echo "$OMP_NUM_THREADS" > "$home/threads"
 
 begin() {

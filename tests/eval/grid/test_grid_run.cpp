@@ -98,6 +98,7 @@ TEST_CASE("cells run one after the other, and finished ones are kept") {
     CHECK((door.st_mode & 0777) == 0700);
     CHECK(b.progress() == "one done, two done");
     for (const auto& entry : std::filesystem::directory_iterator(b.settings.out / "cells")) CHECK(entry.is_directory());
+    CHECK_FALSE(std::filesystem::exists(grid_directory{b.settings.out}.corpora()));  // all have ended
     CHECK(b.secrets("one").history.starts == 1);
     CHECK(b.secrets("one").history.seconds > 0);
     CHECK(b.result("one").committed->guaranteed_epsilon == 2);
@@ -171,10 +172,13 @@ TEST_CASE("a signal is passed on, no more cells start, and the cell is resumed")
     CHECK(b.result("two").state == cell_state::not_run);
     CHECK(b.progress() == "one done, waits interrupted, two waiting");
     CHECK(no_child_left());
+    const auto corpora = grid_directory{b.settings.out}.corpora();
+    CHECK(rldp::read_file(corpora / "used") == "one\nwaits\n");
     const auto before = b.secrets("waits").history.seconds;
 
     REQUIRE(b.run({"one", "waits", "two"}));
     CHECK(b.calls() == "new one\nnew waits\nresume waits\nnew two\n");
+    CHECK_FALSE(std::filesystem::exists(corpora));
     CHECK(b.result("waits").state == cell_state::done);
     CHECK(b.secrets("waits").history.seconds > before);
 }
