@@ -64,7 +64,7 @@ TEST_CASE("a progress line fits whatever the width, and keeps what matters longe
     value.evaluated_step = 12'000;
     for (const auto* state : {"running", "stopping", "budget exhausted", "done"})
         for (const double guaranteed : {8.0, std::numeric_limits<double>::infinity()})
-            for (std::size_t width = 20; width <= 220; ++width) {
+            for (std::size_t width = 3; width <= 220; ++width) {
                 value.state = state;
                 value.guaranteed_epsilon = guaranteed;
                 const auto line = monitor::progress_line(value, std::chrono::seconds(75), width);
@@ -72,7 +72,7 @@ TEST_CASE("a progress line fits whatever the width, and keeps what matters longe
                     line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
                 INFO(width << ": " << line);
                 CHECK(columns <= width);
-                CHECK(has(line, "step 12345/20000"));
+                if (width >= 20) CHECK(has(line, "step 12345/20000"));
                 if (width < 40) continue;
                 CHECK(has(line, "ε ~7.50"));
                 if (!std::isfinite(guaranteed)) CHECK(has(line, "NO GUARANTEE"));
