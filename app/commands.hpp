@@ -10,6 +10,8 @@ using action = std::function<int()>;
 /// Adds a subcommand; `chosen` is set when the command line names it.
 using declaration = void (*)(CLI::App& program, action& chosen);
 
+void add_init(CLI::App& program, action& chosen);
+void add_preview(CLI::App& program, action& chosen);
 void add_run(CLI::App& program, action& chosen);
 void add_compare(CLI::App& program, action& chosen);
 void add_sweep(CLI::App& program, action& chosen);
@@ -25,6 +27,8 @@ void add_monitor(CLI::App& program, action& chosen);
 void add_audit(CLI::App& program, action& chosen);
 void add_account(CLI::App& program, action& chosen);
 void add_calibrate(CLI::App& program, action& chosen);
+void add_book(CLI::App& program, action& chosen);
+void add_runs(CLI::App& program, action& chosen);
 void add_ledger(CLI::App& program, action& chosen);
 void add_dashboard(CLI::App& program, action& chosen);
 void add_key(CLI::App& program, action& chosen);

@@ -66,8 +66,9 @@ void list_torch_commands(CLI::App& program, rldp::app::action&) {
 
 int main(int argc, char** argv) {
     if (argc > 1 && needs_torch(argv[1])) return become_torch_program(argv);
-    return rldp::app::command_line(argc, argv,
-                                   {list_torch_commands, rldp::app::add_account, rldp::app::add_calibrate,
-                                    rldp::app::add_dashboard, rldp::app::add_key, rldp::app::add_sign,
-                                    rldp::app::add_verify, rldp::app::add_reference, rldp::app::add_version});
+    return rldp::app::command_line(
+        argc, argv,
+        {list_torch_commands, rldp::app::add_account, rldp::app::add_calibrate, rldp::app::add_book,
+         rldp::app::add_runs, rldp::app::add_dashboard, rldp::app::add_key, rldp::app::add_sign, rldp::app::add_verify,
+         rldp::app::add_reference, rldp::app::add_version});
 }

@@ -8,6 +8,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "config/base/made_up.hpp"
 #include "config/document.hpp"
 #include "config/open_keys.hpp"
 #include "config/schema.hpp"
@@ -60,6 +61,12 @@ void apply(const std::vector<std::string>& overrides, run_config& into) {
     }
 }
 
+/// "patients.csv" has the book "patients.book". Made-up records are nobody's.
+std::string default_book(const run_config& config, const std::filesystem::path& directory) {
+    if (is_made_up(config.data.path)) return std::string(no_book);
+    return (directory / std::filesystem::path(config.data.path).filename().replace_extension(".book")).string();
+}
+
 [[noreturn]] void refuse_missing(const std::filesystem::path& file, const std::string& path) {
     refuse(fmt::format("{}: {} is missing; give {}", file.string(), path, find_key(path)->expectation));
 }
@@ -79,9 +86,11 @@ run_config parse(const std::string& text, const std::string& origin, const std::
 }
 
 run_config load(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
-    auto config = parse(read_file(file), file.string(), std::filesystem::absolute(file).parent_path(), overrides);
+    const auto directory = std::filesystem::absolute(file).parent_path().lexically_normal();
+    auto config = parse(read_file(file), file.string(), directory, overrides);
     if (config.data.path.empty()) refuse_missing(file, "data.path");
     if (config.model.path.empty()) refuse_missing(file, "model.path");
+    if (!config.privacy.book) config.privacy.book = default_book(config, directory);
     return config;
 }
 

@@ -23,7 +23,10 @@ struct privacy_section {
     std::int64_t max_records_per_unit = 16;  ///< of a group unit; a keyed subset of larger ones
     bool pad_batches = false;                ///< every step the same public number of micro-batches
     bool acknowledge_no_guarantee = false;   ///< as_published needs it
+    bool accept_large_delta = false;         ///< δ ≥ 1/N needs it
+    std::optional<std::string> book;         ///< directory of the data's budget book, or no_book; load() has a default
 };
+inline constexpr std::string_view no_book = "none";
 
 struct deck_section {
     std::int64_t levels = 8;
@@ -174,6 +177,13 @@ struct cluster_section {
     std::int64_t timeout = 60;          ///< seconds that a rank may be silent
 };
 
+/// What its owner calls a run. It goes to the public side and steers nothing.
+struct run_section {
+    std::optional<std::string> name;
+    std::optional<std::vector<std::string>> tags;
+    std::optional<std::string> notes;
+};
+
 struct run_config {
     privacy_section privacy;
     noise_section noise;
@@ -189,6 +199,7 @@ struct run_config {
     audit_section audit;
     monitor_section monitor;
     cluster_section cluster;
+    run_section run;
     std::string device = "cpu";  ///< cpu | cuda
     std::int64_t seed = 42;      ///< public randomness only: adapter initialisation, SAC
 };
@@ -196,7 +207,8 @@ struct run_config {
 /// Reads a configuration file, then applies overrides of the form "dotted.key=json" (a bare word counts as a string).
 /// Relative paths in the file are relative to the file, those of overrides to the working directory; both become
 /// absolute. Errors (bad_input, one line): missing file, JSON error with line and column, unknown key (names the
-/// nearest known one), wrong type, value out of range; then validate().
+/// nearest known one), wrong type, value out of range; then validate(). An open privacy.book becomes the data file's,
+/// beside the configuration: the runs of several templates and settings on one file share it.
 run_config load(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 /// The same from text; `origin` names it in messages, relative paths are relative to `base`.
 run_config parse(const std::string& json, const std::string& origin, const std::filesystem::path& base,

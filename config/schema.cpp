@@ -60,6 +60,15 @@ bool is_name(const std::string& text) {
     return !text.empty() && text.find_first_of(" \t\r\n\"") == std::string::npos;
 }
 
+bool is_line(const std::string& text) {
+    const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+    return is_text(text) && text.size() <= 100 && std::none_of(text.begin(), text.end(), control);
+}
+
+bool is_note(const std::string& text) {
+    return is_text(text) && text.size() <= 4000;
+}
+
 std::vector<std::string> method_names() {
     std::vector<std::string> names;
     for (const auto& row : methods()) names.push_back(row.name);
@@ -219,7 +228,13 @@ void add_privacy(std::vector<key>& keys) {
              "Every step computes the same public number of micro-batches, dummy rows included, so that its duration "
              "tells nothing of the draw.")
         .add("acknowledge_no_guarantee", &privacy_section::acknowledge_no_guarantee, yes_or_no{}, "",
-             "as_published runs only where this is true.");
+             "as_published runs only where this is true.")
+        .add("accept_large_delta", &privacy_section::accept_large_delta, yes_or_no{}, "",
+             "A δ of 1/N or more, which would let one record be published outright, runs only where this is true.")
+        .add("book", &privacy_section::book,
+             location{"the path of a directory, or none", [](const std::string& text) { return text == no_book; }}, "",
+             "The data's budget book (rldp book), in which all runs on the data add up; none: nothing keeps count.",
+             "NAME.book beside the configuration, for data.path NAME.csv; none for made-up data");
 }
 
 void add_noise_and_clip(std::vector<key>& keys) {
@@ -493,6 +508,15 @@ void add_rl(std::vector<key>& keys) {
              "no other ranks, or those of --workers")
         .add("timeout", &cluster_section::timeout, between(5, 86400), "seconds",
              "A rank that is silent for so long ends the run on all of them; it can be resumed.");
+    section(
+        keys, "run.", [](auto& c) -> auto& { return c.run; })
+        .add("name", &run_section::name, form{"a line of up to 100 bytes", is_line}, "",
+             "What to call the run in reports, lists, the dashboard and its certificate. Public, as the next two are.",
+             "the name of its directory")
+        .add("tags", &run_section::tags, form{"words", is_name}, "", "By which lists of runs can be told apart.",
+             "none")
+        .add("notes", &run_section::notes, form{"text of up to 4000 bytes", is_note}, "",
+             "What its report should say of it.", "none");
     section(
         keys, "", [](auto& c) -> auto& { return c; })
         .add("device", &run_config::device, words{{"cpu", "cuda"}}, "", "Where the model computes.")

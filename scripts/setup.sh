@@ -12,7 +12,7 @@ packages=(
     cmake g++ ninja-build ccache pkg-config git python3 gnuplot-nox
     libcaf-dev libboost-dev libboost-filesystem-dev nlohmann-json3-dev catch2 libcli11-dev libspdlog-dev libfmt-dev
     libsodium-dev libpcre2-dev libsentencepiece-dev libfftw3-dev libopenblas0-openmp
-    libssl-dev zlib1g-dev libprotozero-dev libjs-d3 libgloo-dev
+    libssl-dev zlib1g-dev libzstd-dev libprotozero-dev libjs-d3 libgloo-dev
 )
 case "${1:-}" in
     "") ;;

@@ -5,6 +5,8 @@
 #include "actors/run/erasure.hpp"
 #include "actors/run/trace_file.hpp"
 #include "config/base/files.hpp"
+#include "config/base/made_up.hpp"
+#include "config/base/today.hpp"
 #include "config/method_choices.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
@@ -33,11 +35,29 @@ void add_utility(eval::run_summary& out, const eval::held_out& records, const ev
         out.target = {records.target->column, before->auc, after->auc, before->accuracy, after->accuracy};
 }
 
+/// Directories are the owner's business.
+std::string without_directory(const std::string& path) {
+    return is_made_up(path) ? path : std::filesystem::path(path).filename().string();
+}
+
+void add_names(eval::run_summary& out, const session& run) {
+    const auto& given = run.config.run;
+    const auto directory = std::filesystem::absolute(run.where.root).lexically_normal();
+    out.date = today();
+    out.name =
+        given.name.value_or((directory.has_filename() ? directory : directory.parent_path()).filename().string());
+    out.tags = given.tags.value_or(std::vector<std::string>());
+    out.notes = given.notes.value_or("");
+    out.model = without_directory(run.config.model.path);
+    out.data = without_directory(run.config.data.path);
+}
+
 eval::run_summary summarise(const session& run, const outcome& ended) {
     const auto book = privacy::read_ledger(run.where.ledger());
     const auto spent = book.phases();
     eval::run_summary out;
     out.version = RLDP_VERSION;
+    add_names(out, run);
     out.how = ended.how;
     out.steps_planned = run.plan.steps;
     out.steps_done = ended.steps_done;

@@ -36,6 +36,13 @@ data::source public_source(const config::run_config& config) {
             .made_up_seed = 2};  // not the rows that are trained on
 }
 
+data::source private_source(const config::run_config& config) {
+    return {.path = config.data.path,
+            .ids_mapping = config.data.ids_mapping,
+            .narrative = config.data.narrative,
+            .group = config.privacy.unit_is_group ? std::optional(config.privacy.unit) : std::nullopt};
+}
+
 namespace {
 
 /// Recognises records of a file that is called public. Safe to call from several threads.
@@ -68,13 +75,6 @@ class public_records {
     std::string path_;
     std::unordered_set<std::string> texts_;
 };
-
-data::source source_of(const config::run_config& config) {
-    return {.path = config.data.path,
-            .ids_mapping = config.data.ids_mapping,
-            .narrative = config.data.narrative,
-            .group = config.privacy.unit_is_group ? std::optional(config.privacy.unit) : std::nullopt};
-}
 
 data::split_rule split_of(const config::run_config& config) {
     return {.how = config.data.split == "exact" ? data::split_rule::kind::exact : data::split_rule::kind::hash,
@@ -160,13 +160,13 @@ at::Device device_of(const config::run_config& config) {
 
 sided_records load_records(const config::run_config& config) {
     sided_records out;
-    out.corpus = data::load_corpus(source_of(config), split_of(config));
+    out.corpus = data::load_corpus(private_source(config), split_of(config));
     const public_records refuse_public(config);
     for (const auto* side : {&out.corpus.train, &out.corpus.eval, &out.corpus.attack})
         for (const auto& unit : *side)
             for (const auto& record : unit.records) refuse_public(record);
     out.pool = data::choose_audit_pool(out.corpus, audit_rule_of(config));
-    if (config.audit.shadow) out.corpus = data::load_corpus(source_of(config), training_split_of(config));
+    if (config.audit.shadow) out.corpus = data::load_corpus(private_source(config), training_split_of(config));
     return out;
 }
 
@@ -184,7 +184,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .held_out = config.train.eval_records,
         .held_out_seed = config.data.split_seed,
         .inspect = [&](const std::string& record) { (*refuse_public)(record); }};
-    const auto from = source_of(config);
+    const auto from = private_source(config);
     const auto split = training_split_of(config);
     const auto read_now = [&](auto&... sink) {
         refuse_public.emplace(config);

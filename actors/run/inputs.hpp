@@ -39,6 +39,9 @@ std::int64_t token_limit(const config::run_config& config, const models::model_c
 /// Errors: bad_input for a target that matches no linear module.
 models::lora_layout layout_of(const config::run_config& config, const models::model_config& model);
 
+/// data.path, by privacy.unit.
+data::source private_source(const config::run_config& config);
+
 /// public.path, each record a unit. Only where it is given.
 data::source public_source(const config::run_config& config);
 

@@ -116,6 +116,37 @@ double rounding_margin_of(const config::run_config& config) {
 
 namespace {
 
+/// A mechanism that publishes every unit with probability δ meets an (ε, δ) contract, and publishes Nδ of them.
+void check_delta(const config::run_config& config, std::int64_t population, std::vector<std::string>& warnings) {
+    const double delta = config.privacy.delta, least = 1 / static_cast<double>(population);
+    if (delta < least) return;
+    const auto said = fmt::format(
+        "privacy.delta is {:g}, not below 1/N = {:.3g}: publishing one record outright would keep such a contract",
+        delta, least);
+    if (!config.privacy.accept_large_delta && config.privacy.semantics == semantics::sound)
+        refuse(said + "; lower it, to a tenth of that or less, or set privacy.accept_large_delta");
+    warnings.push_back(said);
+}
+
+/// Budgets that a run can't do anything with, or that hardly bind it.
+void warn_of_budget(const config::run_config& config, run_plan& plan) {
+    if (config.privacy.semantics != semantics::sound) return;
+    const auto batch = static_cast<double>(config::batch_of(config));
+    if (plan.noise_multiplier > batch)
+        plan.warnings.push_back(
+            fmt::format("privacy.epsilon is {:g}, which takes noise of {:.3g} clip radii in every coordinate of each "
+                        "step: more than the gradients of {} units could amount to if all agreed, so that nothing will "
+                        "be learned; raise it, or the expected batch size",
+                        plan.epsilon_budget, plan.noise_multiplier, config::batch_of(config)));
+    // Ponomareva et al. 2023, "How to DP-fy ML", section 5.2: their third tier, of weak or no formal protection.
+    constexpr double weak = 10;
+    if (plan.epsilon_budget > weak)
+        plan.warnings.push_back(
+            fmt::format("privacy.epsilon is {:g}: odds that a record was used may change by a factor of {:.2g}, which "
+                        "promises hardly anything; contracts of at most 10 are usual",
+                        plan.epsilon_budget, std::exp(plan.epsilon_budget)));
+}
+
 /// A rate that falls needs steps to fall over.
 void check_schedule(const config::run_config& config, std::int64_t steps) {
     const auto schedule = config::choices_of(config).schedule;
@@ -152,6 +183,7 @@ chosen_config with_choices(config::run_config config, std::int64_t units, const 
     }
     for (auto& made : config::choose_open_keys(out.config, population, model.width))
         out.choices.push_back(std::move(made));
+    if (!out.config.privacy.book) out.config.privacy.book = config::no_book;
     config::validate(out.config);  // of what is chosen beside what is given
     return out;
 }
@@ -165,17 +197,13 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(out.population);
     out.epsilon_budget = config.privacy.epsilon;
     out.delta = config.privacy.delta;
-    if (out.delta * static_cast<double>(out.population) >= 1)
-        out.warnings.push_back(
-            fmt::format("privacy.delta: {:g} is not below 1/N = {:g}: publishing one record outright would "
-                        "pass; choose a smaller one",
-                        out.delta, 1.0 / static_cast<double>(out.population)));
-
+    check_delta(config, out.population, out.warnings);
     out.max_tokens = token_limit(config, model);
     out.padded = padding_of(config, out.population, out.max_tokens);
     const auto policy = policy_of(config, out.population);
     out.noise_multiplier = policy->initial_noise_multiplier();
     out.guaranteed_epsilon = policy->guaranteed_epsilon();
+    warn_of_budget(config, out);
     const auto committed = committed_phases(*policy, out.sample_rate, out.steps);
     const double mechanism_delta = out.delta - (out.padded ? out.padded->delta : 0);
     out.epsilon = epsilon_of(committed, mechanism_delta);

@@ -23,6 +23,8 @@
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
+#include "config/policies.hpp"
+#include "privacy/spending/book.hpp"
 #include "privacy/spending/ledger.hpp"
 
 namespace rldp::actors {
@@ -76,6 +78,26 @@ std::string ownership(const privacy::run_key& key, const privacy::ledger_content
     auto all = book.header_hash + "\n" + config::to_json(config) + "\n" + model_digest(config.model.path);
     if (plan.policy) all.append("\n").append(plan.policy->digest());
     return key.hmac(all);
+}
+
+/// Into the book of all runs on the data, before anything is charged.
+void enter_in_book(const config::run_config& config, const run_plan& plan, const privacy::ledger_content& ledger,
+                   const std::string& data_digest, const std::filesystem::path& run) {
+    const auto& header = ledger.header;
+    std::vector<privacy::phase> promised;
+    if (!header.deck.empty())
+        promised = privacy::priced_phases(header.deck, header.sample_rate, header.steps);
+    else if (config::policy_named(header.policy).kind != config::policy_kind::filter)
+        promised = {{plan.noise_multiplier, header.sample_rate, header.steps}};
+    privacy::enter_run(*config.privacy.book, {.ledger = ledger,
+                                              .phases = std::move(promised),
+                                              .data_digest = data_digest,
+                                              .split = fmt::format("{} {}", config.data.split, config.data.split_seed),
+                                              .place = std::filesystem::absolute(run).lexically_normal()});
+}
+
+bool has_book(const config::run_config& config) {
+    return config.privacy.book && *config.privacy.book != config::no_book;
 }
 
 /// The two sides of a run directory that is being made.
@@ -255,6 +277,7 @@ opened_run create_run(const config::run_config& asked, const std::filesystem::pa
     write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
     if (config.public_data.path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
     if (kept) kept->settle(partial);
+    if (has_book(config)) enter_in_book(config, ready.plan, parts.budget->book(), ready.data.digest, directory);
     nascent.settle();
     if (team) begin_together(*team, key, eval::run_directory{directory});
     auto closed = secrets_of(ready, key);
@@ -304,6 +327,9 @@ opened_run resume_run(const std::filesystem::path& directory, const shared_place
             "{}: ends at charge {}, but {} was written after charge {}; the ledger was cut or exchanged, bring "
             "back the run's own",
             where.ledger().string(), book.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
+    // It was entered when it began; where that book was lost meanwhile, a new one shall know of it.
+    if (has_book(config) && std::filesystem::exists(*config.privacy.book))
+        enter_in_book(config, ready.plan, book.content(), ready.data.digest, directory);
     { privacy::release_log durable(where.releases(), seal); }
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);

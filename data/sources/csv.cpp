@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -19,8 +20,8 @@ namespace {
 class row_reader {
   public:
     /// `text` begins on line `first` of the file.
-    row_reader(std::string_view text, const std::string& file, std::size_t first = 1)
-        : text_(text), file_(file), line_(first), row_line_(first) {}
+    row_reader(std::string_view text, const std::string& file, char delimiter, std::size_t first = 1)
+        : text_(text), file_(file), delimiter_(delimiter), line_(first), row_line_(first) {}
 
     /// Reads the next row that is not blank; false at the end.
     bool next() {
@@ -28,7 +29,7 @@ class row_reader {
             row_line_ = line_;
             width_ = 0;
             do read_field();
-            while (take(','));
+            while (take(delimiter_));
             end_line();
             if (width_ > 1 || !cells_[0].empty()) return true;
         }
@@ -59,7 +60,7 @@ class row_reader {
         const auto begin = at_;
         for (; at_ < text_.size(); ++at_) {
             const char c = text_[at_];
-            if (c == ',' || c == '\n' || c == '\r') break;
+            if (c == delimiter_ || c == '\n' || c == '\r') break;
             if (c == '"')
                 refuse_at(file_, line_, "a quote inside an unquoted field; quote the whole field and double the quote");
         }
@@ -77,7 +78,7 @@ class row_reader {
             at_ = quote + 1;
             if (at_ < text_.size() && text_[at_] == '"') cell += '"';
         } while (take('"'));
-        if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r')
+        if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r')
             refuse_at(file_, line_, "text after a closing quote; double the quotes inside a quoted field");
     }
 
@@ -91,6 +92,7 @@ class row_reader {
 
     std::string_view text_;
     const std::string& file_;
+    char delimiter_;
     std::size_t at_ = 0;
     std::size_t line_;
     std::size_t row_line_;
@@ -114,8 +116,8 @@ void read_rows(row_reader& reader, table& into) {
     while (reader.next()) {
         if (reader.row().size() != into.columns().size())
             refuse_at(into.file(), reader.line(),
-                      fmt::format("the row has {} fields, the header has {}; mend the row (fields with commas need "
-                                  "quotes)",
+                      fmt::format("the row has {} fields, the header has {}; mend the row (fields that hold what ends "
+                                  "them need quotes)",
                                   reader.row().size(), into.columns().size()));
         into.add_row(reader.row(), reader.line());
     }
@@ -152,25 +154,43 @@ table read_csv(const std::string& path) {
 
 table parse_csv(std::string text, const std::string& file) {
     text = checked_text(std::move(text), file);
-    row_reader reader(text, file);
+    row_reader reader(text, file, ',');
     if (!reader.next()) refuse(file + ": the file is empty");
     table out(file, read_header(reader, file));
     read_rows(reader, out);
     return out;
 }
 
+char delimiter_of(std::string_view text) {
+    constexpr std::string_view candidates = ",;\t";
+    std::array<std::size_t, candidates.size()> count{};
+    bool quoted = false, begun = false;
+    for (const char c : text) {
+        if (c == '"') quoted = !quoted;
+        if (quoted) continue;
+        if (c == '\n' && begun) break;
+        begun = begun || (c != '\n' && c != '\r');
+        if (const auto which = candidates.find(c); which != std::string_view::npos) ++count[which];
+    }
+    return candidates[static_cast<std::size_t>(std::max_element(count.begin(), count.end()) - count.begin())];
+}
+
 struct csv_stream::state {
     piece_reader pieces;
+    std::optional<char> delimiter;
     std::optional<std::vector<std::string>> columns;
 };
 
-csv_stream::csv_stream(const std::string& path) : state_(new state{piece_reader(path, true), {}}) {}
+csv_stream::csv_stream(const std::string& path)
+    : state_(new state{
+          piece_reader(path, true), name_of_file(path).extension == ".tsv" ? std::optional('\t') : std::nullopt, {}}) {}
 csv_stream::~csv_stream() = default;
 
 std::optional<table> csv_stream::next() {
     const auto& file = state_->pieces.path();
     while (const auto part = state_->pieces.next()) {
-        row_reader reader(part->text, file, part->line);
+        if (!state_->delimiter) state_->delimiter = delimiter_of(part->text);
+        row_reader reader(part->text, file, *state_->delimiter, part->line);
         if (!state_->columns) {
             if (!reader.next()) continue;
             state_->columns = read_header(reader, file);

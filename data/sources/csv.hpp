@@ -1,5 +1,6 @@
 #pragma once
 // CSV after RFC 4180: quoted fields, doubled quotes, line ends inside quotes; LF or CRLF; a byte-order mark is skipped.
+// Fields end at tabs in a .tsv, else at what the header has most of outside quotes: commas, semicolons, or tabs.
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -50,11 +51,14 @@ class csv_stream {
     std::unique_ptr<state> state_;
 };
 
+/// What ends the fields of a table, by its first line.
+char delimiter_of(std::string_view text);
+
 /// Reads a table whose first line is its header. Lines that are blank are skipped. Errors: bad_input naming the line of
 /// a row of the wrong width, an unterminated or stray quote, a lone carriage return, invalid UTF-8, a column named
 /// twice; also where the file is empty.
 table read_csv(const std::string& path);
-/// The same from text; `file` names it in messages.
+/// The same from text, with commas; `file` names it in messages.
 table parse_csv(std::string text, const std::string& file);
 
 }  // namespace rldp::data

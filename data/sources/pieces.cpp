@@ -10,7 +10,7 @@ piece_reader::piece_reader(const std::string& path, bool quotes, std::size_t siz
     : name_(path), file_(path), quotes_(quotes), size_(size) {}
 
 void piece_reader::rewind() {
-    file_.seek(0);
+    file_.rewind();
     rest_.clear();
     scanned_ = cut_ = 0;
     inside_ = begun_ = ended_ = false;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "config/base/input_file.hpp"
+#include "data/sources/unpacked_file.hpp"
 
 namespace rldp::data {
 
@@ -18,7 +18,7 @@ struct piece {
 class piece_reader {
   public:
     /// Line ends inside double quotes do not count where `quotes` is set. `size`: about how many bytes a piece has.
-    /// Errors: see input_file.
+    /// Errors: see unpacked_file.
     piece_reader(const std::string& path, bool quotes, std::size_t size = 1 << 20);
 
     /// The next piece, without a byte-order mark; nothing at the end. Errors: bad_input where the file is empty or a
@@ -33,7 +33,7 @@ class piece_reader {
     void scan();
 
     std::string name_;
-    input_file file_;
+    unpacked_file file_;
     bool quotes_;
     std::size_t size_;
     std::string rest_;         ///< read, and not yet given out

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "data/sources/json_table.hpp"
 #include "data/sources/narrative.hpp"
 #include "data/sources/pieces.hpp"
 #include "data/sources/synthetic.hpp"
+#include "data/sources/unpacked_file.hpp"
 
 namespace rldp::data {
 
@@ -131,6 +132,7 @@ class table_stream : public record_stream {
 
   private:
     static std::optional<table> take(csv_stream& from) { return from.next(); }
+    static std::optional<table> take(json_table_stream& from) { return from.next(); }
     static std::optional<table> take(synthetic_stream& from) { return from.next(4096); }
 
     std::string path_;
@@ -182,25 +184,37 @@ class line_stream : public record_stream {
 
 }  // namespace
 
+data_kind kind_of_data(const std::string& path) {
+    const auto extension = name_of_file(path).extension;
+    if (extension == ".csv" || extension == ".tsv") return data_kind::table;
+    if (extension == ".jsonl" || extension == ".ndjson") return data_kind::json_lines;
+    if (extension == ".txt") return data_kind::text;
+    if (std::filesystem::exists(path)) unpacked_file{path};  // which knows many kinds by how they begin
+    if (extension == ".parquet" || extension == ".arrow" || extension == ".feather")
+        refuse(path + ": Parquet and Arrow files are not read; export the table as .csv, or texts as .jsonl");
+    if (extension == ".xlsx" || extension == ".xls" || extension == ".ods")
+        refuse(path + ": spreadsheets are not read; save the sheet as .csv");
+    refuse(path +
+           ": unknown kind of data; name it .csv, .tsv, .jsonl or .txt (.gz or .zst behind that where it is packed), "
+           "or ask for synthetic:N");
+}
+
 std::unique_ptr<record_stream> open_records(const source& from) {
     if (const auto made_up = made_up_by(from.path)) {
         auto read = reading_of(from, true);
         return std::make_unique<table_stream<synthetic_stream>>(
             from, read, std::make_unique<synthetic_stream>(*made_up, from.made_up_seed));
     }
-    auto extension = std::filesystem::path(from.path).extension().string();
-    std::transform(extension.begin(), extension.end(), extension.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (extension == ".csv") {
+    const auto kind = kind_of_data(from.path);
+    if (kind == data_kind::table) {
         auto read = reading_of(from, false);
         return std::make_unique<table_stream<csv_stream>>(from, read, std::make_unique<csv_stream>(from.path));
     }
-    if (from.narrative) refuse(from.path + ": data.template serves CSV tables only; remove it");
-    const bool json = extension == ".jsonl" || extension == ".ndjson";
-    if (extension == ".parquet" || extension == ".arrow" || extension == ".feather")
-        refuse(from.path + ": Parquet and Arrow files are not read; export the table as .csv, or texts as .jsonl");
-    if (!json && extension != ".txt")
-        refuse(from.path + ": unknown kind of data; name it .csv, .jsonl or .txt, or ask for synthetic:N");
+    const bool json = kind == data_kind::json_lines;
+    if (json && from.narrative)
+        return std::make_unique<table_stream<json_table_stream>>(from, reading_of(from, false),
+                                                                 std::make_unique<json_table_stream>(from.path));
+    if (from.narrative) refuse(from.path + ": plain text has no columns for data.template; remove it");
     if (!json && from.group)
         refuse(from.path + ": plain text has no key columns; set privacy.unit to \"record\", or use .csv or .jsonl");
     return std::make_unique<line_stream>(from, json);

@@ -13,7 +13,7 @@
 namespace rldp::data {
 
 struct source {        ///< where the records come from; see config::data_section
-    std::string path;  ///< CSV, JSONL, text, "synthetic:N" or "synthetic:N@WORLD"
+    std::string path;  ///< CSV, TSV, JSONL, text, packed or not, "synthetic:N" or "synthetic:N@WORLD"
     std::optional<std::string> ids_mapping;
     std::optional<std::string> narrative;  ///< path of the template
     std::optional<std::string> group;      ///< key column of the unit; absent: every record is a unit
@@ -44,7 +44,11 @@ class record_stream {
     virtual std::vector<std::string> columns() const { return {}; }
 };
 
-/// The format follows the file's name, see load_corpus. Errors: bad_input.
+enum class data_kind : std::uint8_t { table, json_lines, text };
+/// By the file's name. Errors: bad_input for any other, naming what the file is where that can be told.
+data_kind kind_of_data(const std::string& path);
+
+/// The format follows the file's name. Errors: bad_input.
 std::unique_ptr<record_stream> open_records(const source& from);
 
 /// The code book that `from` names, or IDs_mapping.csv beside the table; none where that is not there.

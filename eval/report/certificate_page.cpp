@@ -133,9 +133,10 @@ std::string certificate_page(const privacy::certificate& made) {
     const auto& promised = made.promised;
     auto body =
         fmt::format(
-            "<header><h1>Privacy certificate</h1>\n<p class=\"sub\">of a language model's training by RLDP {} · "
+            "<header><h1>Privacy certificate</h1>\n<p class=\"sub\">of a language model's training{} by RLDP {} · "
             "{}</p></header>\n",
-            escaped(made.program), escaped(privacy::authenticity(made))) +
+            made.run.empty() ? std::string() : ", “" + escaped(made.run) + "”,", escaped(made.program),
+            escaped(privacy::authenticity(made))) +
         headline(promised);
     if (promised.holds())
         body += "<div class=\"pair\"><section>" + protection(promised) + "<h2>What is outside</h2>" +

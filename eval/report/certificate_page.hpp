@@ -7,7 +7,7 @@
 
 namespace rldp::eval {
 
-/// The page of a certificate, a function of its contract, program and signer alone: its own digest is part of the
+/// The page of a certificate, a function of its contract, run, program and signer alone: its own digest is part of the
 /// certificate.
 std::string certificate_page(const privacy::certificate& made);
 

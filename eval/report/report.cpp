@@ -1,6 +1,7 @@
 #include "eval/report/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -37,11 +38,27 @@ std::string perplexity_change(const run_summary& s) {
     return fmt::format("held-out perplexity, before → after ({}{:.1f} %)", percent < 0 ? "−" : "+", std::abs(percent));
 }
 
+std::string title_of(const run_summary& s) {
+    return s.name.empty() ? "Private fine-tuning report" : "Private fine-tuning: " + s.name;
+}
+
+/// What was trained on what, when; then what its owner says of it.
+std::string particulars(const run_summary& s) {
+    std::vector<std::string> parts;
+    if (!s.model.empty()) parts.push_back("model " + s.model);
+    if (!s.data.empty()) parts.push_back("data " + s.data);
+    if (!s.date.empty()) parts.push_back(s.date);
+    parts.push_back("RLDP " + s.version);
+    parts.push_back(
+        fmt::format("{}, {} of {} steps", name_of(s.how), readable(s.steps_done), readable(s.steps_planned)));
+    for (const auto& tag : s.tags) parts.push_back("#" + tag);
+    auto out = "<p class=\"sub\">" + escaped(fmt::format("{}", fmt::join(parts, " · "))) + "</p>\n";
+    if (!s.notes.empty()) out += "<p class=\"said\">" + escaped(s.notes) + "</p>\n";
+    return out;
+}
+
 std::string head(const run_summary& s, const guarantees& claims) {
-    std::string out = fmt::format(
-        "<header><h1>Private fine-tuning report</h1>\n<p class=\"sub\">RLDP {} · {} · {} of {} steps</p>\n"
-        "<div class=\"cards\">\n",
-        escaped(s.version), name_of(s.how), readable(s.steps_done), readable(s.steps_planned));
+    std::string out = "<header><h1>" + escaped(title_of(s)) + "</h1>\n" + particulars(s) + "<div class=\"cards\">\n";
     const auto before = readable(s.perplexity_before);
     out += card(s.perplexity_after ? before + " → " + readable(*s.perplexity_after) : before, perplexity_change(s));
     out += claims.any
@@ -176,10 +193,9 @@ std::string reproduction(const std::string& config_json) {
 std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics,
                         const std::string& config_json) {
     const auto claims = guarantees_of(summary);
-    return page("Private fine-tuning report", head(summary, claims) + numbers(summary, claims.any) +
-                                                  claims_section(claims) + controller_section(summary, metrics) +
-                                                  over_the_run(summary, metrics) + adapters(summary, metrics) +
-                                                  reproduction(config_json));
+    return page(title_of(summary), head(summary, claims) + numbers(summary, claims.any) + claims_section(claims) +
+                                       controller_section(summary, metrics) + over_the_run(summary, metrics) +
+                                       adapters(summary, metrics) + reproduction(config_json));
 }
 
 }  // namespace rldp::eval

@@ -17,6 +17,11 @@ namespace rldp::eval {
 /// The end of a run in numbers; also what `rldp run --json` prints.
 struct run_summary {
     std::string version;
+    std::string date;  ///< on which this was written, UTC; empty in summaries of earlier versions, as the next are
+    std::string name;  ///< run.name, or its directory's
+    std::vector<std::string> tags;
+    std::string notes;
+    std::string model, data;           ///< names without their directories
     ending how = ending::interrupted;  ///< "status" in the file
     std::int64_t steps_planned = 0, steps_done = 0;
     std::int64_t steps_lost = 0;  ///< to crashes; for the owner's eyes, in no file: a record may have caused one

@@ -39,6 +39,7 @@ privacy::certificate described(const run_directory& run, const privacy::ledger_c
     out.promised.expected_batch_size = config::batch_of(config);
     if (config.privacy.unit_is_group) out.promised.max_records_per_unit = config.privacy.max_records_per_unit;
     out.promised.pad_batches = config.privacy.pad_batches;
+    out.run = config.run.name.value_or("");
     out.program = parse_summary(read_text(run.summary())).version;
     out.ledger_head = book.end().hash;
     return out;

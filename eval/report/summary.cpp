@@ -22,6 +22,12 @@ std::optional<double> optional_number(const json& in, const char* key) {
 
 std::string to_json(const run_summary& s) {
     json out = {{"version", s.version},
+                {"date", s.date},
+                {"name", s.name},
+                {"tags", s.tags},
+                {"notes", s.notes},
+                {"model", s.model},
+                {"data", s.data},
                 {"status", name_of(s.how)},
                 {"steps_planned", s.steps_planned},
                 {"steps_done", s.steps_done},
@@ -73,6 +79,12 @@ run_summary parse_summary(const std::string& text) try {
     const auto in = json::parse(text);
     run_summary s;
     in.at("version").get_to(s.version);
+    s.date = in.value("date", "");
+    s.name = in.value("name", "");
+    s.tags = in.value("tags", std::vector<std::string>());
+    s.notes = in.value("notes", "");
+    s.model = in.value("model", "");
+    s.data = in.value("data", "");
     s.how = ending_from(in.at("status").get<std::string>());
     s.steps_planned = whole_number(in.at("steps_planned"));
     s.steps_done = whole_number(in.at("steps_done"));

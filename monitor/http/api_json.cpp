@@ -30,6 +30,8 @@ double seconds_since_epoch(std::filesystem::file_time_type when) {
 json row(const run_view& run) {
     json out = {{"id", run.id},
                 {"name", run.name},
+                {"title", run.title},
+                {"tags", run.tags},
                 {"state", run.state},
                 {"over", is_over(run)},
                 {"method", run.method},
@@ -175,6 +177,7 @@ std::string run_json(const run_view& run, const history& past, std::int64_t from
     }
     out["groups"] = run.groups;
     out["controller"] = run.controller;
+    out["notes"] = run.notes;
     out["warnings"] = run.warnings;
     auto& curves = out["curves"] = json::object();
     for (std::size_t i = 0; i < quantity_names.size(); ++i) {

@@ -36,6 +36,15 @@ std::string text_at(const json& object, const char* section, const char* key) {
     return value != found->end() && value->is_string() ? value->get<std::string>() : std::string();
 }
 
+std::vector<std::string> texts_at(const json& object, const char* section, const char* key) {
+    std::vector<std::string> out;
+    const auto found = object.find(section);
+    if (found == object.end() || !found->is_object() || !found->contains(key) || !(*found)[key].is_array()) return out;
+    for (const auto& each : (*found)[key])
+        if (each.is_string()) out.push_back(each.get<std::string>());
+    return out;
+}
+
 /// Directories are the owner's business.
 std::string without_directory(const std::string& path) {
     return path.starts_with("synthetic:") ? path : std::filesystem::path(path).filename().string();
@@ -133,6 +142,9 @@ void followed_run::read_config() {
     view_.method = text_at(config, "method", "name");
     view_.model = without_directory(text_at(config, "model", "path"));
     view_.data = without_directory(text_at(config, "data", "path"));
+    view_.title = text_at(config, "run", "name");
+    view_.notes = text_at(config, "run", "notes");
+    view_.tags = texts_at(config, "run", "tags");
 }
 
 void followed_run::read_ledger() {

@@ -26,8 +26,11 @@ struct contract_view {
 };
 
 struct run_view {
-    std::string id;       ///< unique among the runs shown; letters, digits, . _ ~ + -
-    std::string name;     ///< its directory's, below the one that was named
+    std::string id;     ///< unique among the runs shown; letters, digits, . _ ~ + -
+    std::string name;   ///< its directory's, below the one that was named
+    std::string title;  ///< run.name; empty: none
+    std::vector<std::string> tags;
+    std::string notes;
     std::string state;    ///< as telemetry's, or "silent" (unfinished, and nothing came for long), or "damaged"
     std::string problem;  ///< why it is shown as damaged, or what of it can't be read; one line, or nothing
     std::string version, method, model, data;  ///< empty: not known; model and data without their directories

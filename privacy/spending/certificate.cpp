@@ -108,6 +108,7 @@ void validate(const contract& c) {
 
 json body(const certificate& given) {
     return {{"version", certificate::current_version},
+            {"run", given.run},
             {"program", given.program},
             {"contract", to_object(given.promised)},
             {"ledger_head", given.ledger_head},
@@ -138,6 +139,7 @@ certificate read_certificate(std::string_view text) {
                               version, certificate::current_version));
     certificate out;
     out.promised = contract_from(in.at("contract"));
+    in.at("run").get_to(out.run);
     in.at("program").get_to(out.program);
     in.at("ledger_head").get_to(out.ledger_head);
     in.at("files").get_to(out.files);

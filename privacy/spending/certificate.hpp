@@ -39,8 +39,9 @@ contract contract_of(const ledger_header& header);
 std::vector<std::string> exceptions_of(const contract& promised);
 
 struct certificate {
-    static constexpr int current_version = 1;
+    static constexpr int current_version = 2;
     contract promised;
+    std::string run;                           ///< run.name; empty: none
     std::string program;                       ///< version of RLDP that made the run
     std::string ledger_head;                   ///< hash of the ledger's last line
     std::map<std::string, std::string> files;  ///< path under public/ -> SHA-256

@@ -35,6 +35,8 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "privacy.max_records_per_unit",
                                             "privacy.pad_batches",
                                             "privacy.acknowledge_no_guarantee",
+                                            "privacy.accept_large_delta",
+                                            "privacy.book",
                                             "noise.policy",
                                             "noise.allocation",
                                             "noise.statistics_share",
@@ -128,6 +130,9 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "monitor.token_file",
                                             "monitor.allow_hosts",
                                             "monitor.tensorboard",
+                                            "run.name",
+                                            "run.tags",
+                                            "run.notes",
                                             "cluster.secret",
                                             "cluster.timeout"};
     std::set<std::string> schema;

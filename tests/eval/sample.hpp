@@ -5,6 +5,12 @@
 inline rldp::eval::run_summary sample_summary() {
     rldp::eval::run_summary s;
     s.version = "1.2.3";
+    s.date = "2026-01-31";
+    s.name = "pilot";
+    s.tags = {"ward-3"};
+    s.notes = "a first try";
+    s.model = "tiny-gpt2";
+    s.data = "patients.csv";
     s.how = rldp::eval::ending::done;
     s.steps_planned = s.steps_done = 120;
     s.steps_lost = 1;

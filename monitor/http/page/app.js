@@ -64,6 +64,8 @@ function listen(path, on) {
   events.onmessage = (event) => { link.textContent = "live"; on(JSON.parse(event.data)); };
 }
 
+const nameOf = (run) => run.title || run.name;
+const tags = (run) => (run.tags || []).map((tag) => element("span", {class: "tag"}, tag));
 const state = (run) => element("span", {class: "state " + run.state.split(" ").pop()}, run.state);
 const epsilon = (run) => run.guarantee === undefined ? "–" : run.guarantee ? number(run.guaranteed_epsilon) : "none";
 function progress(run) {
@@ -73,7 +75,7 @@ function progress(run) {
 }
 
 const columns = [
-  {key: "name", title: "run", cell: (r) => element("a", {href: "#/run/" + r.id}, r.name)},
+  {key: "name", title: "run", cell: (r) => element("span", {}, element("a", {href: "#/run/" + r.id, title: r.name}, nameOf(r)), ...tags(r))},
   {key: "state", title: "state", cell: state},
   {key: "method", title: "method", cell: (r) => r.method || "–", wide: true},
   {key: "step", title: "steps", cell: progress},
@@ -98,7 +100,7 @@ function overview() {
     count.textContent = runs.length ? `${runs.length} in all: ` + Object.entries(of).map(([s, n]) => `${n} ${s}`).join(", ")
       : "No run is here yet. rldp run CONFIG --out DIR makes one; it appears by itself.";
     body.replaceChildren(...order.map((run) => element("tr", {}, element("td", {},
-      element("input", {type: "checkbox", checked: chosen.has(run.id), "aria-label": "compare " + run.name, onchange: (e) => {
+      element("input", {type: "checkbox", checked: chosen.has(run.id), "aria-label": "compare " + nameOf(run), onchange: (e) => {
         e.target.checked ? chosen.add(run.id) : chosen.delete(run.id);
         compare.href = "#/compare/" + [...chosen].join(",");
       }})), ...columns.map((c) => element("td", {class: (c.n ? "n " : "") + (c.wide ? "wide" : ""), ...(c.n ? {"data-label": c.title} : {})}, c.cell(run))))));
@@ -155,13 +157,13 @@ function oneRun(id, shownRange, shownAgainst) {
     if (started.length > 30) started.shift();
     const [then, step] = started[0], speed = run.step > step ? (run.step - step) / (now - then) : 0;
     const left = speed && !run.over ? `${Math.ceil((run.steps - run.step) / speed / 60)} min left` : run.state;
-    fill(top, element("h1", {}, run.name, " ", state(run)), contract(run),
+    fill(top, element("h1", {}, nameOf(run), " ", state(run)), run.notes ? element("p", {class: "notes"}, run.notes) : null, contract(run),
       element("div", {class: "cards"}, card(`${run.step} / ${run.steps}`, "steps; " + left),
         card(epsilon(run), run.delta ? `ε guaranteed, at δ = ${number(run.delta)}, of a budget of ${number(run.epsilon)}` : "ε guaranteed"),
         card(run.progress_step ? number(run.progress_epsilon) : "–", `ε of ${run.progress_step ? `the steps up to ${run.progress_step}` : "the steps so far, not priced yet"}: for orientation, no guarantee`),
         card(run.perplexity_before ? `${number(run.perplexity_before)} → ${number(run.perplexity)}` : number(run.perplexity), `held-out perplexity, at step ${run.evaluated_step}`),
         card(number(run.loss), "loss as released, nats a token")),
-      element("p", {class: "soft small"}, [run.method, run.model, run.data].filter(Boolean).join(" · "), " ",
+      element("p", {class: "soft small"}, [run.title && run.name, run.method, run.model, run.data].filter(Boolean).join(" · "), " ", ...tags(run), " ",
         element("a", {href: `api/runs/${run.id}/metrics.csv`}, "all figures as CSV"), " ", run.ledger_head ? element("code", {title: "hash of the ledger's last entry"}, "ledger " + run.ledger_head.slice(0, 16) + "…") : null), stopButton());
   }
   function stopButton() {
@@ -192,7 +194,7 @@ function oneRun(id, shownRange, shownAgainst) {
   const load = () => {
     waiting = false;
     return get(`api/runs/${id}?points=1200` + (range ? `&from=${range[0]}&to=${range[1]}` : ""))
-      .then((all) => { if (view === load) { run = all; document.title = run.name + " · RLDP"; drawAll(); } })
+      .then((all) => { if (view === load) { run = all; document.title = nameOf(run) + " · RLDP"; drawAll(); } })
       .catch((e) => { if (view === load && !run) top.replaceChildren(element("p", {class: "note bad"}, e.message)); });
   };
   view = load;
@@ -251,11 +253,11 @@ function compare(ids, shownRange) {
   const load = () => Promise.all(ids.map((id) => get(`api/runs/${id}?points=600` + (range ? `&from=${range[0]}&to=${range[1]}` : ""))))
     .then((all) => {
       if (view !== load) return;
-      for (const [key, figure] of drawn) figure.update(all.map((r) => ({name: r.name, points: r.curves[key] || []})), range);
+      for (const [key, figure] of drawn) figure.update(all.map((r) => ({name: nameOf(r), points: r.curves[key] || []})), range);
       const first = all[0], rows = [["state", (r) => r.state], ["method", (r) => r.method], ["steps", (r) => `${r.step}/${r.steps}`], ["ε guaranteed", epsilon],
         ["perplexity", (r) => number(r.perplexity) + (r === first || !first.perplexity ? "" : ` (${r.perplexity >= first.perplexity ? "+" : "−"}${number(Math.abs(r.perplexity - first.perplexity))})`)],
         ["value nats", (r) => number(r.value_nats)], ["loss", (r) => number(r.loss)]];
-      table.replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, element("th", {}, ""), ...all.map((r) => element("th", {scope: "col"}, element("a", {href: "#/run/" + r.id}, r.name))))),
+      table.replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, element("th", {}, ""), ...all.map((r) => element("th", {scope: "col"}, element("a", {href: "#/run/" + r.id}, nameOf(r)))))),
         element("tbody", {}, ...rows.map(([title, of]) => element("tr", {}, element("th", {scope: "row"}, title), ...all.map((r) => element("td", {}, of(r))))))));
     }).catch((e) => { table.replaceChildren(element("p", {class: "note bad"}, e.message)); });
   view = load;

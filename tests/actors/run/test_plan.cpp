@@ -140,11 +140,33 @@ TEST_CASE("a controller that never decides is warned of") {
     CHECK_FALSE(warned("17"));
 }
 
-TEST_CASE("a δ of 1/N or more is warned of") {
-    const auto plan = actors::check(config::load(
-        "config/demo.json", {"data.path=synthetic:400", "privacy.delta=0.01", "train.expected_batch_size=8"}));
+TEST_CASE("a δ of 1/N or more is refused, or warned of where it is accepted") {
+    const auto checked = [](std::vector<std::string> more) {
+        more.insert(more.end(), {"data.path=synthetic:400", "train.expected_batch_size=8", "privacy.population=200"});
+        return actors::check(config::load("config/demo.json", more));
+    };
+    const auto line = refusal([&] { checked({"privacy.delta=0.005"}); });
+    CHECK(has(line, "privacy.delta is 0.005, not below 1/N = 0.005"));
+    CHECK(has(line, "privacy.accept_large_delta"));
+    const auto plan = checked({"privacy.delta=0.005", "privacy.accept_large_delta=true"});
     CHECK(std::any_of(plan.warnings.begin(), plan.warnings.end(),
-                      [](const auto& line) { return line.starts_with("privacy.delta"); }));
+                      [](const auto& said) { return said.starts_with("privacy.delta is 0.005"); }));
+    CHECK_NOTHROW(checked({"privacy.delta=0.0049"}));
+    // Without a guarantee there is none to weaken.
+    CHECK_NOTHROW(checked({"privacy.delta=0.5", "privacy.semantics=as_published",
+                           "privacy.acknowledge_no_guarantee=true", "privacy.accountant=gdp_clt"}));
+}
+
+TEST_CASE("budgets that nothing can be learned under, or that hardly bind, are warned of") {
+    const auto warned = [](const std::string& epsilon) {
+        const auto plan = actors::check(config::load("config/demo.json", {"privacy.epsilon=" + epsilon}));
+        return std::count_if(plan.warnings.begin(), plan.warnings.end(),
+                             [](const auto& said) { return said.starts_with("privacy.epsilon is"); });
+    };
+    CHECK(warned("1e-9") == 1);
+    CHECK(warned("1") == 0);
+    CHECK(warned("10") == 0);
+    CHECK(warned("10.5") == 1);
 }
 
 TEST_CASE("plans of equal work: the noise per unit falls as the batch grows, and the proposal keeps enough steps") {

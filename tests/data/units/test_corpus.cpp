@@ -217,7 +217,7 @@ TEST_CASE("a source that can't be loaded is refused in one line") {
     CHECK(has(refused({csv("id,a\n"), {}, how, {}}), "t.csv: no records"));
     CHECK(has(refused({csv("id,a\n1,2\n"), {}, "/nowhere/n.json", {}}), "/nowhere/n.json: no such file"));
     CHECK(has(refused({csv("id,a\n1,2\n"), "/nowhere/ids.csv", how, {}}), "/nowhere/ids.csv: no such file"));
-    CHECK(has(refused({at.write("t.jsonl", "\"a\"\n"), {}, how, {}}), "t.jsonl: data.template serves CSV tables only"));
+    CHECK(has(refused({at.write("t.jsonl", "\"a\"\n"), {}, how, {}}), "t.jsonl:1: not a JSON object"));
     CHECK(has(refused({at.write("t.txt", "a\n"), {}, {}, "who"}), "t.txt: plain text has no key columns"));
     CHECK(has(refused({at.write("t.txt", " \n"), {}, {}, {}}), "t.txt: no records"));
     CHECK(has(refused({at.write("t.parquet", "a\n"), {}, {}, {}}), "t.parquet: Parquet and Arrow files are not read"));

@@ -51,11 +51,21 @@ TEST_CASE("every id of the page is unique") {
     }
 }
 
+TEST_CASE("the page says on top what was trained on what, when, and what its owner says of it") {
+    const auto page = report_html(sample_summary(), sample_metrics(), "{}");
+    const auto top = page.substr(0, page.find("class=\"cards\""));
+    CHECK(has(top, "<title>Private fine-tuning: pilot</title>"));
+    CHECK(has(top, "model tiny-gpt2 · data patients.csv · 2026-01-31 · RLDP 1.2.3"));
+    CHECK(has(top, "#ward-3"));
+    CHECK(has(top, "a first try"));
+}
+
 TEST_CASE("what comes from files is escaped") {
     auto summary = sample_summary();
     const std::string attack = "<script>alert('x')</script>";
     summary.version = summary.method = summary.allocation = summary.unit = summary.split = attack;
-    summary.warnings = {attack};
+    summary.warnings = summary.tags = {attack};
+    summary.name = summary.notes = summary.model = summary.data = summary.date = attack;
     summary.groups = {attack, attack};
     summary.epsilon[attack] = 1;
     auto page = report_html(summary, sample_metrics(), "{\"path\": \"" + attack + "\"}");

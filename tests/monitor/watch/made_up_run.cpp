@@ -26,7 +26,7 @@ void make_run(const fs::path& directory, const made_up& how) {
     fs::create_directories(at);
     write_file(
         at / "config.json",
-        R"({"method":{"name":"rldp"},"model":{"path":"/models/tiny-gpt2"},"data":{"path":"/secret/place/notes.jsonl"}})");
+        R"({"method":{"name":"rldp"},"model":{"path":"/models/tiny-gpt2"},"data":{"path":"/secret/place/notes.jsonl"},"run":{"name":"the pilot","tags":["ward-3"],"notes":"a first try"}})");
     privacy::ledger_header header;
     header.epsilon = header.guaranteed_epsilon = 2;
     header.delta = 1e-6;

@@ -60,6 +60,9 @@ TEST_CASE("links are not followed, and of a run nothing but its public side is o
     CHECK(subject.runs()[0]->view().state == "running");
     CHECK(subject.runs()[0]->view().problem.empty());
     CHECK(subject.runs()[0]->view().data == "notes.jsonl");  // where it lies is nobody's business
+    CHECK(subject.runs()[0]->view().title == "the pilot");
+    CHECK(subject.runs()[0]->view().tags == std::vector<std::string>{"ward-3"});
+    CHECK(subject.runs()[0]->view().notes == "a first try");
 }
 
 TEST_CASE("a run is followed as it grows, resumes and ends") {

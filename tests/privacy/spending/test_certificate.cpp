@@ -152,11 +152,11 @@ TEST_CASE("whatever a file holds instead of a certificate, the answer is one lin
     const auto whole = to_json(example());
     for (const std::string text :
          {"", "\n", "{}", "[]", "null", "1e999", "{\"contract\":1}", "{\"contract\":{}}",
-          "{\"contract\":{},\"version\":2}", "{\"contract\":{},\"version\":1e300}", "\xff\xfe"})
+          "{\"contract\":{},\"version\":3}", "{\"contract\":{},\"version\":1e300}", "\xff\xfe"})
         CHECK(has(refused(text), "certificate.json: "));
     CHECK(has(refused(std::string(100000, '[')), "not a certificate"));
     CHECK(has(refused(edited(example(), [](auto& all) { all["contract"]["steps"] = 1e300; })), "no whole number"));
-    CHECK(has(refused(edited(example(), [](auto& all) { all["version"] = 2; })), "version 2"));
+    CHECK(has(refused(edited(example(), [](auto& all) { all["version"] = 3; })), "version 3"));
     std::mt19937 random(3);
     for (int i = 0; i < 2000; ++i) {
         auto text = whole;

@@ -1,0 +1,80 @@
+#include "actors/run/first/preview.hpp"
+
+#include <algorithm>
+
+#include "actors/run/held_out.hpp"
+#include "actors/run/inputs.hpp"
+#include "data/sources/records.hpp"
+#include "models/architecture/model_config.hpp"
+#include "models/marked_token.hpp"
+#include "models/tokenizer/tokenizer.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+constexpr std::size_t most_looked_at = 5000;
+
+/// What remains of a text of which `max_tokens` tokens are kept; all of it where the tokenizer changed the text, for
+/// then no byte says where a token begins.
+data::clause::span kept_of(const std::string& text, const std::vector<std::int32_t>& tokens,
+                           const models::tokenizer& words, std::int64_t max_tokens, bool tail) {
+    const auto ends = models::token_ends(words, text, tokens);
+    const auto most = static_cast<std::size_t>(max_tokens);
+    if (!ends || tokens.size() <= most) return {0, text.size()};
+    if (tail) return {(*ends)[tokens.size() - most - 1], text.size()};
+    return {0, (*ends)[most - 1]};
+}
+
+previewed_record shown(const data::record& told, const models::tokenizer& words, std::int64_t max_tokens, bool tail) {
+    previewed_record out;
+    out.text = told.text;
+    auto tokens = words.encode(told.text);
+    out.tokens = std::ssize(tokens);
+    out.cut = out.tokens > max_tokens;
+    out.kept = kept_of(told.text, tokens, words, max_tokens, tail);
+    mark_values(told, words, tokens);
+    out.value_tokens = std::count_if(tokens.begin(), tokens.end(), models::is_marked);
+    for (const auto& part : told.clauses) out.values.insert(out.values.end(), part.values.begin(), part.values.end());
+    std::sort(out.values.begin(), out.values.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    return out;
+}
+
+std::int64_t quantile(const std::vector<std::int64_t>& sorted, double share) {
+    return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+}
+
+}  // namespace
+
+std::int64_t longer_than(std::int64_t most, const std::vector<std::int64_t>& lengths) {
+    return lengths.end() - std::upper_bound(lengths.begin(), lengths.end(), most);
+}
+
+preview preview_of(const config::run_config& config, std::size_t count) {
+    const auto model = models::read_model_config(config.model.path);
+    const auto words = load_tokenizer(config.model.path, model);
+    preview out;
+    out.max_tokens = token_limit(config, model);
+    auto& lengths = out.lengths;
+    const auto stream = data::open_records(private_source(config));
+    while (lengths.size() < std::max(most_looked_at, count)) {
+        const auto block = stream->next();
+        if (!block) break;
+        for (std::size_t i = 0; i < block->size() && lengths.size() < std::max(most_looked_at, count); ++i) {
+            const auto told = block->at(i);
+            if (out.records.size() < count)
+                out.records.push_back(shown(told, *words, out.max_tokens, config.data.keep == "tail"));
+            lengths.push_back(std::ssize(words->encode(told.text)));
+        }
+    }
+    if (lengths.empty()) refuse(config.data.path + ": no records; give a file that has some");
+    std::sort(lengths.begin(), lengths.end());
+    out.looked_at = std::ssize(lengths);
+    out.cut = longer_than(out.max_tokens, lengths);
+    out.median_tokens = quantile(lengths, 0.5);
+    out.p95_tokens = quantile(lengths, 0.95);
+    out.most_tokens = lengths.back();
+    return out;
+}
+
+}  // namespace rldp::actors

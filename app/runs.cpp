@@ -1,0 +1,101 @@
+// rldp runs: what runs lie below a directory, as the dashboard knows them.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "config/base/error.hpp"
+#include "config/base/output.hpp"
+#include "eval/report/text_table.hpp"
+#include "monitor/http/api_json.hpp"
+
+namespace rldp::app {
+
+namespace {
+
+struct runs_arguments {
+    std::vector<std::string> directories = {"runs"};
+    std::string tag;
+    bool json = false;
+};
+
+std::string number(double x) {
+    return std::isnan(x) ? "–" : std::isinf(x) ? "∞" : fmt::format("{:.4g}", x);
+}
+
+std::string epsilon(const monitor::run_view& run) {
+    if (!run.contract) return "–";
+    return run.contract->any ? number(run.contract->guaranteed_epsilon) : "none";
+}
+
+std::string perplexity(const monitor::run_view& run) {
+    if (std::isnan(run.perplexity_before)) return number(run.perplexity);
+    return number(run.perplexity_before) + " → " + number(run.perplexity);
+}
+
+std::string when(std::filesystem::file_time_type changed) {
+    if (changed == std::filesystem::file_time_type::min()) return "–";
+    const auto time = std::chrono::system_clock::to_time_t(
+        std::chrono::time_point_cast<std::chrono::system_clock::duration>(std::chrono::file_clock::to_sys(changed)));
+    return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(time));
+}
+
+std::vector<std::string> row(const monitor::run_view& run) {
+    std::vector<std::string> cells = {run.title.empty() ? run.name : fmt::format("{} ({})", run.title, run.name),
+                                      run.state,
+                                      fmt::format("{}/{}", run.step, run.steps),
+                                      epsilon(run),
+                                      perplexity(run),
+                                      run.method.empty() ? "–" : run.method,
+                                      run.data.empty() ? "–" : run.data,
+                                      when(run.changed),
+                                      fmt::format("{}", fmt::join(run.tags, " "))};
+    for (auto& cell : cells) cell = printable(std::move(cell));
+    return cells;
+}
+
+bool has_tag(const monitor::run_view& run, const std::string& tag) {
+    return tag.empty() || std::find(run.tags.begin(), run.tags.end(), tag) != run.tags.end();
+}
+
+int list(const runs_arguments& given) {
+    monitor::catalog all({given.directories.begin(), given.directories.end()});
+    all.refresh();
+    std::vector<std::vector<std::string>> rows = {
+        {"run", "state", "steps", "ε", "perplexity", "method", "data", "changed", "tags"}};
+    auto out = nlohmann::json::array();
+    for (const auto& one : all.runs()) {
+        const auto& run = one->view();
+        if (!has_tag(run, given.tag)) continue;
+        if (given.json)
+            out.push_back(nlohmann::json::parse(monitor::run_row_json(run)));
+        else
+            rows.push_back(row(run));
+    }
+    if (given.json)
+        say("{}\n", out.dump());
+    else if (rows.size() == 1)
+        say("no run{} here; rldp run CONFIG makes one\n", given.tag.empty() ? "" : " with tag " + given.tag);
+    else
+        say("{}", eval::text_table(rows));
+    return 0;
+}
+
+}  // namespace
+
+void add_runs(CLI::App& program, action& chosen) {
+    auto* command = program.add_subcommand("runs", "List runs with their state, ε and perplexity");
+    auto given = std::make_shared<runs_arguments>();
+    command->add_option("directories", given->directories, "runs, or folders that have some below them (default runs)");
+    command->add_option("--tag", given->tag, "only those with this tag (run.tags)");
+    command->add_flag("--json", given->json, "print as JSON: the rows of the dashboard's api/runs");
+    command->footer("Example: rldp runs runs --tag pilot");
+    command->callback([given, &chosen] { chosen = [given] { return list(*given); }; });
+}
+
+}  // namespace rldp::app

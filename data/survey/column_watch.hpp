@@ -1,0 +1,31 @@
+#pragma once
+// What one column holds, gathered value by value in bounded memory.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_set>
+
+#include "data/survey/survey.hpp"
+
+namespace rldp::data {
+
+class column_watch {
+  public:
+    void see(std::string_view value);
+    column_type type() const;
+    /// Of the values that were there; exact up to most_distinct.
+    std::size_t distinct() const { return seen_.size(); }
+    /// Whether every record has a value of its own.
+    bool is_key() const { return missing_ == 0 && present_ > 0 && seen_.size() == present_; }
+
+  private:
+    static constexpr std::size_t most_distinct = 2'000'000;
+
+    std::size_t present_ = 0, missing_ = 0, numbers_ = 0, dates_ = 0, bytes_ = 0, words_ = 0;
+    std::unordered_set<std::uint64_t> seen_;  ///< hashes
+};
+
+/// A value that stands for none: empty, "?", NA, null and the like.
+bool stands_for_none(std::string_view value);
+
+}  // namespace rldp::data

@@ -1,0 +1,201 @@
+#include "data/survey/survey.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "config/base/error.hpp"
+#include "data/sources/csv.hpp"
+#include "data/sources/json_table.hpp"
+#include "data/sources/pieces.hpp"
+#include "data/sources/unpacked_file.hpp"
+#include "data/survey/column_names.hpp"
+#include "data/survey/column_watch.hpp"
+
+namespace rldp::data {
+
+namespace {
+
+using watches = std::vector<column_watch>;
+
+template <class Rows>
+watches watch(Rows& rows, survey& into) {
+    watches out;
+    while (const auto block = rows.next()) {
+        if (into.columns.empty())
+            for (const auto& name : block->columns()) into.columns.push_back({.name = name});
+        out.resize(into.columns.size());
+        for (std::size_t row = 0; row < block->rows(); ++row)
+            for (std::size_t c = 0; c < out.size(); ++c) out[c].see(block->cell(row, c));
+        into.records += block->rows();
+    }
+    return out;
+}
+
+char delimiter_of_file(const std::string& path) {
+    if (name_of_file(path).extension == ".tsv") return '\t';
+    const auto first = piece_reader(path, true).next();
+    return first ? delimiter_of(first->text) : ',';
+}
+
+column_facts* named(survey& in, const std::string& name, const char* option) {
+    const auto found =
+        std::find_if(in.columns.begin(), in.columns.end(), [&](const auto& c) { return c.name == name; });
+    if (found != in.columns.end()) return &*found;
+    std::vector<std::string> names;
+    for (const auto& column : in.columns) names.push_back(column.name);
+    refuse(fmt::format("{} {}: no such column; there are {}", option, name, fmt::join(names, ", ")));
+}
+
+/// Whose the records are: what the owner says, else the first column that is called so and repeats, or could.
+void find_person(survey& in, const survey_hints& hints) {
+    if (hints.person) {
+        if (*hints.person != "none") named(in, *hints.person, "--person")->role = column_role::person;
+        return;
+    }
+    const auto found = std::find_if(in.columns.begin(), in.columns.end(), [&](const auto& c) {
+        return names_a_person(c.name) && (names_a_key(c.name) || words_of_name(c.name).size() == 1) &&
+               c.distinct > in.records / 100 && c.type != column_type::prose;
+    });
+    if (found != in.columns.end()) found->role = column_role::person;
+}
+
+void find_key(survey& in, const watches& seen) {
+    for (std::size_t i = 0; i < in.columns.size(); ++i) {
+        auto& column = in.columns[i];
+        if (column.role != column_role::told || !seen[i].is_key() || !names_a_key(column.name)) continue;
+        column.role = in.find(column_role::record) ? column_role::left_out : column_role::record;
+    }
+}
+
+void find_rest(survey& in) {
+    for (auto& column : in.columns) {
+        if (column.role != column_role::told) continue;
+        const bool mute = column.type == column_type::empty || column.type == column_type::constant;
+        const bool identity = names_identity(column.name) && column.type != column_type::category;
+        if (mute || identity)
+            column.role = column_role::left_out;
+        else if (column.type == column_type::prose)
+            column.role = column_role::prose;
+    }
+}
+
+void find_target(survey& in, const survey_hints& hints) {
+    if (hints.target) {
+        if (*hints.target == "none") return;
+        auto* column = named(in, *hints.target, "--target");
+        if (column->role != column_role::told)
+            refuse(fmt::format("--target {}: that column is not told, so it can't be guessed", column->name));
+        in.target = column->name;
+        return;
+    }
+    constexpr std::size_t most_classes = 20;
+    for (const auto& column : in.columns)
+        if (column.role == column_role::told && names_a_target(column.name) && column.distinct >= 2 &&
+            column.distinct <= most_classes)
+            in.target = column.name;
+}
+
+/// As templates read a column without a label.
+std::string default_label(std::string name) {
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return name;
+}
+
+std::string label_of(const std::string& name) {
+    const auto words = words_of_name(name);
+    return words.empty() ? name : fmt::format("{}", fmt::join(words, " "));
+}
+
+}  // namespace
+
+std::string name_of(column_type type) {
+    switch (type) {
+        case column_type::empty:
+            return "empty";
+        case column_type::constant:
+            return "always the same";
+        case column_type::number:
+            return "number";
+        case column_type::date:
+            return "date";
+        case column_type::category:
+            return "category";
+        case column_type::prose:
+            return "prose";
+        case column_type::other:
+            return "words";
+    }
+    return "";
+}
+
+const column_facts* survey::find(column_role role) const {
+    const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& c) { return c.role == role; });
+    return found != columns.end() ? &*found : nullptr;
+}
+
+survey survey_of(const std::string& path, const survey_hints& hints) {
+    survey out;
+    out.kind = kind_of_data(path);
+    watches seen;
+    if (out.kind == data_kind::table) {
+        out.delimiter = delimiter_of_file(path);
+        csv_stream rows(path);
+        seen = watch(rows, out);
+    } else if (out.kind == data_kind::json_lines) {
+        json_table_stream rows(path);
+        seen = watch(rows, out);
+        out.has_text =
+            std::any_of(out.columns.begin(), out.columns.end(), [](const auto& c) { return c.name == "text"; });
+    } else {
+        const auto lines = open_records({.path = path, .ids_mapping = {}, .narrative = {}, .group = {}});
+        while (const auto block = lines->next()) out.records += block->size();
+    }
+    if (out.records == 0) refuse(path + ": no records; give a file that has some");
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        out.columns[i].type = seen[i].type();
+        out.columns[i].distinct = seen[i].distinct();
+    }
+    find_person(out, hints);
+    if (out.has_text) {
+        for (auto& column : out.columns)
+            if (column.role == column_role::told)
+                column.role = column.name == "text" ? column_role::prose : column_role::left_out;
+        return out;
+    }
+    find_key(out, seen);
+    find_rest(out);
+    find_target(out, hints);
+    return out;
+}
+
+std::string template_for(const survey& found, const std::string& path) {
+    nlohmann::ordered_json out = nlohmann::ordered_json::object();
+    if (const auto* key = found.find(column_role::record)) out["record"] = key->name;
+    if (const auto* person = found.find(column_role::person)) out["person"] = person->name;
+    auto& left_out = out["leave_out"] = nlohmann::ordered_json::array();
+    bool any_told = false;
+    for (const auto& column : found.columns) {
+        if (column.role == column_role::left_out) left_out.push_back(column.name);
+        any_told = any_told || column.role == column_role::told;
+    }
+    if (left_out.empty()) out.erase("leave_out");
+    const auto file =
+        name_of_file(path).packed == packing::none ? std::filesystem::path(path) : std::filesystem::path(path).stem();
+    if (any_told) out["opening"] = fmt::format("A record of {}.", label_of(file.stem().string()));
+    out["missing"] = {"", "?", "-", "NA", "N/A", "n/a", "nan", "NaN", "None", "NULL", "null", "unknown"};
+    out["clause"] = "The {label} is {value}.";
+    auto& columns = out["columns"] = nlohmann::ordered_json::object();
+    for (const auto& column : found.columns) {
+        if (column.role == column_role::prose)
+            columns[column.name] = {{"clause", "{value}"}};
+        else if (column.role == column_role::told && label_of(column.name) != default_label(column.name))
+            columns[column.name] = {{"label", label_of(column.name)}};
+    }
+    if (columns.empty()) out.erase("columns");
+    return out.dump(2) + "\n";
+}
+
+}  // namespace rldp::data

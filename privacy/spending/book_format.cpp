@@ -1,0 +1,117 @@
+#include "privacy/spending/book_format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "config/base/error.hpp"
+#include "config/base/json_reader.hpp"
+#include "config/base/require.hpp"
+#include "config/base/whole_number.hpp"
+
+namespace rldp::privacy::detail {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr double most_epsilon = 1e300, most_steps = 1e7;
+
+double delta_of(const json_reader& from, const std::string& key, double least) {
+    const double value = from.number(key, least, 1);
+    refuse_unless(value > least && value < 1,
+                  fmt::format("{}: {} is {}, not in ({:g}, 1)", from.origin(), key, value, least));
+    return value;
+}
+
+std::vector<phase> phases_from(const json& list, const std::string& origin) {
+    refuse_unless(list.is_array(), origin + ": phases is no list");
+    std::vector<phase> out;
+    for (const auto& each : list) {
+        const json_reader from(each, origin + ": phases");
+        out.push_back({from.number("noise_multiplier", 1e-300, 1e300), from.number("sample_rate", 0, 1),
+                       from.integer("steps", 1, static_cast<std::int64_t>(most_steps))});
+    }
+    return out;
+}
+
+book_entry entry_from(const json& line, const std::string& origin) {
+    const json_reader from(line, origin);
+    book_entry out{.run = from.text("run"),
+                   .place = from.text("place"),
+                   .began = from.text("began"),
+                   .data = from.text("data"),
+                   .unit = from.text("unit"),
+                   .split = from.text("split"),
+                   .epsilon = {},
+                   .delta = delta_of(from, "delta", 0),
+                   .padding_delta = from.number("padding_delta", 0, 1),
+                   .phases = phases_from(from.at("phases"), origin)};
+    refuse_unless(out.padding_delta < out.delta, origin + ": padding_delta is not below delta");
+    if (from.has("epsilon")) out.epsilon = from.number("epsilon", 0, most_epsilon);
+    return out;
+}
+
+book_total total_from(const json& line, const std::string& origin) {
+    const json_reader from(line, origin);
+    const auto by = from.text("composition");
+    refuse_unless(by == "basic" || by == "pld", fmt::format("{}: composition is {}, not basic or pld", origin, by));
+    book_total out{.epsilon = from.number("epsilon", 0, most_epsilon),
+                   .delta = delta_of(from, "delta", 0),
+                   .unit = from.text("unit"),
+                   .by = by == "pld" ? composition::pld : composition::basic};
+    return out;
+}
+
+}  // namespace
+
+std::string to_line(const book_entry& run) {
+    json phases = json::array();
+    for (const auto& each : run.phases)
+        phases.push_back(
+            {{"noise_multiplier", each.noise_multiplier}, {"sample_rate", each.sample_rate}, {"steps", each.steps}});
+    return json{{"began_run",
+                 {{"run", run.run},
+                  {"place", run.place},
+                  {"began", run.began},
+                  {"data", run.data},
+                  {"unit", run.unit},
+                  {"split", run.split},
+                  {"epsilon", run.epsilon ? json(*run.epsilon) : json(nullptr)},
+                  {"delta", run.delta},
+                  {"padding_delta", run.padding_delta},
+                  {"phases", std::move(phases)}}}}
+               .dump(-1, ' ', false, json::error_handler_t::replace) +
+           "\n";
+}
+
+std::string to_line(const book_total& total) {
+    return json{{"total",
+                 {{"epsilon", total.epsilon},
+                  {"delta", total.delta},
+                  {"unit", total.unit},
+                  {"composition", total.by == composition::pld ? "pld" : "basic"}}}}
+               .dump() +
+           "\n";
+}
+
+void add(budget_book& book, std::string_view text, const std::string& origin) {
+    const auto line = parse_object(text, origin);
+    if (line.size() == 1 && line.contains("began_run") && line["began_run"].is_object())
+        book.runs.push_back(entry_from(line["began_run"], origin));
+    else if (line.size() == 1 && line.contains("total") && line["total"].is_object())
+        book.total = total_from(line["total"], origin);
+    else
+        refuse(origin + ": neither a run nor a total; bring back the book as it was");
+}
+
+void check(const book_total& total, const std::string& origin) {
+    refuse_unless(is_positive(total.epsilon),
+                  fmt::format("{}: ε is {}; give a finite number above 0", origin, total.epsilon));
+    refuse_unless(total.delta > 0 && total.delta < 1,
+                  fmt::format("{}: δ is {}; give a number in (0, 1)", origin, total.delta));
+}
+
+}  // namespace rldp::privacy::detail

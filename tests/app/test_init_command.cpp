@@ -1,0 +1,89 @@
+// rldp init and rldp preview: from a file to a run, as a stranger goes.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "config/base/files.hpp"
+#include "tests/app/program.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+using nlohmann::json;
+
+namespace {
+
+struct stranger {
+    scratch_directory scratch;
+    const std::string model = std::filesystem::absolute("config/tiny-gpt2");
+    std::string at(const std::string& name) const { return scratch / name; }
+    answer says(const std::string& arguments) const { return rldp_says(arguments, scratch.path()); }
+    answer init(const std::string& data, const std::string& more = "") const {
+        return says("init " + at(data) + " --model " + model + " --out " + at("mine.json") + " " + more);
+    }
+    json config() const { return json::parse(rldp::read_file(at("mine.json"))); }
+};
+
+std::string visits() {
+    std::string out = "visit_id;patient;age;outcome\n";
+    for (int i = 0; i < 900; ++i) out += fmt::format("{};P{};{};{}\n", i, i % 300, 20 + i % 60, i % 2 ? "well" : "ill");
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("init writes what runs, and shows no value") {
+    const stranger c;
+    c.scratch.write("visits.csv", visits());
+    const auto made = c.init("visits.csv");
+    INFO(made.err);
+    REQUIRE(made.status == 0);
+    CHECK(has(made.out, "fields end at semicolons"));
+    CHECK(has(made.out, "PRIVATE: 900 records of 300 persons"));
+    CHECK_FALSE(has(made.out, "P17"));
+    CHECK_FALSE(has(made.out, "well"));
+    const auto config = c.config();
+    CHECK(config["privacy"]["unit"]["group"] == "patient");
+    CHECK(config["privacy"]["population"] == 210);  // 72 % of 300, in two digits
+    CHECK(config["privacy"]["delta"] == 1e-4);
+    CHECK(config["eval"]["target"] == "outcome");
+
+    const auto seen = c.says("preview " + c.at("mine.json") + " -n 1");
+    CHECK(has(seen.out, "A record of visits. The age is ⟦20⟧. The outcome is ⟦ill⟧."));
+    CHECK(has(seen.out, "0 of them are cut"));
+    const auto cut = json::parse(
+        c.says("preview " + c.at("mine.json") + " -n 1 --json --set data.max_tokens=8 --set eval.target=null").out);
+    CHECK(cut["cut"] == 900);
+    CHECK(cut["records"][0]["cut"] == true);
+    CHECK(cut["records"][0]["kept"][1].get<int>() < 40);
+
+    const auto run = c.says("run " + c.at("mine.json") + " --quiet --set train.epochs=null --set train.steps=2 --out " +
+                            c.at("run"));
+    INFO(run.err);
+    CHECK(run.status == 0);
+    CHECK(std::filesystem::exists(c.at("visits.book/book.jsonl")));
+}
+
+TEST_CASE("init overwrites nothing, and leaves nothing where it fails") {
+    const stranger c;
+    c.scratch.write("visits.csv", visits());
+    REQUIRE(c.init("visits.csv").status == 0);
+    const auto before = rldp::read_file(c.at("mine.json"));
+    const auto again = c.init("visits.csv");
+    CHECK(again.status == 2);
+    CHECK(has(again.err, "mine.template.json: exists already"));
+    CHECK(rldp::read_file(c.at("mine.json")) == before);
+
+    const stranger d;
+    d.scratch.write("few.txt", "one\ntwo\n");
+    CHECK(has(d.init("few.txt").err, "fewer than 100 records"));
+    d.scratch.write("visits.csv", visits());
+    CHECK(has(d.says("init " + d.at("visits.csv") + " --model " + d.at("none") + " --out " + d.at("mine.json")).err,
+              d.at("none")));
+    CHECK(has(d.init("visits.csv", "--person who").err, "--person who: no such column"));
+    CHECK(has(d.init("visits.csv", "--epsilon 0").err, "--epsilon"));
+    CHECK(has(d.init(".").err, "is a directory"));
+    CHECK_FALSE(std::filesystem::exists(d.at("mine.json")));
+    CHECK_FALSE(std::filesystem::exists(d.at("mine.template.json")));
+}
