@@ -80,12 +80,21 @@ std::vector<std::vector<double>> posteriors(const std::vector<double>& nll, std:
     return out;
 }
 
+double predicted_of(const std::vector<models::sequence>& sequences) {
+    std::int64_t out = 0;
+    for (const auto& sequence : sequences) out += std::ssize(sequence) - 1;
+    return static_cast<double>(out);
+}
+
 }  // namespace
 
 double held_out::bits_per_byte(double perplexity) const {
-    std::int64_t predicted = 0;
-    for (const auto& sequence : sequences) predicted += std::ssize(sequence) - 1;
-    return std::log2(perplexity) * static_cast<double>(predicted) / static_cast<double>(bytes);
+    return std::log2(perplexity) * predicted_of(sequences) / static_cast<double>(bytes);
+}
+
+std::optional<double> held_out::template_perplexity() const {
+    if (!marginal_nats) return std::nullopt;
+    return std::exp(*marginal_nats * static_cast<double>(sequences.size()) / predicted_of(sequences));
 }
 
 scores score_held_out(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,

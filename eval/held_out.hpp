@@ -31,6 +31,8 @@ struct held_out {
 
     /// Of a model that has that perplexity on the sequences.
     double bits_per_byte(double perplexity) const;
+    /// Of one that knows the template by heart and loses marginal_nats on the values; absent as those.
+    std::optional<double> template_perplexity() const;
 };
 
 /// Of one adapter. Numbers of held-out units, which lie outside of the contract: shown, and steering nothing.

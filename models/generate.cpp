@@ -92,11 +92,12 @@ class generation {
         const auto samples = static_cast<std::size_t>(config_.samples);
         for (std::size_t row = 0; row < tokens.size(); ++row) {
             continuation& text = results_[row / samples][row % samples];
-            if (text.stopped) continue;
+            if (text.stopped || text.ended) continue;
             text.ids.push_back(tokens[row]);
             if (!likely.empty()) text.alternatives.push_back(likely[row]);
             text.stopped = stops(config_, tokens[row]);
-            if (text.stopped) --running_;
+            text.ended = !text.stopped && config_.ends && config_.ends(text);
+            if (text.stopped || text.ended) --running_;
         }
     }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Texts from a model, token by token, with a key/value cache.
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "models/causal_lm.hpp"
@@ -8,12 +9,16 @@
 
 namespace rldp::models {
 
+struct continuation;
+
 struct generation_config {
     sampling how;
     std::int64_t max_new_tokens = 32;
     std::int64_t samples = 1;             ///< continuations of each prompt, which is read once
     std::vector<std::int64_t> stop = {};  ///< tokens that end a text, as its last one
     std::int64_t alternatives = 0;        ///< report so many of each step's likeliest tokens
+    /// Sees a text after each of its new tokens but a stop token, and says whether it ends there.
+    std::function<bool(const continuation&)> ends = {};
 };
 
 struct prompt {
@@ -23,7 +28,8 @@ struct prompt {
 
 struct continuation {
     std::vector<std::int32_t> ids;  ///< the new tokens
-    bool stopped = false;           ///< by a stop token; else by their number
+    bool stopped = false;           ///< by a stop token
+    bool ended = false;             ///< by generation_config::ends; else, and not stopped, by their number
 
     struct alternative {
         std::int32_t id;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "actors/run/erasure.hpp"
+#include "actors/run/samples.hpp"
 #include "actors/run/trace_file.hpp"
 #include "config/base/files.hpp"
 #include "config/base/made_up.hpp"
@@ -30,6 +31,7 @@ void add_utility(eval::run_summary& out, const eval::held_out& records, const ev
     }
     if (found.best) out.perplexity_best = found.best->perplexity;
     out.marginal_nats = records.marginal_nats;
+    out.template_perplexity = records.template_perplexity();
     const auto &before = found.predicted_before, &after = found.predicted;
     if (records.target && before && after)
         out.target = {records.target->column, before->auc, after->auc, before->accuracy, after->accuracy};
@@ -63,6 +65,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     out.steps_done = ended.steps_done;
     out.steps_lost = ended.steps_lost;
     out.units = run.plan.population;
+    out.base_parameters = run.model.base->parameters();
     out.trainable_parameters = run.plan.trainable_parameters;
     out.groups = run.plan.groups;
     add_utility(out, *run.held_out, ended.held_out);
@@ -99,7 +102,8 @@ eval::run_summary finish_run(const session& run, const outcome& ended, const pri
     models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
                          run.model.base->config());
     if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);
-    const auto out = summarise(run, ended);
+    auto out = summarise(run, ended);
+    if (ended.how != ending::interrupted) out.samples = samples_of(run.config, run.model, ended.adapter);
     write_file(run.where.summary(), eval::to_json(out) + "\n");
     write_file(run.where.report(),
                eval::report_html(out, eval::read_metrics(run.where.metrics()), read_file(run.where.config())));

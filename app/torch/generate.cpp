@@ -2,12 +2,17 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "app/commands.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
+#include "config/base/files.hpp"
 #include "config/base/output.hpp"
 #include "models/blas.hpp"
 #include "models/generate.hpp"
@@ -20,19 +25,74 @@ namespace {
 using json = nlohmann::ordered_json;
 
 struct generate_arguments {
-    std::string model, adapter, prompt;
+    std::string model, adapter, prompt, prompt_file;
+    std::vector<std::string> stop;
     models::generation_config config;
     std::int64_t seed = 0;
-    bool json = false;
+    bool json = false, echo = false;
 };
 
-std::vector<std::int32_t> prompt_ids(const generate_arguments& given, const models::tokenizer& words,
+/// From the command line, a file, or, as "-", standard input; a line's end at the end of a file is not part of it.
+std::string prompt_of(const generate_arguments& given) {
+    if (given.prompt_file.empty()) return given.prompt;
+    auto text = given.prompt_file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
+                                         : read_text(given.prompt_file);
+    if (text.ends_with('\n')) text.pop_back();
+    return text;
+}
+
+std::vector<std::int32_t> prompt_ids(const std::string& prompt, const models::tokenizer& words,
                                      const models::model_config& model) {
-    auto ids = words.encode(given.prompt);
+    auto ids = words.encode(prompt);
     if (ids.empty() && !model.bos) refuse("--prompt: it is empty, and the model has no token to begin with");
     if (ids.empty()) ids.push_back(static_cast<std::int32_t>(*model.bos));
     return ids;
 }
+
+/// The text as it grows: what is certain of it, up to a stop string.
+class growing_text {
+  public:
+    growing_text(const models::tokenizer& words, std::vector<std::int32_t> prompt, std::vector<std::string> stop)
+        : words_(words), prompt_(std::move(prompt)), stop_(std::move(stop)) {
+        for (const auto& one : stop_) held_back_ = std::max(held_back_, one.size() - 1);
+    }
+
+    /// Whether a stop string came. What follows it is cut away.
+    bool take(const std::vector<std::int32_t>& made) {
+        text_ = models::decode_after(words_, prompt_, made);
+        for (const auto& one : stop_)
+            if (const auto at = text_.find(one); at != std::string::npos) {
+                text_.resize(at);
+                ended_ = true;
+            }
+        return ended_;
+    }
+    bool ended() const { return ended_; }
+    const std::string& text() const { return text_; }
+
+    /// What may be shown now and was not yet: not the beginning of what may become a stop string, nor half a letter.
+    std::string news(bool all) {
+        auto end = text_.size();
+        if (!all) {
+            constexpr std::string_view half = "\xEF\xBF\xBD";
+            while (end >= half.size() && std::string_view(text_).substr(0, end).ends_with(half)) end -= half.size();
+            end -= std::min(end, held_back_);
+            while (end > 0 && end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0) == 0x80) --end;
+        }
+        if (end <= shown_) return {};
+        auto out = text_.substr(shown_, end - shown_);
+        shown_ = end;
+        return out;
+    }
+
+  private:
+    const models::tokenizer& words_;
+    std::vector<std::int32_t> prompt_;
+    std::vector<std::string> stop_;
+    std::string text_;
+    std::size_t held_back_ = 0, shown_ = 0;
+    bool ended_ = false;
+};
 
 /// For each new token its likeliest rivals as [id, log-probability].
 json alternatives_of(const models::continuation& text) {
@@ -49,6 +109,7 @@ void check(const generate_arguments& given) {
     if (given.seed < 0) refuse(fmt::format("--seed {}: must be 0 or a positive whole number", given.seed));
     if (given.config.how.temperature == 0 && (given.config.how.top_k != 0 || given.config.how.top_p != 1))
         refuse("--top-k and --top-p choose among tokens drawn at random: give --temperature too, such as 1");
+    if (std::find(given.stop.begin(), given.stop.end(), "") != given.stop.end()) refuse("--stop: it is empty");
     if (given.config.alternatives != 0 && !given.json) refuse("--logprobs: they are printed with --json only");
 }
 
@@ -62,20 +123,34 @@ int generate(const generate_arguments& given) {
 
     auto config = given.config;
     config.stop = models::read_stop_tokens(given.model);
-    const auto ids = prompt_ids(given, *words, model->config());
+    const auto prompt = prompt_of(given);
+    const auto ids = prompt_ids(prompt, *words, model->config());
+    growing_text text(*words, ids, given.stop);
+    const auto show = [&](bool all) {
+        say("{}", text.news(all));
+        std::fflush(stdout);
+    };
+    config.ends = [&](const models::continuation& so_far) {
+        const bool ended = text.take(so_far.ids);
+        if (!given.json) show(ended);
+        return ended;
+    };
+    if (given.echo && !given.json) say("{}", prompt);
     const auto made = models::generate(*model, adapter ? &adapter->layout : nullptr, adapter ? &adapter->flat : nullptr,
                                        {{ids, static_cast<std::uint64_t>(given.seed)}}, config);
-    const auto& text = made.at(0).at(0);
-    const auto words_made = models::decode_after(*words, ids, text.ids);
+    const auto& found = made.at(0).at(0);
     if (!given.json) {
-        say("{}{}\n", given.prompt, words_made);
+        show(true);
+        say("\n");
         return 0;
     }
-    json out{{"prompt", given.prompt},
-             {"text", words_made},
-             {"ids", text.ids},
-             {"stopped", text.stopped ? "eos" : "length"}};
-    if (config.alternatives > 0) out["logprobs"] = alternatives_of(text);
+    json out{{"prompt", prompt},
+             {"text", text.text()},
+             {"ids", found.ids},
+             {"stopped", found.stopped ? "eos"
+                         : found.ended ? "stop"
+                                       : "length"}};
+    if (config.alternatives > 0) out["logprobs"] = alternatives_of(found);
     say("{}\n", out.dump(-1, ' ', false, json::error_handler_t::replace));
     return 0;
 }
@@ -88,7 +163,11 @@ void add_generate(CLI::App& program, action& chosen) {
     auto& config = given->config;
     command->add_option("model", given->model, "Hugging Face directory of the model and its tokenizer")->required();
     command->add_option("--adapter", given->adapter, "PEFT directory, such as a run's public/adapter");
-    command->add_option("--prompt", given->prompt, "text to continue")->required();
+    auto* prompt = command->add_option_group("prompt")->require_option(1);
+    prompt->add_option("--prompt", given->prompt, "text to continue");
+    prompt->add_option("--prompt-file", given->prompt_file, "file that holds it; -: standard input");
+    command->add_flag("--echo", given->echo, "print the prompt in front of what is made");
+    command->add_option("--stop", given->stop, "end before this text; repeatable")->allow_extra_args(false);
     command
         ->add_option("--max-new-tokens", config.max_new_tokens,
                      "most tokens to add; the model's end token ends earlier")
@@ -103,7 +182,7 @@ void add_generate(CLI::App& program, action& chosen) {
     command->add_option("--logprobs", config.alternatives,
                         "with --json: the log-probabilities of so many likeliest tokens at each step, as [id, ln p]");
     command->add_flag("--json", given->json,
-                      "print prompt, text, ids of the new tokens, and eos or length as what stopped it");
+                      "print prompt, text, ids of the new tokens, and eos, stop or length as what ended it");
     command->footer(
         "Example: rldp generate config/tiny-gpt2 --adapter runs/first/public/adapter --prompt 'The patient' "
         "--max-new-tokens 40 --temperature 0.8 --top-p 0.9 --seed 1");

@@ -92,6 +92,9 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
     row("perplexity before", number(run.perplexity_before));
     row("perplexity after", number(run.perplexity_after.value_or(std::nan(""))));
     row("perplexity, best seen", number(run.perplexity_best.value_or(std::nan(""))));
+    if (run.template_perplexity)
+        row("perplexity of the template alone",
+            number(*run.template_perplexity) + "  (its words by heart, values by how often each occurs)");
     row(fmt::format("guaranteed ε at δ = {:g}", run.delta),
         run.guarantee().holds()
             ? fmt::format("{} (budget {})", number(run.guaranteed_epsilon), number(run.epsilon_budget))

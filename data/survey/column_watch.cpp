@@ -57,9 +57,8 @@ column_type column_watch::type() const {
     if (seen_.size() == 1 && missing_ == 0 && present_ > 1) return column_type::constant;
     if (dates_ == present_) return column_type::date;
     if (numbers_ == present_) return column_type::number;
-    // Sentences: of many words each, and hardly two the same.
     constexpr std::size_t words_of_prose = 6;
-    if (words_ >= words_of_prose * present_ && 2 * seen_.size() > present_) return column_type::prose;
+    if (words_ >= words_of_prose * present_) return column_type::prose;
     constexpr std::size_t most_categories = 1000;
     if (seen_.size() <= std::min(most_categories, 1 + present_ / 4)) return column_type::category;
     return column_type::other;

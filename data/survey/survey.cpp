@@ -186,7 +186,7 @@ std::string template_for(const survey& found, const std::string& path) {
         name_of_file(path).packed == packing::none ? std::filesystem::path(path) : std::filesystem::path(path).stem();
     if (any_told) out["opening"] = fmt::format("A record of {}.", label_of(file.stem().string()));
     out["missing"] = {"", "?", "-", "NA", "N/A", "n/a", "nan", "NaN", "None", "NULL", "null", "unknown"};
-    out["clause"] = "The {label} is {value}.";
+    out["clause"] = "{label}: {value}.";  // grammatical for every column
     auto& columns = out["columns"] = nlohmann::ordered_json::object();
     for (const auto& column : found.columns) {
         if (column.role == column_role::prose)

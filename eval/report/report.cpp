@@ -35,7 +35,10 @@ std::string card(const std::string& value, const std::string& what) {
 std::string perplexity_change(const run_summary& s) {
     if (!s.perplexity_after || !(s.perplexity_before > 0)) return "held-out perplexity before training";
     const double percent = 100 * (*s.perplexity_after / s.perplexity_before - 1);
-    return fmt::format("held-out perplexity, before → after ({}{:.1f} %)", percent < 0 ? "−" : "+", std::abs(percent));
+    auto out =
+        fmt::format("held-out perplexity, before → after ({}{:.1f} %)", percent < 0 ? "−" : "+", std::abs(percent));
+    if (s.template_perplexity) out += "; the template alone has " + readable(*s.template_perplexity);
+    return out;
 }
 
 std::string title_of(const run_summary& s) {
@@ -92,6 +95,8 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
     rows utility = {{"perplexity before", readable(s.perplexity_before)},
                     {"perplexity after", or_dash(s.perplexity_after)},
                     {"best perplexity seen", or_dash(s.perplexity_best)}};
+    if (s.template_perplexity)
+        utility.emplace_back("perplexity of the template alone", readable(*s.template_perplexity));
     if (!s.kept.empty()) utility.emplace_back("iterate kept, by public records", escaped(s.kept));
     const auto change = [&](const std::string& name, const std::optional<double>& before,
                             const std::optional<double>& after) {
@@ -155,6 +160,27 @@ std::string controller_section(const run_summary& s, const std::vector<metrics_l
     return "<h2>The prepared controller</h2>\n" + html_list_of_html(sentences);
 }
 
+/// What can be expected of a model of that size.
+std::string expectation(std::int64_t parameters) {
+    const double millions = static_cast<double>(parameters) / 1e6;
+    if (millions >= 50) return fmt::format("The model has {:.3g} million parameters.", millions);
+    return fmt::format(
+        "The model has {:.2g} million parameters: it learns the shape of records and how often values occur, and "
+        "hardly "
+        "what hangs together. Don't expect sense of it.",
+        millions);
+}
+
+std::string samples_section(const run_summary& s) {
+    if (s.samples.empty()) return {};
+    std::string out =
+        "<h2>What it writes</h2>\n<p>Made from the adapter and public words alone: within the contract, and about no "
+        "one. " +
+        expectation(s.base_parameters) + "</p>\n";
+    for (const auto& text : s.samples) out += "<pre class=\"text\">" + escaped(text) + "</pre>\n";
+    return out;
+}
+
 std::string over_the_run(const run_summary& s, const std::vector<metrics_line>& metrics) {
     return "<h2>Over the run</h2>\n" +
            figures(report_figures(s, metrics), "Their data is in <code>metrics.jsonl</code>, beside this page");
@@ -194,8 +220,9 @@ std::string report_html(const run_summary& summary, const std::vector<metrics_li
                         const std::string& config_json) {
     const auto claims = guarantees_of(summary);
     return page(title_of(summary), head(summary, claims) + numbers(summary, claims.any) + claims_section(claims) +
-                                       controller_section(summary, metrics) + over_the_run(summary, metrics) +
-                                       adapters(summary, metrics) + reproduction(config_json));
+                                       samples_section(summary) + controller_section(summary, metrics) +
+                                       over_the_run(summary, metrics) + adapters(summary, metrics) +
+                                       reproduction(config_json));
 }
 
 }  // namespace rldp::eval

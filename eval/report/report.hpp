@@ -28,7 +28,11 @@ struct run_summary {
     std::int64_t units = 0;       ///< N
     std::int64_t trainable_parameters = 0;
     std::vector<std::string> groups;  ///< adapter names, in order
-    double perplexity_before = 0;     ///< at the first step, as all that is "before": after what public records taught
+    /// Of a model that knows the template by heart, and of the values only how often each occurs: what a perplexity
+    /// after training has to be below to show that records were learned from. Absent for text, and where records are
+    /// cut.
+    std::optional<double> template_perplexity;
+    double perplexity_before = 0;  ///< at the first step, as all that is "before": after what public records taught
     std::optional<double> perplexity_after, perplexity_best;
     /// Of held-out records: nats on the values, per record; what the columns' marginals alone would lose; bits per
     /// byte.
@@ -55,6 +59,8 @@ struct run_summary {
     std::optional<double> printed_formula_epsilon, tight_epsilon_as_released;
     std::string kept;                     ///< "last" or "average" iterate, where public records chose; else empty
     std::vector<std::string> controller;  ///< sentences on a prepared one; empty without
+    std::int64_t base_parameters = 0;     ///< 0: not known
+    std::vector<std::string> samples;     ///< what the model writes with the adapter
     std::vector<std::string> warnings;
 };
 

@@ -37,6 +37,7 @@ std::string to_json(const run_summary& s) {
                 {"perplexity_before", json_number(s.perplexity_before)}};
     put(out, "perplexity_after", s.perplexity_after);
     put(out, "perplexity_best", s.perplexity_best);
+    put(out, "template_perplexity", s.template_perplexity);
     put(out, "value_nats_before", s.value_nats_before);
     put(out, "value_nats_after", s.value_nats_after);
     put(out, "marginal_nats", s.marginal_nats);
@@ -70,6 +71,8 @@ std::string to_json(const run_summary& s) {
     put(out, "tight_epsilon_as_released", s.tight_epsilon_as_released);
     if (!s.kept.empty()) out["kept_iterate"] = s.kept;
     if (!s.controller.empty()) out["controller"] = s.controller;
+    out["base_parameters"] = s.base_parameters;
+    out["samples"] = s.samples;
     out["warnings"] = s.warnings;
     // A warning may quote a file that is not UTF-8.
     return out.dump(2, ' ', false, json::error_handler_t::replace);
@@ -94,6 +97,7 @@ run_summary parse_summary(const std::string& text) try {
     s.perplexity_before = number_from(in.at("perplexity_before"));
     s.perplexity_after = optional_number(in, "perplexity_after");
     s.perplexity_best = optional_number(in, "perplexity_best");
+    s.template_perplexity = optional_number(in, "template_perplexity");
     s.value_nats_before = optional_number(in, "value_nats_before");
     s.value_nats_after = optional_number(in, "value_nats_after");
     s.marginal_nats = optional_number(in, "marginal_nats");
@@ -125,6 +129,8 @@ run_summary parse_summary(const std::string& text) try {
     s.tight_epsilon_as_released = optional_number(in, "tight_epsilon_as_released");
     s.kept = in.value("kept_iterate", "");
     s.controller = in.value("controller", std::vector<std::string>());
+    if (in.contains("base_parameters")) s.base_parameters = whole_number(in.at("base_parameters"));
+    s.samples = in.value("samples", std::vector<std::string>());
     in.at("warnings").get_to(s.warnings);
     return s;
 } catch (const json::exception& reason) {

@@ -50,7 +50,7 @@ TEST_CASE("init writes what runs, and shows no value") {
     CHECK(config["eval"]["target"] == "outcome");
 
     const auto seen = c.says("preview " + c.at("mine.json") + " -n 1");
-    CHECK(has(seen.out, "A record of visits. The age is ⟦20⟧. The outcome is ⟦ill⟧."));
+    CHECK(has(seen.out, "A record of visits. age: ⟦20⟧. outcome: ⟦ill⟧."));
     CHECK(has(seen.out, "0 of them are cut"));
     const auto cut = json::parse(
         c.says("preview " + c.at("mine.json") + " -n 1 --json --set data.max_tokens=8 --set eval.target=null").out);

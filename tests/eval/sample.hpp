@@ -17,9 +17,12 @@ inline rldp::eval::run_summary sample_summary() {
     s.units = 73271;
     s.trainable_parameters = 4096;
     s.groups = {"layer.0.q", "layer.0.v"};
+    s.template_perplexity = 6.5;
     s.perplexity_before = 12.5;
     s.perplexity_after = 5;
     s.perplexity_best = 4.75;
+    s.base_parameters = 300'000;
+    s.samples = {"A record of wards."};
     s.epsilon_budget = 8;
     s.delta = 1e-5;
     s.guaranteed_epsilon = 7.875;

@@ -75,6 +75,9 @@ TEST_CASE("nats on values are those of the marked tokens, and bits per byte thos
     }
     const eval::held_out records{.sequences = plain, .bytes = 10};
     CHECK(records.bits_per_byte(8) == Approx(3.0 * 5 / 10));
+    CHECK_FALSE(records.template_perplexity());
+    const eval::held_out table{.sequences = plain, .bytes = 10, .marginal_nats = 1.5};
+    CHECK(*table.template_perplexity() == Approx(std::exp(1.5 * static_cast<double>(plain.size()) / 5)));
 }
 
 TEST_CASE("a prediction is Bayes' rule over whole texts") {

@@ -73,7 +73,11 @@ TEST_CASE("generate repeats itself for a seed, and says in JSON what it did") {
     CHECK(greedy.at("prompt") == "The patient");
     CHECK(greedy.at("ids").size() == 9);
     CHECK(greedy.at("stopped") == "length");
-    CHECK(rldp_says(generate("--max-new-tokens 9")).out == "The patient" + greedy.at("text").get<std::string>() + "\n");
+    const auto text = greedy.at("text").get<std::string>();
+    CHECK(rldp_says(generate("--max-new-tokens 9")).out == text + "\n");
+    CHECK(rldp_says(generate("--max-new-tokens 9 --echo")).out == "The patient" + text + "\n");
+    const auto from_input = std::string("generate ") + model + " --prompt-file - --max-new-tokens 9";
+    CHECK(rldp_says(from_input, "The patient\n").out == text + "\n");
     CHECK(json_of("--max-new-tokens 9 --temperature 0") == greedy);
     CHECK(json_of("--max-new-tokens 9 --temperature 1 --top-k 1 --seed 5") == greedy);
     const std::string draw = "--max-new-tokens 9 --temperature 2 --seed ";
@@ -85,7 +89,28 @@ TEST_CASE("generate repeats itself for a seed, and says in JSON what it did") {
     CHECK(likely[0][0][0] == greedy.at("ids")[0]);
 }
 
+TEST_CASE("generate ends before a stop string, wherever its tokens end") {
+    const auto whole =
+        nlohmann::json::parse(rldp_says(generate("--json --max-new-tokens 40")).out).at("text").get<std::string>();
+    REQUIRE(whole.size() > 12);
+    for (std::size_t at = 1; at + 4 < whole.size(); at += 7) {
+        const auto stop = whole.substr(at, 3);
+        if (stop.find_first_of("'\n\\") != std::string::npos) continue;
+        CAPTURE(stop);
+        const auto before = whole.substr(0, whole.find(stop));
+        CHECK(rldp_says(generate("--max-new-tokens 40 --stop '" + stop + "'")).out == before + "\n");
+        const auto told = nlohmann::json::parse(
+            rldp_says(generate("--json --max-new-tokens 40 --stop zzzz --stop '" + stop + "'")).out);
+        CHECK(told.at("text") == before);
+        CHECK(told.at("stopped") == "stop");
+    }
+}
+
 TEST_CASE("generate refuses bad options in one line") {
+    refuses(generate("--prompt-file nowhere.txt"), "--prompt");
+    refuses(std::string("generate ") + model + " --prompt-file nowhere.txt", "nowhere.txt: no such file");
+    refuses(std::string("generate ") + model, "--prompt");
+    refuses(generate("--stop ''"), "--stop: it is empty");
     refuses(generate("--max-new-tokens 0"), "at least 1");
     refuses(generate("--max-new-tokens 300"), "window of 256");
     refuses(generate("--max-new-tokens x"), "--max-new-tokens");

@@ -58,13 +58,16 @@ TEST_CASE("the page says on top what was trained on what, when, and what its own
     CHECK(has(top, "model tiny-gpt2 · data patients.csv · 2026-01-31 · RLDP 1.2.3"));
     CHECK(has(top, "#ward-3"));
     CHECK(has(top, "a first try"));
+    CHECK(has(page, "the template alone has 6.5"));
+    CHECK(has(page, "A record of wards."));
+    CHECK(has(page, "0.3 million parameters"));
 }
 
 TEST_CASE("what comes from files is escaped") {
     auto summary = sample_summary();
     const std::string attack = "<script>alert('x')</script>";
     summary.version = summary.method = summary.allocation = summary.unit = summary.split = attack;
-    summary.warnings = summary.tags = {attack};
+    summary.warnings = summary.tags = summary.samples = {attack};
     summary.name = summary.notes = summary.model = summary.data = summary.date = attack;
     summary.groups = {attack, attack};
     summary.epsilon[attack] = 1;

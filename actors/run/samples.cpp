@@ -1,0 +1,35 @@
+#include "actors/run/samples.hpp"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "data/sources/narrative.hpp"
+#include "models/generate.hpp"
+
+namespace rldp::actors {
+
+std::vector<std::string> samples_of(const config::run_config& config, const run_model& model,
+                                    const at::Tensor& adapter) {
+    constexpr std::int64_t most_parameters = 1'500'000'000, samples = 3, length = 80;
+    const auto& described = model.base->config();
+    if (config.device == "cpu" && model.base->parameters() > most_parameters) return {};
+    const auto words = load_tokenizer(config.model.path, described);
+    const auto opening = config.data.narrative ? data::read_template(*config.data.narrative).opening : std::string();
+    auto ids = words->encode(opening);
+    if (ids.empty() && !described.bos) return {};
+    if (ids.empty()) ids.push_back(static_cast<std::int32_t>(*described.bos));
+    const auto room = described.window - std::ssize(ids);
+    if (room < 1) return {};
+    const models::generation_config how{.how = {.temperature = 0.8, .top_p = 0.95},
+                                        .max_new_tokens = std::min(length, room),
+                                        .samples = samples,
+                                        .stop = models::read_stop_tokens(config.model.path)};
+    const auto made =
+        models::generate(*model.base, &model.layout, &adapter, {{ids, static_cast<std::uint64_t>(config.seed)}}, how);
+    std::vector<std::string> out;
+    for (const auto& text : made.front()) out.push_back(opening + models::decode_after(*words, ids, text.ids));
+    return out;
+}
+
+}  // namespace rldp::actors
