@@ -31,7 +31,7 @@ void wait_for_change(const eval::run_directory& where, std::filesystem::file_tim
 void launch_audit(const eval::run_directory& where, const audit_options& options) {
     share_heap();
     auto run = on_passing_thread(all_threads(), [&] {
-        return trusted(std::make_shared<audited_run>(open_audited(where.root, options.during_run)));
+        return trusted(std::make_shared<audited_run>(open_audited(where.root, options.during_run, options.overrides)));
     });
     system_config configuration;
     caf::actor_system system(configuration);

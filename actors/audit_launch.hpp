@@ -2,6 +2,7 @@
 // An audit from start to end: reads, spawns the auditor, waits for its reports.
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "eval/report/run_directory.hpp"
@@ -11,6 +12,7 @@ namespace rldp::actors {
 struct audit_options {
     bool during_run = false;                     ///< one report for every checkpoint, until the run is over
     std::vector<std::filesystem::path> shadows;  ///< finished shadow runs
+    std::vector<std::string> overrides = {};     ///< of how to attack, as open_audited()'s
     std::function<void()> on_report;             ///< the files of trusted/audit are there
 };
 

@@ -64,9 +64,24 @@ void hub_state::begin(const run_header& header) {
     latest.epsilon = header.epsilon;
     latest.guaranteed_epsilon = header.guaranteed_epsilon;
     log.emplace(header.metrics_path, header.known);
+    for (const auto& line : header.known) recall(line);
     if (!header.known.empty()) unevaluated[header.known.back().step] = header.known.back();
     if (!header.tensorboard.empty()) events.emplace(header.tensorboard, header.known);
     changed = true;
+}
+
+/// A resumed run goes on from what it showed last.
+void hub_state::recall(const eval::metrics_line& line) {
+    latest.step = line.step;
+    if (!line.radii.empty()) {
+        latest.noise_multiplier = line.noise_multiplier;
+        latest.radii = line.radii;
+        latest.progress_epsilon = line.progress.epsilon;
+        latest.progress_step = line.progress.step;
+    }
+    if (!line.eval_perplexity) return;
+    latest.evaluated_step = line.step;
+    latest.perplexity = *line.eval_perplexity;
 }
 
 void hub_state::record(const eval::metrics_line& line) {

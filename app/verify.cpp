@@ -47,8 +47,8 @@ int verify(const verify_arguments& given) {
     std::optional<privacy::verifying_key> owner;
     if (!given.key.empty()) owner = privacy::verifying_key::load(given.key);
     const std::filesystem::path what(given.what);
-    const auto result =
-        std::filesystem::is_directory(what) ? eval::verify_run({what}, owner) : eval::verify_certificate(what, owner);
+    const auto result = std::filesystem::is_directory(what) ? eval::verify_run(eval::run_at(what), owner)
+                                                            : eval::verify_certificate(what, owner);
     given.json ? print_json(result) : print(result);
     return 0;
 }

@@ -156,11 +156,11 @@ struct audit_section {
     std::optional<std::int64_t> guesses;  ///< r, even; default: half of the canaries of a kind
     double confidence = 0.95;             ///< 1 − β of the lower bound on ε
     std::int64_t targets = 1000;          ///< training units, and as many Attack units, that membership is guessed of
-    std::string ending = "the patient was readmitted";  ///< where the ending of a record begins
-    std::optional<std::string> prompt;                  ///< file with the extraction prompt, {profile} in it
-    std::int64_t trials = 4000;                         ///< generations per prompt
-    std::int64_t references = 1000;                     ///< other secrets that a canary's exposure is measured against
-    std::optional<std::int64_t> shadow;                 ///< number of this shadow run; absent: no shadow
+    std::optional<std::string> ending;    ///< where the ending of a record begins; absent: all of it is scored
+    std::optional<std::string> prompt;    ///< file with the extraction prompt, {profile} in it
+    std::int64_t trials = 4000;           ///< generations per prompt
+    std::int64_t references = 1000;       ///< other secrets that a canary's exposure is measured against
+    std::optional<std::int64_t> shadow;   ///< number of this shadow run; absent: no shadow
 };
 
 struct monitor_section {

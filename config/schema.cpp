@@ -344,7 +344,10 @@ void add_train(std::vector<key>& keys) {
              "Of tokens that carry a value of the table, in a record's mean loss; the template's own weigh 1.",
              "chosen: 3 where data.template and a warm start are, else 1")
         .add("eval_every", &train_section::eval_every, between(1, most_steps), "steps",
-             "Steps between evaluations on held-out units.", "chosen: a twentieth of the steps")
+             "Steps between evaluations on held-out units; there is one before the first step, too, after each pass "
+             "over the data "
+             "(N/B steps), and at the end.",
+             "chosen: a twentieth of the steps")
         .add("eval_records", &train_section::eval_records, between(1, most_units), "records",
              "Evaluation uses a fixed subset of this size.", "all held-out records");
 }
@@ -473,7 +476,8 @@ void add_rl(std::vector<key>& keys) {
         .add("targets", &audit_section::targets, between(1, most_units), "units",
              "Membership is guessed of so many training units and as many Attack units.")
         .add("ending", &audit_section::ending, form{"text", is_text}, "",
-             "Where a record's ending begins, whose likelihood tells members; records without it are left out.")
+             "Where a record's ending begins, whose likelihood tells members; records without it are left out.",
+             "the whole record's likelihood")
         .add("prompt", &audit_section::prompt, location{"the path of a text file"}, "",
              "The extraction attack's instruction, with {profile} where the record goes.",
              "the record alone is continued")

@@ -4,7 +4,7 @@
     scripts/check_peft.py MODEL_DIR ADAPTER_DIR [--rldp build/rldp] [--prompts FILE] [--tolerance 1e-4]
 
 Prints the largest difference over all tokens of the vocabulary and all prompts; exits with 1 where it exceeds the
-tolerance, and with 0 and `skipped: …` where torch, transformers or peft are absent.
+tolerance, and with 77 and `skipped: …` where torch, transformers or peft are absent: nothing was compared then.
 """
 
 import argparse
@@ -53,8 +53,8 @@ def main():
         from peft import PeftModel
         from transformers import AutoModelForCausalLM
     except ImportError as missing:
-        print(f"skipped: {missing}")
-        return
+        print(f"skipped: {missing}; nothing was compared")
+        sys.exit(77)
 
     prompts = open(arguments.prompts).read().splitlines() if arguments.prompts else PROMPTS
     ids = [json.loads(line) for line in run([arguments.rldp, "tokenize", arguments.model], "\n".join(prompts)).splitlines()]

@@ -105,8 +105,9 @@ eval::run_summary finish_run(const session& run, const outcome& ended, const pri
     auto out = summarise(run, ended);
     if (ended.how != ending::interrupted) out.samples = samples_of(run.config, run.model, ended.adapter);
     write_file(run.where.summary(), eval::to_json(out) + "\n");
-    write_file(run.where.report(),
-               eval::report_html(out, eval::read_metrics(run.where.metrics()), read_file(run.where.config())));
+    const auto metrics = eval::read_metrics(run.where.metrics());
+    write_file(run.where.metrics_csv(), eval::metrics_csv(metrics));
+    write_file(run.where.report(), eval::report_html(out, metrics, read_file(run.where.config())));
     eval::certify_run(run.where, signed_by);
     if (ended.how != ending::interrupted) erase_secrets(run.where);
     return out;

@@ -89,13 +89,6 @@ data::audit_rule audit_rule_of(const config::run_config& config) {
     return {.seed = config.data.split_seed, .targets = config.audit.targets, .canaries = config.audit.canaries};
 }
 
-/// Who trains, in a shadow run too.
-data::split_rule training_split_of(const config::run_config& config) {
-    auto out = split_of(config);
-    if (config.audit.shadow) out.shadow = {.targets = config.audit.targets, .number = *config.audit.shadow};
-    return out;
-}
-
 /// Of the files in a model's directory that loading it reads, its weights among them or not, in hex.
 std::string digest_of_files(const std::filesystem::path& directory, bool weights) {
     std::vector<std::filesystem::path> files;
@@ -132,6 +125,12 @@ std::string identity_of(const config::run_config& config) {
 }
 
 }  // namespace
+
+data::split_rule training_split_of(const config::run_config& config) {
+    auto out = split_of(config);
+    if (config.audit.shadow) out.shadow = {.targets = config.audit.targets, .number = *config.audit.shadow};
+    return out;
+}
 
 std::int64_t token_limit(const config::run_config& config, const models::model_config& model) {
     const auto limit = config.data.max_tokens.value_or(model.window);

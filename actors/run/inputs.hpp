@@ -42,6 +42,9 @@ models::lora_layout layout_of(const config::run_config& config, const models::mo
 /// data.path, by privacy.unit.
 data::source private_source(const config::run_config& config);
 
+/// Who trains, in a shadow run too.
+data::split_rule training_split_of(const config::run_config& config);
+
 /// public.path, each record a unit. Only where it is given.
 data::source public_source(const config::run_config& config);
 

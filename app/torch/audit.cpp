@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "actors/audit_launch.hpp"
 #include "app/commands.hpp"
@@ -21,19 +22,22 @@ namespace rldp::app {
 namespace {
 
 struct audit_arguments {
-    std::string directory;
+    std::string directory, ending, prompt;
+    std::int64_t targets = 0;
     bool during_run = false, json = false, quiet = false;
     int shadows = 0, jobs = 1;
 };
 
-/// The same run `count` times with other targets in training. An N that the run did not declare stays open: canaries
-/// are drawn by it, and shadows must plant those of the run.
+/// The same run `count` times, whose adapters stay with the owner, and so out of the budget book, with other targets in
+/// training. An N that the run did not declare stays open: canaries are drawn by it, and shadows must plant those of
+/// the run.
 std::vector<eval::cell> shadow_cells(int count) {
     std::vector<eval::cell> out;
     for (int i = 0; i < count; ++i)
         out.push_back({.id = std::to_string(i),
                        .at = {{"shadow", std::to_string(i)}},
-                       .overrides = {fmt::format("audit.shadow={}", i), "eval.target=null", "monitor.address=null"}});
+                       .overrides = {fmt::format("audit.shadow={}", i), "eval.target=null", "monitor.address=null",
+                                     "privacy.book=none"}});
     return out;
 }
 
@@ -57,17 +61,29 @@ std::vector<std::filesystem::path> run_shadows(const eval::run_directory& where,
     return out;
 }
 
+/// How to attack, where that is said only now. None of it changes who was in training.
+std::vector<std::string> overrides_of(const audit_arguments& given) {
+    std::vector<std::string> out;
+    if (!given.ending.empty()) out.push_back("audit.ending=" + nlohmann::json(given.ending).dump());
+    if (!given.prompt.empty()) out.push_back("audit.prompt=" + nlohmann::json(given.prompt).dump());
+    if (given.targets > 0) out.push_back(fmt::format("audit.targets={}", given.targets));
+    return out;
+}
+
 int audit(const audit_arguments& given) {
     if (given.during_run && given.shadows > 0)
         refuse("audit: shadow runs go with a run that is over; leave --shadows or --during-run away");
+    if (given.targets > 0 && given.shadows > 0)
+        refuse("audit: shadow runs have the run's own audit.targets; leave --targets or --shadows away");
     const eval::run_directory where{given.directory};
     if (!std::filesystem::exists(where.ledger()))
         refuse(given.directory + ": holds no run (public/ledger.jsonl is missing)");
     const auto shadows = run_shadows(where, given);
-    actors::launch_audit(where, {.during_run = given.during_run, .shadows = shadows, .on_report = [&] {
-                                     say("{}", read_file(given.json ? where.audit_json() : where.audit_text()));
-                                     if (!given.json) say("{}\n", where.audit_page().string());
-                                 }});
+    actors::launch_audit(
+        where, {.during_run = given.during_run, .shadows = shadows, .overrides = overrides_of(given), .on_report = [&] {
+                    say("{}", read_file(given.json ? where.audit_json() : where.audit_text()));
+                    if (!given.json) say("{}\n", where.audit_page().string());
+                }});
     return 0;
 }
 
@@ -83,6 +99,14 @@ void add_audit(CLI::App& program, action& chosen) {
         ->check(CLI::Range(1, 1024));
     command->add_option("--jobs", given->jobs, "shadow runs at a time, a process each (default 1)")
         ->check(CLI::Range(1, 1024));
+    command->add_option("--ending", given->ending,
+                        "score only what follows this text in a record (default the run's audit.ending, or all of it)");
+    command->add_option("--prompt", given->prompt,
+                        "file with the extraction prompt, {profile} in it (default the run's audit.prompt)");
+    command
+        ->add_option("--targets", given->targets,
+                     "guess membership of so many training units and as many others (default the run's audit.targets)")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));
     command->add_flag("--json", given->json, "print the report as JSON");
     command->add_flag("--quiet", given->quiet, "no progress");
     command->footer(

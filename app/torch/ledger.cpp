@@ -36,8 +36,7 @@ const eval::finding chain_alone{
     "whoever edits a ledger can recompute every hash, and cut its end; a signed certificate shows that (rldp verify)"};
 
 eval::verified_books read_books(const std::filesystem::path& path) {
-    const eval::run_directory run{path};
-    if (std::filesystem::is_directory(path)) return eval::verify_books(run);
+    if (std::filesystem::is_directory(path)) return eval::verify_books(eval::run_at(path));
     auto out = eval::verify_ledger(path);
     out.not_checked.push_back({"configuration", "and summary: give the run directory"});
     return out;
@@ -45,14 +44,19 @@ eval::verified_books read_books(const std::filesystem::path& path) {
 
 int verify(const ledger_arguments& given) {
     namespace fs = std::filesystem;
-    const eval::run_directory run{given.directory};
-    const bool whole_run = fs::is_directory(run.root);
+    const bool whole_run = fs::is_directory(given.directory);
+    const auto run = whole_run ? eval::run_at(given.directory) : eval::run_directory{given.directory};
     const auto path = whole_run ? run.ledger() : fs::path(given.directory);
     auto [content, verdict, checked, not_checked] = read_books(given.directory);
     // Someone outside has only the public side.
-    const bool has_log = whole_run && fs::exists(run.releases()) && fs::exists(run.key());
+    std::error_code closed;
+    const bool has_log = whole_run && fs::exists(run.releases(), closed) && fs::exists(run.key(), closed);
     const auto releases = has_log ? check_releases(run, content) : 0;
     if (has_log) checked.push_back({"releases", fmt::format("{} in the trusted log, each charged before", releases)});
+    if (!has_log)
+        not_checked.push_back({"releases", closed
+                                               ? "trusted/ is its owner's alone (" + closed.message() + ")"
+                                               : std::string("the trusted log is not here, or was erased at the end")});
     not_checked.push_back(chain_alone);
     const auto& header = content.header;
     if (given.json) {

@@ -3,8 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <future>
+#include <atomic>
+#include <chrono>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 #include "actors/display.hpp"
 #include "actors/signals.hpp"
@@ -16,6 +20,7 @@
 #include "config/base/output.hpp"
 #include "monitor/http/reader.hpp"
 #include "monitor/stream/reader.hpp"
+#include "monitor/stream/telemetry_json.hpp"
 #include "monitor/terminal/table.hpp"
 #include "monitor/terminal/terminal.hpp"
 
@@ -25,6 +30,38 @@ namespace {
 
 struct monitor_arguments {
     std::string address, authority, tokens;
+    bool once = false, until_end = false, json = false;
+    double timeout = 0;  ///< seconds; 0: none
+};
+
+/// What came so far, for whoever waits for it.
+class arrivals {
+  public:
+    using clock = std::chrono::steady_clock;
+
+    void note(const monitor::telemetry& seen) {
+        const std::lock_guard guard(mutex_);
+        last_ = clock::now();
+        over_[seen.run] = monitor::is_over(seen);
+    }
+    bool any() const {
+        const std::lock_guard guard(mutex_);
+        return !over_.empty();
+    }
+    bool all_over() const {
+        const std::lock_guard guard(mutex_);
+        return !over_.empty() && std::all_of(over_.begin(), over_.end(), [](const auto& run) { return run.second; });
+    }
+    /// Since the last, or since the beginning.
+    clock::duration quiet() const {
+        const std::lock_guard guard(mutex_);
+        return clock::now() - last_;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    clock::time_point last_ = clock::now();
+    std::map<std::string, bool> over_;
 };
 
 winsize terminal_size() {
@@ -63,6 +100,19 @@ actors::show live_table() {
     };
 }
 
+/// For other programs: a line of JSON per value.
+actors::show json_lines() {
+    return [](const monitor::telemetry& seen) {
+        say("{}\n", monitor::to_json(seen));
+        std::fflush(stdout);
+    };
+}
+
+actors::show shown_as_asked(const monitor_arguments& given, bool several) {
+    if (given.json) return json_lines();
+    return several ? live_table() : live_line();
+}
+
 bool is_dashboard(const std::string& address) {
     return address.find("://") != std::string::npos;
 }
@@ -81,23 +131,42 @@ std::unique_ptr<monitor::source> source_at(const monitor_arguments& given) {
 }
 
 int watch(const monitor_arguments& given) {
+    using namespace std::chrono_literals;
     auto source = source_at(given);
-    std::promise<void> over;
+    const bool several = is_dashboard(given.address);
+    std::atomic<bool> stopped = false;
     actors::signal_watch signals;
-    signals.on_signal([&over] { over.set_value(); });
+    signals.on_signal([&stopped] { stopped = true; });
+    const auto came = std::make_shared<arrivals>();
+    const auto show = [came, how = shown_as_asked(given, several)](const monitor::telemetry& seen) {
+        how(seen);
+        came->note(seen);
+    };
+    const auto done = [&] {
+        // A dashboard tells of its runs one by one: all are there once it is quiet.
+        if (given.once && came->any() && (!several || came->quiet() > 700ms)) return true;
+        return stopped || (given.until_end && came->all_over());
+    };
 
     actors::system_config configuration;
     caf::actor_system system(configuration);
-    say(stderr, "waiting for a run at {}; Ctrl-C ends\n", given.address);
-    const auto display =
-        system.spawn<caf::detached>(actors::make_fed_display, is_dashboard(given.address) ? live_table() : live_line());
+    if (!given.once && !given.json) say(stderr, "waiting for a run at {}; Ctrl-C ends\n", given.address);
+    const auto display = system.spawn<caf::detached>(actors::make_fed_display, show);
+    bool in_time = true;
     {
         const actors::stream_feed feed(system, display, std::move(source),
                                        [](const std::string& news) { say(stderr, "\n{}\n", news); });
-        over.get_future().wait();
+        const auto patience = std::chrono::duration<double>(given.timeout);
+        while (!done() && in_time) {
+            std::this_thread::sleep_for(50ms);
+            in_time = given.timeout == 0 || came->quiet() < patience;
+        }
     }
     caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
-    say("\n");
+    if (!in_time && !done())
+        throw error(errc::failed,
+                    fmt::format("monitor: nothing came from {} for {:g} s", given.address, given.timeout));
+    if (!given.json && !given.once) say("\n");
     return 0;
 }
 
@@ -111,6 +180,12 @@ void add_monitor(CLI::App& program, action& chosen) {
     command->add_option("--ca", given->authority,
                         "of a dashboard: PEM certificate to trust, its own or its authority's (default: the system's)");
     command->add_option("--token-file", given->tokens, "of a dashboard: file with a viewer's token");
+    command->add_flag("--once", given->once, "show what is there now, and end");
+    command->add_flag("--until-end", given->until_end,
+                      "end when the run does; of a dashboard, when all its runs are over");
+    command->add_flag("--json", given->json, "a line of JSON per value");
+    command->add_option("--timeout", given->timeout, "fail where nothing comes for so many seconds")
+        ->check(CLI::Range(0.1, 1e9));
     command->footer(
         "Examples: rldp monitor 127.0.0.1:4242\n"
         "          rldp monitor https://lab.example:8787 --ca dashboard.pem --token-file token");

@@ -32,7 +32,7 @@ namespace {
 struct run_arguments {
     std::string config, resume, out, lessons, corpora, monitor, dashboard, sign;
     std::vector<std::string> set;
-    bool json = false, quiet = false, private_counts = false, resume_or_start = false;
+    bool json = false, quiet = false, verbose = false, private_counts = false, resume_or_start = false;
     std::size_t workers = 1;
     int restarts = 3;
 };
@@ -43,21 +43,22 @@ std::size_t terminal_width() {
 }
 
 /// A bar that rewrites its line on a terminal; elsewhere a line now and then.
-actors::show progress_bar() {
-    return [terminal = isatty(STDERR_FILENO) != 0, time = std::make_shared<monitor::time_left>(),
+/// `verbose`: a line for every value, in place of one that is rewritten or, in a file, of one in ten.
+actors::show progress_bar(bool verbose) {
+    return [terminal = isatty(STDERR_FILENO) != 0 && !verbose, verbose, time = std::make_shared<monitor::time_left>(),
             shown = std::int64_t{-1}](const monitor::telemetry& seen) mutable {
         if (seen.steps == 0) return;
         time->observe(seen, monitor::time_left::clock::now());
         const bool over = monitor::is_over(seen);
         const std::int64_t tenth = seen.step * 10 / seen.steps;
-        if (!terminal && !over && tenth == shown) return;
+        if (!terminal && !verbose && !over && tenth == shown) return;
         shown = tenth;
         const auto line = monitor::progress_line(seen, time->estimate(), terminal ? terminal_width() - 1 : 200);
         say(stderr, "{}{}{}", terminal ? "\r\x1b[K" : "", line, terminal && !over ? "" : "\n");
     };
 }
 
-void print_plan(const actors::run_plan& plan, bool counts) {
+void print_plan(const actors::run_plan& plan, bool counts, bool verbose) {
     say(stderr,
         "N = {} units, sample rate {:.3g}, {} steps, noise multiplier {:.4f}, {} clip groups, {} trainable "
         "numbers\n",
@@ -68,6 +69,11 @@ void print_plan(const actors::run_plan& plan, bool counts) {
             "PRIVATE, not to be passed on: {} training units, {} records, {} of them cut to {} tokens, {} canaries "
             "planted\n",
             plan.counts->units, plan.counts->records, plan.counts->cut, plan.max_tokens, plan.counts->canaries);
+    if (verbose) {
+        for (const auto& one : plan.choices) say(stderr, "chosen: {} = {} ({})\n", one.key, one.value, one.reason);
+        for (const auto& sentence : plan.controller) say(stderr, "controller: {}\n", sentence);
+        say(stderr, "memory, estimated: {:.0f} MiB\n", static_cast<double>(plan.memory_bytes) / (1 << 20));
+    }
     for (const auto& warning : plan.warnings) say(stderr, "warning: {}\n", warning);
 }
 
@@ -249,18 +255,18 @@ int run(const run_arguments& given) {
 
     const bool show = !given.quiet;
     const auto name = std::filesystem::absolute(directory).lexically_normal().filename().string();
-    const auto summary =
-        actors::launch(open, {.name = name,
-                              .monitor = watched.address,
-                              .dashboard = dashboard,
-                              .program_version = RLDP_VERSION,
-                              .on_dashboard = [](const auto& address) { say(stderr, "dashboard: {}\n", address); },
-                              .display = show ? progress_bar() : actors::show{},
-                              .on_plan =
-                                  [show, counts = given.private_counts](const actors::run_plan& plan) {
-                                      if (show) print_plan(plan, counts);
-                                  },
-                              .sign = key});
+    const auto summary = actors::launch(
+        open, {.name = name,
+               .monitor = watched.address,
+               .dashboard = dashboard,
+               .program_version = RLDP_VERSION,
+               .on_dashboard = [](const auto& address) { say(stderr, "dashboard: {}\n", address); },
+               .display = show ? progress_bar(given.verbose) : actors::show{},
+               .on_plan =
+                   [show, counts = given.private_counts, verbose = given.verbose](const actors::run_plan& plan) {
+                       if (show) print_plan(plan, counts, verbose);
+                   },
+               .sign = key});
     if (given.json)
         say("{}\n", eval::to_json(summary));
     else
@@ -300,6 +306,7 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("--dashboard", given->dashboard, "show the run to browsers at [HOST:]PORT");
     command->add_flag("--json", given->json, "print the result as JSON");
     command->add_flag("--quiet", given->quiet, "no progress");
+    command->add_flag("--verbose", given->verbose, "a line of progress every second, and what was chosen and why");
     command->add_flag("--private-counts", given->private_counts,
                       "also exact numbers of units and records: private, not to be passed on");
     command->footer(

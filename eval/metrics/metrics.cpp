@@ -152,4 +152,20 @@ void metrics_log::replace(const std::vector<metrics_line>& lines) {
     file_.emplace(path_);
 }
 
+std::string metrics_csv(const std::vector<metrics_line>& lines) {
+    const auto cell = [](const std::optional<double>& value) {
+        return value ? fmt::format("{}", *value) : std::string();
+    };
+    std::string out =
+        "step,loss_released,noise_multiplier,progress_epsilon,eval_perplexity,eval_value_nats,lr_factor\n";
+    for (const auto& line : lines) {
+        const bool priced = line.progress.step == line.step && line.step > 0;
+        out += fmt::format("{},{},{},{},{},{},{}\n", line.step, cell(line.loss_released),
+                           line.radii.empty() ? std::string() : fmt::format("{}", line.noise_multiplier),
+                           priced ? cell(line.progress.epsilon) : std::string(), cell(line.eval_perplexity),
+                           cell(line.eval_value_nats), line.steered ? cell(line.steered->lr_factor) : std::string());
+    }
+    return out;
+}
+
 }  // namespace rldp::eval

@@ -49,6 +49,10 @@ std::string without_checksum(const std::string& text);
 /// naming path and line for one that is none.
 std::vector<metrics_line> read_metrics(const std::filesystem::path& path);
 
+/// For spreadsheets: a row per step, empty where a step has no value; radii are left out, of which there may be
+/// hundreds.
+std::string metrics_csv(const std::vector<metrics_line>& lines);
+
 struct readable_metrics {
     std::vector<metrics_line> lines;
     std::string damage;  ///< what is wrong with the first line that is none, by path and line; empty: nothing

@@ -61,6 +61,8 @@ std::string style(const series& one) {
             return fmt::format("with steps lw 2.2 lc rgb '{}'", one.colour);
         case mark::thin_steps:
             return fmt::format("with steps lw 0.8 lc rgb '{}'", one.colour);
+        case mark::bar:
+            return fmt::format("with boxes fs solid 0.85 noborder lc rgb '{}'", one.colour);
         case mark::dashed:
             return fmt::format("with lines lw 1.6 dt (7,5) lc rgb '{}'", one.colour);
     }
@@ -77,6 +79,9 @@ std::string script_for(const figure& what, const std::filesystem::path& output) 
         what.id, quoted(output.string()), quoted(what.x_label), quoted(what.y_label), what.x_range.first,
         what.x_range.second);
     if (what.y_range) script += fmt::format("set yrange [{}:{}]\n", what.y_range->first, what.y_range->second);
+    for (std::size_t i = 0; i < what.names.size(); ++i)
+        script += fmt::format("{}{} {}{}", i == 0 ? "set boxwidth 0.7\nset xtics rotate by 35 right (" : ", ",
+                              quoted(what.names[i]), i, i + 1 == what.names.size() ? ")\n" : "");
     if (what.log_y) script += "set logscale y\nset format y '%g'\n";
     std::string plots;
     for (std::size_t i = 0; i < what.lines.size(); ++i) {

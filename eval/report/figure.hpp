@@ -9,8 +9,8 @@ namespace rldp::eval {
 
 using curve = std::vector<std::pair<double, double>>;
 
-/// How a series is drawn. Steps hold their value until the next point.
-enum class mark { line, marked_line, dots, steps, thin_steps, dashed };
+/// How a series is drawn. Steps hold their value until the next point; a bar stands on the figure's bottom.
+enum class mark { line, marked_line, dots, steps, thin_steps, dashed, bar };
 
 struct series {
     std::string label;  ///< in the legend; empty: not there
@@ -26,6 +26,7 @@ struct figure {
     std::pair<double, double> x_range;
     std::optional<std::pair<double, double>> y_range;  ///< default: what the points need
     bool log_y = false;
+    std::vector<std::string> names = {};  ///< at x = 0, 1, …, in place of numbers
 };
 
 /// An <svg> element that takes the page's text colour, or nothing where gnuplot is not installed (or fails).

@@ -2,6 +2,8 @@
 // Where a run keeps its files: public/ may be shown to anyone, trusted/ (mode 0700) to nobody.
 #include <filesystem>
 
+#include "config/base/error.hpp"
+
 namespace rldp::eval {
 
 struct run_directory {
@@ -11,6 +13,7 @@ struct run_directory {
     std::filesystem::path config() const { return public_side() / "config.json"; }
     std::filesystem::path ledger() const { return public_side() / "ledger.jsonl"; }
     std::filesystem::path metrics() const { return public_side() / "metrics.jsonl"; }
+    std::filesystem::path metrics_csv() const { return public_side() / "metrics.csv"; }
     std::filesystem::path tensorboard() const { return public_side() / "tensorboard"; }  ///< where it is asked for
     std::filesystem::path summary() const { return public_side() / "summary.json"; }
     std::filesystem::path report() const { return public_side() / "report.html"; }
@@ -34,5 +37,18 @@ struct run_directory {
     std::filesystem::path shadows() const { return trusted_side() / "shadows"; }
     std::filesystem::path log() const { return trusted_side() / "trusted.log"; }
 };
+
+/// The run in `path`, or whose public side that is, as someone outside has it. Errors: bad_input for a public side
+/// under another name.
+inline run_directory run_at(const std::filesystem::path& path) {
+    auto clean = std::filesystem::absolute(path).lexically_normal();
+    if (!clean.has_filename()) clean = clean.parent_path();
+    std::error_code unknown;
+    if (!std::filesystem::exists(clean / "ledger.jsonl", unknown)) return {path};
+    refuse_unless(
+        clean.filename() == "public",
+        path.string() + ": is a run's public side under another name; call it public, or give its ledger.jsonl");
+    return {clean.parent_path()};
+}
 
 }  // namespace rldp::eval

@@ -131,7 +131,7 @@ TEST_CASE("a resumed run keeps its canaries and its trace") {
 TEST_CASE("an audit of a whole run reports every attack") {
     scratch_directory scratch;
     finish(small({"data.canaries=3", "data.split=exact", "audit.canaries=20", "audit.gradient_canaries=20",
-                  "audit.prompt=config/canary-prompt.txt"}),
+                  "audit.prompt=config/canary-prompt.txt", "audit.ending=the patient was readmitted"}),
            scratch / "run");
     const auto report = audited(scratch / "run");
     CHECK(report.step == 4);
@@ -150,14 +150,17 @@ TEST_CASE("an audit of a whole run reports every attack") {
     CHECK(report.exposure->canaries.size() == 3);
     CHECK(!report.exposure->all);
     for (const auto& one : report.exposure->canaries) {
+        CHECK(one.where.starts_with("line "));
+        CHECK(one.where.find(", record ") != std::string::npos);
         CHECK(one.rank <= std::log2(21.0));
         CHECK(one.extrapolated);
     }
     REQUIRE(report.membership);
-    const auto& [members, non_members, attack] = *report.membership;
+    const auto& [members, non_members, attack, scored] = *report.membership;
     CHECK(std::ssize(members.scores) + members.discarded == 20);
     CHECK(std::ssize(non_members.scores) + non_members.discarded == 20);
     CHECK(members.discarded > 0);  // "was not readmitted" has no such ending
+    CHECK(scored == "its ending");
     CHECK(attack.auc);
     REQUIRE(report.bounds.size() == 2);
     for (const auto& one : report.bounds) {
@@ -256,7 +259,7 @@ TEST_CASE("what a run lacks is left out, each with a line that says how to get i
     CHECK(report.membership);
     finish(small({"audit.ending=no such words"}), scratch / "other");
     const auto other = audited(scratch / "other");
-    CHECK(says(other.left_out, "audit.ending"));
+    CHECK(says(other.left_out, "--ending"));
     CHECK(!other.membership->attack.auc);
 
     finish(small({"audit.canaries=20", "audit.gradient_canaries=20"}), scratch / "traced");

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "actors/run/audit/canaries.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "data/units/places.hpp"
 #include "eval/audit/extraction.hpp"
 #include "eval/audit/statistics/exposure.hpp"
 #include "privacy/accounting/accountant.hpp"
@@ -19,7 +21,8 @@ namespace {
 
 /// A training unit with a planted secret, and its record without it.
 struct carrier {
-    std::string unit, profile, secret;
+    std::uint64_t id;
+    std::string profile, secret;
 };
 
 std::vector<carrier> carriers_of(const audited_run& run) {
@@ -28,8 +31,23 @@ std::vector<carrier> carriers_of(const audited_run& run) {
         if (!unit.canary) continue;
         const auto& record = unit.records.front();
         const auto tail = data::with_secret("", *unit.canary).size();
-        out.push_back({fmt::format("{:016x}", unit.id), record.substr(0, record.size() - tail), *unit.canary});
+        out.push_back({unit.id, record.substr(0, record.size() - tail), *unit.canary});
     }
+    return out;
+}
+
+/// Where the records that carry secrets stand in the owner's file.
+std::map<std::uint64_t, data::unit_place> places_of(const audited_run& run) {
+    std::set<std::uint64_t> ids;
+    for (const auto& unit : run.records.corpus.train)
+        if (unit.canary) ids.insert(unit.id);
+    return data::places_of(private_source(run.config), training_split_of(run.config), ids);
+}
+
+std::string in_words(const data::unit_place& place) {
+    auto out = fmt::format("line {}", place.line);
+    if (!place.key.empty()) out += ", record " + place.key;
+    if (!place.group.empty()) out += ", of " + place.group;
     return out;
 }
 
@@ -98,7 +116,8 @@ std::vector<double> log_perplexities(const audited_run& run, const std::string& 
 }
 
 eval::canary_exposure exposure_of(const carrier& one, double found, const std::vector<double>& references, bool all) {
-    eval::canary_exposure out{.unit = one.unit,
+    eval::canary_exposure out{.unit = fmt::format("{:016x}", one.id),
+                              .where = {},
                               .log_perplexity = found,
                               .rank = eval::rank_exposure(found, references),
                               .extrapolated = {},
@@ -115,8 +134,9 @@ eval::likelihoods likelihoods_of(const audited_run& run, const std::vector<data:
     std::vector<eval::split_text> texts;
     for (const auto& unit : units) {
         const auto& record = unit.records.front();
-        const auto ending = record.find(run.config.audit.ending);
-        auto cut = ending == std::string::npos ? std::nullopt : run.split(record, ending);
+        const auto& named = run.config.audit.ending;
+        const auto begins = named ? record.find(*named) : 0;
+        auto cut = begins == std::string::npos ? std::nullopt : run.split(record, begins);
         if (cut)
             texts.push_back(std::move(*cut));
         else
@@ -178,6 +198,7 @@ std::optional<eval::exposure_result> expose(const audited_run& run) {
     const auto carriers = carriers_of(run);
     if (carriers.empty()) return std::nullopt;  // extract() has said so
     eval::exposure_result out;
+    const auto places = places_of(run);
     for (const auto& one : carriers) {
         auto secrets = references_for(run, one.secret);
         out.all = std::ssize(secrets) + 1 == data::count_of_secrets(std::ssize(one.secret));
@@ -187,6 +208,8 @@ std::optional<eval::exposure_result> expose(const audited_run& run) {
         const double own = found.back();
         found.pop_back();
         out.canaries.push_back(exposure_of(one, own, found, out.all));
+        if (const auto place = places.find(one.id); place != places.end())
+            out.canaries.back().where = in_words(place->second);
         if (out.reference_log_perplexities.empty()) out.reference_log_perplexities = std::move(found);
     }
     return out;
@@ -200,11 +223,13 @@ std::optional<eval::membership_result> guess_members(const audited_run& run, lin
     }
     eval::membership_result out{.members = likelihoods_of(run, pool.members),
                                 .non_members = likelihoods_of(run, pool.non_members),
-                                .attack = {}};
+                                .attack = {},
+                                .scored = run.config.audit.ending ? "its ending" : "the whole record"};
     if (out.members.scores.empty() || out.non_members.scores.empty())
-        left_out.push_back(fmt::format(
-            "membership: no record of {} has the ending \"{}\"; set audit.ending to what ends the records",
-            out.members.scores.empty() ? "the training units" : "the Attack side", run.config.audit.ending));
+        left_out.push_back(
+            fmt::format("membership: no record of {} has the ending \"{}\"; give --ending what ends the records",
+                        out.members.scores.empty() ? "the training units" : "the Attack side",
+                        run.config.audit.ending.value_or("")));
     out.attack = eval::separation_of(out.members.scores, out.non_members.scores);
     return out;
 }

@@ -68,12 +68,13 @@ std::optional<eval::split_text> audited_run::split(const std::string& record, st
                           config.data.keep == "tail");
 }
 
-audited_run open_audited(const std::filesystem::path& directory, bool during_run) {
+audited_run open_audited(const std::filesystem::path& directory, bool during_run,
+                         const std::vector<std::string>& overrides) {
     audited_run out;
     out.where = {directory};
     finish_erasure(out.where);
     check_run(out.where, during_run);
-    out.config = config::load(out.where.config(), {});
+    out.config = config::load(out.where.config(), overrides);
     out.who = eval::read_membership(out.where.membership());
     out.records = load_records(out.config);
     if (eval::data_hmac(out.who.salt, out.records.corpus.digest) != out.who.data_hmac)

@@ -33,9 +33,10 @@ struct audited_run {
     std::optional<eval::split_text> split(const std::string& record, std::size_t beginning) const;
 };
 
-/// All but adapter and trace. Errors: bad_input for no run, one that is not over (or is, with `during_run`), and for
-/// data other than the run's.
-audited_run open_audited(const std::filesystem::path& directory, bool during_run);
+/// All but adapter and trace. `overrides`, as config::load's, are of how to attack: audit.ending, prompt, targets.
+/// Errors: bad_input for no run, one that is not over (or is, with `during_run`), and for data other than the run's.
+audited_run open_audited(const std::filesystem::path& directory, bool during_run,
+                         const std::vector<std::string>& overrides = {});
 
 /// Adapter, trace and step of the last checkpoint or, where the run is over, of its end.
 void read_adapter(audited_run& run);

@@ -31,6 +31,7 @@ json json_of(const exposure_result& of) {
     json out = {{"references", of.references}, {"all_secrets", of.all}, {"canaries", json::array()}};
     for (const auto& one : of.canaries)
         out["canaries"].push_back({{"unit", one.unit},
+                                   {"where", one.where},
                                    {"log_perplexity", json_number(one.log_perplexity)},
                                    {"rank_exposure", json_number(one.rank)},
                                    {"extrapolated_exposure", number_or_null(one.extrapolated)},

@@ -40,10 +40,11 @@ std::string cards(const audit_report& report) {
     return out + "</div>\n";
 }
 
-std::string contradiction(const audit_report& report) {
+std::string in_plain_words(const audit_report& report) {
     const auto found = audited_epsilon(report);
-    if (!found || !(*found > report.claimed_epsilon)) return {};
-    return fmt::format("<p class=\"note bad\">The claim is refuted: {}.</p>\n", escaped(verdict(report)));
+    const bool refuted = found && *found > report.claimed_epsilon;
+    return fmt::format("<p class=\"note{}\">{} <i>{}.</i></p>\n", refuted ? " bad" : "", escaped(conclusion(report)),
+                       escaped(verdict(report)));
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ std::string audit_html(const audit_report& report) {
     body +=
         "<p class=\"note\">This page speaks of training records. It is for the owner of the data and lies on the "
         "trusted side of the run.</p>\n";
-    body += contradiction(report) + cards(report);
+    body += in_plain_words(report) + cards(report);
     body += section("A lower bound on ε", bound_rows(report), about_bounds(report));
     body += section("Membership", membership_rows(report), about_membership(report));
     body += section("Exposure of planted secrets", exposure_rows(report), about_exposure(report));

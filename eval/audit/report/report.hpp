@@ -27,6 +27,7 @@ struct extraction_result {
 
 struct canary_exposure {
     std::string unit;                    ///< hex id of the record that carries it
+    std::string where;                   ///< in the data: its line, and the values of its key columns; private
     double log_perplexity = 0;           ///< −Σ log₂ p of the secret after its record, bits
     double rank = 0;                     ///< rank_exposure among the references, bits
     std::optional<double> extrapolated;  ///< bits; absent where all secrets that exist are references
@@ -42,7 +43,7 @@ struct exposure_result {
 
 /// One side of the membership attack.
 struct likelihoods {
-    std::vector<double> scores;  ///< mean log p of the ending's tokens, nats
+    std::vector<double> scores;  ///< mean log p of the tokens that are scored, nats
     double mean_log_p = 0;
     double mean_perplexity = 0;  ///< mean of exp(−score)
     std::int64_t discarded = 0;  ///< records that have no ending to split off
@@ -59,6 +60,7 @@ separation separation_of(const std::vector<double>& members, const std::vector<d
 struct membership_result {
     likelihoods members, non_members;
     separation attack;
+    std::string scored;  ///< "the whole record", or "its ending"
 };
 
 struct shadow_result {
@@ -100,6 +102,8 @@ struct audit_report {
 std::optional<double> audited_epsilon(const audit_report& report);
 /// "claimed ≤ 2.00; audited ≥ 0.41 (95 %)", or what there is of it.
 std::string verdict(const audit_report& report);
+/// What it comes to, in plain words: which attacks did better than chance does, and how often chance does as well.
+std::string conclusion(const audit_report& report);
 audit_point point_of(const audit_report& report);
 
 std::string audit_json(const audit_report& report);

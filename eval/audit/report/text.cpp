@@ -15,8 +15,8 @@ std::string section(const std::string& title, const text_rows& rows) {
 }  // namespace
 
 std::string audit_text(const audit_report& report) {
-    auto out = fmt::format("{} after {} of {} steps, method {}\n{}\n", report.run, report.step, report.steps,
-                           report.method, verdict(report));
+    auto out = fmt::format("{}\n{}\n{} after {} of {} steps, method {}\n", conclusion(report), verdict(report),
+                           report.run, report.step, report.steps, report.method);
     out += section("Lower bound on ε", bound_rows(report)) + section("Membership", membership_rows(report)) +
            section("Exposure of planted secrets", exposure_rows(report)) +
            section("Extraction", extraction_rows(report));

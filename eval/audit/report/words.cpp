@@ -35,7 +35,8 @@ text_rows bound_rows(const audit_report& report) {
 
 text_rows membership_rows(const audit_report& report) {
     text_rows out = {{"attack", "AUC", "found at 0.1 % false alarms", "found at 1 % false alarms"}};
-    if (report.membership) out.push_back(separation_row("likelihood of the ending", report.membership->attack));
+    if (report.membership)
+        out.push_back(separation_row("likelihood of " + report.membership->scored, report.membership->attack));
     if (report.shadows) {
         out.push_back(
             separation_row(fmt::format("LiRA offline, {} shadows", report.shadows->shadows), report.shadows->offline));
@@ -46,11 +47,11 @@ text_rows membership_rows(const audit_report& report) {
 }
 
 text_rows exposure_rows(const audit_report& report) {
-    text_rows out = {{"record", "log-perplexity, bits", "exposure, bits", "extrapolated, bits", "fit, p"}};
+    text_rows out = {{"record", "where", "log-perplexity, bits", "exposure, bits", "extrapolated, bits", "fit, p"}};
     if (!report.exposure) return out;
     for (const auto& one : report.exposure->canaries)
-        out.push_back({one.unit, number(one.log_perplexity, 1), number(one.rank, 2), number(one.extrapolated, 2),
-                       number(one.fit_p_value, 3)});
+        out.push_back({one.unit, one.where, number(one.log_perplexity, 1), number(one.rank, 2),
+                       number(one.extrapolated, 2), number(one.fit_p_value, 3)});
     return out;
 }
 
@@ -81,14 +82,15 @@ std::string about_bounds(const audit_report& report) {
 
 std::string about_membership(const audit_report& report) {
     if (!report.membership) return {};
-    const auto& [members, non_members, attack] = *report.membership;
+    const auto& [members, non_members, attack, scored] = *report.membership;
     return fmt::format(
-        "Whoever scores a record by how likely the model finds its ending tells a record that was trained on from one "
-        "that was not with this AUC: 0.5 is guessing, 1 is certainty. Endings have a mean log-probability of {:.4f} "
-        "and a mean perplexity of {:.4f} among {} members, {:.4f} and {:.4f} among {} others; {} records had no such "
-        "ending. An AUC near 0.5 says that this attack fails on average, not that every record is safe: for that, look "
+        "Whoever scores a record by how likely the model finds {} tells a record that was trained on from one "
+        "that was not with this AUC: 0.5 is guessing, 1 is certainty. They have a mean log-probability of {:.4f} "
+        "and a mean perplexity of {:.4f} among {} members, {:.4f} and {:.4f} among {} others; {} records "
+        "had none. An AUC near 0.5 says that this attack fails on average, not that every record is safe: for that, "
+        "look "
         "at few false alarms.",
-        members.mean_log_p, members.mean_perplexity, members.scores.size(), non_members.mean_log_p,
+        scored, members.mean_log_p, members.mean_perplexity, members.scores.size(), non_members.mean_log_p,
         non_members.mean_perplexity, non_members.scores.size(), members.discarded + non_members.discarded);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "eval/report/curves.hpp"
 #include "eval/report/html.hpp"
@@ -47,7 +48,38 @@ captioned over_steps(const compare_plan& plan, const cells_of_grid& cells, doubl
     return {std::move(drawing), ""};
 }
 
+/// At one ε: a bar per method, over a bottom just below the least.
+captioned bars(const compare_plan& plan, const comparison& numbers, const std::string& prefix) {
+    captioned out;
+    out.drawing = {prefix + "end",
+                   fmt::format("End perplexity at ε = {}", plan.epsilons.front()),
+                   "",
+                   "held-out perplexity at the end",
+                   {},
+                   {},
+                   {},
+                   false};
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    for (const auto& method : plan.methods)
+        for (const auto& one : numbers.scores)
+            if (one.method == method.name && one.end.mean && std::isfinite(*one.end.mean)) {
+                const double place = static_cast<double>(out.drawing.names.size());
+                out.drawing.lines.push_back({"", mark::bar, colour_of(method.name), {{place, *one.end.mean}}});
+                out.drawing.names.push_back(method.name);
+                least = std::min(least, *one.end.mean);
+                most = std::max(most, *one.end.mean);
+            }
+    out.drawing.x_range = {-0.7, static_cast<double>(out.drawing.names.size()) - 0.3};
+    if (most > 0) {
+        const double span = std::max(most - least, 0.05 * most);
+        out.drawing.y_range = {std::max(0.0, least - 0.3 * span), most + 0.1 * span};
+    }
+    out.caption = "Mean over the seeds that are done. The bars don't begin at nought.";
+    return out;
+}
+
 captioned against_epsilon(const compare_plan& plan, const comparison& numbers, const std::string& prefix) {
+    if (plan.epsilons.size() == 1) return bars(plan, numbers, prefix);
     captioned out;
     out.drawing = {prefix + "end", "End perplexity against ε", "ε", "held-out perplexity at the end", {}, {}, {},
                    false};

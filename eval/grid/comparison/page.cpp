@@ -120,6 +120,10 @@ std::string head(const compare_report& report) {
         "done</p></header>\n",
         counted(report.plan.methods.size(), "method"), counted(report.plan.epsilons.size(), "budget"),
         counted(report.plan.seeds.size(), "seed"), done, cells.size());
+    if (report.plan.seeds.size() == 1)
+        out +=
+            "<p class=\"note\">One seed: each figure is a single draw of noise and batches, and differences between "
+            "methods may be no more than that. Several seeds (--seeds 0,1,2) tell.</p>\n";
     if (static_cast<std::size_t>(done) < cells.size())
         out +=
             "<p class=\"note bad\">This comparison is not complete: means are over the cells that are done, and not "

@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <random>
 #include <set>
 
 #include "data/units/corpus.hpp"
+#include "data/units/places.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -243,4 +246,30 @@ TEST_CASE("code books are found beside the table or missed aloud") {
                       [](const auto& w) { return has(w, "no IDs_mapping.csv"); }));
     at.write("IDs_mapping.csv", "a,description\n1,one\n");
     CHECK(load_corpus(from, all).train[0].records[0] == "a is one.");
+}
+
+TEST_CASE("units lead back to their lines and keys") {
+    const scratch_directory at;
+    std::string rows = "id,who,note\n";
+    for (int i = 0; i < 60; ++i) rows += fmt::format("r{},p{},n{}\n", i, i / 3, i);
+    split_rule rule;
+    const source by_record{at.write("t.csv", rows), {}, at.write("n.json", R"({"record": "id", "person": "who"})"), {}};
+    const auto all = load_corpus(by_record, rule);
+    std::set<std::uint64_t> ids;
+    for (const auto& unit : all.train) ids.insert(unit.id);
+    const auto places = places_of(by_record, rule, ids);
+    REQUIRE(places.size() == all.train.size());
+    for (const auto& unit : all.train) {
+        const auto& place = places.at(unit.id);
+        CHECK(place.key == fmt::format("r{}", place.line - 2));
+        CHECK(has(unit.records.front(), fmt::format("n{}", place.line - 2)));
+    }
+    auto by_person = by_record;
+    by_person.group = "who";
+    const auto persons = load_corpus(by_person, rule);
+    const auto first = persons.train.front();
+    const auto found = places_of(by_person, rule, {first.id});
+    REQUIRE(found.size() == 1);
+    CHECK(found.at(first.id).group == fmt::format("p{}", (found.at(first.id).line - 2) / 3));
+    CHECK(has(first.records.front(), fmt::format("n{}", found.at(first.id).line - 2)));
 }
