@@ -109,7 +109,8 @@ std::string to_json(const run_config& config) {
 std::string common_json(const run_config& config) {
     json document = json::object();
     for (const auto& key : schema())
-        if (!key.place && !key.path.starts_with("monitor.") && !key.path.starts_with("cluster."))
+        if (!key.place && !key.path.starts_with("monitor.") && !key.path.starts_with("cluster.") &&
+            !key.path.starts_with("run."))
             document[key.path] = key.write(config);
     return document.dump();
 }

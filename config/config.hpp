@@ -182,6 +182,7 @@ struct run_section {
     std::optional<std::string> name;
     std::optional<std::vector<std::string>> tags;
     std::optional<std::string> notes;
+    std::optional<std::string> date;  ///< as 2026-01-31
 };
 
 struct run_config {
@@ -221,7 +222,7 @@ void validate(const run_config& config);
 /// The configuration as resolved, every key present, as pretty JSON that parse() reads back.
 std::string to_json(const run_config& config);
 
-/// What the ranks of a run must have the same: to_json() without paths, monitor and cluster.
+/// What the ranks of a run must have the same: to_json() without paths, monitor, cluster and run.
 std::string common_json(const run_config& config);
 
 /// Steps of the plan: train.steps, or floor(epochs·N/B). Errors: bad_input where that is open, or is no length of a

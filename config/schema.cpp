@@ -65,6 +65,12 @@ bool is_line(const std::string& text) {
     return is_text(text) && text.size() <= 100 && std::none_of(text.begin(), text.end(), control);
 }
 
+bool is_date(const std::string& text) {
+    constexpr std::string_view form = "dddd-dd-dd";
+    return std::equal(text.begin(), text.end(), form.begin(), form.end(),
+                      [](char c, char of) { return of == 'd' ? c >= '0' && c <= '9' : c == of; });
+}
+
 bool is_note(const std::string& text) {
     return is_text(text) && text.size() <= 4000;
 }
@@ -520,7 +526,10 @@ void add_rl(std::vector<key>& keys) {
         .add("tags", &run_section::tags, form{"words", is_name}, "", "By which lists of runs can be told apart.",
              "none")
         .add("notes", &run_section::notes, form{"text of up to 4000 bytes", is_note}, "",
-             "What its report should say of it.", "none");
+             "What its report should say of it.", "none")
+        .add("date", &run_section::date, form{"a date, such as 2026-01-31", is_date}, "",
+             "Of the report. When a run ends is not public, for that may depend on the records.",
+             "the day on which the run is begun, UTC");
     section(
         keys, "", [](auto& c) -> auto& { return c; })
         .add("device", &run_config::device, words{{"cpu", "cuda"}}, "", "Where the model computes.")

@@ -7,7 +7,6 @@
 #include "actors/run/trace_file.hpp"
 #include "config/base/files.hpp"
 #include "config/base/made_up.hpp"
-#include "config/base/today.hpp"
 #include "config/method_choices.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
@@ -45,7 +44,7 @@ std::string without_directory(const std::string& path) {
 void add_names(eval::run_summary& out, const session& run) {
     const auto& given = run.config.run;
     const auto directory = std::filesystem::absolute(run.where.root).lexically_normal();
-    out.date = today();
+    out.date = given.date.value_or("");
     out.name =
         given.name.value_or((directory.has_filename() ? directory : directory.parent_path()).filename().string());
     out.tags = given.tags.value_or(std::vector<std::string>());

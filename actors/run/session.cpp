@@ -20,6 +20,7 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
+#include "config/base/today.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
@@ -250,8 +251,10 @@ void decide_in_line(const moving_parts& parts, double progress_epsilon) {
     parts.controller->learn();
 }
 
-opened_run create_run(const config::run_config& asked, const std::filesystem::path& directory,
+opened_run create_run(const config::run_config& given, const std::filesystem::path& directory,
                       const shared_places& shared, const std::shared_ptr<ranks::team>& team) {
+    auto asked = given;
+    if (!asked.run.date) asked.run.date = today();  // before any record is read, whose number takes time
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());

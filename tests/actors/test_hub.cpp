@@ -26,9 +26,9 @@ eval::metrics_line line_of(std::int64_t step, double loss) {
 }
 
 struct watched_hub : deterministic {
-    watched_hub() {
+    explicit watched_hub(const std::vector<eval::metrics_line>& known = {}) {
         hub = spawn(make_hub, std::string("test run"));
-        self->send(hub, announce_atom::value, run_header{(scratch / "metrics.jsonl").string(), {}, 100, 8, 7.9});
+        self->send(hub, announce_atom::value, run_header{(scratch / "metrics.jsonl").string(), known, 100, 8, 7.9});
         run();
     }
     /// A watcher that acknowledges only when the test says so.
@@ -69,6 +69,24 @@ TEST_CASE("a watcher that falls silent gets one message, and the latest value on
     side.run();
     REQUIRE(seen.size() == 1);
     CHECK(seen[0].step == 50);
+}
+
+TEST_CASE("a resumed run is shown from where it stood, before its first step") {
+    auto evaluated = line_of(41, 2.5);
+    evaluated.eval_perplexity = 17;
+    watched_hub side({line_of(40, 2.6), evaluated, line_of(42, 2.4)});
+    std::vector<telemetry> seen;
+    const auto first = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
+    REQUIRE(first);
+    side.second();
+    const auto now = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
+    REQUIRE(now);
+    CHECK(now->step == 42);
+    CHECK(now->noise_multiplier == 0.7);
+    CHECK(now->progress_epsilon == 0.5);
+    CHECK(now->perplexity == 17);
+    CHECK(now->evaluated_step == 41);
+    CHECK(now->radii.size() == 2);
 }
 
 TEST_CASE("ticks come at most once a second and show averages") {

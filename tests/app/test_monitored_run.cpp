@@ -5,6 +5,7 @@
 
 #include "monitor/stream/reader.hpp"
 #include "monitor/stream/server.hpp"
+#include "monitor/stream/telemetry_json.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/peer.hpp"
@@ -72,6 +73,28 @@ TEST_CASE("a run is watched to its end, whatever strangers send to its port") {
     CHECK(seen.back().step == 8);
     CHECK(seen.back().steps == 8);
     CHECK_FALSE(seen.back().radii.empty());
+}
+
+TEST_CASE("rldp monitor ends with the run, as JSON for programs, or gives up in time") {
+    const scratch_directory scratch, other;
+    const auto address = "127.0.0.1:" + std::to_string(free_port());
+    answer said;
+    std::thread running([&] {
+        said = rldp_says(small_run + ("--monitor " + address) + " --out " + (scratch.path() / "run").string(),
+                         scratch.path());
+    });
+    const auto watched = rldp_says("monitor " + address + " --until-end --json --timeout 120", other.path());
+    running.join();
+    INFO(watched.err);
+    REQUIRE(watched.status == 0);
+    const auto begin = watched.out.rfind('\n', watched.out.size() - 2) + 1;  // npos + 1 is the beginning
+    const auto last = monitor::telemetry_from(watched.out.substr(begin, watched.out.size() - begin - 1));
+    CHECK(last.state == "done");
+    CHECK(last.step == 8);
+    const auto nobody = rldp_says("monitor " + address + " --once --timeout 0.3", other.path());
+    CHECK(nobody.status == 1);
+    CHECK(has(nobody.err, "nothing came from " + address + " for 0.3 s"));
+    CHECK(nobody.out.empty());
 }
 
 TEST_CASE("a run whose port is taken is refused before anything is made or charged") {

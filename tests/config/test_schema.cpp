@@ -133,6 +133,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "run.name",
                                             "run.tags",
                                             "run.notes",
+                                            "run.date",
                                             "cluster.secret",
                                             "cluster.timeout"};
     std::set<std::string> schema;

@@ -18,6 +18,12 @@ namespace rldp::ranks {
 
 namespace {
 
+/// Newer LibTorches ask for libuv under the store unless told otherwise, and a distribution's may be built without it.
+template <class Options>
+void without_libuv(Options& options) {
+    if constexpr (requires { options.useLibUV; }) options.useLibUV = false;
+}
+
 /// An exception's first line, without where in LibTorch it was thrown.
 std::string cause_of(const std::exception& thrown) {
     std::string line = thrown.what();
@@ -152,6 +158,7 @@ wire::wire(const place& where, std::chrono::seconds timeout, const on_silence& s
     inside_->where = where;
     try {
         c10d::TCPStoreOptions store;
+        without_libuv(store);
         store.port = where.port;
         store.isServer = where.rank == 0 && !where.store_elsewhere;
         if (!where.store_elsewhere) store.numWorkers = where.ranks;
