@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <thread>
-#include <tuple>
 
 #include "config/base/append_file.hpp"
 #include "config/base/directory_lock.hpp"
@@ -165,7 +164,8 @@ std::vector<book_sum> sums_of(const budget_book& book) {
 }
 
 void enter_run(const fs::path& directory, const book_claim& run) {
-    const auto& [header, id] = std::tie(run.ledger.header, run.ledger.header_hash);
+    const auto& header = run.ledger.header;
+    const auto& id = run.ledger.header_hash;
     make_book(directory);
     const auto lock = locked(directory);
     auto book = book_at(directory);

@@ -32,13 +32,13 @@ double chance_of_exposure(double bits, std::size_t secrets) {
 
 void add_membership(const audit_report& report, std::vector<outcome_by_chance>& to) {
     if (!report.membership) return;
-    const auto& [members, others, attack, scored] = *report.membership;
+    const auto& of = *report.membership;
     const auto add = [&](const std::string& name, const std::optional<double>& auc) {
         if (auc)
             to.push_back({fmt::format("{} has AUC {:.3f}", name, *auc),
-                          chance_of_auc(*auc, members.scores.size(), others.scores.size())});
+                          chance_of_auc(*auc, of.members.scores.size(), of.non_members.scores.size())});
     };
-    add("membership", attack.auc);
+    add("membership", of.attack.auc);
     if (report.shadows) {
         add("LiRA offline", report.shadows->offline.auc);
         add("LiRA online", report.shadows->online.auc);
