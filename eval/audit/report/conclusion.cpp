@@ -57,6 +57,7 @@ void add_exposure(const audit_report& report, std::vector<outcome_by_chance>& to
 
 std::string in_words(const std::vector<outcome_by_chance>& all) {
     std::vector<std::string> out;
+    out.reserve(all.size());
     for (const auto& one : all) out.push_back(fmt::format("{}, p = {:.2g}", one.what, one.p));
     return fmt::format("{}", fmt::join(out, "; "));
 }
