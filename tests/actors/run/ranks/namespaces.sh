@@ -14,7 +14,7 @@ command -v ip >/dev/null || skip "iproute2 is not installed"
 a=rldp-a-$$ b=rldp-b-$$
 ip netns add "$a" 2>/dev/null || skip "no network namespace can be made here"
 scratch=$(mktemp -d) relay=
-trap 'jobs -p | xargs -r kill -9 $relay 2>/dev/null || true; ip netns del "$a"; ip netns del "$b" 2>/dev/null; rm -rf "$scratch"' EXIT
+trap 'kill -9 $relay $(jobs -p) 2>/dev/null || true; ip netns del "$a"; ip netns del "$b" 2>/dev/null; rm -rf "$scratch"' EXIT
 ip netns add "$b"
 coproc network { exec python3 "$(dirname "${BASH_SOURCE[0]}")/slow_network.py" "$a" "$b" 1 0.005 slow0 2>"$scratch/network.err"; }
 relay=$!
