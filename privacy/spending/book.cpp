@@ -38,12 +38,18 @@ directory_lock locked(const fs::path& directory) {
     }
 }
 
-/// Made where it is missing. Version control leaves it alone: it is the owner's, not the project's.
+/// Made where there is nothing yet: a directory of another purpose is not to be locked up. Version control leaves a
+/// book alone: it is the owner's, not the project's.
 void make_book(const fs::path& directory) {
-    create_private_directory(directory);
     const auto key = directory / "book.key";
-    const auto lock = locked(directory);
     if (fs::exists(key)) return;
+    const bool fresh = !fs::exists(directory);
+    if (fresh) create_private_directory(directory);
+    const auto lock = locked(directory);
+    if (fs::exists(key)) return;  // another run's, made meanwhile
+    refuse_unless(fresh || fs::is_empty(directory),
+                  directory.string() + ": holds other things and no budget book; name a directory of its own");
+    create_private_directory(directory);
     write_file(directory / ".gitignore", "*\n");
     run_key::from_system().save(key);
 }

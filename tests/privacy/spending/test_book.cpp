@@ -189,6 +189,20 @@ TEST_CASE("a line that a crash cut counts for nothing, and gives way to the next
     CHECK(book.runs[1].run == "c");
 }
 
+TEST_CASE("a directory of another purpose does not become a book") {
+    const scratch_directory scratch;
+    std::filesystem::create_directory(scratch / "shared");
+    std::ofstream(scratch / "shared/other.txt") << "x";
+    REQUIRE(::chmod((scratch / "shared").c_str(), 0755) == 0);
+    CHECK(has(refusal([&] { enter(scratch / "shared", run("a")); }), "holds other things and no budget book"));
+    CHECK_FALSE(std::filesystem::exists(scratch / "shared/.gitignore"));
+    struct stat found {};
+    REQUIRE(::stat((scratch / "shared").c_str(), &found) == 0);
+    CHECK((found.st_mode & 0777) == 0755);
+    std::filesystem::create_directory(scratch / "empty");
+    CHECK_NOTHROW(enter(scratch / "empty", run("a")));
+}
+
 TEST_CASE("a damaged book is refused with its line") {
     const scratch_directory scratch;
     enter(scratch / "book", run("a"));
