@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
+#include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
-#include "config/base/made_up.hpp"
 #include "config/document.hpp"
 #include "config/open_keys.hpp"
 #include "config/schema.hpp"
@@ -61,10 +61,10 @@ void apply(const std::vector<std::string>& overrides, run_config& into) {
     }
 }
 
-/// "patients.csv" has the book "patients.book". Made-up records are nobody's.
+/// "patients.csv" has the book "patients.book", packed or not. Made-up records are nobody's.
 std::string default_book(const run_config& config, const std::filesystem::path& directory) {
     if (is_made_up(config.data.path)) return std::string(no_book);
-    return (directory / std::filesystem::path(config.data.path).filename().replace_extension(".book")).string();
+    return (directory / (bare_name(config.data.path) + ".book")).string();
 }
 
 [[noreturn]] void refuse_missing(const std::filesystem::path& file, const std::string& path) {

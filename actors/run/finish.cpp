@@ -5,8 +5,8 @@
 #include "actors/run/erasure.hpp"
 #include "actors/run/samples.hpp"
 #include "actors/run/trace_file.hpp"
+#include "config/base/data_name.hpp"
 #include "config/base/files.hpp"
-#include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
@@ -34,11 +34,6 @@ void add_utility(eval::run_summary& out, const eval::held_out& records, const ev
     const auto &before = found.predicted_before, &after = found.predicted;
     if (records.target && before && after)
         out.target = {records.target->column, before->auc, after->auc, before->accuracy, after->accuracy};
-}
-
-/// Directories are the owner's business.
-std::string without_directory(const std::string& path) {
-    return is_made_up(path) ? path : std::filesystem::path(path).filename().string();
 }
 
 void add_names(eval::run_summary& out, const session& run) {

@@ -7,6 +7,7 @@
 #include "actors/run/first/first_config.hpp"
 #include "app/commands.hpp"
 #include "app/torch_commands.hpp"
+#include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "eval/report/text_table.hpp"
@@ -109,16 +110,9 @@ void print(const actors::first_config& made, const actors::first_request& asked)
         asked.config.string(), asked.config.string());
 }
 
-/// "patients.csv.gz" is called patients.
-std::string name_of_data(const fs::path& data) {
-    const auto name = data.filename().string();
-    const auto point = name.find('.', 1);
-    return name.substr(0, point);
-}
-
 int init(const init_arguments& given) {
     if (!std::isfinite(given.epsilon) || given.epsilon <= 0) refuse("--epsilon: give a finite number above 0");
-    const fs::path config = given.out.empty() ? name_of_data(given.data) + ".json" : given.out;
+    const fs::path config = given.out.empty() ? bare_name(given.data) + ".json" : given.out;
     actors::first_request asked{.data = given.data,
                                 .model = given.model,
                                 .config = config,

@@ -1,7 +1,6 @@
 #include "data/survey/column_watch.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <functional>
 
@@ -33,14 +32,8 @@ bool is_date(std::string_view text) {
 
 }  // namespace
 
-bool stands_for_none(std::string_view value) {
-    constexpr std::array<std::string_view, 12> none{"",    "?",   "-",    "NA",   "N/A",  "n/a",
-                                                    "nan", "NaN", "None", "NULL", "null", "unknown"};
-    return std::find(none.begin(), none.end(), value) != none.end();
-}
-
 void column_watch::see(std::string_view value) {
-    if (stands_for_none(value)) {
+    if (std::find(values_for_none.begin(), values_for_none.end(), value) != values_for_none.end()) {
         ++missing_;
         return;
     }

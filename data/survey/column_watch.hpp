@@ -1,5 +1,6 @@
 #pragma once
 // What one column holds, gathered value by value in bounded memory.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -25,7 +26,8 @@ class column_watch {
     std::unordered_set<std::uint64_t> seen_;  ///< hashes
 };
 
-/// A value that stands for none: empty, "?", NA, null and the like.
-bool stands_for_none(std::string_view value);
+/// What tables write where there is no value.
+inline constexpr std::array<std::string_view, 12> values_for_none{"",    "?",   "-",    "NA",   "N/A",  "n/a",
+                                                                  "nan", "NaN", "None", "NULL", "null", "unknown"};
 
 }  // namespace rldp::data

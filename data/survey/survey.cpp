@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
 #include "data/sources/csv.hpp"
 #include "data/sources/json_table.hpp"
@@ -182,10 +183,8 @@ std::string template_for(const survey& found, const std::string& path) {
         any_told = any_told || column.role == column_role::told;
     }
     if (left_out.empty()) out.erase("leave_out");
-    const auto file =
-        name_of_file(path).packed == packing::none ? std::filesystem::path(path) : std::filesystem::path(path).stem();
-    if (any_told) out["opening"] = fmt::format("A record of {}.", label_of(file.stem().string()));
-    out["missing"] = {"", "?", "-", "NA", "N/A", "n/a", "nan", "NaN", "None", "NULL", "null", "unknown"};
+    if (any_told) out["opening"] = fmt::format("A record of {}.", label_of(bare_name(path)));
+    out["missing"] = values_for_none;
     out["clause"] = "{label}: {value}.";  // grammatical for every column
     auto& columns = out["columns"] = nlohmann::ordered_json::object();
     for (const auto& column : found.columns) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
 #include "eval/metrics/json_number.hpp"
 #include "eval/report/guarantees.hpp"
@@ -43,11 +44,6 @@ std::vector<std::string> texts_at(const json& object, const char* section, const
     for (const auto& each : (*found)[key])
         if (each.is_string()) out.push_back(each.get<std::string>());
     return out;
-}
-
-/// Directories are the owner's business.
-std::string without_directory(const std::string& path) {
-    return path.starts_with("synthetic:") ? path : std::filesystem::path(path).filename().string();
 }
 
 eval::run_summary promised(const json& header) {

@@ -7,10 +7,25 @@
 #include "config/config.hpp"
 #include "tests/config/parsed.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include "tests/catch.hpp"
 
 using namespace rldp;
+
+TEST_CASE("the budget book of a data file is called after it, beside the configuration, packed or not") {
+    const scratch_directory at;
+    const auto book_of = [&](const std::string& data, const std::vector<std::string>& set = {}) {
+        const auto file = at.write("c.json", R"({"model": {"path": "m"}, "data": {"path": ")" + data + "\"}}");
+        return config::load(file, set).privacy.book.value();
+    };
+    CHECK(book_of("/far/patients.csv") == at / "patients.book");
+    CHECK(book_of("patients.csv.gz") == at / "patients.book");
+    CHECK(book_of("patients.2026.jsonl.zst") == at / "patients.2026.book");
+    CHECK(book_of("synthetic:100") == "none");
+    CHECK(book_of("patients.csv", {"privacy.book=none"}) == "none");
+    CHECK(book_of("patients.csv", {"privacy.book=/own/place"}) == "/own/place");
+}
 
 TEST_CASE("values of a file reach their members, all others keep their defaults") {
     const auto c = parsed(R"({

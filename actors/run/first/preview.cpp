@@ -57,14 +57,18 @@ preview preview_of(const config::run_config& config, std::size_t count) {
     out.max_tokens = token_limit(config, model);
     auto& lengths = out.lengths;
     const auto stream = data::open_records(private_source(config));
-    while (lengths.size() < std::max(most_looked_at, count)) {
+    const auto most = std::max(most_looked_at, count);
+    while (lengths.size() < most) {
         const auto block = stream->next();
         if (!block) break;
-        for (std::size_t i = 0; i < block->size() && lengths.size() < std::max(most_looked_at, count); ++i) {
+        for (std::size_t i = 0; i < block->size() && lengths.size() < most; ++i) {
             const auto told = block->at(i);
-            if (out.records.size() < count)
+            if (out.records.size() < count) {
                 out.records.push_back(shown(told, *words, out.max_tokens, config.data.keep == "tail"));
-            lengths.push_back(std::ssize(words->encode(told.text)));
+                lengths.push_back(out.records.back().tokens);
+            } else {
+                lengths.push_back(std::ssize(words->encode(told.text)));
+            }
         }
     }
     if (lengths.empty()) refuse(config.data.path + ": no records; give a file that has some");
