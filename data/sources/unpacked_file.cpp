@@ -24,14 +24,14 @@ class unpacker {
     std::size_t read(char* into, std::size_t room) {
         std::size_t have = 0;
         while (have < room) {
-            if (next_ == end_ && (!more_inside_ || between_)) {
+            // What is packed last is never taken before all of it is unpacked: gzip has a checksum there, and Zstandard
+            // holds its last byte back.
+            if (next_ == end_) {
                 next_ = 0;
                 end_ = from_.read(buffer_.data(), buffer_.size());
                 if (end_ == 0) break;
             }
-            const auto made = unpack(into + have, room - have);
-            have += made;
-            more_inside_ = made > 0 && have == room;
+            have += unpack(into + have, room - have);
         }
         if (have < room && !between_) refuse_damaged("ends early");
         return have;
@@ -49,9 +49,6 @@ class unpacker {
     std::vector<char> buffer_;
     std::size_t next_ = 0, end_ = 0;
     bool between_ = false;  ///< parts, of which a file may have several: it may end here
-
-  private:
-    bool more_inside_ = false;  ///< what was unpacked may not have had room
 };
 
 namespace {

@@ -64,6 +64,20 @@ TEST_CASE("a packed file gives what the plain one gives") {
     CHECK(texts_of(at.write("b.txt.zst", zstandard(bytes.substr(0, half)) + zstandard(bytes.substr(half)))) == plain);
 }
 
+TEST_CASE("what is unpacked beyond a piece is there when the packed bytes have all been read") {
+    const scratch_directory at;
+    constexpr std::size_t piece = 1 << 20;
+    for (const std::size_t beyond : {1, 1000, 100'000}) {
+        std::string bytes;
+        while (bytes.size() < piece + beyond) bytes += "the same line again and again\n";
+        bytes.resize(piece + beyond - 1);
+        bytes += '\n';
+        const auto plain = texts_of(at.write("a.txt", bytes));
+        CHECK(texts_of(at.write("a.txt.gz", gzipped(bytes))) == plain);
+        CHECK(texts_of(at.write("a.txt.zst", zstandard(bytes))) == plain);
+    }
+}
+
 TEST_CASE("a packed file can be read again from its beginning") {
     const scratch_directory at;
     for (const auto& path :
