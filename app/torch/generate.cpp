@@ -16,6 +16,7 @@
 #include "config/base/output.hpp"
 #include "models/blas.hpp"
 #include "models/generate.hpp"
+#include "models/tokenizer/growing_text.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 
 namespace rldp::app {
@@ -49,51 +50,6 @@ std::vector<std::int32_t> prompt_ids(const std::string& prompt, const models::to
     return ids;
 }
 
-/// The text as it grows: what is certain of it, up to a stop string.
-class growing_text {
-  public:
-    growing_text(const models::tokenizer& words, std::vector<std::int32_t> prompt, std::vector<std::string> stop)
-        : words_(words), prompt_(std::move(prompt)), stop_(std::move(stop)) {
-        for (const auto& one : stop_) held_back_ = std::max(held_back_, one.size() - 1);
-    }
-
-    /// Whether a stop string came. What follows it is cut away.
-    bool take(const std::vector<std::int32_t>& made) {
-        text_ = models::decode_after(words_, prompt_, made);
-        for (const auto& one : stop_)
-            if (const auto at = text_.find(one); at != std::string::npos) {
-                text_.resize(at);
-                ended_ = true;
-            }
-        return ended_;
-    }
-    bool ended() const { return ended_; }
-    const std::string& text() const { return text_; }
-
-    /// What may be shown now and was not yet: not the beginning of what may become a stop string, nor half a letter.
-    std::string news(bool all) {
-        auto end = text_.size();
-        if (!all) {
-            constexpr std::string_view half = "\xEF\xBF\xBD";
-            while (end >= half.size() && std::string_view(text_).substr(0, end).ends_with(half)) end -= half.size();
-            end -= std::min(end, held_back_);
-            while (end > 0 && end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0) == 0x80) --end;
-        }
-        if (end <= shown_) return {};
-        auto out = text_.substr(shown_, end - shown_);
-        shown_ = end;
-        return out;
-    }
-
-  private:
-    const models::tokenizer& words_;
-    std::vector<std::int32_t> prompt_;
-    std::vector<std::string> stop_;
-    std::string text_;
-    std::size_t held_back_ = 0, shown_ = 0;
-    bool ended_ = false;
-};
-
 /// For each new token its likeliest rivals as [id, log-probability].
 json alternatives_of(const models::continuation& text) {
     json steps = json::array();
@@ -125,7 +81,7 @@ int generate(const generate_arguments& given) {
     config.stop = models::read_stop_tokens(given.model);
     const auto prompt = prompt_of(given);
     const auto ids = prompt_ids(prompt, *words, model->config());
-    growing_text text(*words, ids, given.stop);
+    models::growing_text text(*words, ids, given.stop);
     const auto show = [&](bool all) {
         say("{}", text.news(all));
         std::fflush(stdout);
