@@ -64,14 +64,14 @@ void hub_state::begin(const run_header& header) {
     latest.epsilon = header.epsilon;
     latest.guaranteed_epsilon = header.guaranteed_epsilon;
     log.emplace(header.metrics_path, header.known);
-    for (const auto& line : header.known) recall(line);
+    for (const auto& line : header.known) show(line);
     if (!header.known.empty()) unevaluated[header.known.back().step] = header.known.back();
     if (!header.tensorboard.empty()) events.emplace(header.tensorboard, header.known);
     changed = true;
 }
 
-/// A resumed run goes on from what it showed last.
-void hub_state::recall(const eval::metrics_line& line) {
+/// Of a step that is made, or that a resumed run goes on from.
+void hub_state::show(const eval::metrics_line& line) {
     latest.step = line.step;
     if (!line.radii.empty()) {
         latest.noise_multiplier = line.noise_multiplier;
@@ -90,11 +90,7 @@ void hub_state::record(const eval::metrics_line& line) {
     unevaluated[line.step] = line;
     constexpr std::size_t remembered = 4096;  // far more steps than an evaluation can lag behind
     if (unevaluated.size() > remembered) unevaluated.erase(unevaluated.begin());
-    latest.step = line.step;
-    latest.noise_multiplier = line.noise_multiplier;
-    latest.progress_epsilon = line.progress.epsilon;
-    latest.progress_step = line.progress.step;
-    latest.radii = line.radii;
+    show(line);
     if (line.loss_released) {
         loss_sum += *line.loss_released;
         ++losses;

@@ -31,7 +31,7 @@ struct hub_state {
         unevaluated;  ///< recent lines, until an evaluation of their step arrives
 
     void begin(const run_header& header);
-    void recall(const eval::metrics_line& line);
+    void show(const eval::metrics_line& line);
     void record(const eval::metrics_line& line);
     void priced(const eval::progress_price& progress, bool logged);
     void evaluated(std::int64_t step, const eval::scores& found);

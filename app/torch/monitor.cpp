@@ -3,12 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "actors/display.hpp"
 #include "actors/signals.hpp"
@@ -40,9 +39,34 @@ class arrivals {
     using clock = std::chrono::steady_clock;
 
     void note(const monitor::telemetry& seen) {
+        {
+            const std::lock_guard guard(mutex_);
+            last_ = clock::now();
+            ++count_;
+            over_[seen.run] = monitor::is_over(seen);
+        }
+        news_.notify_all();
+    }
+    /// Ctrl-C.
+    void stop() {
+        {
+            const std::lock_guard guard(mutex_);
+            stopped_ = true;
+        }
+        news_.notify_all();
+    }
+    bool stopped() const {
         const std::lock_guard guard(mutex_);
-        last_ = clock::now();
-        over_[seen.run] = monitor::is_over(seen);
+        return stopped_;
+    }
+    std::size_t count() const {
+        const std::lock_guard guard(mutex_);
+        return count_;
+    }
+    /// Until more than `seen` have come or it is stopped, at most so long.
+    void wait(std::size_t seen, clock::duration most) {
+        std::unique_lock lock(mutex_);
+        news_.wait_for(lock, most, [&] { return stopped_ || count_ > seen; });
     }
     bool any() const {
         const std::lock_guard guard(mutex_);
@@ -60,6 +84,9 @@ class arrivals {
 
   private:
     mutable std::mutex mutex_;
+    std::condition_variable news_;
+    bool stopped_ = false;
+    std::size_t count_ = 0;
     clock::time_point last_ = clock::now();
     std::map<std::string, bool> over_;
 };
@@ -134,19 +161,22 @@ int watch(const monitor_arguments& given) {
     using namespace std::chrono_literals;
     auto source = source_at(given);
     const bool several = is_dashboard(given.address);
-    std::atomic<bool> stopped = false;
-    actors::signal_watch signals;
-    signals.on_signal([&stopped] { stopped = true; });
     const auto came = std::make_shared<arrivals>();
+    actors::signal_watch signals;
+    signals.on_signal([came] { came->stop(); });
     const auto show = [came, how = shown_as_asked(given, several)](const monitor::telemetry& seen) {
         how(seen);
         came->note(seen);
     };
+    constexpr auto settled = 700ms;  // a dashboard tells of its runs one by one: all are there once it is quiet
     const auto done = [&] {
-        // A dashboard tells of its runs one by one: all are there once it is quiet.
-        if (given.once && came->any() && (!several || came->quiet() > 700ms)) return true;
-        return stopped || (given.until_end && came->all_over());
+        if (given.once && came->any() && (!several || came->quiet() >= settled)) return true;
+        return came->stopped() || (given.until_end && came->all_over());
     };
+    const auto patience =
+        given.timeout > 0
+            ? std::chrono::duration_cast<arrivals::clock::duration>(std::chrono::duration<double>(given.timeout))
+            : arrivals::clock::duration::max();
 
     actors::system_config configuration;
     caf::actor_system system(configuration);
@@ -156,10 +186,10 @@ int watch(const monitor_arguments& given) {
     {
         const actors::stream_feed feed(system, display, std::move(source),
                                        [](const std::string& news) { say(stderr, "\n{}\n", news); });
-        const auto patience = std::chrono::duration<double>(given.timeout);
-        while (!done() && in_time) {
-            std::this_thread::sleep_for(50ms);
-            in_time = given.timeout == 0 || came->quiet() < patience;
+        for (auto seen = came->count(); in_time && !done(); seen = came->count()) {
+            const auto left = std::min<arrivals::clock::duration>(patience - came->quiet(), 1h);
+            came->wait(seen, given.once && came->any() ? std::min<arrivals::clock::duration>(left, settled) : left);
+            in_time = came->quiet() < patience;
         }
     }
     caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
