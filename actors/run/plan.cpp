@@ -283,6 +283,12 @@ run_plan check(const config::run_config& config) {
     const auto data = load_data(config, *tokens, token_limit(config, model), kept_corpus::of_reader(config).get());
     auto out = plan_of(static_cast<std::int64_t>(data.train.size()));
     out.counts = counts_of(data);
+    // For the owner, who asked: a run says nothing of it.
+    if (2 * out.counts->cut > out.counts->records)
+        out.warnings.push_back(
+            fmt::format("PRIVATE: most records are longer than {} tokens and are cut (rldp preview shows where); raise "
+                        "data.max_tokens, or have data.template tell less",
+                        out.max_tokens));
     out.warnings.insert(out.warnings.end(), data.warnings.begin(), data.warnings.end());
     return out;
 }

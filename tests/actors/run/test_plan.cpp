@@ -157,6 +157,28 @@ TEST_CASE("a δ of 1/N or more is refused, or warned of where it is accepted") {
                            "privacy.acknowledge_no_guarantee=true", "privacy.accountant=gdp_clt"}));
 }
 
+TEST_CASE("check, and no run, warns where most records are cut") {
+    const auto warned = [](const char* tokens) {
+        const auto plan = actors::check(
+            config::load("config/demo.json", {"data.path=synthetic:200", std::string("data.max_tokens=") + tokens,
+                                              "privacy.delta=1e-4", "train.expected_batch_size=8"}));
+        return std::any_of(plan.warnings.begin(), plan.warnings.end(),
+                           [](const auto& said) { return said.starts_with("PRIVATE: most records"); });
+    };
+    CHECK(warned("24"));
+    const scratch_directory scratch;
+    const auto text = scratch.write("t.txt", [] {
+        std::string out;
+        for (int i = 0; i < 200; ++i) out += "a short one " + std::to_string(i) + "\n";
+        return out;
+    }());
+    const auto plan =
+        actors::check(config::load("config/demo.json", {"data.path=" + text, "data.template=null", "privacy.delta=1e-4",
+                                                        "privacy.book=none", "train.expected_batch_size=8"}));
+    CHECK(std::none_of(plan.warnings.begin(), plan.warnings.end(),
+                       [](const auto& said) { return said.starts_with("PRIVATE"); }));
+}
+
 TEST_CASE("budgets that nothing can be learned under, or that hardly bind, are warned of") {
     const auto warned = [](const std::string& epsilon) {
         const auto plan = actors::check(config::load("config/demo.json", {"privacy.epsilon=" + epsilon}));
