@@ -123,6 +123,18 @@ void read_rows(row_reader& reader, table& into) {
     }
 }
 
+table read_table(std::string_view text, const std::string& file, char delimiter) {
+    row_reader reader(text, file, delimiter);
+    if (!reader.next()) refuse(file + ": the file is empty");
+    table out(file, read_header(reader, file));
+    read_rows(reader, out);
+    return out;
+}
+
+std::optional<char> named_delimiter(const std::string& path) {
+    return name_of_file(path).extension == ".tsv" ? std::optional('\t') : std::nullopt;
+}
+
 }  // namespace
 
 table::table(std::string file, std::vector<std::string> columns)
@@ -149,16 +161,13 @@ void table::add_row(std::span<const std::string> cells, std::size_t line) {
 }
 
 table read_csv(const std::string& path) {
-    return parse_csv(read_file(path), path);
+    const auto text = checked_text(read_file(path), path);
+    return read_table(text, path, named_delimiter(path).value_or(delimiter_of(text)));
 }
 
 table parse_csv(std::string text, const std::string& file) {
     text = checked_text(std::move(text), file);
-    row_reader reader(text, file, ',');
-    if (!reader.next()) refuse(file + ": the file is empty");
-    table out(file, read_header(reader, file));
-    read_rows(reader, out);
-    return out;
+    return read_table(text, file, ',');
 }
 
 char delimiter_of(std::string_view text) {
@@ -166,10 +175,13 @@ char delimiter_of(std::string_view text) {
     std::array<std::size_t, candidates.size()> count{};
     bool quoted = false, begun = false;
     for (const char c : text) {
-        if (c == '"') quoted = !quoted;
-        if (quoted) continue;
-        if (c == '\n' && begun) break;
+        if (c == '"') {
+            quoted = !quoted;
+            continue;
+        }
+        if (c == '\n' && begun && !quoted) break;
         begun = begun || (c != '\n' && c != '\r');
+        if (quoted) continue;
         if (const auto which = candidates.find(c); which != std::string_view::npos) ++count[which];
     }
     return candidates[static_cast<std::size_t>(std::max_element(count.begin(), count.end()) - count.begin())];
@@ -182,17 +194,17 @@ struct csv_stream::state {
 };
 
 csv_stream::csv_stream(const std::string& path)
-    : state_(new state{
-          piece_reader(path, true), name_of_file(path).extension == ".tsv" ? std::optional('\t') : std::nullopt, {}}) {}
+    : state_(new state{piece_reader(path, true), named_delimiter(path), {}}) {}
 csv_stream::~csv_stream() = default;
 
 std::optional<table> csv_stream::next() {
     const auto& file = state_->pieces.path();
     while (const auto part = state_->pieces.next()) {
-        if (!state_->delimiter) state_->delimiter = delimiter_of(part->text);
-        row_reader reader(part->text, file, *state_->delimiter, part->line);
+        const auto delimiter = state_->delimiter ? *state_->delimiter : delimiter_of(part->text);
+        row_reader reader(part->text, file, delimiter, part->line);
         if (!state_->columns) {
-            if (!reader.next()) continue;
+            if (!reader.next()) continue;  // blank lines alone tell nothing of what ends fields
+            state_->delimiter = delimiter;
             state_->columns = read_header(reader, file);
         }
         table out(file, *state_->columns);
@@ -201,6 +213,10 @@ std::optional<table> csv_stream::next() {
     }
     if (!state_->columns) refuse(file + ": the file is empty");
     return std::nullopt;
+}
+
+char csv_stream::delimiter() const {
+    return state_->delimiter.value_or(',');
 }
 
 void csv_stream::rewind() {

@@ -44,6 +44,8 @@ class csv_stream {
 
     /// The next rows; nothing at the end.
     std::optional<table> next();
+    /// What ends fields, once rows were read.
+    char delimiter() const;
     void rewind();
 
   private:

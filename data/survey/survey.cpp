@@ -10,7 +10,6 @@
 #include "config/base/error.hpp"
 #include "data/sources/csv.hpp"
 #include "data/sources/json_table.hpp"
-#include "data/sources/pieces.hpp"
 #include "data/sources/unpacked_file.hpp"
 #include "data/survey/column_names.hpp"
 #include "data/survey/column_watch.hpp"
@@ -33,12 +32,6 @@ watches watch(Rows& rows, survey& into) {
         into.records += block->rows();
     }
     return out;
-}
-
-char delimiter_of_file(const std::string& path) {
-    if (name_of_file(path).extension == ".tsv") return '\t';
-    const auto first = piece_reader(path, true).next();
-    return first ? delimiter_of(first->text) : ',';
 }
 
 column_facts* named(survey& in, const std::string& name, const char* option) {
@@ -142,9 +135,9 @@ survey survey_of(const std::string& path, const survey_hints& hints) {
     out.kind = kind_of_data(path);
     watches seen;
     if (out.kind == data_kind::table) {
-        out.delimiter = delimiter_of_file(path);
         csv_stream rows(path);
         seen = watch(rows, out);
+        out.delimiter = rows.delimiter();
     } else if (out.kind == data_kind::json_lines) {
         json_table_stream rows(path);
         seen = watch(rows, out);

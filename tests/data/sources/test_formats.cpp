@@ -112,11 +112,24 @@ TEST_CASE("fields end at what the header has most of") {
     CHECK(delimiter_of("a\tb\n") == '\t');
     CHECK(delimiter_of("\r\n\n\"a;b;c;d\",e\n") == ',');
     CHECK(delimiter_of("alone\n1;2\n") == ',');
+    CHECK(delimiter_of("\"alone\"\n1;2\n") == ',');
+    CHECK(delimiter_of("\"\"\n1;2\n") == ';');  // the first line is blank
     const scratch_directory at;
     const auto how = at.write("how.json", R"({"clause": "{label} {value}"})");
     CHECK(texts_of(at.write("a.csv", "x;y\n1,5;\"2;3\"\n"), how) == std::vector<std::string>{"x 1,5 y 2;3"});
     CHECK(texts_of(at.write("a.tsv", "x, of a\ty\n1\t2\n"), how) == std::vector<std::string>{"x, of a 1 y 2"});
     CHECK(has(refusal([&] { texts_of(at.write("b.csv", "x;y\n1;2;3\n"), how); }), "b.csv:2: the row has 3 fields"));
+    // Blank lines of more than a piece tell nothing.
+    CHECK(texts_of(at.write("c.csv", std::string(3 << 20, '\n') + "x;y\n1;2\n"), how) ==
+          std::vector<std::string>{"x 1 y 2"});
+    CHECK(read_csv(at.write("d.csv", "x;y\n1,5;2\n")).cell(0, 0) == "1,5");
+}
+
+TEST_CASE("what ends fields is told after rows are read") {
+    const scratch_directory at;
+    csv_stream rows(at.write("a.csv", "\n\nx;y\n1;2\n"));
+    REQUIRE(rows.next());
+    CHECK(rows.delimiter() == ';');
 }
 
 TEST_CASE("JSON lines with columns go through a template") {
