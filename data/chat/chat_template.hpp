@@ -1,0 +1,63 @@
+#pragma once
+// A model's chat template: how a conversation becomes the text that the model was trained on. Templates are Jinja, run
+// here by a small interpreter that refuses what it does not know; they come with models, from anyone, and so are
+// bounded in size, steps and what they make.
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rldp::data {
+
+struct chat_message {
+    std::string role, content;  ///< UTF-8
+};
+
+/// Bytes [begin, end) of a text.
+struct text_range {
+    std::size_t begin, end;
+    bool operator==(const text_range&) const = default;
+};
+
+/// A conversation as text, and where in it the assistant's answers stand, each with what ends its turn.
+struct chat_text {
+    std::string text;
+    std::vector<text_range> answers;  ///< one for each message of the role "assistant", in order
+};
+
+/// Immutable; several threads may use one at once.
+class chat_template {
+  public:
+    /// The template in DIR/chat_template.jinja, else "chat_template" in DIR/tokenizer_config.json: a string, or a list
+    /// of {"name", "template"}, of which "default". Nothing where a model has none. Special tokens are those of
+    /// DIR/tokenizer_config.json. `date` is what strftime_now() tells; by default, today() of config/base.
+    /// Errors: bad_input naming the file and the template's line.
+    static std::optional<chat_template> read(const std::filesystem::path& directory,
+                                             std::optional<std::chrono::year_month_day> date = std::nullopt);
+
+    /// The token that begins a text; empty where the model names none.
+    const std::string& bos() const;
+
+    /// What tokenizer.apply_chat_template(messages, tokenize=False) of Hugging Face gives, without tools or documents.
+    /// Errors: bad_input, in one line that names the template and where in it, of what is not supported, runs too long
+    /// or makes too much, and where the template itself raises an exception.
+    std::string render(std::span<const chat_message> messages, bool add_generation_prompt) const;
+
+    /// The text is render(messages, false). An answer is what render() of the messages up to it, without a prompt, adds
+    /// to render() of those before it, with a prompt, whose white space at the end may differ. Errors: as render(), and
+    /// bad_input where one of these is not how the next begins, as with templates that rewrite earlier turns.
+    chat_text conversation(std::span<const chat_message> messages) const;
+
+  private:
+    struct content;
+    explicit chat_template(std::shared_ptr<const content> held) : content_(std::move(held)) {}
+
+    std::shared_ptr<const content> content_;
+};
+
+}  // namespace rldp::data

@@ -1,0 +1,99 @@
+#pragma once
+// What a template computes with: Python's values, as far as chat templates use them. All but namespaces are immutable,
+// and what holds others says how deep it goes, so that none is too deep to be walked or let go.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "data/chat/allowance.hpp"
+
+namespace rldp::data::jinja {
+
+struct series;
+struct mapping;
+struct loop_place;
+struct space;
+
+/// `name`, where it is known, is a part of the program.
+struct undefined {
+    std::string_view name;
+};
+struct none {};
+/// What can be called: a macro of the program by its node, or one of those that are always there.
+struct function {
+    enum class kind { macro, raise_exception, strftime_now, range, make_namespace, make_dict };
+    kind what;
+    std::uint32_t macro = 0;
+};
+using shared_text = std::shared_ptr<const std::string>;
+using value = std::variant<undefined, none, bool, std::int64_t, double, shared_text, std::shared_ptr<const series>,
+                           std::shared_ptr<const mapping>, std::shared_ptr<const loop_place>, space*, function>;
+
+/// A list and what resembles one. A view (dict.items()) has no places, and `once` (what map and select give) has no
+/// length either and is walked once.
+struct series {
+    enum class kind { list, tuple, range, view, once };
+    kind what;
+    std::vector<value> items;
+    unsigned depth = 1;
+    mutable bool walked = false;  // of `once`; such a value never leaves its rendering
+};
+
+/// A dict, in the order of insertion.
+struct mapping {
+    std::vector<std::pair<value, value>> entries;
+    unsigned depth = 1;
+};
+
+/// The variable `loop` of one turn.
+struct loop_place {
+    std::shared_ptr<const series> items;
+    std::size_t index;
+};
+
+/// namespace(): the one thing that can change. The interpreter owns them all, as they may hold one another.
+struct space {
+    std::map<std::string, value, std::less<>> names;
+};
+
+value make_text(allowance& left, std::string_view bytes);
+/// Errors: fault where it would be nested too deeply, as of make_mapping.
+value make_series(allowance& left, series::kind what, std::vector<value> items);
+/// A later entry replaces an earlier one with its key. Errors: fault where a key can't be one.
+value make_mapping(allowance& left, std::vector<std::pair<value, value>> entries);
+
+/// The text, or nothing of what is none.
+const std::string* text_of(const value& of);
+const series* series_of(const value& of);
+const mapping* mapping_of(const value& of);
+/// Of integers and, as in Python, of true and false.
+const std::int64_t* integer_of(const value& of, std::int64_t& room);
+
+/// What kind of value it is, for messages: "a list", "undefined ('x')".
+std::string kind_of(const value& of);
+
+bool is_true(const value& of);
+bool are_equal(allowance& left, const value& a, const value& b);
+/// Errors: fault where the two have no order.
+bool is_less(allowance& left, const value& a, const value& b);
+/// `in`.
+bool contains(allowance& left, const value& holder, const value& wanted);
+/// Nothing where the key is missing.
+const value* find_key(allowance& left, const mapping& in, const value& key);
+/// len(). Errors: fault of what has none.
+std::size_t length_of(allowance& left, const value& of);
+/// What a loop goes through. Errors: fault of what can't be walked.
+std::shared_ptr<const series> walk(allowance& left, const value& of);
+
+/// str() and, inside of lists and dicts, repr().
+void write(growing& out, const value& of);
+std::string as_text(allowance& left, const value& of);
+/// json.dumps(ensure_ascii=False) with `indent` spaces; below 0, on one line.
+void write_json(growing& out, const value& of, std::int64_t indent);
+
+}  // namespace rldp::data::jinja
