@@ -122,9 +122,8 @@ void lexer::skip_comment() {
 }
 
 bool lexer::close_tag(token& into) {
-    const std::string_view plain = tag_ == '%' ? "%}" : "}}";
-    const bool cuts = begins("-" + std::string(plain)), keeps = tag_ == '%' && begins("+%}");
-    if (!cuts && !keeps && !begins(plain)) return false;
+    const bool cuts = begins(tag_ == '%' ? "-%}" : "-}}"), keeps = tag_ == '%' && begins("+%}");
+    if (!cuts && !keeps && !begins(tag_ == '%' ? "%}" : "}}")) return false;
     into = made(tag_ == '%' ? token::kind::block_end : token::kind::print_end, cuts || keeps ? 3 : 2);
     if (cuts)
         skip_space();
