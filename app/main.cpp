@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/blas_kernels.hpp"
 #include "app/command_line.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
@@ -51,6 +52,7 @@ bool may_map_torch() {
 /// Returns only where it fails.
 int become_torch_program(char** argv) {
     if (!may_map_torch()) return static_cast<int>(rldp::errc::bad_input);
+    rldp::app::choose_blas_kernels();
     const auto program = torch_program();
     ::execv(program.c_str(), argv);
     rldp::say(stderr, "rldp: {}: can't be started ({}); install RLDP whole\n", program.string(), std::strerror(errno));

@@ -3,8 +3,10 @@
 #include <torch/version.h>
 
 #include <caf/config.hpp>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "app/blas_kernels.hpp"
 #include "app/commands.hpp"
 #include "app/listing.hpp"
 #include "config/config.hpp"
@@ -18,6 +20,14 @@ constexpr bool has_ranks = true;
 #else
 constexpr bool has_ranks = false;
 #endif
+
+std::string blas_kernels() {
+    const char* asked = std::getenv("OPENBLAS_CORETYPE");
+    if (asked != nullptr && *asked != '\0') return fmt::format("{} (OPENBLAS_CORETYPE)", asked);
+    const auto chosen = kernels_for(processor_here());
+    return chosen.empty() ? "OpenBLAS's own choice" : fmt::format("{} (OPENBLAS_CORETYPE sets others)", chosen);
+}
+
 }  // namespace
 
 void add_version(CLI::App& program, action& chosen) {
@@ -28,6 +38,7 @@ void add_version(CLI::App& program, action& chosen) {
         return nlohmann::json{
             {"rldp", RLDP_VERSION},
             {"libtorch", TORCH_VERSION},
+            {"blas_kernels", blas_kernels()},
             {"workers", has_ranks ? "c10d over Gloo" : "one process only (libgloo-dev was not there)"},
             {"caf", fmt::format("{}.{}.{}", CAF_MAJOR_VERSION, CAF_MINOR_VERSION, CAF_PATCH_VERSION)}};
     });

@@ -1,4 +1,5 @@
 // What the program answers before any of its commands is reached.
+#include "app/blas_kernels.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
@@ -39,4 +40,17 @@ TEST_CASE("the version is one line") {
     CHECK(std::count(said.out.begin(), said.out.end(), '\n') == 1);
     CHECK(rldp_says("--help", scratch.path()).status == 0);
     CHECK(has(rldp_says("--wrong", scratch.path()).err, "--wrong"));
+}
+
+TEST_CASE("AMD's processors with AVX-512 get kernels that use it, and nobody else's choice is touched") {
+    using rldp::app::kernels_for;
+    CHECK(kernels_for({"AuthenticAMD", true}) == "SkylakeX");
+    CHECK(kernels_for({"AuthenticAMD", false}).empty());
+    CHECK(kernels_for({"GenuineIntel", true}).empty());
+    CHECK(kernels_for({}).empty());
+    const scratch_directory scratch;
+    const auto script = scratch.write("ask.sh", "OPENBLAS_CORETYPE=Haswell " RLDP_PROGRAM " version");
+    const auto out = scratch / "said";
+    CHECK(std::system(("sh " + script + " > " + out.string()).c_str()) == 0);
+    CHECK(has(rldp::read_file(out), "Haswell (OPENBLAS_CORETYPE)"));
 }
