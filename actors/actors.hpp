@@ -66,7 +66,7 @@ using evaluator_actor = caf::typed_actor<
 using trainer_actor = caf::typed_actor<
     // Runs the steps to the plan's end, exhaustion or a stop.
     caf::replies_to<train_atom>::with<outcome>,
-    // Stop after the step under way.
+    // Stop, after the step under way or without it.
     caf::reacts_to<stop_atom>>;
 
 using display_actor = caf::typed_actor<

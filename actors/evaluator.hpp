@@ -4,6 +4,7 @@
 
 #include "actors/actors.hpp"
 #include "actors/run/inputs.hpp"
+#include "actors/run/stop_flag.hpp"
 #include "eval/held_out.hpp"
 
 namespace rldp::actors {
@@ -13,9 +14,9 @@ struct evaluator_state {
     evaluations seen;
 };
 
-/// `seen_before`: what evaluations of a resumed run found.
+/// `seen_before`: what evaluations of a resumed run found. Once `stop` is raised, an evaluation ends without a result.
 evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
                                               std::shared_ptr<const eval::held_out> records, std::int64_t batch,
-                                              const hub_actor& hub, evaluations seen_before);
+                                              const hub_actor& hub, evaluations seen_before, stop_flag stop);
 
 }  // namespace rldp::actors

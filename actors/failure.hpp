@@ -57,6 +57,25 @@ void fail_publicly(Self* self) {
     });
 }
 
+/// What a request gets that was given up because the run was asked to stop.
+inline caf::error stopped() {
+    return failure(errc::interrupted, "stopped");
+}
+
+inline bool is_stop(const std::exception_ptr& thrown) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const error& e) {
+        return e.code() == errc::interrupted;
+    } catch (...) {
+        return false;
+    }
+}
+
+inline bool is_stopped(const caf::error& reason) {
+    return to_exception(reason).code() == errc::interrupted;
+}
+
 /// All that crosses of a trusted actor's failure.
 inline caf::error silent_failure(const std::string& name) {
     return failure(errc::failed, name + " failed; the detail is in trusted/trusted.log. The run can be resumed");

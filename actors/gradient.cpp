@@ -58,11 +58,12 @@ gradient_actor::behavior_type make_gradient(gradient_actor::stateful_pointer<gra
                         self->state.compute(task, drawn, [&](trusted<privacy::unit_gradients> chunk) {
                             self->send(sanitizer, clip_atom::value, std::move(chunk));
                         });
+                        promise.delegate(sanitizer, finish_atom::value);
                     } catch (...) {
-                        promise.deliver(silent_failure(gradient_state::name));  // CAF leaves a promise unanswered
-                        throw;
+                        const bool given_up = is_stop(std::current_exception());
+                        promise.deliver(given_up ? stopped() : silent_failure(gradient_state::name));
+                        if (!given_up) throw;  // CAF leaves a promise unanswered
                     }
-                    promise.delegate(sanitizer, finish_atom::value);
                 });
             return promise;
         },

@@ -7,6 +7,7 @@
 
 #include "actors/actors.hpp"
 #include "actors/run/session.hpp"
+#include "actors/run/stop_flag.hpp"
 
 namespace rldp::actors {
 
@@ -16,7 +17,8 @@ struct supervisor_state {
     trainer_actor trainer;
     evaluator_actor evaluator;
     hub_actor hub;
-    bool over = false, stopping = false;
+    bool over = false;
+    stop_flag stop;
     caf::typed_response_promise<outcome> promise;
 };
 

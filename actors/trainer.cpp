@@ -23,7 +23,7 @@ void save_with(trainer_pointer self, std::string controller, Then then) {
     auto& state = self->state;
     write_checkpoint(state.schedule->checkpoint,
                      {state.steps->training().snapshot(), std::move(controller), state.schedule->charged,
-                      state.schedule->belongs_to},
+                      state.schedule->belongs_to, state.evaluating},
                      state.schedule->seal);
     self->request(state.wiring.sanitizer, caf::infinite, forget_atom::value).then([then] { then(); }, give_up(self));
 }
@@ -72,11 +72,11 @@ void end(trainer_pointer self, ending how) {
 
 void evaluate(trainer_pointer self) {
     auto& state = self->state;
-    self->request(state.wiring.evaluator, caf::infinite, evaluate_atom::value,
-                  snapshot{state.steps->training().step(), state.steps->training().result()})
+    state.evaluating = {state.steps->training().step(), state.steps->training().result()};
+    self->request(state.wiring.evaluator, caf::infinite, evaluate_atom::value, *state.evaluating)
         .then(
             [self](std::int64_t) {
-                self->state.evaluating = false;
+                if (!self->state.stopping) self->state.evaluating.reset();
                 if (const auto go_on = std::exchange(self->state.waiting, nullptr)) go_on();
             },
             give_up(self));
@@ -99,6 +99,12 @@ void decide(trainer_pointer self) {
             give_up(self));
 }
 
+void lose(trainer_pointer self, const charged& granted) {
+    self->send(self->state.wiring.hub, metrics_atom::value,
+               self->state.steps->apply(granted.charge, nullptr, granted.progress));
+    proceed(self);
+}
+
 void compute(trainer_pointer self, const charged& granted) {
     auto& state = self->state;
     state.schedule->charged = {granted.charge->seq, granted.charge->hash};
@@ -110,7 +116,10 @@ void compute(trainer_pointer self, const charged& granted) {
                            self->state.steps->apply(granted.charge, &released, granted.progress));
                 proceed(self);
             },
-            give_up(self));
+            [self, granted](const caf::error& reason) {
+                if (!is_stopped(reason)) return give_up(self)(reason);
+                lose(self, granted);  // nothing of it was released, and it stays charged
+            });
 }
 
 void step(trainer_pointer self) {
@@ -132,12 +141,12 @@ void proceed(trainer_pointer self) {
         case step_machine::due::decision:
             return decide(self);
         case step_machine::due::evaluation:
+            if (state.stopping) return end(self, ending::interrupted);
             // One snapshot at a time: where evaluation is slower than training, training waits; else adapters pile up.
             if (state.evaluating) {
                 state.waiting = [self] { proceed(self); };
                 return;
             }
-            state.evaluating = true;
             return price_and(self, true, [self] {
                 evaluate(self);
                 self->state.steps->evaluated();

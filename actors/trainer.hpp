@@ -36,7 +36,8 @@ struct trainer_state {
     trainer_wiring wiring;
     std::optional<trainer_schedule> schedule;  ///< from the start
     bool stopping = false;
-    bool evaluating = false;        ///< a snapshot is with the evaluator
+    /// With the evaluator. A checkpoint holds it, for an evaluation may be stopped.
+    std::optional<snapshot> evaluating;
     std::function<void()> waiting;  ///< goes on once it is back
     caf::typed_response_promise<outcome> promise;
 };

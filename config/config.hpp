@@ -98,6 +98,7 @@ struct data_section {
     std::optional<std::string>
         ids_mapping;                       ///< IDs_mapping.csv of the UCI table; default: beside `path` if it is there
     std::optional<std::string> narrative;  ///< template (JSON key "template") that turns a CSV row into prose
+    bool chat = false;                     ///< JSON lines of conversations, in the model's chat template
     std::optional<std::int64_t> max_tokens;  ///< default: the model's window
     std::string keep = "head";               ///< head | tail of a record longer than max_tokens
     std::int64_t canaries = 0;

@@ -370,6 +370,10 @@ void add_data_and_model(std::vector<key>& keys) {
              "IDs_mapping.csv beside data.path, if it is there")
         .add("template", &data_section::narrative, location{"the path of a template (JSON)"}, "",
              "Turns a row of a table into prose.", "none: records are text already")
+        .add(
+            "chat", &data_section::chat, yes_or_no{}, "",
+            "Records are conversations: JSON lines whose \"messages\" (role and content) the model's own chat template "
+            "writes; only the assistant's answers are learned.")
         .add("max_tokens", &data_section::max_tokens, between(2, limits::longest_window), "tokens",
              "Longer records are cut.", "the model's window")
         .add("keep", &data_section::keep, words{{"head", "tail"}}, "", "Which part of a record that is cut remains.")

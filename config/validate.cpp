@@ -79,6 +79,9 @@ finding learning(const run_config& config) {
     if (train.value_weight.value_or(1) != 1 && !config.data.narrative)
         return fmt::format("train.value_weight is {}, but only data.template tells values from other words; give 1",
                            *train.value_weight);
+    if (config.data.chat && config.data.narrative)
+        return "data.chat is true, and data.template is there: conversations are written by the model's own chat "
+               "template; leave one out";
     if (config.eval.target && !config.data.narrative)
         return fmt::format(R"(eval.target is "{}", a column, but there is no data.template; leave it out)",
                            *config.eval.target);

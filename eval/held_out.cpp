@@ -20,19 +20,21 @@ struct losses {
 };
 
 losses losses_of(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
-                 const std::vector<const models::sequence*>& sequences, std::int64_t batch) {
+                 const std::vector<const models::sequence*>& sequences, const scoring& how) {
     // Neighbours of similar length share a batch, so that little is padding. Stable, hence always the same batches.
     std::vector<std::size_t> order(sequences.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](auto left, auto right) { return sequences[left]->size() < sequences[right]->size(); });
     losses out{std::vector<double>(order.size()), std::vector<double>(order.size()), 0};
-    const auto step = static_cast<std::size_t>(batch);
+    const auto step = static_cast<std::size_t>(how.batch);
     for (std::size_t begin = 0; begin < order.size(); begin += step) {
+        if (how.stopped && how.stopped()) throw error(errc::interrupted, "the evaluation was stopped");
         const auto end = std::min(begin + step, order.size());
         std::vector<models::token_span> together;
         for (std::size_t i = begin; i < end; ++i) together.emplace_back(*sequences[order[i]]);
-        const auto found = model.losses(models::make_batch(together), layout, adapter);
+        const auto found =
+            model.losses(models::make_batch(together, {.answers_only = how.answers_only}), layout, adapter);
         const auto nll = found.nll.cpu(), value_nll = found.value_nll.cpu();
         for (std::size_t i = begin; i < end; ++i) {
             out.nll[order[i]] = nll.data_ptr<double>()[i - begin];
@@ -80,26 +82,28 @@ std::vector<std::vector<double>> posteriors(const std::vector<double>& nll, std:
     return out;
 }
 
-double predicted_of(const std::vector<models::sequence>& sequences) {
+double predicted_of(const held_out& records) {
     std::int64_t out = 0;
-    for (const auto& sequence : sequences) out += std::ssize(sequence) - 1;
+    for (const auto& sequence : records.sequences)
+        out += records.answers_only ? std::count_if(sequence.begin() + 1, sequence.end(), models::is_marked)
+                                    : std::ssize(sequence) - 1;
     return static_cast<double>(out);
 }
 
 }  // namespace
 
 double held_out::bits_per_byte(double perplexity) const {
-    return std::log2(perplexity) * predicted_of(sequences) / static_cast<double>(bytes);
+    return std::log2(perplexity) * predicted_of(*this) / static_cast<double>(bytes);
 }
 
 std::optional<double> held_out::template_perplexity() const {
     if (!marginal_nats) return std::nullopt;
-    return std::exp(*marginal_nats * static_cast<double>(sequences.size()) / predicted_of(sequences));
+    return std::exp(*marginal_nats * static_cast<double>(sequences.size()) / predicted_of(*this));
 }
 
 scores score_held_out(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
-                      const std::vector<models::sequence>& sequences, std::int64_t batch) {
-    if (batch < 1) refuse("perplexity: a batch needs at least one sequence");
+                      const std::vector<models::sequence>& sequences, const scoring& how) {
+    if (how.batch < 1) refuse("perplexity: a batch needs at least one sequence");
     std::vector<const models::sequence*> predicted;
     double marked = 0;  // sequences
     for (const auto& sequence : sequences) {
@@ -108,20 +112,22 @@ scores score_held_out(const models::causal_lm& model, const models::lora_layout*
         marked += std::any_of(sequence.begin(), sequence.end(), models::is_marked) ? 1 : 0;
     }
     if (predicted.empty()) refuse("perplexity: no sequence has two tokens or more, so there is nothing to predict");
-    const auto found = losses_of(model, layout, adapter, predicted, batch);
+    const auto found = losses_of(model, layout, adapter, predicted, how);
+    if (found.tokens == 0)
+        refuse("perplexity: no held-out conversation has an answer that is kept; raise data.max_tokens");
     scores out{std::exp(sum_of(found.nll) / static_cast<double>(found.tokens)), {}};
-    if (marked > 0) out.value_nats = sum_of(found.value_nll) / marked;
+    if (marked > 0 && !how.answers_only) out.value_nats = sum_of(found.value_nll) / marked;
     return out;
 }
 
 std::optional<prediction> predict(const models::causal_lm& model, const models::lora_layout* layout,
-                                  const at::Tensor* adapter, const choices& among, std::int64_t batch) {
+                                  const at::Tensor* adapter, const choices& among, const scoring& how) {
     const auto clauses = among.clauses.size();
     std::vector<const models::sequence*> all;
     for (const auto& record : among.alternatives)
         for (const auto& one : record) all.push_back(&one);
     if (all.empty()) return std::nullopt;
-    const auto nll = losses_of(model, layout, adapter, all, batch).nll;
+    const auto nll = losses_of(model, layout, adapter, all, how).nll;
     if (!std::all_of(nll.begin(), nll.end(), [](double each) { return std::isfinite(each); })) return std::nullopt;
     const auto likely = posteriors(nll, clauses);
 

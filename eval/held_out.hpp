@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@ struct choices {
 
 struct held_out {
     std::vector<models::sequence> sequences;  ///< of two tokens or more; tokens that carry a value are marked
-    std::int64_t bytes = 0;                   ///< of the text that all their tokens but the first stand for
+    std::int64_t bytes = 0;                   ///< of the text that all predicted tokens stand for
+    bool answers_only = false;                ///< marked tokens alone are predicted, else all but the first
     /// Nats per record that a model would lose on the values which knew how often each column has each value, from the
     /// other held-out records, and nothing of how columns depend on each other. Absent for text, and where records were
     /// cut or changed by the tokenizer.
@@ -47,14 +49,20 @@ struct prediction {
     double accuracy = 0;  ///< share of records whose true value is the likeliest
 };
 
-/// Over all `sequences`, in batches of similar length of at most `batch` sequences. `adapter` may be null (the base
-/// alone). Errors: bad_input where no sequence has two tokens.
+struct scoring {
+    std::int64_t batch = 1;              ///< sequences at a time, of similar length
+    bool answers_only = false;           ///< of marked tokens alone
+    std::function<bool()> stopped = {};  ///< asked between batches
+};
+
+/// Over all `sequences`. `adapter` may be null (the base alone). Errors: bad_input where there is no token to predict;
+/// interrupted once `stopped` says so.
 scores score_held_out(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
-                      const std::vector<models::sequence>& sequences, std::int64_t batch);
+                      const std::vector<models::sequence>& sequences, const scoring& how);
 
 /// Bayes' rule over a record's alternatives, by the likelihood of the whole text. Absent where all records have one
-/// value, and where a likelihood is not finite, as of an adapter that diverged.
+/// value, and where a likelihood is not finite, as of an adapter that diverged. Errors: interrupted, as above.
 std::optional<prediction> predict(const models::causal_lm& model, const models::lora_layout* layout,
-                                  const at::Tensor* adapter, const choices& among, std::int64_t batch);
+                                  const at::Tensor* adapter, const choices& among, const scoring& how);
 
 }  // namespace rldp::eval

@@ -71,19 +71,24 @@ token_batch make_batch(std::span<const token_span> sequences, const batch_rule& 
     const auto length = how.length.value_or(static_cast<std::int64_t>(longest));
     const std::vector<std::int64_t> shape{static_cast<std::int64_t>(sequences.size()), length};
     token_batch batch{at::zeros(shape, at::kLong), at::full(shape, how.length ? 0 : -100, at::kLong), {}, {}};
+    const double other_weight = how.answers_only ? 0 : 1;
     if (how.length || (any_marked && how.value_weight != 1)) batch.weights = at::zeros(shape, at::kFloat);
     if (any_marked) batch.values = at::zeros(shape, at::kBool);
+    // Padded batches label all, so that the work tells nothing of a record; there, weights say what counts.
+    const auto context = [&](std::int32_t token) { return how.answers_only && !how.length && !is_marked(token); };
     for (std::size_t i = 0; i < sequences.size(); ++i) {
         const auto& sequence = sequences[i];
         const std::int64_t begin = static_cast<std::int64_t>(i) * length;
         std::transform(sequence.begin(), sequence.end(), batch.ids.data_ptr<std::int64_t>() + begin, unmarked);
-        std::transform(sequence.begin(), sequence.end(), batch.labels.data_ptr<std::int64_t>() + begin, unmarked);
+        std::transform(sequence.begin(), sequence.end(), batch.labels.data_ptr<std::int64_t>() + begin,
+                       [&](std::int32_t token) -> std::int64_t { return context(token) ? -100 : unmarked(token); });
         if (any_marked)
             std::transform(sequence.begin(), sequence.end(), batch.values.data_ptr<bool>() + begin, is_marked);
         if (batch.weights.defined())
-            std::transform(
-                sequence.begin(), sequence.end(), batch.weights.data_ptr<float>() + begin,
-                [&](std::int32_t token) { return is_marked(token) ? static_cast<float>(how.value_weight) : 1.0F; });
+            std::transform(sequence.begin(), sequence.end(), batch.weights.data_ptr<float>() + begin,
+                           [&](std::int32_t token) {
+                               return static_cast<float>(is_marked(token) ? how.value_weight : other_weight);
+                           });
     }
     return batch;
 }

@@ -36,7 +36,8 @@ struct batch_rule {
     /// Pads to so many tokens, labelled but of weight 0: the work depends on the batch's shape alone. Default: to the
     /// longest, with id 0 and without labels.
     std::optional<std::int64_t> length = {};
-    double value_weight = 1;  ///< of marked tokens; others weigh 1
+    double value_weight = 1;    ///< of marked tokens; others weigh 1
+    bool answers_only = false;  ///< only marked tokens are to be predicted, the others being what they follow from
 };
 token_batch make_batch(std::span<const token_span> sequences, const batch_rule& how = {});
 token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences);

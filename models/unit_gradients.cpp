@@ -79,7 +79,7 @@ chunk_records records_of(std::span<const unit_records> units, const std::vector<
 }
 
 batch_rule batching_of(const chunk_rule& how) {
-    return {how.shape ? std::optional(how.shape->tokens) : std::nullopt, how.value_weight};
+    return {how.shape ? std::optional(how.shape->tokens) : std::nullopt, how.value_weight, how.answers_only};
 }
 
 /// What each of a unit's records counts; a dummy's gradient and loss are zero, whatever it counts.

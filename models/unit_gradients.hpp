@@ -42,6 +42,7 @@ struct chunk_rule {
     std::int64_t micro_batch = 1;          ///< records of a forward pass
     std::optional<unit_shape> shape = {};  ///< of every unit: then passes and their shapes depend on their number
     double value_weight = 1;               ///< of marked tokens in a record's mean loss; others weigh 1
+    bool answers_only = false;             ///< others are not predicted at all; a record without any has a loss of 0
 };
 
 /// Gradient and loss of each unit of one chunk: the mean over its records of their mean token losses; zeros for a unit

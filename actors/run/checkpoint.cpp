@@ -60,6 +60,7 @@ void write_checkpoint(const std::filesystem::path& path, const checkpoint& value
     if (average.defined()) out.tensors["average"] = average;
     if (before.defined()) out.tensors["before"] = before;
     if (watched.defined()) out.tensors["watched"] = watched;
+    if (value.evaluating) out.tensors["evaluating"] = value.evaluating->adapter;
     for (const auto& [name, tensor] : method.tensors) out.tensors[method_prefix + name] = tensor;
     out.texts = {{"method", method.numbers},
                  {"optimizer_steps", std::to_string(optimizer.steps)},
@@ -68,6 +69,7 @@ void write_checkpoint(const std::filesystem::path& path, const checkpoint& value
                  {"charges", std::to_string(value.charged.seq)},
                  {"last_charge", value.charged.hash},
                  {"belongs_to", value.belongs_to}};
+    if (value.evaluating) out.texts["evaluating"] = std::to_string(value.evaluating->step);
     write_sealed(path, checkpoint_kind, std::move(out), seal);
 }
 
@@ -95,6 +97,8 @@ checkpoint read_checkpoint(const std::filesystem::path& path, const privacy::fil
     out.controller.assign(static_cast<const char*>(controller.data_ptr()),
                           static_cast<std::size_t>(controller.numel()));
     out.belongs_to = from.text("belongs_to");
+    if (const auto adapter = from.tensor_if_any("evaluating"); adapter.defined())
+        out.evaluating = {from.number<std::int64_t>("evaluating"), adapter};
     return out;
 }
 

@@ -2,8 +2,10 @@
 // trusted/checkpoint.safetensors: everything on the public side that acts, so that a run goes on as if it had not
 // stopped.
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "actors/run/outcome.hpp"
 #include "privacy/keys/seal.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "rl/training.hpp"
@@ -16,6 +18,7 @@ struct checkpoint {
     privacy::ledger_mark charged;  ///< the ledger's end when it was written
     std::string
         belongs_to;  ///< hash of the ledger's header and the configuration it was made under, and of the model's files
+    std::optional<snapshot> evaluating = {};  ///< an adapter whose evaluation was not over
 };
 
 /// With a seal over everything in it.

@@ -27,15 +27,16 @@ const clause* clause_of(const data::record& told, std::size_t column) {
     return found == told.clauses.end() ? nullptr : &*found;
 }
 
-/// Of the text that the tokens stand for, without the first, which nothing predicts (of most models it stands for
-/// none).
-std::int64_t bytes_of(const held_out_record& one, const models::tokenizer& words) {
+/// Of the text that the predicted tokens stand for: not the first, which nothing predicts (of most models it stands for
+/// none), and of a conversation the answers alone.
+std::int64_t bytes_of(const held_out_record& one, const models::tokenizer& words, bool answers_only) {
     const auto of = [&](std::int32_t token) {
         return static_cast<std::int64_t>(words.bytes_of(models::unmarked(token)));
     };
-    if (!one.cut) return std::ssize(one.told.text) - of(one.tokens.front());
+    if (!one.cut && !answers_only) return std::ssize(one.told.text) - of(one.tokens.front());
     std::int64_t bytes = 0;
-    for (std::size_t i = 1; i < one.tokens.size(); ++i) bytes += of(one.tokens[i]);
+    for (std::size_t i = 1; i < one.tokens.size(); ++i)
+        if (!answers_only || models::is_marked(one.tokens[i])) bytes += of(one.tokens[i]);
     return bytes;
 }
 
@@ -109,7 +110,7 @@ eval::choices choices_of(const data::held_out_side& side, const held_out_rule& h
 }  // namespace
 
 void mark_values(const data::record& told, const models::tokenizer& words, std::vector<std::int32_t>& tokens) {
-    if (told.clauses.empty()) return;
+    if (told.clauses.empty() && told.answers.empty()) return;
     const auto ends = models::token_ends(words, told.text, tokens);
     if (!ends) return;
     const auto mark_within = [&](const clause::span& value) {
@@ -120,14 +121,16 @@ void mark_values(const data::record& told, const models::tokenizer& words, std::
     };
     for (const auto& part : told.clauses)
         for (const auto& value : part.values) mark_within(value);
+    for (const auto& answer : told.answers) mark_within(answer);
 }
 
 eval::held_out held_out_of(const data::held_out_side& side, const held_out_rule& how) {
     eval::held_out out;
-    bool values_known = !side.records.empty();
+    out.answers_only = how.answers_only;
+    bool values_known = !side.records.empty() && !how.answers_only;
     for (const auto& one : side.records) {
         out.sequences.push_back(one.tokens);
-        out.bytes += bytes_of(one, how.words);
+        out.bytes += bytes_of(one, how.words, how.answers_only);
         values_known = values_known && !one.cut && std::any_of(one.tokens.begin(), one.tokens.end(), models::is_marked);
     }
     if (values_known) out.marginal_nats = marginal_nats(side);

@@ -11,13 +11,15 @@
 
 namespace rldp::actors {
 
-/// Marks every token that shares a byte with a value, however little. Where the tokenizer changes texts, none.
+/// Marks every token that shares a byte with a value or an answer, however little. Where the tokenizer changes texts,
+/// none.
 void mark_values(const data::record& told, const models::tokenizer& words, std::vector<std::int32_t>& tokens);
 
 struct held_out_rule {
     const models::tokenizer& words;
     std::int64_t max_tokens = 0;
     std::optional<std::string> target = {};  ///< eval.target
+    bool answers_only = false;               ///< data.chat
 };
 
 /// Errors: bad_input for a target that is no column of the template, or has more than 64 values, and where records are

@@ -25,22 +25,44 @@
 #include "data/units/corpus_facts.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/blas.hpp"
+#include "models/marked_token.hpp"
 
 namespace rldp::actors {
+
+namespace {
+
+std::shared_ptr<const data::chat_template> chat_of(const config::run_config& config) {
+    if (!config.data.chat) return nullptr;
+    auto found = data::chat_template::read(config.model.path);
+    if (!found)
+        refuse(
+            fmt::format("data.chat: {} has no chat template (chat_template.jinja, or chat_template in "
+                        "tokenizer_config.json); take a model that was made for conversations, or leave data.chat out",
+                        config.model.path));
+    return std::make_shared<const data::chat_template>(std::move(*found));
+}
+
+}  // namespace
 
 data::source public_source(const config::run_config& config) {
     return {.path = *config.public_data.path,
             .ids_mapping = config.data.ids_mapping,
             .narrative = config.data.narrative,
             .group = std::nullopt,
-            .made_up_seed = 2};  // not the rows that are trained on
+            .made_up_seed = 2,  // not the rows that are trained on
+            .chat = chat_of(config)};
 }
 
 data::source private_source(const config::run_config& config) {
     return {.path = config.data.path,
             .ids_mapping = config.data.ids_mapping,
             .narrative = config.data.narrative,
-            .group = config.privacy.unit_is_group ? std::optional(config.privacy.unit) : std::nullopt};
+            .group = config.privacy.unit_is_group ? std::optional(config.privacy.unit) : std::nullopt,
+            .chat = chat_of(config)};
+}
+
+bool marks_training(const config::run_config& config) {
+    return config.data.chat || config::choices_of(config).value_weight != 1;
 }
 
 namespace {
@@ -95,7 +117,7 @@ std::string digest_of_files(const std::filesystem::path& directory, bool weights
     for (const auto& entry : entries_of(directory)) {
         const auto extension = entry.path().extension();
         const bool read = extension == ".json" || extension == ".model" || extension == ".txt" ||
-                          (weights && extension == ".safetensors");
+                          extension == ".jinja" || (weights && extension == ".safetensors");
         if (read && entry.is_regular_file()) files.push_back(entry.path());
     }
     std::sort(files.begin(), files.end());
@@ -122,6 +144,11 @@ std::string identity_of(const config::run_config& config) {
     if (!config.public_data.path) return out;
     const auto from = public_source(config);
     return out + data::file_facts(from.path) + data::file_facts(data::code_book_of(from).value_or(""));
+}
+
+void mark_all(std::vector<data::token_unit>& units) {
+    for (auto& unit : units)
+        for (auto& record : unit.records) std::transform(record.begin(), record.end(), record.begin(), models::marked);
 }
 
 }  // namespace
@@ -179,7 +206,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .keep_tail = config.data.keep == "tail",
         .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
         .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, tokens, ids); },
-        .mark_training = config::choices_of(config).value_weight != 1,
+        .mark_training = marks_training(config),
         .held_out = config.train.eval_records,
         .held_out_seed = config.data.split_seed,
         .inspect = [&](const std::string& record) { (*refuse_public)(record); }};
@@ -194,7 +221,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     run_data out;
     if (read.held_out.records.empty())
         refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
-    out.held_out = held_out_of(read.held_out, {tokens, max_tokens, config.eval.target});
+    out.held_out = held_out_of(read.held_out, {tokens, max_tokens, config.eval.target, config.data.chat});
     out.train = std::move(read.train);
     out.records = read.records;
     out.cut = read.cut;
@@ -202,13 +229,16 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     for (auto& [id, secret] : read.planted) out.planted.push_back({fmt::format("{:016x}", id), std::move(secret)});
     const auto canaries = data::choose_audit_pool({}, audit_rule_of(config)).canaries;  // they depend on no record
     out.audit_canaries = data::tokenise(canaries, how.encode, max_tokens, how.keep_tail, how.threads).units;
+    if (config.data.chat) mark_all(out.audit_canaries);  // or they would not be learned
     out.warnings = std::move(read.warnings);
     return out;
 }
 
-std::unique_ptr<const models::tokenizer> load_tokenizer(const std::filesystem::path& directory,
+std::unique_ptr<const models::tokenizer> load_tokenizer(const config::run_config& config,
                                                         const models::model_config& model) {
+    const std::filesystem::path directory = config.model.path;
     auto out = models::tokenizer::load(directory);
+    if (config.data.chat) out = models::once_begun(std::move(out));
     if (out->size() > model.vocab)
         refuse(
             fmt::format("{}: the tokenizer gives ids up to {}, the model has embeddings up to {}; remove the added "

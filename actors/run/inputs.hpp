@@ -45,6 +45,9 @@ data::source private_source(const config::run_config& config);
 /// Who trains, in a shadow run too.
 data::split_rule training_split_of(const config::run_config& config);
 
+/// Whether training wants to know which tokens carry values, or are answers.
+bool marks_training(const config::run_config& config);
+
 /// public.path, each record a unit. Only where it is given.
 data::source public_source(const config::run_config& config);
 
@@ -62,7 +65,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
 
 /// The tokenizer beside a model. Errors: bad_input where it can give a token that the model has no embedding for,
 /// whether or not a record holds one: else one record could end a run when it is drawn (docs/privacy.md §2).
-std::unique_ptr<const models::tokenizer> load_tokenizer(const std::filesystem::path& directory,
+std::unique_ptr<const models::tokenizer> load_tokenizer(const config::run_config& config,
                                                         const models::model_config& model);
 
 struct run_model {

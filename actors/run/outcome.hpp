@@ -24,6 +24,8 @@ struct evaluations {
     /// Of eval.target, of the adapter that the run began with and the one that it ended with; once training is over.
     std::optional<eval::prediction> predicted_before, predicted = {};
 
+    bool stopped = false;  ///< something of it was given up, and a resume looks again
+
     /// Takes on what was found after `step`.
     void add(std::int64_t step, const eval::scores& found);
 };

@@ -279,7 +279,7 @@ run_plan check(const config::run_config& config) {
         return out;
     }
     if (!weights) refuse(missing.front());
-    const auto tokens = load_tokenizer(config.model.path, model);
+    const auto tokens = load_tokenizer(config, model);
     const auto data = load_data(config, *tokens, token_limit(config, model), kept_corpus::of_reader(config).get());
     auto out = plan_of(static_cast<std::int64_t>(data.train.size()));
     out.counts = counts_of(data);

@@ -12,7 +12,7 @@ prepared prepare(const config::run_config& asked, const teaching& teach, kept_co
     out.model = load_model(asked);
     check_gradients(out.model, asked.model.path);
     const auto& described = out.model.base->config();
-    const auto tokens = load_tokenizer(asked.model.path, described);
+    const auto tokens = load_tokenizer(asked, described);
     out.data = load_data(asked, *tokens, token_limit(asked, described),
                          kept);  // refuses public records that are private
     const auto units = static_cast<std::int64_t>(out.data.train.size());

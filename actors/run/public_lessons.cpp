@@ -32,7 +32,7 @@ namespace {
 
 /// Every public record, a unit each; its values marked where the loss weighs them.
 std::vector<std::vector<models::sequence>> public_units(const config::run_config& config, const run_model& model) {
-    const auto words = load_tokenizer(config.model.path, model.base->config());
+    const auto words = load_tokenizer(config, model.base->config());
     data::split_rule all_on_one_side;
     all_on_one_side.attack = all_on_one_side.eval = 0;
     const auto read = data::load_tokens(
@@ -41,7 +41,7 @@ std::vector<std::vector<models::sequence>> public_units(const config::run_config
          .max_tokens = token_limit(config, model.base->config()),
          .keep_tail = config.data.keep == "tail",
          .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, *words, ids); },
-         .mark_training = config::choices_of(config).value_weight != 1});
+         .mark_training = marks_training(config)});
     std::vector<std::vector<models::sequence>> units;
     for (std::size_t u = 0; u < read.train.size(); ++u)
         for (const auto& record : read.train[u].records) units.push_back({{record.begin(), record.end()}});
@@ -64,7 +64,8 @@ at::Tensor train(const config::run_config& config, const run_model& model,
     const auto units = models::views_of(held);
     const auto batch = std::min(static_cast<std::size_t>(config::batch_of(config)), units.size());
     const models::chunk_rule how{.micro_batch = config.train.micro_batch,
-                                 .value_weight = config::choices_of(config).value_weight};
+                                 .value_weight = config::choices_of(config).value_weight,
+                                 .answers_only = config.data.chat};
     models::adamw optimizer(model.initial_adapter);
     const double rate = rate_of(config);
     std::size_t next = 0;
@@ -165,8 +166,9 @@ std::string name_of_lessons(const config::run_config& config, const std::vector<
 }
 
 /// Nats of the public sample under an adapter: per token, or per record on its values where the loss weighs those.
-double nats_of_sample(const run_model& model, std::int64_t micro_batch, const at::Tensor& adapter) {
-    const auto found = eval::score_held_out(*model.base, &model.layout, &adapter, model.public_sample, micro_batch);
+double nats_of_sample(const run_model& model, const config::run_config& config, const at::Tensor& adapter) {
+    const auto found = eval::score_held_out(*model.base, &model.layout, &adapter, model.public_sample,
+                                            {.batch = config.train.micro_batch, .answers_only = config.data.chat});
     return found.value_nats.value_or(std::log(found.perplexity));
 }
 
@@ -174,17 +176,17 @@ double nats_of_sample(const run_model& model, std::int64_t micro_batch, const at
 
 iterate_choice choice_of(const config::run_config& config, const run_model& model) {
     if (!config.public_data.used_for("choose")) return {};
-    return [model, batch = config.train.micro_batch](const at::Tensor& last, const at::Tensor& average) {
-        const auto nats = [&](const at::Tensor& adapter) { return nats_of_sample(model, batch, adapter); };
+    return [model, config](const at::Tensor& last, const at::Tensor& average) {
+        const auto nats = [&](const at::Tensor& adapter) { return nats_of_sample(model, config, adapter); };
         return !(nats(average) <= nats(last));  // also where the average is no number
     };
 }
 
 public_probe probe_of(const config::run_config& config, const run_model& model) {
     if (!config.rl.online) return {};
-    return [model, batch = config.train.micro_batch](const at::Tensor& adapter) {
+    return [model, config](const at::Tensor& adapter) {
         constexpr double least = 1e-6, most = 1e6;  // a run that diverges ends elsewhere, and by name
-        const double nats = nats_of_sample(model, batch, adapter);
+        const double nats = nats_of_sample(model, config, adapter);
         return std::log(nats < most ? std::max(nats, least) : most);  // also where it is no number
     };
 }

@@ -9,13 +9,26 @@
 
 namespace rldp::actors {
 
+namespace {
+
+/// What a public text may begin with.
+std::string opening_of(const config::run_config& config) {
+    if (config.data.chat) {
+        const std::vector<data::chat_message> greeting = {{"user", "Hello."}};
+        return private_source(config).chat->render(greeting, true);
+    }
+    return config.data.narrative ? data::read_template(*config.data.narrative).opening : std::string();
+}
+
+}  // namespace
+
 std::vector<std::string> samples_of(const config::run_config& config, const run_model& model,
                                     const at::Tensor& adapter) {
     constexpr std::int64_t most_parameters = 1'500'000'000, samples = 3, length = 80;
     const auto& described = model.base->config();
     if (config.device == "cpu" && model.base->parameters() > most_parameters) return {};
-    const auto words = load_tokenizer(config.model.path, described);
-    const auto opening = config.data.narrative ? data::read_template(*config.data.narrative).opening : std::string();
+    const auto words = load_tokenizer(config, described);
+    const auto opening = opening_of(config);
     auto ids = words->encode(opening);
     if (ids.empty() && !described.bos) return {};
     if (ids.empty()) ids.push_back(static_cast<std::int32_t>(*described.bos));

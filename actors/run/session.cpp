@@ -342,6 +342,9 @@ opened_run resume_run(const std::filesystem::path& directory, const shared_place
     auto found = replay(parts, price_times_of(config, ready.plan), ready.model.initial_adapter,
                         known_metrics(where.metrics(), parts.steps->training().step()))
                      .all(releases);
+    if (saved.evaluating)
+        found.passed.insert(found.passed.begin(),
+                            {saved.evaluating->step, saved.evaluating->adapter.to(device_of(config))});
     if (team) begin_together(*team, key, where);
     auto closed = secrets_of(ready, key);
     return {facts_of(where, std::move(ready), std::move(ours), key, std::move(found)), parts, std::move(closed), team};

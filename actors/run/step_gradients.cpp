@@ -11,6 +11,7 @@
 #include <new>
 #include <utility>
 
+#include "config/base/error.hpp"
 #include "config/method_choices.hpp"
 #include "models/blas.hpp"
 #include "models/thread_count.hpp"
@@ -92,7 +93,7 @@ struct chunk_worker {
 
   private:
     models::record_gradients made(const std::vector<std::size_t>& units, std::size_t first_pass) const {
-        const models::chunk_rule rule{how.micro_batch, shape_of(how.padded), how.value_weight};
+        const models::chunk_rule rule{how.micro_batch, shape_of(how.padded), how.value_weight, how.answers_only};
         auto out =
             models::unit_gradients(*model.base, model.layout, adapter, work.units, units, rule, dropout, first_pass);
         std::vector<at::Tensor> losses{out.losses};
@@ -126,6 +127,10 @@ struct chunk_worker {
     }
 };
 
+void go_on(const gradient_settings& how) {
+    if (how.gives_up && how.stop.raised()) throw error(errc::interrupted, "the step was given up");
+}
+
 int chunks_abreast(const run_model& model) {
     return models::is_narrow(model.base->config()) && model.initial_adapter.is_cpu() ? models::default_threads() : 1;
 }
@@ -136,11 +141,27 @@ gradient_settings gradient_settings_of(const config::run_config& config, const r
     return {.micro_batch = config.train.micro_batch,
             .apart = computes_apart(config),
             .abreast = chunks_abreast(model),
-            .value_weight = config::choices_of(config).value_weight};
+            .value_weight = config::choices_of(config).value_weight,
+            .answers_only = config.data.chat};
 }
+
+namespace {
+
+/// Whether an expected step takes more than some seconds, by its operations: two for each number of the model and each
+/// token forwards, four backwards.
+bool is_long(const session& run) {
+    constexpr double operations = 1e11;
+    const auto& plan = run.plan;
+    const double units = plan.sample_rate * static_cast<double>(plan.population);
+    const double tokens = units * static_cast<double>(plan.max_records_per_unit * plan.max_tokens);
+    return 6 * tokens * static_cast<double>(run.model.base->parameters()) > operations;
+}
+
+}  // namespace
 
 gradient_settings gradient_settings_of(const session& run) {
     auto out = gradient_settings_of(run.config, run.model);
+    out.gives_up = is_long(run);
     out.padded = run.plan.padded;
     return out;
 }
@@ -160,7 +181,10 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
     };
     const auto at_once = static_cast<std::size_t>(how.abreast);
     if (at_once == 1) {
-        for (const auto i : mine) hand_over(made(i), i);
+        for (const auto i : mine) {
+            go_on(how);
+            hand_over(made(i), i);
+        }
         return;
     }
     // Chunks differ in length: each thread takes the next one when it is done with its last.
@@ -180,7 +204,15 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
     std::vector<std::future<void>> threads;  // their ends are waited for, whatever is thrown below
     for (std::size_t i = 0; i < std::min(at_once, mine.size()); ++i)
         threads.push_back(std::async(std::launch::async, work_off));
-    for (std::size_t j = 0; j < mine.size(); ++j) hand_over(computed[j].get_future().get(), mine[j]);
+    try {
+        for (std::size_t j = 0; j < mine.size(); ++j) {
+            go_on(how);
+            hand_over(computed[j].get_future().get(), mine[j]);
+        }
+    } catch (...) {
+        next = mine.size();  // nobody asks for more
+        throw;
+    }
 }
 
 }  // namespace rldp::actors

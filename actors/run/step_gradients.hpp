@@ -10,6 +10,7 @@
 #include "actors/run/inputs.hpp"
 #include "actors/run/padding.hpp"
 #include "actors/run/session.hpp"
+#include "actors/run/stop_flag.hpp"
 #include "models/unit_gradients.hpp"
 #include "privacy/mechanism/step_order.hpp"
 
@@ -22,7 +23,10 @@ struct gradient_settings {
     std::optional<padding> padded = {};  ///< privacy.pad_batches
     int abreast = 1;                     ///< chunks computed at a time, each on one thread where there are several
     double value_weight = 1;             ///< of tokens that carry a value
+    bool answers_only = false;           ///< see models::chunk_rule
     std::size_t rank = 0, ranks = 1;     ///< computed here are the chunks m with m mod ranks = rank
+    stop_flag stop = {};                 ///< once it is raised, a step is given up between chunks
+    bool gives_up = false;  ///< or else finished: by public numbers, for it is public which steps were lost
 };
 
 /// As many chunks of a narrow model abreast as there are threads, one of others, which share out each operator.
@@ -40,7 +44,7 @@ using on_failed_unit = std::function<void(const std::exception&)>;
 /// Calls `take` with the unit gradients of each chunk of `units` at `adapter` ([D] float32 on the device), and their
 /// losses there and at the probes (likewise), in order; of the chunks that are this rank's. A unit whose gradient can't
 /// be computed counts as zero (docs/privacy.md §2) and is told to `failed`, from any thread. Errors: what made-up
-/// tokens provoke too, for that is the machine's failure, and exhausted memory.
+/// tokens provoke too, for that is the machine's failure, and exhausted memory; interrupted where the step is given up.
 void step_gradients(const run_model& model, const gradient_settings& how, const at::Tensor& adapter,
                     const std::vector<at::Tensor>& probes, std::vector<models::unit_records> units,
                     const models::dropout_factory& dropout, const on_chunk& take, const on_failed_unit& failed);

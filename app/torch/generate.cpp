@@ -14,6 +14,7 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/output.hpp"
+#include "data/chat/chat_template.hpp"
 #include "models/blas.hpp"
 #include "models/generate.hpp"
 #include "models/tokenizer/growing_text.hpp"
@@ -26,11 +27,11 @@ namespace {
 using json = nlohmann::ordered_json;
 
 struct generate_arguments {
-    std::string model, adapter, prompt, prompt_file;
+    std::string model, adapter, prompt, prompt_file, system;
     std::vector<std::string> stop;
     models::generation_config config;
     std::int64_t seed = 0;
-    bool json = false, echo = false;
+    bool json = false, echo = false, chat = false;
 };
 
 /// From the command line, a file, or, as "-", standard input; a line's end at the end of a file is not part of it.
@@ -40,6 +41,17 @@ std::string prompt_of(const generate_arguments& given) {
                                          : read_text(given.prompt_file);
     if (text.ends_with('\n')) text.pop_back();
     return text;
+}
+
+/// As the user's message, in the model's chat template, up to where the assistant's answer begins.
+std::string asked_in_chat(const generate_arguments& given, const std::string& message) {
+    const auto how = data::chat_template::read(given.model);
+    if (!how)
+        refuse("--chat: " + given.model + " has no chat template; leave it out, and the prompt is continued as it is");
+    std::vector<data::chat_message> messages;
+    if (!given.system.empty()) messages.push_back({"system", given.system});
+    messages.push_back({"user", message});
+    return how->render(messages, true);
 }
 
 std::vector<std::int32_t> prompt_ids(const std::string& prompt, const models::tokenizer& words,
@@ -66,6 +78,7 @@ void check(const generate_arguments& given) {
     if (given.config.how.temperature == 0 && (given.config.how.top_k != 0 || given.config.how.top_p != 1))
         refuse("--top-k and --top-p choose among tokens drawn at random: give --temperature too, such as 1");
     if (std::find(given.stop.begin(), given.stop.end(), "") != given.stop.end()) refuse("--stop: it is empty");
+    if (!given.system.empty() && !given.chat) refuse("--system: it is a message of a chat; give --chat too");
     if (given.config.alternatives != 0 && !given.json) refuse("--logprobs: they are printed with --json only");
 }
 
@@ -73,13 +86,14 @@ int generate(const generate_arguments& given) {
     check(given);
     const auto model = models::causal_lm::load(given.model, at::kFloat, at::kCPU);
     models::choose_threads(model->config());
-    const auto words = models::tokenizer::load(given.model);
+    auto words = models::tokenizer::load(given.model);
+    if (given.chat) words = models::once_begun(std::move(words));
     std::optional<models::loaded_adapter> adapter;
     if (!given.adapter.empty()) adapter = models::load_adapter(given.adapter, model->config());
 
     auto config = given.config;
     config.stop = models::read_stop_tokens(given.model);
-    const auto prompt = prompt_of(given);
+    const auto prompt = given.chat ? asked_in_chat(given, prompt_of(given)) : prompt_of(given);
     const auto ids = prompt_ids(prompt, *words, model->config());
     models::growing_text text(*words, ids, given.stop);
     const auto show = [&](bool all) {
@@ -122,6 +136,8 @@ void add_generate(CLI::App& program, action& chosen) {
     auto* prompt = command->add_option_group("prompt")->require_option(1);
     prompt->add_option("--prompt", given->prompt, "text to continue");
     prompt->add_option("--prompt-file", given->prompt_file, "file that holds it; -: standard input");
+    command->add_flag("--chat", given->chat, "the prompt is a user's message, in the model's chat template");
+    command->add_option("--system", given->system, "with --chat: what the assistant is told before it");
     command->add_flag("--echo", given->echo, "print the prompt in front of what is made");
     command->add_option("--stop", given->stop, "end before this text; repeatable")->allow_extra_args(false);
     command

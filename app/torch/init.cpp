@@ -37,7 +37,7 @@ std::string fate_of(const data::column_facts& column, const actors::first_config
         case data::column_role::person:
             return "the person: all their records are protected together; never told";
         case data::column_role::left_out:
-            return found.has_text ? "not read"
+            return found.has_text || found.has_chats ? "not read"
                    : column.type == data::column_type::empty || column.type == data::column_type::constant
                        ? "left out, for it says nothing"
                        : "left out, for it could tell who somebody is";
@@ -52,7 +52,11 @@ std::string kind_of(const data::survey& found) {
                                                             : found.delimiter == ';' ? "semicolons"
                                                                                      : "commas");
         case data::data_kind::json_lines:
-            return found.has_text ? "JSON lines with a text each" : "JSON lines with columns";
+            return found.has_chats
+                       ? "JSON lines with a conversation each; the model's chat template writes them, and the "
+                         "assistant's answers are learned"
+                   : found.has_text ? "JSON lines with a text each"
+                                    : "JSON lines with columns";
         case data::data_kind::text:
             return "text, a record per line";
     }

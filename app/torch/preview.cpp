@@ -63,7 +63,9 @@ void print(const actors::preview& seen) {
     for (std::size_t i = 0; i < seen.records.size(); ++i) {
         const auto& record = seen.records[i];
         say("\nrecord {}: {} tokens{}{}\n{}\n", i + 1, record.tokens,
-            record.values.empty() ? std::string() : fmt::format(", {} of them carry values", record.value_tokens),
+            record.values.empty()
+                ? std::string()
+                : fmt::format(", {} of them {}", record.value_tokens, seen.chat ? "are answers" : "carry values"),
             record.cut ? fmt::format("; cut to {}", seen.max_tokens) : "", with_signs(record, how));
     }
     say("\nof {} record{} at the file's beginning: {} tokens in the middle, 95 of 100 have up to {}, the longest {}; "

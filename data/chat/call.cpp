@@ -128,9 +128,9 @@ value interpreter::date(const std::string& format) {
                                                                 "September", "October",  "November", "December"};
     static constexpr std::array<std::string_view, 7> days = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                                              "Thursday", "Friday", "Saturday"};
-    const auto year = static_cast<int>(today_.year());
-    const auto month = static_cast<unsigned>(today_.month()), day = static_cast<unsigned>(today_.day());
-    const auto weekday = std::chrono::weekday(std::chrono::sys_days(today_)).c_encoding();
+    const auto year = static_cast<int>(today_->year());
+    const auto month = static_cast<unsigned>(today_->month()), day = static_cast<unsigned>(today_->day());
+    const auto weekday = std::chrono::weekday(std::chrono::sys_days(*today_)).c_encoding();
     growing out(left_);
     for (std::size_t i = 0; i < format.size(); ++i) {
         if (format[i] != '%') {

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
 #include "config/base/input_file.hpp"
 #include "config/base/json_reader.hpp"
-#include "config/base/today.hpp"
 #include "data/chat/interpreter.hpp"
 #include "data/chat/program.hpp"
 #include "data/chat/python_text.hpp"
@@ -21,7 +19,7 @@ struct chat_template::content {
     std::string where;  // for messages
     jinja::program program;
     std::map<std::string, std::string> tokens;  // "bos_token" and its kin
-    std::chrono::year_month_day date;
+    std::optional<std::chrono::year_month_day> date;
 };
 
 namespace {
@@ -40,17 +38,6 @@ constexpr std::size_t bytes_besides = std::size_t{1} << 19, bytes_per_message = 
 void refuse_longer(const fs::path& file, std::uintmax_t most) {
     if (input_file(file).size() > most)
         refuse(fmt::format("{}: longer than {} bytes, too long for what it is", file.string(), most));
-}
-
-std::chrono::year_month_day day_of_today() {
-    const auto written = today();  // 2026-01-31
-    const auto number = [&](std::size_t at, std::size_t digits) {
-        unsigned out = 0;
-        std::from_chars(written.data() + at, written.data() + at + digits, out);
-        return out;
-    };
-    return std::chrono::year(static_cast<int>(number(0, 4))) / std::chrono::month(number(5, 2)) /
-           std::chrono::day(number(8, 2));
 }
 
 std::map<std::string, std::string> special_tokens(const json_reader& configuration) {
@@ -104,7 +91,7 @@ std::optional<chat_template> chat_template::read(const fs::path& directory,
                                                  std::optional<std::chrono::year_month_day> date) {
     const auto own_file = directory / "chat_template.jinja", configuration_file = directory / "tokenizer_config.json";
     auto held = std::make_shared<content>();
-    held->date = date.value_or(day_of_today());
+    held->date = date;
     std::optional<std::string> source;
     std::error_code ignored;
     const bool has_own_file = fs::exists(own_file, ignored);

@@ -35,7 +35,8 @@ class chat_template {
   public:
     /// The template in DIR/chat_template.jinja, else "chat_template" in DIR/tokenizer_config.json: a string, or a list
     /// of {"name", "template"}, of which "default". Nothing where a model has none. Special tokens are those of
-    /// DIR/tokenizer_config.json. `date` is what strftime_now() tells; by default, today() of config/base.
+    /// DIR/tokenizer_config.json. `date` is what strftime_now() tells; without one there is no such function,
+    /// and templates that ask for it where it is there do without, so that records are the same on every day.
     /// Errors: bad_input naming the file and the template's line.
     static std::optional<chat_template> read(const std::filesystem::path& directory,
                                              std::optional<std::chrono::year_month_day> date = std::nullopt);

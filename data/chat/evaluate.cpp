@@ -85,7 +85,7 @@ value interpreter::named(std::string_view name) const {
     }
     using enum function::kind;
     if (name == "raise_exception") return function{raise_exception};
-    if (name == "strftime_now") return function{strftime_now};
+    if (name == "strftime_now" && today_) return function{strftime_now};
     if (name == "range") return function{function::kind::range};
     if (name == "namespace") return function{make_namespace};
     if (name == "dict") return function{make_dict};

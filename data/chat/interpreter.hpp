@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +16,7 @@ namespace rldp::data::jinja {
 
 class interpreter {
   public:
-    interpreter(const program& of, std::chrono::year_month_day today, allowance& left)
+    interpreter(const program& of, std::optional<std::chrono::year_month_day> today, allowance& left)
         : program_(of), today_(today), left_(left), output_(left) {}
 
     /// What the program says, with `variables` set. Once. Errors: fault; line() is where.
@@ -65,7 +66,7 @@ class interpreter {
     const node& at(node_id which) const { return program_.nodes[which]; }
 
     const program& program_;
-    std::chrono::year_month_day today_;
+    std::optional<std::chrono::year_month_day> today_;
     allowance& left_;
     growing output_;
     growing* out_ = &output_;

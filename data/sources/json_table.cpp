@@ -43,10 +43,12 @@ std::string cell_of(const ordered& value, const std::string& key, const std::str
 
 struct json_table_stream::state {
     piece_reader pieces;
+    bool beside;
     std::vector<std::string> columns;
 };
 
-json_table_stream::json_table_stream(const std::string& path) : state_(new state{piece_reader(path, false), {}}) {}
+json_table_stream::json_table_stream(const std::string& path, bool beside)
+    : state_(new state{piece_reader(path, false), beside, {}}) {}
 json_table_stream::~json_table_stream() = default;
 
 std::optional<table> json_table_stream::next() {
@@ -59,7 +61,9 @@ std::optional<table> json_table_stream::next() {
     if (columns.empty())
         for (const auto& [row, line] : rows)
             for (const auto& [key, value] : row.items())
-                if (std::find(columns.begin(), columns.end(), key) == columns.end()) columns.push_back(key);
+                if ((!state_->beside || value.is_primitive()) &&
+                    std::find(columns.begin(), columns.end(), key) == columns.end())
+                    columns.push_back(key);
     table out(file, columns);
     std::vector<std::string> cells(columns.size());
     for (const auto& [row, line] : rows) {
@@ -67,9 +71,10 @@ std::optional<table> json_table_stream::next() {
         for (std::size_t c = 0; c < columns.size(); ++c) {
             const auto value = row.find(columns[c]);
             found += value != row.end() ? 1 : 0;
-            cells[c] = value != row.end() ? cell_of(*value, columns[c], file, line) : std::string();
+            const bool read = value != row.end() && (!state_->beside || value->is_primitive());
+            cells[c] = read ? cell_of(*value, columns[c], file, line) : std::string();
         }
-        if (found < row.size())
+        if (!state_->beside && found < row.size())
             refuse_at(file, line,
                       "has a key that no object at the file's beginning has; give the first one all keys, null "
                       "where it has nothing");

@@ -14,7 +14,8 @@ namespace rldp::data {
 /// the line of what is no object, of an object inside it, and of a key that first appears beyond the first piece.
 class json_table_stream {
   public:
-    explicit json_table_stream(const std::string& path);
+    /// `beside`: columns are only what stands beside a text or a conversation, texts and numbers; all else is not read.
+    explicit json_table_stream(const std::string& path, bool beside = false);
     ~json_table_stream();
     json_table_stream(const json_table_stream&) = delete;
     json_table_stream& operator=(const json_table_stream&) = delete;

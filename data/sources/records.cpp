@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "data/sources/json_lines.hpp"
 #include "data/sources/json_table.hpp"
 #include "data/sources/narrative.hpp"
 #include "data/sources/pieces.hpp"
@@ -141,46 +143,54 @@ class table_stream : public record_stream {
     std::vector<std::string> columns_;
 };
 
+/// What a line of a file becomes.
+using line_reader = std::function<record(const text_line& line, const std::string& file)>;
+
 class line_block : public record_block {
   public:
-    line_block(piece text, std::string file, bool json, std::optional<std::string> group)
+    line_block(piece text, std::string file, line_reader read)
         : text_(std::move(text)),
           lines_(lines_of(text_.text, text_.line)),
           file_(std::move(file)),
-          json_(json),
-          group_(std::move(group)) {}
+          read_(std::move(read)) {}
     line_block(const line_block&) = delete;  // lines point into the text
     line_block& operator=(const line_block&) = delete;
 
     std::size_t size() const override { return lines_.size(); }
-    record at(std::size_t i) const override {
-        return json_ ? parse_json_line(lines_[i], group_, file_) : record{std::string(lines_[i].text), {}, {}};
-    }
+    record at(std::size_t i) const override { return read_(lines_[i], file_); }
     std::size_t line(std::size_t i) const override { return lines_[i].number; }
 
   private:
     piece text_;
     std::vector<text_line> lines_;
     std::string file_;
-    bool json_;
-    std::optional<std::string> group_;
+    line_reader read_;
 };
 
 class line_stream : public record_stream {
   public:
-    line_stream(const source& from, bool json) : pieces_(from.path, false), json_(json), group_(from.group) {}
+    line_stream(const std::string& path, line_reader read) : pieces_(path, false), read_(std::move(read)) {}
 
     std::shared_ptr<const record_block> next() override {
         auto part = pieces_.next();
-        return part ? std::make_shared<line_block>(std::move(*part), pieces_.path(), json_, group_) : nullptr;
+        return part ? std::make_shared<line_block>(std::move(*part), pieces_.path(), read_) : nullptr;
     }
     void rewind() override { pieces_.rewind(); }
 
   private:
     piece_reader pieces_;
-    bool json_;
-    std::optional<std::string> group_;
+    line_reader read_;
 };
+
+line_reader reader_of(const source& from, bool json) {
+    if (from.chat)
+        return [group = from.group, chat = from.chat](const auto& line, const auto& file) {
+            return parse_chat_line(line, group, *chat, file);
+        };
+    if (json)
+        return [group = from.group](const auto& line, const auto& file) { return parse_json_line(line, group, file); };
+    return [](const auto& line, const auto&) { return record{std::string(line.text), {}, {}}; };
+}
 
 }  // namespace
 
@@ -200,6 +210,8 @@ data_kind kind_of_data(const std::string& path) {
 }
 
 std::unique_ptr<record_stream> open_records(const source& from) {
+    if (from.chat && (made_up_by(from.path) || kind_of_data(from.path) != data_kind::json_lines))
+        refuse(from.path + ": data.chat asks for JSON lines, each with \"messages\"; give a .jsonl file");
     if (const auto made_up = made_up_by(from.path)) {
         auto read = reading_of(from, true);
         return std::make_unique<table_stream<synthetic_stream>>(
@@ -217,7 +229,7 @@ std::unique_ptr<record_stream> open_records(const source& from) {
     if (from.narrative) refuse(from.path + ": plain text has no columns for data.template; remove it");
     if (!json && from.group)
         refuse(from.path + ": plain text has no key columns; set privacy.unit to \"record\", or use .csv or .jsonl");
-    return std::make_unique<line_stream>(from, json);
+    return std::make_unique<line_stream>(from.path, reader_of(from, json));
 }
 
 std::optional<std::string> code_book_of(const source& from) {

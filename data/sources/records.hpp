@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "data/chat/chat_template.hpp"
 #include "data/sources/text.hpp"
 
 namespace rldp::data {
@@ -18,6 +19,8 @@ struct source {        ///< where the records come from; see config::data_sectio
     std::optional<std::string> narrative;  ///< path of the template
     std::optional<std::string> group;      ///< key column of the unit; absent: every record is a unit
     std::uint64_t made_up_seed = 1;        ///< which made-up table
+    /// Of JSON lines that hold conversations: how the model writes them.
+    std::shared_ptr<const chat_template> chat = {};
 };
 
 /// Some records. Safe to call from several threads. Errors: bad_input naming the line.

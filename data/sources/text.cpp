@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -41,26 +40,14 @@ std::size_t first_invalid(std::string_view s) {
     return std::string_view::npos;
 }
 
-bool blank(std::string_view s) {
-    return s.find_first_not_of(" \t") == std::string_view::npos;
-}
-
-/// The unit's key in a JSON object, as text.
-std::string group_of(const nlohmann::json& object, const std::string& group, const std::string& file,
-                     std::size_t number) {
-    const auto found = object.find(group);
-    if (found != object.end() && found->is_string() && !found->get_ref<const std::string&>().empty()) return *found;
-    if (found != object.end() && found->is_number_integer()) return found->dump();
-    refuse_at(file, number,
-              fmt::format("the unit's key \"{}\" is missing or neither text nor an integer; give every record one, or "
-                          "set privacy.unit to \"record\"",
-                          group));
-}
-
 }  // namespace
 
 void refuse_at(const std::string& file, std::size_t line, const std::string& what) {
     refuse(fmt::format("{}:{}: {}", file, line, what));
+}
+
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t") == std::string_view::npos;
 }
 
 std::string checked_text(std::string bytes, const std::string& file) {
@@ -82,34 +69,8 @@ std::vector<text_line> lines_of(std::string_view text, std::size_t first) {
         auto line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
         if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-        if (!blank(line)) out.push_back({line, number});
+        if (!is_blank(line)) out.push_back({line, number});
     }
-    return out;
-}
-
-record parse_json_line(const text_line& read, const std::optional<std::string>& group, const std::string& file) {
-    const auto [line, number] = read;
-    const auto value = nlohmann::json::parse(line, nullptr, false);
-    // At a zero byte the parser would end.
-    if (value.is_discarded() || line.find('\0') != std::string_view::npos)
-        refuse_at(file, number, "not a JSON value; write one object or string per line");
-    const bool object = value.is_object();
-    if (!object && !value.is_string()) refuse_at(file, number, "neither an object nor a string");
-    if (!object && group)
-        refuse_at(file, number, fmt::format("a bare string has no unit's key \"{}\"; use an object", *group));
-    if (object && !(value.contains("text") && value["text"].is_string()))
-        refuse_at(file, number, "the object has no string under \"text\"");
-    record out;
-    out.text = object ? value["text"].get<std::string>() : value.get<std::string>();
-    if (blank(out.text)) refuse_at(file, number, "the record's text is empty; remove the line");
-    if (group) out.group = group_of(value, *group, file, number);
-    return out;
-}
-
-std::vector<record> read_jsonl(const std::string& path, const std::optional<std::string>& group) {
-    const auto text = checked_text(read_file(path), path);
-    std::vector<record> out;
-    for (const auto& line : lines_of(text)) out.push_back(parse_json_line(line, group, path));
     return out;
 }
 

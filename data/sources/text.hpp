@@ -1,5 +1,5 @@
 #pragma once
-// Text files, checked: JSON lines and plain lines become records.
+// Text files, checked: plain lines become records.
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -22,9 +22,10 @@ struct clause {
 /// One record before it joins a unit.
 struct record {
     std::string text;
-    std::string key;                   ///< value of the record key column; empty where none is declared
-    std::string group;                 ///< value of the unit's key column; empty with record units
-    std::vector<clause> clauses = {};  ///< none of a record that is text already
+    std::string key;                         ///< value of the record key column; empty where none is declared
+    std::string group;                       ///< value of the unit's key column; empty with record units
+    std::vector<clause> clauses = {};        ///< none of a record that is text already
+    std::vector<clause::span> answers = {};  ///< of a conversation: what is learned, all else being context
 };
 
 /// Refuses with "file:line: what".
@@ -36,6 +37,9 @@ std::string checked_text(std::string bytes, const std::string& file);
 /// The bytes, which begin on line `first` of the file. Errors: bad_input where they are not UTF-8 (names the line).
 std::string checked_utf8(std::string bytes, const std::string& file, std::size_t first);
 
+/// Nothing but spaces and tabs.
+bool is_blank(std::string_view text);
+
 /// A line that is not blank, with its number.
 struct text_line {
     std::string_view text;
@@ -44,13 +48,6 @@ struct text_line {
 
 /// The lines of `text`, which begins on line `first` of a file, without line ends; blank ones are left out.
 std::vector<text_line> lines_of(std::string_view text, std::size_t first = 1);
-
-/// One JSON value: an object with the record under "text", or a bare string. `group` is looked up in the object, as a
-/// string or an integer. Errors: bad_input naming the line.
-record parse_json_line(const text_line& line, const std::optional<std::string>& group, const std::string& file);
-
-/// The records of such lines.
-std::vector<record> read_jsonl(const std::string& path, const std::optional<std::string>& group);
 
 /// One record per line; empty lines are skipped.
 std::vector<record> read_lines(const std::string& path);

@@ -10,6 +10,7 @@
 #include "config/base/error.hpp"
 #include "data/sources/csv.hpp"
 #include "data/sources/json_table.hpp"
+#include "data/sources/pieces.hpp"
 #include "data/sources/unpacked_file.hpp"
 #include "data/survey/column_names.hpp"
 #include "data/survey/column_watch.hpp"
@@ -32,6 +33,15 @@ watches watch(Rows& rows, survey& into) {
         into.records += block->rows();
     }
     return out;
+}
+
+/// Null where there is none, or where it is no JSON.
+nlohmann::json first_line_of(const std::string& path) {
+    piece_reader pieces(path, false);
+    while (const auto part = pieces.next())
+        if (const auto lines = lines_of(part->text); !lines.empty())
+            return nlohmann::json::parse(lines.front().text, nullptr, false);
+    return {};
 }
 
 column_facts* named(survey& in, const std::string& name, const char* option) {
@@ -139,10 +149,11 @@ survey survey_of(const std::string& path, const survey_hints& hints) {
         seen = watch(rows, out);
         out.delimiter = rows.delimiter();
     } else if (out.kind == data_kind::json_lines) {
-        json_table_stream rows(path);
+        const auto first = first_line_of(path);
+        out.has_chats = first.contains("messages");
+        out.has_text = !out.has_chats && first.contains("text");
+        json_table_stream rows(path, out.has_chats || out.has_text);
         seen = watch(rows, out);
-        out.has_text =
-            std::any_of(out.columns.begin(), out.columns.end(), [](const auto& c) { return c.name == "text"; });
     } else {
         const auto lines = open_records({.path = path, .ids_mapping = {}, .narrative = {}, .group = {}});
         while (const auto block = lines->next()) out.records += block->size();
@@ -153,7 +164,7 @@ survey survey_of(const std::string& path, const survey_hints& hints) {
         out.columns[i].distinct = seen[i].distinct();
     }
     find_person(out, hints);
-    if (out.has_text) {
+    if (out.has_text || out.has_chats) {
         for (auto& column : out.columns)
             if (column.role == column_role::told)
                 column.role = column.name == "text" ? column_role::prose : column_role::left_out;

@@ -31,6 +31,7 @@ struct column_facts {
 struct survey {
     data_kind kind = data_kind::text;
     bool has_text = false;              ///< JSON lines with the record under "text": no template is needed
+    bool has_chats = false;             ///< JSON lines with a conversation under "messages": the model's is used
     char delimiter = ',';               ///< of a table
     std::size_t records = 0;            ///< private
     std::vector<column_facts> columns;  ///< in the file's order; none of plain text

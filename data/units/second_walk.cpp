@@ -6,6 +6,16 @@
 
 namespace rldp::data {
 
+namespace {
+
+void plant(const std::string& secret, record& into) {
+    const auto end = into.text.size();
+    into.text = with_secret(into.text, secret);
+    if (!into.answers.empty()) into.answers.push_back({end, into.text.size()});  // or it would not be learned
+}
+
+}  // namespace
+
 void read_again(record_stream& from, const source& what, const enrolment& enrolled, int threads,
                 const text_taker& how) {
     const auto changed = [&] { refuse(what.path + ": changed while it was read; start again when it is at rest"); };
@@ -23,7 +33,7 @@ void read_again(record_stream& from, const source& what, const enrolment& enroll
                              const auto slot = enrolled.slot_of[number];
                              if (slot == enrolment::nowhere) return;
                              const auto secret = enrolled.secrets.find(slot);
-                             if (secret != enrolled.secrets.end()) told.text = with_secret(told.text, secret->second);
+                             if (secret != enrolled.secrets.end()) plant(secret->second, told);
                              how.take(worker, slot, std::move(told));
                          },
                      .done = how.done});

@@ -66,6 +66,7 @@ class pipeline_tokenizer : public tokenizer {
     std::string decode(const std::vector<std::int32_t>& ids) const override;
     std::int64_t size() const override { return static_cast<std::int64_t>(parts_.pieces.size()); }
     std::size_t bytes_of(std::int32_t id) const override;
+    std::string_view special(std::int32_t id) const override;
 
   private:
     void encode_words(std::string_view text, bool at_start, std::vector<std::int32_t>& out) const;

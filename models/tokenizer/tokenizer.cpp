@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "config/base/error.hpp"
 #include "models/tokenizer/gpt2_words.hpp"
@@ -100,16 +101,74 @@ std::size_t pipeline_tokenizer::bytes_of(std::int32_t id) const {
     return shown.size();
 }
 
+std::string_view pipeline_tokenizer::special(std::int32_t id) const {
+    const auto at = static_cast<std::size_t>(id);
+    return parts_.special[at] ? std::string_view(parts_.pieces[at]) : std::string_view();
+}
+
+namespace {
+
+class once_begun_tokenizer final : public tokenizer {
+  public:
+    explicit once_begun_tokenizer(std::unique_ptr<const tokenizer> words) : words_(std::move(words)) {}
+    std::vector<std::int32_t> encode(std::string_view text) const override {
+        auto ids = words_->encode(text);
+        if (ids.size() > 1 && ids[0] == ids[1] && !special(ids[0]).empty()) ids.erase(ids.begin());
+        return ids;
+    }
+    std::string decode(const std::vector<std::int32_t>& ids) const override { return words_->decode(ids); }
+    std::int64_t size() const override { return words_->size(); }
+    std::size_t bytes_of(std::int32_t id) const override { return words_->bytes_of(id); }
+    std::string_view special(std::int32_t id) const override { return words_->special(id); }
+
+  private:
+    std::unique_ptr<const tokenizer> words_;
+};
+
+/// Ends of the tokens from `first` up to the next special one, which stand for `text`, or for it and a space in front;
+/// false where they don't.
+bool ends_of_run(const tokenizer& words, std::span<const std::int32_t> run, std::string_view text, std::size_t begin,
+                 std::vector<std::size_t>& ends) {
+    const auto old = ends.size();
+    std::size_t end = 0;
+    for (const auto token : run) ends.push_back(end += words.bytes_of(token));
+    const auto added = end - text.size();
+    if (added > 1) return false;
+    for (auto i = old; i < ends.size(); ++i) ends[i] = begin + ends[i] - std::min(ends[i], added);
+    return true;
+}
+
+}  // namespace
+
+std::unique_ptr<const tokenizer> once_begun(std::unique_ptr<const tokenizer> words) {
+    return std::make_unique<once_begun_tokenizer>(std::move(words));
+}
+
 std::optional<std::vector<std::size_t>> token_ends(const tokenizer& words, std::string_view text,
                                                    const std::vector<std::int32_t>& tokens) {
     std::vector<std::size_t> ends;
     ends.reserve(tokens.size());
-    std::size_t end = 0;
-    for (const auto token : tokens) ends.push_back(end += words.bytes_of(token));
-    // A text may have got a space in front of it.
-    const auto added = end - text.size();
-    if (added > 1) return std::nullopt;
-    for (auto& one : ends) one -= std::min(one, added);
+    std::size_t at = 0;  // of the text that is accounted for
+    const std::span all(tokens);
+    for (std::size_t i = 0; i < tokens.size();) {
+        auto next = i;
+        while (next < tokens.size() && words.special(tokens[next]).empty()) ++next;
+        if (next > i) {
+            // As far as the special token that follows; one that the tokenizer adds does not stand in the text.
+            const auto stop =
+                next < tokens.size() ? text.find(words.special(tokens[next]), at) : std::string_view::npos;
+            const auto part = text.substr(at, stop == std::string_view::npos ? stop : stop - at);
+            if (!ends_of_run(words, all.subspan(i, next - i), part, at, ends)) return std::nullopt;
+            at += part.size();
+        }
+        if (next < tokens.size()) {
+            const auto written = words.special(tokens[next]);
+            if (text.substr(at).starts_with(written)) at += written.size();
+            ends.push_back(at);
+        }
+        i = next + 1;
+    }
+    if (at != text.size()) return std::nullopt;
     return ends;
 }
 

@@ -28,9 +28,16 @@ class tokenizer {
     virtual std::int64_t size() const = 0;  ///< vocabulary
     /// Bytes of text that a token stands for, where the tokenizer leaves texts as they are; none of a special token.
     virtual std::size_t bytes_of(std::int32_t id) const = 0;
+    /// A special token's text, which stands for it where encode() reads it; empty of any other token.
+    virtual std::string_view special(std::int32_t id) const = 0;
 };
 
-/// Where in `text` each of its tokens ends; the next begins there. Absent where the tokenizer changed the text.
+/// The same, but where a text begins with the special token that encode() puts in front, it is there once: chat
+/// templates write it themselves.
+std::unique_ptr<const tokenizer> once_begun(std::unique_ptr<const tokenizer> words);
+
+/// Where in `text` each of its tokens ends; the next begins there. Absent where the tokenizer changed the text, but for
+/// a space in front of it and behind special tokens.
 std::optional<std::vector<std::size_t>> token_ends(const tokenizer& words, std::string_view text,
                                                    const std::vector<std::int32_t>& tokens);
 

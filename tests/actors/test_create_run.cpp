@@ -148,7 +148,7 @@ TEST_CASE("what a learning controller is told of public records is the log of wh
     const auto probe = probe_of(run.config, model);
     REQUIRE(probe);
     const auto& good = model.initial_adapter;
-    const auto found = eval::score_held_out(*model.base, &model.layout, &good, model.public_sample, 3);
+    const auto found = eval::score_held_out(*model.base, &model.layout, &good, model.public_sample, {.batch = 3});
     CHECK(std::exp(probe(good)) == Approx(found.value_nats.value_or(std::log(found.perplexity))).epsilon(1e-5));
     CHECK(probe(good + at::randn_like(good)) > probe(good));
     CHECK(probe(at::full_like(good, std::nan(""))) == std::log(1e6));

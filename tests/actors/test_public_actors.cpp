@@ -164,13 +164,14 @@ TEST_CASE("the evaluator tells the hub, and nobody else, the perplexity of a sna
     evaluations_told told;
     const auto hub_stub = hub_that_hears(run, told);
     const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
-                                 hub_stub, evaluations{});
+                                 hub_stub, evaluations{}, stop_flag{});
     auto changed = model.initial_adapter.clone();
     changed.normal_(0, 0.5);
     run.self->send(actor, evaluate_atom::value, snapshot{0, model.initial_adapter});
     run.self->send(actor, evaluate_atom::value, snapshot{7, changed});
     const auto all = run.ask<evaluations>(actor, settle_atom::value, snapshot{7, changed});
-    const double before = eval::score_held_out(*model.base, nullptr, nullptr, records->sequences, 4).perplexity;
+    const double before =
+        eval::score_held_out(*model.base, nullptr, nullptr, records->sequences, {.batch = 4}).perplexity;
     REQUIRE(told.size() == 2);
     CHECK(told[0].second == Approx(before).epsilon(1e-6));  // B = 0: the base alone
     CHECK(told[1].first == 7);
@@ -197,12 +198,12 @@ TEST_CASE("predictions are of the adapter that the run ended with, evaluated her
     records->target = among;
     evaluations_told told;
     const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
-                                 hub_that_hears(run, told), evaluations{});
+                                 hub_that_hears(run, told), evaluations{}, stop_flag{});
     auto changed = model.initial_adapter.clone();
     at::manual_seed(3);
     changed.normal_(0, 0.5);
     const auto expected = [&](const at::Tensor& adapter) {
-        return eval::predict(*model.base, &model.layout, &adapter, among, 4)->auc;
+        return eval::predict(*model.base, &model.layout, &adapter, among, {.batch = 4})->auc;
     };
     REQUIRE(expected(changed) != expected(model.initial_adapter));
     const auto all = run.ask<evaluations>(actor, settle_atom::value, snapshot{9, changed});
@@ -211,10 +212,34 @@ TEST_CASE("predictions are of the adapter that the run ended with, evaluated her
     CHECK(all->predicted->auc == expected(changed));
     const auto interrupted = evaluations{};
     const auto second = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records),
-                                  std::int64_t{4}, hub_that_hears(run, told), interrupted);
+                                  std::int64_t{4}, hub_that_hears(run, told), interrupted, stop_flag{});
     const auto none = run.ask<evaluations>(second, settle_atom::value, snapshot{4, {}});
     REQUIRE(none);
     CHECK_FALSE(none->predicted);
+}
+
+TEST_CASE("an evaluation that nobody waits for any more tells nothing, and a resume looks again") {
+    deterministic run;
+    const auto model = tiny_model();
+    const auto records = std::make_shared<eval::held_out>();
+    for (const auto& unit : tiny_units(9)) records->sequences.push_back(unit.records.front());
+    records->target = eval::choices{"column", {"no", "yes"}, {0}, {{records->sequences[0], records->sequences[1]}}};
+    evaluations_told told;
+    stop_flag stop;
+    const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
+                                 hub_that_hears(run, told), evaluations{}, stop);
+    run.self->send(actor, evaluate_atom::value, snapshot{0, model.initial_adapter});
+    const auto whole = run.ask<evaluations>(actor, settle_atom::value, snapshot{});
+    REQUIRE(whole);
+    CHECK_FALSE(whole->stopped);
+    CHECK(told.size() == 1);
+    stop.raise();
+    CHECK(run.ask<std::int64_t>(actor, evaluate_atom::value, snapshot{7, model.initial_adapter}) == 7);
+    const auto all = run.ask<evaluations>(actor, settle_atom::value, snapshot{7, model.initial_adapter});
+    REQUIRE(all);
+    CHECK(all->stopped);
+    CHECK_FALSE(all->predicted);
+    CHECK(told.size() == 1);
 }
 
 TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file is refused") {
@@ -239,10 +264,16 @@ TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file i
     written.belongs_to = "run";
     const privacy::file_seal seal(privacy::run_key::insecure_from_seed(1));
     write_checkpoint(scratch / "c.safetensors", written, seal);
+    CHECK_FALSE(read_checkpoint(scratch / "c.safetensors", seal).evaluating);
+    written.evaluating = {7, at::randn({model.layout.dimension})};
+    write_checkpoint(scratch / "c.safetensors", written, seal);
 
     const auto back = read_checkpoint(scratch / "c.safetensors", seal);
     CHECK(back.controller == controller);
     CHECK(back.belongs_to == "run");
+    REQUIRE(back.evaluating);
+    CHECK(back.evaluating->step == 7);
+    CHECK(at::equal(back.evaluating->adapter, written.evaluating->adapter));
     CHECK(back.charged.seq == 3);
     CHECK(back.charged.hash == "abc");
     rl::training other(config, small_method(model), model.initial_adapter);

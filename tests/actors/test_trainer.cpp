@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "actors/failure.hpp"
+#include "actors/run/checkpoint.hpp"
 #include "actors/trainer.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
@@ -43,8 +44,12 @@ struct trainer_between_stubs : deterministic {
                     [](progress_atom) { return 0.5; }, [](refresh_atom) {}};
         });
         wiring.gradient = spawn([this](gradient_actor::pointer) -> gradient_actor::behavior_type {
-            return {[this](compute_atom, const step_task& task) {
+            return {[this](compute_atom, const step_task& task) -> caf::result<privacy::release> {
                 seen.calls.push_back("compute " + std::to_string(task.order.charged->step));
+                if (task.order.charged->step == gives_up_at) {
+                    self->send(actor, stop_atom::value);
+                    return stopped();
+                }
                 privacy::release out{task.order.charged, at::ones_like(task.adapter), {}, {}};
                 out.statistics.assign(3 * task.order.terms.radii.size() + 5, 0.1);
                 return out;
@@ -107,8 +112,9 @@ struct trainer_between_stubs : deterministic {
     trainer_wiring wiring;
     std::shared_ptr<step_machine> machine;
     trainer_actor actor;
-    bool stuck_log = false;       ///< of the releases
-    bool slow_evaluator = false;  ///< answers when the test says so
+    bool stuck_log = false;        ///< of the releases
+    bool slow_evaluator = false;   ///< answers when the test says so
+    std::int64_t gives_up_at = 0;  ///< the stand-in for gradients, once the run is stopped at that step
     caf::typed_response_promise<std::int64_t> evaluating;
 };
 
@@ -161,6 +167,37 @@ TEST_CASE("a stop takes effect after the step under way") {
             CHECK(ended.steps_done == 1);
         },
         [&](const caf::error& reason) { FAIL(side.system.render(reason)); });
+}
+
+TEST_CASE("a step that is given up is lost, and stays charged") {
+    trainer_between_stubs side(9);
+    side.gives_up_at = 2;
+    const auto ended = side.ask<outcome>(side.actor, train_atom::value);
+    REQUIRE(ended);
+    CHECK(ended->how == ending::interrupted);
+    CHECK(ended->steps_done == 2);
+    CHECK(ended->steps_lost == 1);
+    const auto left =
+        read_checkpoint(side.scratch / "c.safetensors", privacy::file_seal(privacy::run_key::insecure_from_seed(1)));
+    CHECK(left.charged.seq == 2);
+    CHECK(side.seen.calls.back() == "forget");
+}
+
+TEST_CASE("a stop does not wait for an evaluation, and the checkpoint holds what was to be evaluated") {
+    trainer_between_stubs side(12);
+    side.slow_evaluator = true;
+    auto answer = side.self->request(side.actor, caf::infinite, train_atom::value);
+    side.run();
+    REQUIRE(side.seen.calls.back() == "compute 5");  // waits for the evaluation of the adapter before the first step
+    side.self->send(side.actor, stop_atom::value);
+    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, settle_atom::value, snapshot{}));  // is given up
+    answer.receive([&](const outcome& ended) { CHECK(ended.how == ending::interrupted); },
+                   [&](const caf::error& reason) { FAIL(side.system.render(reason)); });
+    const auto left =
+        read_checkpoint(side.scratch / "c.safetensors", privacy::file_seal(privacy::run_key::insecure_from_seed(1)));
+    REQUIRE(left.evaluating);
+    CHECK(left.evaluating->step == 0);
+    CHECK(side.seen.evaluated == std::vector<std::int64_t>{0});  // that of step 5 is due again where it goes on
 }
 
 TEST_CASE("where evaluation is slower than training, training waits rather than pile up snapshots") {

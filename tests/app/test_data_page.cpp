@@ -66,6 +66,24 @@ TEST_CASE("every template of docs/data.md tells its rows as the page says") {
     CHECK(examples == 7);
 }
 
+TEST_CASE("the conversation of docs/data.md is told and learned as the page says") {
+    const auto blocks = blocks_of(rldp::read_file("docs/data.md"));
+    const auto of = [&](const std::string& kind) {
+        for (const auto& each : blocks)
+            if (each.kind == kind) return each.text;
+        return std::string();
+    };
+    const scratch_directory scratch;
+    std::filesystem::copy("config/tiny-gpt2", scratch / "talker", std::filesystem::copy_options::recursive);
+    scratch.write("talker/chat_template.jinja", of("jinja"));
+    scratch.write("talks.jsonl", of("chat"));
+    const auto config =
+        scratch.write("mine.json", R"({"data": {"path": "talks.jsonl", "chat": true}, "model": {"path": "talker"}})");
+    const auto seen = rldp_says("preview " + config, scratch.path());
+    INFO(seen.err);
+    CHECK(has(seen.out, "\n" + of("preview")));
+}
+
 TEST_CASE("the walk of docs/data.md can be walked") {
     const scratch_directory scratch;
     for (const char* folder : {"scripts", "config"})

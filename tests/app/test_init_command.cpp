@@ -33,6 +33,46 @@ std::string visits() {
 
 }  // namespace
 
+TEST_CASE("conversations are learned in the model's chat template, and answered in it") {
+    const stranger c;
+    const auto talker = c.at("talker");
+    std::filesystem::copy(c.model, talker, std::filesystem::copy_options::recursive);
+    std::string lines;
+    for (int i = 0; i < 300; ++i)
+        lines += fmt::format(R"({{"messages": [{{"role": "user", "content": "And {0}?"}}, )"
+                             R"({{"role": "assistant", "content": "It is {0}."}}]}})"
+                             "\n",
+                             i);
+    c.scratch.write("talks.jsonl", lines);
+    const auto begin = "init " + c.at("talks.jsonl") + " --model " + talker + " --out " + c.at("mine.json");
+    CHECK(has(c.says(begin).err, "has no chat template"));
+    c.scratch.write("talker/chat_template.jinja",
+                    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}"
+                    "{% if add_generation_prompt %}<|assistant|>{% endif %}");
+    const auto made = c.says(begin);
+    INFO(made.err);
+    REQUIRE(made.status == 0);
+    CHECK(has(made.out, "JSON lines with a conversation each"));
+    CHECK(c.config()["data"]["chat"] == true);
+    const auto seen = c.says("preview " + c.at("mine.json") + " -n 1");
+    CHECK(has(seen.out, "<|user|>And 0?\n<|assistant|>⟦It is 0.\n⟧"));
+    CHECK(has(seen.out, "of them are answers"));
+    const auto run = c.says("run " + c.at("mine.json") + " --out " + c.at("run") +
+                            " --quiet --set train.steps=4 --set train.eval_every=4");
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    const auto summary = json::parse(rldp::read_file(c.at("run/public/summary.json")));
+    CHECK_FALSE(summary.contains("value_nats_after"));  // its perplexity is of answers alone
+    CHECK(summary["bits_per_byte_after"].get<double>() > 0);
+    CHECK_FALSE(summary.contains("template_perplexity"));
+    const auto asked = c.says("generate " + talker + " --adapter " + c.at("run/public/adapter") +
+                              " --chat --system Be. --prompt 'And 7?' --max-new-tokens 3 --json");
+    INFO(asked.err);
+    CHECK(json::parse(asked.out)["prompt"] == "<|system|>Be.\n<|user|>And 7?\n<|assistant|>");
+    CHECK(has(c.says("generate " + c.model + " --chat --prompt a").err, "has no chat template"));
+    CHECK(has(c.says("generate " + talker + " --system a --prompt a").err, "give --chat too"));
+}
+
 TEST_CASE("init writes what runs, and shows no value") {
     const stranger c;
     c.scratch.write("visits.csv", visits());

@@ -74,6 +74,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "data.path",
                                             "data.ids_mapping",
                                             "data.template",
+                                            "data.chat",
                                             "data.max_tokens",
                                             "data.keep",
                                             "data.canaries",

@@ -40,18 +40,19 @@ TEST_CASE("perplexity is that of a direct computation, whatever the batch") {
     const double expected = direct(*model, sequences);
     CHECK(expected > 2);
     for (const std::int64_t batch : {1, 2, 3, 100})
-        CHECK(eval::score_held_out(*model, nullptr, nullptr, sequences, batch).perplexity ==
+        CHECK(eval::score_held_out(*model, nullptr, nullptr, sequences, {.batch = batch}).perplexity ==
               Approx(expected).epsilon(1e-5));
     // a single token predicts nothing
     sequences.push_back({4});
-    CHECK(eval::score_held_out(*model, nullptr, nullptr, sequences, 4).perplexity == Approx(expected).epsilon(1e-5));
+    CHECK(eval::score_held_out(*model, nullptr, nullptr, sequences, {.batch = 4}).perplexity ==
+          Approx(expected).epsilon(1e-5));
 }
 
 TEST_CASE("perplexity of nothing is refused") {
     const auto model = models::test::tiny_gpt2(3);
-    CHECK_THROWS_AS(eval::score_held_out(*model, nullptr, nullptr, {}, 4), error);
-    CHECK_THROWS_AS(eval::score_held_out(*model, nullptr, nullptr, {{1}}, 4), error);
-    CHECK_THROWS_AS(eval::score_held_out(*model, nullptr, nullptr, {{1, 2}}, 0), error);
+    CHECK_THROWS_AS(eval::score_held_out(*model, nullptr, nullptr, {}, {.batch = 4}), error);
+    CHECK_THROWS_AS(eval::score_held_out(*model, nullptr, nullptr, {{1}}, {.batch = 4}), error);
+    CHECK_THROWS_AS(eval::score_held_out(*model, nullptr, nullptr, {{1, 2}}, {.batch = 0}), error);
 }
 
 TEST_CASE("nats on values are those of the marked tokens, and bits per byte those of all") {
@@ -67,12 +68,21 @@ TEST_CASE("nats on values are those of the marked tokens, and bits per byte thos
                                -1)[t - 1][ids[0][t].item<std::int64_t>()]
             .item<double>();
     };
-    CHECK_FALSE(eval::score_held_out(*model, nullptr, nullptr, plain, 2).value_nats);
+    CHECK_FALSE(eval::score_held_out(*model, nullptr, nullptr, plain, {.batch = 2}).value_nats);
     for (const std::int64_t batch : {1, 2}) {
-        const auto found = eval::score_held_out(*model, nullptr, nullptr, marks, batch);
-        CHECK(found.perplexity == Approx(eval::score_held_out(*model, nullptr, nullptr, plain, 1).perplexity));
+        const auto found = eval::score_held_out(*model, nullptr, nullptr, marks, {.batch = batch});
+        CHECK(found.perplexity ==
+              Approx(eval::score_held_out(*model, nullptr, nullptr, plain, {.batch = 1}).perplexity));
         CHECK(*found.value_nats == Approx(-(log_p(0, 2) + log_p(1, 1)) / 2).epsilon(1e-5));
     }
+    const auto answers = eval::score_held_out(*model, nullptr, nullptr, marks, {.batch = 2, .answers_only = true});
+    CHECK(answers.perplexity == Approx(std::exp(-(log_p(0, 2) + log_p(1, 1)) / 2)).epsilon(1e-5));
+    CHECK_THROWS_AS(eval::score_held_out(*model, nullptr, nullptr, plain, {.batch = 2, .answers_only = true}), error);
+    CHECK(eval::held_out{.sequences = marks, .bytes = 4, .answers_only = true}.bits_per_byte(8) == Approx(3.0 * 2 / 4));
+    int asked = 0;
+    const eval::scoring given_up{.stopped = [&] { return ++asked == 2; }};
+    CHECK_THROWS_AS(eval::score_held_out(*model, nullptr, nullptr, plain, given_up), error);
+    CHECK(asked == 2);
     const eval::held_out records{.sequences = plain, .bytes = 10};
     CHECK(records.bits_per_byte(8) == Approx(3.0 * 5 / 10));
     CHECK_FALSE(records.template_perplexity());
@@ -89,7 +99,7 @@ TEST_CASE("a prediction is Bayes' rule over whole texts") {
         among.alternatives.push_back({{1, r, 2}, {1, r, 3, 4}, {1, r, 5}});
         auto& row = likely.emplace_back();
         for (const auto& one : among.alternatives.back())
-            row.push_back(-std::log(eval::score_held_out(*model, nullptr, nullptr, {one}, 1).perplexity) *
+            row.push_back(-std::log(eval::score_held_out(*model, nullptr, nullptr, {one}, {.batch = 1}).perplexity) *
                           static_cast<double>(one.size() - 1));
     }
     double right = 0, area = 0;
@@ -112,23 +122,23 @@ TEST_CASE("a prediction is Bayes' rule over whole texts") {
         const auto best = std::max_element(likely[r].begin(), likely[r].end()) - likely[r].begin();
         right += static_cast<std::size_t>(best) == among.truth[r] ? 1.0 / 12 : 0;
     }
-    const auto found = eval::predict(*model, nullptr, nullptr, among, 5);
+    const auto found = eval::predict(*model, nullptr, nullptr, among, {.batch = 5});
     REQUIRE(found);
     CHECK(found->accuracy == Approx(right));
     CHECK(found->auc == Approx(area).margin(1e-9));
     among.truth.assign(12, 1);
-    CHECK_FALSE(eval::predict(*model, nullptr, nullptr, among, 5));
+    CHECK_FALSE(eval::predict(*model, nullptr, nullptr, among, {.batch = 5}));
 }
 
 TEST_CASE("records that a model can't tell apart count half") {
     const auto model = models::test::tiny_gpt2(3);
     eval::choices among{.column = "c", .clauses = {"x", "y"}, .truth = {0, 1, 1, 0}, .alternatives = {}};
     among.alternatives.assign(4, {{1, 7, 2}, {1, 7, 3}});
-    const auto found = eval::predict(*model, nullptr, nullptr, among, 8);
+    const auto found = eval::predict(*model, nullptr, nullptr, among, {.batch = 8});
     REQUIRE(found);
     CHECK(found->auc == 0.5);
     CHECK(found->accuracy == 0.5);
     among.alternatives[1] = among.alternatives[2] = {{1, 7, 3}, {1, 7, 2}};  // the other way round: all told apart
-    const double told_apart = eval::predict(*model, nullptr, nullptr, among, 8)->auc;
+    const double told_apart = eval::predict(*model, nullptr, nullptr, among, {.batch = 8})->auc;
     CHECK((told_apart == 0 || told_apart == 1));
 }

@@ -204,6 +204,53 @@ TEST_CASE("marked tokens weigh what they are told to, and are told apart", "[gra
     }
 }
 
+TEST_CASE("where answers alone are predicted, what they follow from is context", "[gradients]") {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        setting s(seed);
+        INFO("seed " << seed);
+        auto marks = s.sequences;
+        for (auto& sequence : marks)
+            for (auto& token : sequence)
+                if (at::rand({1}).item<double>() < 0.4) token = marked(token);
+        marks.push_back({1, 2, 1});          // without an answer
+        marks.push_back({marked(1), 2, 1});  // nothing predicts a first token
+        const std::vector<token_span> spans(marks.begin(), marks.end());
+        const auto batch = make_batch(spans, {.answers_only = true});
+        const auto found = s.model->gradients(batch, s.layout, s.flat);
+        const auto told = s.model->losses(batch, &s.layout, &s.flat);
+        CHECK(at::equal(told.nll, told.value_nll));
+        // In a batch of one shape all is labelled, and weighed instead.
+        const auto padded =
+            s.model->gradients(make_batch(spans, {.length = 13, .answers_only = true}), s.layout, s.flat);
+        CHECK(largest_difference(padded.losses, found.losses) <= 1e-5);
+        CHECK(largest_difference(padded.gradients, found.gradients) <=
+              1e-3 * found.gradients.norm(2, 1).max().item<double>() + 1e-5);
+        for (std::size_t i = 0; i < marks.size(); ++i) {
+            const auto row = static_cast<std::int64_t>(i);
+            std::vector<std::int32_t> plain(marks[i].size());
+            std::transform(marks[i].begin(), marks[i].end(), plain.begin(), unmarked);
+            const auto answers = plain.size() < 2 ? 0 : std::count_if(marks[i].begin() + 1, marks[i].end(), is_marked);
+            CHECK(told.tokens[row].item<std::int64_t>() == answers);
+            if (answers == 0) {
+                CHECK(found.losses[row].item<double>() == 0);
+                CHECK(found.gradients[row].norm().item<double>() == 0);
+                continue;
+            }
+            auto flat = s.flat.clone().requires_grad_();
+            const auto ids = make_batch({plain}).ids;
+            auto labels = ids[0].narrow(0, 1, ids.size(1) - 1).clone();
+            for (std::int64_t t = 0; t < labels.size(0); ++t)
+                if (!is_marked(marks[i][static_cast<std::size_t>(t) + 1])) labels[t] = -100;
+            const auto loss =
+                at::cross_entropy_loss(s.model->logits(ids, &s.layout, &flat)[0].narrow(0, 0, labels.size(0)), labels);
+            loss.backward();
+            CHECK(found.losses[row].item<double>() == Approx(loss.item<double>()).epsilon(1e-4));
+            const double error = (found.gradients[row] - flat.grad()).norm().item<double>();
+            CHECK(error <= 1e-3 * flat.grad().norm().item<double>() + 1e-5);
+        }
+    }
+}
+
 TEST_CASE("units' losses without their gradients are the same", "[gradients]") {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         setting s(seed);

@@ -83,8 +83,8 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
                         "original data",
                         out.where.membership().string(), out.config.data.path));
     out.header = privacy::read_ledger(out.where.ledger()).header;
-    out.words = models::tokenizer::load(out.config.model.path);
     out.model = load_model(out.config);
+    out.words = load_tokenizer(out.config, out.model.base->config());
     return out;
 }
 

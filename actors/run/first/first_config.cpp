@@ -54,6 +54,7 @@ json document_of(const first_request& asked, const first_config& found) {
                       {"unit", person ? json{{"group", person->name}} : json("record")},
                       {"population", population}};
     out["data"] = {{"path", path_from(asked.config, asked.data)}};
+    if (found.found.has_chats) out["data"]["chat"] = true;
     if (found.has_template) out["data"]["template"] = path_from(asked.config, asked.table_template);
     out["model"] = {{"path", path_from(asked.config, asked.model)}};
     if (found.found.target) out["eval"] = {{"target", *found.found.target}};
@@ -109,7 +110,7 @@ first_config write_first_config(const first_request& asked) {
         refuse(fmt::format("{}: fewer than {} {}; a contract for so few leaves nothing to learn", asked.data.string(),
                            fewest, out.found.find(data::column_role::person) ? "persons" : "records"));
     out.has_template = out.found.kind == data::data_kind::table ||
-                       (out.found.kind == data::data_kind::json_lines && !out.found.has_text);
+                       (out.found.kind == data::data_kind::json_lines && !out.found.has_text && !out.found.has_chats);
     written_files files;
     if (out.has_template) files.write(asked.table_template, data::template_for(out.found, asked.data.string()));
     auto document = document_of(asked, out);

@@ -36,6 +36,7 @@ previewed_record shown(const data::record& told, const models::tokenizer& words,
     mark_values(told, words, tokens);
     out.value_tokens = std::count_if(tokens.begin(), tokens.end(), models::is_marked);
     for (const auto& part : told.clauses) out.values.insert(out.values.end(), part.values.begin(), part.values.end());
+    out.values.insert(out.values.end(), told.answers.begin(), told.answers.end());
     std::sort(out.values.begin(), out.values.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
     return out;
 }
@@ -52,8 +53,9 @@ std::int64_t longer_than(std::int64_t most, const std::vector<std::int64_t>& len
 
 preview preview_of(const config::run_config& config, std::size_t count) {
     const auto model = models::read_model_config(config.model.path);
-    const auto words = load_tokenizer(config.model.path, model);
+    const auto words = load_tokenizer(config, model);
     preview out;
+    out.chat = config.data.chat;
     out.max_tokens = token_limit(config, model);
     auto& lengths = out.lengths;
     const auto stream = data::open_records(private_source(config));

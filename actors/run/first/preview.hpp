@@ -14,12 +14,13 @@ struct previewed_record {
     std::string text;
     std::int64_t tokens = 0, value_tokens = 0;
     data::clause::span kept;                 ///< bytes of the text that remain, of a record that is cut; else all
-    std::vector<data::clause::span> values;  ///< bytes that the table's values made, in their order
+    std::vector<data::clause::span> values;  ///< bytes that the table's values made, or answers, in order
     bool cut = false;
 };
 
 struct preview {
     std::vector<previewed_record> records;  ///< the first ones of the file
+    bool chat = false;                      ///< values are the assistant's answers
     std::int64_t max_tokens = 0;
     /// Of the file's first records, up to a few thousand.
     std::int64_t looked_at = 0, cut = 0, median_tokens = 0, most_tokens = 0;

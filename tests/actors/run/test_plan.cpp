@@ -185,7 +185,7 @@ TEST_CASE("budgets that nothing can be learned under, or that hardly bind, are w
         return std::count_if(plan.warnings.begin(), plan.warnings.end(),
                              [](const auto& said) { return said.starts_with("privacy.epsilon is"); });
     };
-    CHECK(warned("1e-9") == 1);
+    CHECK(warned("1e-3") == 1);  // 1e-9 is no different, and takes a minute to price
     CHECK(warned("1") == 0);
     CHECK(warned("10") == 0);
     CHECK(warned("10.5") == 1);

@@ -62,3 +62,36 @@ TEST_CASE("exhausted memory is the machine's failure, in a chunk and in a unit a
                     }),
                     std::bad_alloc);
 }
+
+TEST_CASE("once a stop is raised, a long step is given up between chunks, and a short one is finished") {
+    const auto model = tiny_model();
+    std::vector<std::vector<models::sequence>> units;
+    for (const auto& unit : tiny_units(6)) units.push_back(unit.records);
+    for (const int abreast : {1, 2}) {
+        CAPTURE(abreast);
+        gradient_settings how{.micro_batch = 2, .abreast = abreast};
+        std::int64_t rows = 0;
+        const auto compute = [&](int raise_after) {
+            how.stop = {};
+            int chunks = 0;
+            rows = 0;
+            const auto take = [&](const privacy::unit_gradients& chunk) {
+                rows += chunk.gradients.size(0);
+                if (++chunks == raise_after) how.stop.raise();
+            };
+            if (raise_after == 0) how.stop.raise();
+            step_gradients(model, how, model.initial_adapter, {}, models::views_of(units), {}, take,
+                           [](const std::exception&) {});
+        };
+        how.gives_up = false;
+        compute(1);
+        CHECK(rows == 6);
+        how.gives_up = true;
+        for (const int after : {0, 1, 2}) {
+            CHECK_THROWS_AS(compute(after), error);
+            CHECK(rows == 2 * after);
+        }
+        compute(3);  // nothing is left to give up
+        CHECK(rows == 6);
+    }
+}

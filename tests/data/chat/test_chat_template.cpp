@@ -58,6 +58,15 @@ TEST_CASE("special tokens that are no option of a template stay undefined") {
     CHECK(rendered("{{ pad_token is defined }}{{ cls_token is defined }}{{ unk_token }}") == "FalseFalse<unk>");
 }
 
+TEST_CASE("without a date no template learns what day it is, so that records are the same tomorrow") {
+    const scratch_directory model;
+    model.write("chat_template.jinja",
+                "{% if strftime_now is defined %}{{ strftime_now('%Y') }}{% else %}some day{% endif %}");
+    CHECK(chat_template::read(model.path())->render(short_talk, false) == "some day");
+    using namespace std::chrono;
+    CHECK(chat_template::read(model.path(), 2026y / January / 31d)->render(short_talk, false) == "2026");
+}
+
 TEST_CASE("one template serves several threads") {
     static_assert(
         std::is_same_v<decltype(&chat_template::render),

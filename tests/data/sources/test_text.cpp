@@ -1,4 +1,5 @@
-#include "data/sources/text.hpp"
+#include "data/sources/json_lines.hpp"
+#include "data/sources/records.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -37,6 +38,67 @@ TEST_CASE("a JSON line that is broken is refused with its line") {
                   "t.jsonl:3: the unit's key \"who\" is missing"));
     CHECK(has(refused("{\"text\":\"a\"}", "who"), "t.jsonl:3: the unit's key \"who\" is missing"));
     CHECK(has(refused("\"\xFF\""), "t.jsonl:3: invalid UTF-8"));
+}
+
+namespace {
+
+/// A template that has an end token.
+chat_template plain_chat(const scratch_directory& at) {
+    at.write("tokenizer_config.json", R"({"eos_token": "</s>"})");
+    at.write("chat_template.jinja",
+             "{% for m in messages %}{% if m.role == 'nobody' %}{{ raise_exception('nobody speaks') }}{% endif %}"
+             "[{{ m.role }}] {{ m.content }}{% if m.role == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}"
+             "{% if add_generation_prompt %}[assistant] {% endif %}");
+    return *chat_template::read(at.path());
+}
+
+}  // namespace
+
+TEST_CASE("JSON lines hold conversations, of which answers are learned") {
+    const scratch_directory at;
+    const auto how = std::make_shared<const chat_template>(plain_chat(at));
+    const auto path = at.write(
+        "t.jsonl",
+        R"({"who": 7, "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]})"
+        "\n"
+        R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}], "who": 8})"
+        "\n");
+    const auto stream = open_records({.path = path, .ids_mapping = {}, .narrative = {}, .group = "who", .chat = how});
+    const auto block = stream->next();
+    REQUIRE(block);
+    REQUIRE(block->size() == 2);
+    const auto first = block->at(0);
+    CHECK(first.text == "[user] Hi[assistant] Ho</s>");
+    CHECK(first.group == "7");
+    REQUIRE(first.answers.size() == 1);
+    CHECK(first.text.substr(first.answers[0].begin) == "Ho</s>");
+    CHECK(first.answers[0].end == first.text.size());
+    CHECK(block->at(1).text == "[user] ab");
+    CHECK(block->at(1).answers.empty());
+    const auto refused = [&](const std::string& line) {
+        const auto bad = at.write("bad.jsonl", "\n" + line + "\n");
+        return refusal([&] {
+            open_records({.path = bad, .ids_mapping = {}, .narrative = {}, .group = {}, .chat = how})->next()->at(0);
+        });
+    };
+    CHECK(has(refused("{"), "bad.jsonl:2: not a JSON value"));
+    CHECK(has(refused("\"text\""), "bad.jsonl:2: not an object"));
+    CHECK(has(refused(R"({"text": "a"})"), "bad.jsonl:2: no list of messages"));
+    CHECK(has(refused(R"({"messages": []})"), "bad.jsonl:2: no list of messages"));
+    CHECK(has(refused(R"({"messages": ["a"]})"), "bad.jsonl:2: message 1 has no text"));
+    CHECK(has(refused(R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": null}]})"),
+              "bad.jsonl:2: message 2 has no text"));
+    CHECK(has(refused(R"({"messages": [{"role": "user", "content": [{"type": "image"}]}]})"), "message 1 has no text"));
+    const auto nobody = refused(R"({"messages": [{"role": "nobody", "content": "a"}]})");
+    CHECK(has(nobody, "bad.jsonl:2: "));
+    CHECK(has(nobody, "nobody speaks"));
+    CHECK(has(refusal([&] {
+                  open_records(
+                      {.path = at.write("t.txt", "a"), .ids_mapping = {}, .narrative = {}, .group = {}, .chat = how});
+              }),
+              "data.chat asks for JSON lines"));
+    CHECK(has(refusal([&] { read_jsonl(path, std::nullopt); }),
+              "t.jsonl:1: the object has no string under \"text\", but"));
 }
 
 TEST_CASE("plain text holds a record per line") {

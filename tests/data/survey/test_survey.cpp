@@ -119,6 +119,14 @@ TEST_CASE("texts need no template, and may have a person beside them") {
     CHECK(found.has_text);
     CHECK(role_of(found, "patient") == column_role::person);
     CHECK(role_of(found, "ward") == column_role::left_out);
+    const std::string chat = R"(, "tools": {}, "messages": [{"role": "user", "content": "a"}]})";
+    std::string chats;
+    for (int i = 0; i < 120; ++i) chats += fmt::format("{{\"patient\": {}{}\n", i % 40, chat);
+    const auto talks = survey_of(at.write("c.jsonl", chats + "{\"late\": [1]" + chat + "\n"), {});
+    CHECK((talks.has_chats && !talks.has_text));
+    CHECK(talks.records == 121);
+    CHECK(talks.columns.size() == 1);
+    CHECK(role_of(talks, "patient") == column_role::person);
     const auto text = survey_of(at.write("t.txt", "one\n\ntwo\n"), {});
     CHECK(text.kind == data_kind::text);
     CHECK(text.records == 2);

@@ -98,6 +98,23 @@ TEST_CASE("golden: sentencepiece's ids from tokenizer.model and from the whitesp
     }
 }
 
+TEST_CASE("golden: where tokens end is known behind special tokens too, and a text begins once") {
+    if (missing(stories)) return;
+    const auto words = tokenizer::load(stories);
+    const std::string text = "<s>Once upon</s><s>a time</s>";
+    const auto ids = words->encode(text), alone = words->encode("Once upon");
+    REQUIRE(ids[0] == ids[1]);  // its own, and the text's
+    const auto ends = models::token_ends(*words, text, ids);
+    REQUIRE(ends);
+    CHECK(ends->back() == text.size());
+    CHECK((*ends)[alone.size()] == std::string("<s>Once upon").size());
+    const auto once = models::once_begun(tokenizer::load(stories));
+    CHECK(once->encode(text) == std::vector<std::int32_t>(ids.begin() + 1, ids.end()));
+    CHECK(once->encode("Once upon") == alone);
+    CHECK(once->encode("") == words->encode(""));
+    CHECK(models::token_ends(*once, text, once->encode(text))->back() == text.size());
+}
+
 TEST_CASE("golden: where tokens end is where their text ends") {
     const std::filesystem::path vocabulary = "../shared/data/tokenizers/gpt2";
     if (missing(vocabulary) || missing(stories)) return;
