@@ -22,6 +22,7 @@
 #include "config/base/input_file.hpp"
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
+#include "data/chat/chat_template.hpp"
 #include "data/units/corpus_facts.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/blas.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "data/chat/chat_template.hpp"
 #include "data/sources/narrative.hpp"
 #include "models/generate.hpp"
 
