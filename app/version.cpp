@@ -38,7 +38,7 @@ void add_version(CLI::App& program, action& chosen) {
         return nlohmann::json{
             {"rldp", RLDP_VERSION},
             {"libtorch", TORCH_VERSION},
-            {"blas_kernels", blas_kernels()},
+            {"kernels", blas_kernels()},
             {"workers", has_ranks ? "c10d over Gloo" : "one process only (libgloo-dev was not there)"},
             {"caf", fmt::format("{}.{}.{}", CAF_MAJOR_VERSION, CAF_MINOR_VERSION, CAF_PATCH_VERSION)}};
     });

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 struct init_arguments {
     std::string data, model, out, person, target;
     double epsilon = 4;
+    bool force = false;
 };
 
 std::string fate_of(const data::column_facts& column, const actors::first_config& made) {
@@ -122,7 +123,8 @@ int init(const init_arguments& given) {
                                 .config = config,
                                 .table_template = fs::path(config).replace_extension(".template.json"),
                                 .epsilon = given.epsilon,
-                                .hints = {}};
+                                .hints = {},
+                                .overwrite = given.force};
     if (!given.person.empty()) asked.hints.person = given.person;
     if (!given.target.empty()) asked.hints.target = given.target;
     print(actors::write_first_config(asked), asked);
@@ -144,6 +146,7 @@ void add_init(CLI::App& program, action& chosen) {
     command->add_option("--epsilon", given->epsilon, "budget (default 4)");
     command->add_option("--out", given->out,
                         "configuration to write (default NAME-OF-DATA.json here); its template beside it");
+    command->add_flag("--force", given->force, "overwrite a configuration and a template that are there already");
     command->footer("Example: rldp init patients.csv --model models/gpt2 --person patient_id");
     command->callback([given, &chosen] { chosen = [given] { return init(*given); }; });
 }

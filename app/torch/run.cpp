@@ -94,13 +94,15 @@ std::string number(double x) {
 void print_summary(const eval::run_summary& run, const std::filesystem::path& directory) {
     const auto row = [](const std::string& name, const std::string& value) { say("  {:<34}{}\n", name, value); };
     say("\n{}: {} of {} steps{}\n", name_of(run.how), run.steps_done, run.steps_planned,
-        run.steps_lost > 0 ? fmt::format(", {} lost to crashes and still charged", run.steps_lost) : "");
+        run.steps_lost > 0 ? fmt::format(", {} lost to crashes or a stop, and still charged", run.steps_lost) : "");
     row("perplexity before", number(run.perplexity_before));
     row("perplexity after", number(run.perplexity_after.value_or(std::nan(""))));
     row("perplexity, best seen", number(run.perplexity_best.value_or(std::nan(""))));
     if (run.template_perplexity)
         row("perplexity of the template alone",
-            number(*run.template_perplexity) + "  (its words by heart, values by how often each occurs)");
+            fmt::format("{}  (its words by heart, values by how often each occurs){}{}",
+                        number(*run.template_perplexity), run.perplexity_after ? "; " : "",
+                        eval::beside_template(run)));
     row(fmt::format("guaranteed ε at δ = {:g}", run.delta),
         run.guarantee().holds()
             ? fmt::format("{} (budget {})", number(run.guaranteed_epsilon), number(run.epsilon_budget))

@@ -37,7 +37,8 @@ std::string perplexity_change(const run_summary& s) {
     const double percent = 100 * (*s.perplexity_after / s.perplexity_before - 1);
     auto out =
         fmt::format("held-out perplexity, before → after ({}{:.1f} %)", percent < 0 ? "−" : "+", std::abs(percent));
-    if (s.template_perplexity) out += "; the template alone has " + readable(*s.template_perplexity);
+    if (s.template_perplexity)
+        out += fmt::format("; the template alone has {}: {}", readable(*s.template_perplexity), beside_template(s));
     return out;
 }
 
@@ -215,6 +216,13 @@ std::string reproduction(const std::string& config_json) {
 }
 
 }  // namespace
+
+std::string_view beside_template(const run_summary& summary) {
+    if (!summary.template_perplexity || !summary.perplexity_after) return "";
+    return *summary.perplexity_after < *summary.template_perplexity
+               ? "the model has learned how values hang together"
+               : "the model has not learned how values hang together";
+}
 
 std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics,
                         const std::string& config_json) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,9 @@ struct run_summary {
     std::vector<std::string> samples;     ///< what the model writes with the adapter
     std::vector<std::string> warnings;
 };
+
+/// What the perplexity after training says beside that of the template alone; empty where there is none of either.
+std::string_view beside_template(const run_summary& summary);
 
 std::string to_json(const run_summary& summary);
 run_summary parse_summary(const std::string& json);

@@ -114,6 +114,13 @@ TEST_CASE("init overwrites nothing, and leaves nothing where it fails") {
     CHECK(again.status == 2);
     CHECK(has(again.err, "mine.template.json: exists already"));
     CHECK(rldp::read_file(c.at("mine.json")) == before);
+    // With leave it does, and brings back what was there where it fails.
+    CHECK(c.init("visits.csv", "--force --person none").status == 0);
+    CHECK(c.config()["privacy"]["unit"] == "record");
+    c.scratch.write("mine.json", "mine");
+    CHECK(c.says("init " + c.at("visits.csv") + " --force --model " + c.at("none") + " --out " + c.at("mine.json"))
+              .status == 2);
+    CHECK(rldp::read_file(c.at("mine.json")) == "mine");
 
     const stranger d;
     d.scratch.write("few.txt", "one\ntwo\n");

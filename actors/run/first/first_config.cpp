@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "actors/run/first/preview.hpp"
 #include "config/base/error.hpp"
@@ -18,23 +20,34 @@ namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
-/// Removes what was written, unless it is kept.
+/// Brings back what was there before, unless what was written is kept.
 class written_files {
   public:
+    explicit written_files(bool overwrite) : overwrite_(overwrite) {}
     ~written_files() {
-        std::error_code ignored;
-        for (const auto& path : paths_) fs::remove(path, ignored);
+        for (const auto& [path, before] : before_) try {
+                if (before)
+                    write_file(path, *before);
+                else
+                    fs::remove(path);
+            } catch (const std::exception&) {  // whatever ended the work is what is told
+            }
     }
     void write(const fs::path& path, const std::string& text) {
-        if (std::find(paths_.begin(), paths_.end(), path) == paths_.end() && fs::exists(path))
-            refuse(path.string() + ": exists already; choose another name with --out, or remove it");
+        if (!before_.contains(path)) {
+            const bool there = fs::exists(path);
+            if (there && !overwrite_)
+                refuse(path.string() +
+                       ": exists already; choose another name with --out, or overwrite it with --force");
+            before_.emplace(path, there ? std::optional(read_file(path)) : std::nullopt);
+        }
         write_file(path, text);
-        paths_.push_back(path);
     }
-    void keep() { paths_.clear(); }
+    void keep() { before_.clear(); }
 
   private:
-    std::vector<fs::path> paths_;
+    bool overwrite_;
+    std::map<fs::path, std::optional<std::string>> before_;
 };
 
 /// A configuration's own directory is where its paths begin.
@@ -111,7 +124,7 @@ first_config write_first_config(const first_request& asked) {
                            fewest, out.found.find(data::column_role::person) ? "persons" : "records"));
     out.has_template = out.found.kind == data::data_kind::table ||
                        (out.found.kind == data::data_kind::json_lines && !out.found.has_text && !out.found.has_chats);
-    written_files files;
+    written_files files(asked.overwrite);
     if (out.has_template) files.write(asked.table_template, data::template_for(out.found, asked.data.string()));
     auto document = document_of(asked, out);
     files.write(asked.config, document.dump(2) + "\n");

@@ -15,6 +15,7 @@ struct first_request {
     std::filesystem::path config, table_template;  ///< where to write; the second only where the data need one
     double epsilon = 4;
     data::survey_hints hints;
+    bool overwrite = false;  ///< configuration and template that are there already
 };
 
 /// A budget and what it buys.
@@ -35,7 +36,8 @@ struct first_config {
 };
 
 /// Looks at the data, writes template and configuration, and plans. Where that fails, nothing is left behind. Errors:
-/// bad_input where a file is there already, for data or model that a run would refuse, and for too few units.
+/// bad_input where a file is there already and may not be overwritten, for data or model that a run would refuse, and
+/// for too few units.
 first_config write_first_config(const first_request& asked);
 
 /// The number of training units to declare: 72 of 100 are not held out; two digits, so that it tells no exact count.

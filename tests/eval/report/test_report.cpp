@@ -58,7 +58,7 @@ TEST_CASE("the page says on top what was trained on what, when, and what its own
     CHECK(has(top, "model tiny-gpt2 · data patients.csv · 2026-01-31 · RLDP 1.2.3"));
     CHECK(has(top, "#ward-3"));
     CHECK(has(top, "a first try"));
-    CHECK(has(page, "the template alone has 6.5"));
+    CHECK(has(page, "the template alone has 6.5: the model has "));
     CHECK(has(page, "A record of wards."));
     CHECK(has(page, "0.3 million parameters"));
 }
