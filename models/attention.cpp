@@ -12,7 +12,6 @@ namespace rldp::models {
 
 namespace {
 
-#if !RLDP_FUSED_ATTENTION
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
@@ -45,15 +44,19 @@ at::Tensor ungrouped(const at::Tensor& t, std::int64_t batch, std::int64_t lengt
 
 struct attention_function : torch::autograd::Function<attention_function> {
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                              const at::Tensor& mask, std::optional<std::int64_t> window) {
+                              const at::Tensor& mask, const attention_rule& rule) {
         const std::int64_t batch = q.size(0), length = q.size(1), kv_heads = k.size(2), group = q.size(2) / kv_heads;
-        const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
-        const auto queries = grouped(q * scale, kv_heads), keys = grouped(k, kv_heads), values = grouped(v, kv_heads);
+        const auto queries = grouped(q * rule.scale, kv_heads), keys = grouped(k, kv_heads),
+                   values = grouped(v, kv_heads);
         auto out = at::empty_like(queries);
         variable_list saved{queries, keys, values};
-        for (const block& at : blocks_of(length, window)) {
+        for (const block& at : blocks_of(length, rule.window)) {
             auto weights = at::bmm(queries.narrow(1, at.query * group, at.queries * group),
                                    keys.narrow(1, at.key, at.keys).transpose(1, 2));
+            if (rule.cap) {
+                saved.push_back(weights.div_(*rule.cap).tanh_().clone());
+                weights.mul_(*rule.cap);
+            }
             const auto seen = mask.narrow(0, at.query, at.queries).narrow(1, at.key, at.keys);
             weights.view({-1, at.queries, group, at.keys}).add_(seen.unsqueeze(1));
             at::_softmax_out(weights, weights, -1, false);
@@ -64,8 +67,9 @@ struct attention_function : torch::autograd::Function<attention_function> {
         ctx->save_for_backward(saved);
         ctx->saved_data["batch"] = batch;
         ctx->saved_data["length"] = length;
-        ctx->saved_data["window"] = window.value_or(length);
-        ctx->saved_data["scale"] = scale;
+        ctx->saved_data["window"] = rule.window.value_or(length);
+        ctx->saved_data["scale"] = rule.scale;
+        ctx->saved_data["capped"] = rule.cap.has_value();
         return ungrouped(out, batch, length);
     }
 
@@ -83,12 +87,14 @@ struct attention_function : torch::autograd::Function<attention_function> {
         for (const block& at : blocks_of(length, ctx->saved_data["window"].toInt())) {
             const auto rows = [&](const at::Tensor& t) { return t.narrow(1, at.query * group, at.queries * group); };
             const auto columns = [&](const at::Tensor& t) { return t.narrow(1, at.key, at.keys); };
+            const auto curve = ctx->saved_data["capped"].toBool() ? saved[next++] : at::Tensor();  // tanh(s / c)
             const auto& weights = saved[next++];
             const auto g = rows(g_all);
             if (wants_v) columns(d_v).baddbmm_(weights.transpose(1, 2), g);
             if (!wants_q && !wants_k) continue;
             auto scores = at::bmm(g, columns(values).transpose(1, 2));
             at::_softmax_backward_data_out(scores, scores, weights, -1, weights.scalar_type());
+            if (curve.defined()) at::tanh_backward_out(scores, scores, curve);
             if (wants_k) columns(d_k).baddbmm_(scores.transpose(1, 2), rows(queries));  // these are scaled
             if (!wants_q) continue;
             auto part = rows(d_q);
@@ -99,7 +105,6 @@ struct attention_function : torch::autograd::Function<attention_function> {
         return {shaped(d_q), shaped(d_k), shaped(d_v), {}, {}};
     }
 };
-#endif
 
 }  // namespace
 
@@ -110,15 +115,29 @@ at::Tensor causal_mask(std::int64_t length, std::optional<std::int64_t> window, 
     return at::zeros({length, length}, options).masked_fill_(hidden, -std::numeric_limits<double>::infinity());
 }
 
+attention_rule rule_of(const model_config& config, std::int64_t layer) {
+    return {config.score_scale(), config.attention_cap, config.window_of(layer)};
+}
+
+bool needs_mask(const attention_rule& rule, std::int64_t length) {
+    return !RLDP_FUSED_ATTENTION || rule.cap || (rule.window && *rule.window < length);
+}
+
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
-                  std::optional<std::int64_t> window) {
-    if (is_narrow(q)) return attend_narrow(q, k, v, window).reshape({q.size(0) * q.size(1), -1});
+                  const attention_rule& rule) {
+    const std::int64_t rows = q.size(0) * q.size(1);
+    // No other attention than the one above has a cap.
+    if (!rule.cap && is_narrow(q)) return attend_narrow(q, k, v, rule.window, rule.scale).reshape({rows, -1});
 #if RLDP_FUSED_ATTENTION
-    const auto out = compat::fused_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask);
-    return out.transpose(1, 2).reshape({q.size(0) * q.size(1), -1});
-#else
-    return attention_function::apply(q, k, v, mask, window).reshape({q.size(0) * q.size(1), -1});
+    if (!rule.cap) {
+        const double own = std::sqrt(static_cast<double>(q.size(3)));  // by which it divides
+        const bool usual = std::abs(rule.scale * own - 1) < 1e-9;
+        const auto queries = usual ? q : q * (rule.scale * own);
+        const auto out = compat::fused_attention(queries.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask);
+        return out.transpose(1, 2).reshape({rows, -1});
+    }
 #endif
+    return attention_function::apply(q, k, v, mask, rule).reshape({rows, -1});
 }
 
 }  // namespace rldp::models

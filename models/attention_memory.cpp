@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "config/base/error.hpp"
@@ -27,8 +26,9 @@ attention_memory::attention_memory(const model_config& config, std::vector<std::
       samples_(samples),
       most_new_(most_new),
       kv_heads_(config.kv_heads),
-      window_(config.sliding_window),
+      sliding_window_(config.sliding_window),
       layers_(static_cast<std::size_t>(config.layers)) {
+    for (std::int64_t layer = 0; layer < config.layers; ++layer) rules_.push_back(rule_of(config, layer));
     for (const auto length : lengths_) {
         if (length < 1) refuse("a prompt has no tokens; give at least one");
         if (most_new > config.window - length)
@@ -52,12 +52,12 @@ void attention_memory::keep_prompts(std::size_t layer, const at::Tensor& k, cons
 }
 
 // Query at length + step sees prompt key j if j < length and, with a window W, j > length + step - W.
-at::Tensor attention_memory::prompt_mask(const at::TensorOptions& options) const {
+at::Tensor attention_memory::prompt_mask(std::optional<std::int64_t> window, const at::TensorOptions& options) const {
     const bool even = std::all_of(lengths_.begin(), lengths_.end(), [&](auto length) { return length == longest_; });
-    if (even && (!window_ || longest_ + step_ < *window_)) return {};
+    if (even && (!window || longest_ + step_ < *window)) return {};
     const auto lengths = at::tensor(lengths_, at::kLong).unsqueeze(1), keys = at::arange(longest_, at::kLong);
     auto hidden = keys >= lengths;
-    if (window_) hidden = hidden.logical_or(keys <= lengths + step_ - *window_);
+    if (window) hidden = hidden.logical_or(keys <= lengths + step_ - *window);
     const auto mask = at::zeros({prompts(), longest_}).masked_fill_(hidden, -std::numeric_limits<double>::infinity());
     return mask.to(options).view({prompts(), 1, 1, longest_});
 }
@@ -80,13 +80,15 @@ at::Tensor attention_memory::attend(std::size_t layer, const at::Tensor& q, cons
     const auto apart = [&](const at::Tensor& t) {
         return t.reshape({p, heads, n, group, -1}).transpose(1, 2).reshape({p * n * heads, group, -1});
     };
-    const std::int64_t first = window_ ? std::max<std::int64_t>(0, step_ + 1 - *window_) : 0,
+    const attention_rule& rule = rules_[layer];
+    const at::Tensor& mask = rule.window ? sliding_mask_ : mask_;
+    const std::int64_t first = rule.window ? std::max<std::int64_t>(0, step_ + 1 - *rule.window) : 0,
                        new_keys = step_ + 1 - first;
-    const auto queries = (q * (1 / std::sqrt(static_cast<double>(d)))).reshape({p * n * heads, group, d});
+    const auto queries = (q * rule.scale).reshape({p * n * heads, group, d});
 
-    const auto old_scores = at::bmm(shared(queries), kept.prompt_keys.transpose(1, 2));
-    if (mask_.defined()) old_scores.view({p, heads, n * group, longest_}).add_(mask_);
-    const auto new_scores = at::bmm(queries, kept.keys.narrow(1, first, new_keys).transpose(1, 2));
+    const auto old_scores = soft_cap(at::bmm(shared(queries), kept.prompt_keys.transpose(1, 2)), rule.cap);
+    if (mask.defined()) old_scores.view({p, heads, n * group, longest_}).add_(mask);
+    const auto new_scores = soft_cap(at::bmm(queries, kept.keys.narrow(1, first, new_keys).transpose(1, 2)), rule.cap);
     const auto weights = at::softmax(at::cat({old_scores, shared(new_scores)}, -1), -1);
     const auto from_prompt = at::bmm(weights.narrow(-1, 0, longest_), kept.prompt_values);
     const auto from_new =
@@ -96,14 +98,17 @@ at::Tensor attention_memory::attend(std::size_t layer, const at::Tensor& q, cons
 
 void attention_memory::advance() {
     ++step_;
-    mask_ = prompt_mask(layers_.front().keys.options());
+    const auto options = layers_.front().keys.options();
+    mask_ = prompt_mask({}, options);
+    if (sliding_window_) sliding_mask_ = prompt_mask(sliding_window_, options);
 }
 
-at::Tensor forward_pass::attend(std::size_t layer, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                std::optional<std::int64_t> window) const {
+at::Tensor forward_pass::attend(std::size_t layer, const at::Tensor& q, const at::Tensor& k,
+                                const at::Tensor& v) const {
     if (memory && memory->has_prompts()) return memory->attend(layer, q, k, v);
     if (memory) memory->keep_prompts(layer, k, v);
-    return models::attend(q, k, v, mask, window);
+    const layer_kind& kind = kind_of(layer);
+    return models::attend(q, k, v, kind.mask, kind.rule);
 }
 
 }  // namespace rldp::models

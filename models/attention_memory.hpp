@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-namespace rldp::models {
+#include "models/functions.hpp"
 
-struct model_config;
+namespace rldp::models {
 
 /// Row i·samples + s is sample s of prompt i. The prompts are read in one pass, right-padded; afterwards all rows grow
 /// by one token at a time.
@@ -40,15 +40,17 @@ class attention_memory {
         at::Tensor prompt_keys, prompt_values;  ///< [prompts·K, T, d]
         at::Tensor keys, values;                ///< [rows·K, most_new, d]
     };
-    at::Tensor prompt_mask(const at::TensorOptions& options) const;
+    at::Tensor prompt_mask(std::optional<std::int64_t> window, const at::TensorOptions& options) const;
     void grow(layer_memory& layer, const at::Tensor& k, const at::Tensor& v) const;
 
     std::vector<std::int64_t> lengths_;
     std::int64_t samples_, most_new_, longest_ = 0, kv_heads_;
-    std::int64_t step_ = -1;  ///< new tokens that all layers have seen
-    std::optional<std::int64_t> window_;
+    std::int64_t step_ = -1;                      ///< new tokens that all layers have seen
+    std::vector<attention_rule> rules_;           ///< of each layer
+    std::optional<std::int64_t> sliding_window_;  ///< of those that have one
     std::vector<layer_memory> layers_;
-    at::Tensor mask_;  ///< of this step, [prompts, 1, 1, T]; undefined where every prompt is seen whole
+    /// Of this step, [prompts, 1, 1, T]; undefined where every prompt is seen whole.
+    at::Tensor mask_, sliding_mask_;
 };
 
 }  // namespace rldp::models

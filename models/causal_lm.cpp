@@ -14,7 +14,6 @@
 #include "models/forward_pass.hpp"
 #include "models/head.hpp"
 #include "models/marked_token.hpp"
-#include "models/torch_compat.hpp"
 #include "models/weights.hpp"
 
 namespace rldp::models {
@@ -119,13 +118,18 @@ std::int64_t causal_lm::parameters() const {
     return count;
 }
 
-rotation causal_lm::rotations_at(const at::Tensor&) const {
+rotation causal_lm::rotations_at(const at::Tensor&, bool) const {
     return {};
 }
 
 const at::Tensor& causal_lm::head() const {
     if (!config_.tied_head) return weights_.at("lm_head.weight");
     return weights_.at(config_.model_type == "gpt2" ? "transformer.wte.weight" : "model.embed_tokens.weight");
+}
+
+// Of hidden states after the final norm, [N, width].
+at::Tensor causal_lm::logits_of(const at::Tensor& normed) const {
+    return soft_cap(at::mm(normed, head().t()), config_.final_cap);
 }
 
 at::TensorOptions causal_lm::options() const {
@@ -143,18 +147,24 @@ at::Tensor causal_lm::on_device(const at::Tensor& ids) const {
     return ids.to(head().device());
 }
 
+layer_kind causal_lm::kind_of(bool sliding, const at::Tensor& positions, std::int64_t length) const {
+    for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
+        if (config_.slides(layer) != sliding) continue;
+        const auto rule = rule_of(config_, layer);
+        return {rule, needs_mask(rule, length) ? causal_mask(length, rule.window, options()) : at::Tensor(),
+                rotations_at(positions, sliding)};
+    }
+    return {};
+}
+
 // Hidden states after the last block, before the final norm.
 at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states,
                              attention_memory* memory) const {
     const std::int64_t length = ids.size(1);
     const auto positions = memory && memory->has_prompts() ? memory->next_positions() : at::arange(length, at::kLong);
-    const bool masked = !RLDP_FUSED_ATTENTION || (config_.sliding_window && *config_.sliding_window < length);
-    const forward_pass pass{ids.size(0),
-                            length,
-                            adapter,
-                            masked ? causal_mask(length, config_.sliding_window, options()) : at::Tensor(),
-                            rotations_at(positions),
-                            memory};
+    const forward_pass pass{
+        config_, ids.size(0), length, adapter, kind_of(false, positions, length), kind_of(true, positions, length),
+        memory};
     at::Tensor x = embed(ids, positions);
     for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
         if (states) states->push_back(x.view({ids.size(0), length, -1}));
@@ -166,7 +176,7 @@ at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, s
 at::Tensor causal_lm::logits(const at::Tensor& ids, const lora_layout* layout, const at::Tensor* adapter) const {
     const auto tokens = on_device(ids);
     const auto x = final_norm(hidden(tokens, adapted(layout, adapter, options())));
-    return at::mm(x, head().t()).view({ids.size(0), ids.size(1), config_.vocab});
+    return logits_of(x).view({ids.size(0), ids.size(1), config_.vocab});
 }
 
 at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, const lora_layout* layout,
@@ -181,7 +191,7 @@ at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, co
     // What follows a prompt's last token is the same for all its samples.
     const auto last = at::tensor(memory.prompt_lengths(), at::kLong) + at::arange(memory.prompts()) * ids.size(1) - 1;
     if (prompts) x = x.index_select(0, last.to(x.device()));
-    const auto logits = at::mm(final_norm(x), head().t()).to(at::kFloat);
+    const auto logits = logits_of(final_norm(x)).to(at::kFloat);
     return prompts ? logits.repeat_interleave(memory.samples(), 0) : logits;
 }
 
@@ -201,7 +211,7 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels.to(ids.device()));
     const auto x = hidden(ids, adapted(layout, adapter, options())).index_select(0, where.rows);
-    const auto nll = head_losses(final_norm(x), head(), where.targets, {}).nll.to(at::kDouble);
+    const auto nll = head_losses(final_norm(x), head(), config_.final_cap, where.targets, {}).nll.to(at::kDouble);
     const auto summed = [&](const at::Tensor& of) {
         return at::zeros({ids.size(0)}, of.options()).index_add_(0, where.record, of);
     };
@@ -225,7 +235,7 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     const adaptation adapted_model(layout, flat, &sink, dropout);
     const auto x = final_norm(hidden(ids, adapted_model).index_select(0, where.rows));
     const auto weights = shares_of(where, batch);
-    const auto parts = head_losses(x.detach(), head(), where.targets, weights.to(at::kFloat));
+    const auto parts = head_losses(x.detach(), head(), config_.final_cap, where.targets, weights.to(at::kFloat));
     torch::autograd::backward({x}, {parts.d_hidden});
     require(sink.written == layout.pairs.size(), "an adapter got no gradient");
     return {sink.gradients, record_means(parts.nll, weights, where)};
@@ -239,7 +249,8 @@ at::Tensor causal_lm::record_losses(const token_batch& batch, const lora_layout&
     const auto where = predicted(batch.labels.to(ids.device()));
     if (where.rows.size(0) == 0) return at::zeros({ids.size(0)}, options().dtype(at::kDouble));
     const auto x = final_norm(hidden(ids, adapted(&layout, &adapter, options())).index_select(0, where.rows));
-    return record_means(head_losses(x, head(), where.targets, {}).nll, shares_of(where, batch), where);
+    const auto nll = head_losses(x, head(), config_.final_cap, where.targets, {}).nll;
+    return record_means(nll, shares_of(where, batch), where);
 }
 
 record_gradients causal_lm::gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
@@ -257,7 +268,7 @@ at::Tensor causal_lm::training_loss(const token_batch& batch) const {
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels.to(ids.device()));
     const auto x = final_norm(hidden(ids, {}).index_select(0, where.rows));
-    return at::cross_entropy_loss(at::mm(x, head().t()), where.targets);
+    return at::cross_entropy_loss(logits_of(x), where.targets);
 }
 
 }  // namespace rldp::models

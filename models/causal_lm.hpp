@@ -20,6 +20,7 @@ namespace rldp::models {
 class adaptation;
 class attention_memory;
 struct forward_pass;
+struct layer_kind;
 struct rotation;
 
 /// A record's tokens, wherever they lie, marked_token.hpp.
@@ -98,7 +99,8 @@ class causal_lm {
     virtual at::Tensor embed(const at::Tensor& ids, const at::Tensor& positions) const = 0;
     virtual at::Tensor block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const = 0;
     virtual at::Tensor final_norm(const at::Tensor& x) const = 0;
-    virtual rotation rotations_at(const at::Tensor& positions) const;  ///< none but for rotary models
+    /// Of layers that slide, or of the others; none but for rotary models.
+    virtual rotation rotations_at(const at::Tensor& positions, bool sliding) const;
 
     model_config config_;
     std::map<std::string, at::Tensor> weights_;
@@ -106,6 +108,8 @@ class causal_lm {
   private:
     at::TensorOptions options() const;
     const at::Tensor& head() const;
+    at::Tensor logits_of(const at::Tensor& normed) const;
+    layer_kind kind_of(bool sliding, const at::Tensor& positions, std::int64_t length) const;
     at::Tensor on_device(const at::Tensor& ids) const;
     at::Tensor hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states = nullptr,
                       attention_memory* memory = nullptr) const;

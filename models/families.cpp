@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "config/base/require.hpp"
 
 namespace rldp::models {
@@ -26,7 +28,7 @@ linear linear_of(const model_config& config, const std::map<std::string, at::Ten
 
 std::shared_ptr<const causal_lm> make_family(const model_config& config, std::map<std::string, at::Tensor> weights) {
     if (config.model_type == "gpt2") return std::make_shared<gpt2>(config, std::move(weights));
-    return std::make_shared<llama>(config, std::move(weights));
+    return std::make_shared<decoder>(config, std::move(weights));
 }
 
 // -- GPT-2 (Radford et al. 2019) --
@@ -61,7 +63,7 @@ at::Tensor gpt2::block(std::size_t layer, const at::Tensor& x, const forward_pas
         return t.view({pass.batch, pass.length, config_.heads, config_.head_dim});
     };
     const auto qkv = pass.adapter.apply(apply(w.first, x), {&w.q, &w.k, &w.v});
-    const auto attended = pass.attend(layer, heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), {});
+    const auto attended = pass.attend(layer, heads(qkv[0]), heads(qkv[1]), heads(qkv[2]));
     const auto y = pass.adapter.add(x, attended, w.o);
     const auto inner = pass.adapter.apply(apply(w.second, y), {&w.fc})[0];
     return pass.adapter.add(y, at::gelu(inner, config_.activation == "gelu_new" ? "tanh" : "none"), w.proj);
@@ -71,41 +73,74 @@ at::Tensor gpt2::final_norm(const at::Tensor& x) const {
     return apply(final_, x);
 }
 
-// -- Llama (Touvron et al. 2023), Mistral (Jiang et al. 2023) --
+// -- Llama, and what came of it --
 
-llama::llama(const model_config& config, std::map<std::string, at::Tensor> weights)
-    : causal_lm(config, std::move(weights)), inverse_frequencies_(inverse_frequencies(config)) {
+decoder::decoder(const model_config& config, std::map<std::string, at::Tensor> weights)
+    : causal_lm(config, std::move(weights)),
+      family_(family_of(config.model_type)),
+      frequencies_(inverse_frequencies(config.rope, config.head_dim)),
+      sliding_frequencies_(inverse_frequencies(config.sliding_rope.value_or(config.rope), config.head_dim)) {
     for (std::int64_t layer = 0; layer < config.layers; ++layer) {
         const auto name = fmt::format("model.layers.{}.", layer);
+        const auto norm = [&](const char* of) { return weights_.at(name + of + ".weight"); };
+        const auto norm_if = [&](bool there, const char* of) { return there ? norm(of) : at::Tensor(); };
         const auto module = [&](const char* role) { return linear_of(config, weights_, layer, role); };
-        blocks_.push_back({weights_.at(name + "input_layernorm.weight"),
-                           weights_.at(name + "post_attention_layernorm.weight"), module("q"), module("k"), module("v"),
+        // With norms on both sides, that after attention has the name that else is of the one before the MLP.
+        const bool outer = family_.outer_norms;
+        blocks_.push_back({norm("input_layernorm"), norm_if(outer, "post_attention_layernorm"),
+                           norm(outer ? "pre_feedforward_layernorm" : "post_attention_layernorm"),
+                           norm_if(outer, "post_feedforward_layernorm"),
+                           norm_if(family_.head_norms, "self_attn.q_norm"),
+                           norm_if(family_.head_norms, "self_attn.k_norm"), module("q"), module("k"), module("v"),
                            module("o"), module("gate"), module("up"), module("down")});
     }
 }
 
-at::Tensor llama::embed(const at::Tensor& ids, const at::Tensor&) const {
-    return at::embedding(weights_.at("model.embed_tokens.weight"), ids).view({-1, config_.width});
+at::Tensor decoder::embed(const at::Tensor& ids, const at::Tensor&) const {
+    const auto x = at::embedding(weights_.at("model.embed_tokens.weight"), ids).view({-1, config_.width});
+    if (!family_.scaled_embedding) return x;
+    // Rounded to the embedding's type first, as the reference does it.
+    return x * at::scalar_tensor(std::sqrt(static_cast<double>(config_.width)), x.options().requires_grad(false));
 }
 
-rotation llama::rotations_at(const at::Tensor& positions) const {
+rotation decoder::rotations_at(const at::Tensor& positions, bool sliding) const {
     const auto& embedding = weights_.at("model.embed_tokens.weight");
-    return rotations(inverse_frequencies_, positions, embedding.options().requires_grad(false));
+    return rotations(sliding ? sliding_frequencies_ : frequencies_, positions,
+                     embedding.options().requires_grad(false));
 }
 
-at::Tensor llama::block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const {
+at::Tensor decoder::normed(const at::Tensor& x, const at::Tensor& weight) const {
+    return rms_norm(x, weight, config_.norm_epsilon,
+                    family_.gains_from_one ? gain_rule::one_and_weight : gain_rule::weight);
+}
+
+// [b·T, H·d] as [b, T, H, d], each head normed where there is a norm.
+at::Tensor decoder::heads(const at::Tensor& x, const at::Tensor& norm, const forward_pass& pass) const {
+    const auto all = norm.defined() ? normed(x.reshape({-1, config_.head_dim}), norm) : x;
+    return all.view({pass.batch, pass.length, -1, config_.head_dim});
+}
+
+// residual + module(x), normed on the way where there is a norm.
+at::Tensor decoder::add(const at::Tensor& residual, const at::Tensor& x, const linear& module, const at::Tensor& norm,
+                        const forward_pass& pass) const {
+    if (!norm.defined()) return pass.adapter.add(residual, x, module);
+    return residual + normed(pass.adapter.apply(x, {&module})[0], norm);
+}
+
+at::Tensor decoder::block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const {
     const block_weights& w = blocks_[layer];
-    const auto heads = [&](const at::Tensor& t) { return t.view({pass.batch, pass.length, -1, config_.head_dim}); };
-    const auto qkv = pass.adapter.apply(rms_norm(x, w.first_norm, config_.norm_epsilon), {&w.q, &w.k, &w.v});
-    const auto attended = pass.attend(layer, rotate(heads(qkv[0]), pass.positions),
-                                      rotate(heads(qkv[1]), pass.positions), heads(qkv[2]), config_.sliding_window);
-    const auto y = pass.adapter.add(x, attended, w.o);
-    const auto gated = pass.adapter.apply(rms_norm(y, w.second_norm, config_.norm_epsilon), {&w.gate, &w.up});
-    return pass.adapter.add(y, at::silu(gated[0]) * gated[1], w.down);
+    const auto& positions = pass.kind_of(layer).positions;
+    const auto qkv = pass.adapter.apply(normed(x, w.before_attention), {&w.q, &w.k, &w.v});
+    const auto attended = pass.attend(layer, rotate(heads(qkv[0], w.q_norm, pass), positions),
+                                      rotate(heads(qkv[1], w.k_norm, pass), positions), heads(qkv[2], {}, pass));
+    const auto y = add(x, attended, w.o, w.after_attention, pass);
+    const auto inner = pass.adapter.apply(normed(y, w.before_mlp), {&w.gate, &w.up});
+    const auto gate = config_.activation == "silu" ? at::silu(inner[0]) : at::gelu(inner[0], "tanh");
+    return add(y, gate * inner[1], w.down, w.after_mlp, pass);
 }
 
-at::Tensor llama::final_norm(const at::Tensor& x) const {
-    return rms_norm(x, weights_.at("model.norm.weight"), config_.norm_epsilon);
+at::Tensor decoder::final_norm(const at::Tensor& x) const {
+    return normed(x, weights_.at("model.norm.weight"));
 }
 
 }  // namespace rldp::models

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/architecture/family.hpp"
 #include "models/causal_lm.hpp"
 #include "models/forward_pass.hpp"
 #include "models/lora/adaptation.hpp"
@@ -36,23 +37,29 @@ class gpt2 final : public causal_lm {
     norm final_;
 };
 
-/// Llama and Mistral, which differ in the attention's mask alone.
-class llama final : public causal_lm {
+/// Llama and what came of it: what the rows of architecture/family.hpp tell apart.
+class decoder final : public causal_lm {
   public:
-    llama(const model_config& config, std::map<std::string, at::Tensor> weights);
+    decoder(const model_config& config, std::map<std::string, at::Tensor> weights);
 
   private:
     struct block_weights {
-        at::Tensor first_norm, second_norm;  // gains
+        // Norms' weights. After attention and the MLP, and of heads, only some families have one.
+        at::Tensor before_attention, after_attention, before_mlp, after_mlp, q_norm, k_norm;
         linear q, k, v, o, gate, up, down;
     };
     at::Tensor embed(const at::Tensor& ids, const at::Tensor& positions) const override;
     at::Tensor block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const override;
     at::Tensor final_norm(const at::Tensor& x) const override;
-    rotation rotations_at(const at::Tensor& positions) const override;
+    rotation rotations_at(const at::Tensor& positions, bool sliding) const override;
+    at::Tensor normed(const at::Tensor& x, const at::Tensor& weight) const;
+    at::Tensor heads(const at::Tensor& x, const at::Tensor& norm, const forward_pass& pass) const;
+    at::Tensor add(const at::Tensor& residual, const at::Tensor& x, const linear& module, const at::Tensor& norm,
+                   const forward_pass& pass) const;
 
+    const family& family_;
     std::vector<block_weights> blocks_;
-    at::Tensor inverse_frequencies_;
+    at::Tensor frequencies_, sliding_frequencies_;  ///< of full layers, and of those that slide
 };
 
 }  // namespace rldp::models

@@ -15,26 +15,32 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
-    static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& gain, double epsilon) {
+    static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, double epsilon,
+                              gain_rule rule) {
         const auto wide = x.to(at::kFloat);  // as the reference does for a base in bfloat16
         const auto inverse = wide.square().mean({-1}, true).add_(epsilon).rsqrt_();
-        ctx->save_for_backward({x, gain, inverse});
-        return (wide * inverse).to(x.scalar_type()).mul_(gain);
+        ctx->save_for_backward({x, weight, inverse});
+        ctx->saved_data["from_one"] = rule == gain_rule::one_and_weight;
+        if (rule == gain_rule::one_and_weight) return (wide * inverse).mul_(from_one(weight)).to(x.scalar_type());
+        return (wide * inverse).to(x.scalar_type()).mul_(weight);
     }
 
     static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
         const auto saved = ctx->get_saved_variables();
-        const auto& gain = saved[1];
+        const auto& weight = saved[1];
         const auto& inverse = saved[2];
         const auto normed = saved[0].to(at::kFloat) * inverse;
         const auto g = gradients[0].to(at::kFloat);
-        at::Tensor d_gain;
-        if (gain.requires_grad()) d_gain = (g * normed).sum(0).to(gain.scalar_type());
-        auto d_x = g * gain;
+        at::Tensor d_weight;
+        if (weight.requires_grad()) d_weight = (g * normed).sum(0).to(weight.scalar_type());
+        auto d_x = g * (ctx->saved_data["from_one"].toBool() ? from_one(weight) : weight);
         const auto along = (d_x * normed).mean({-1}, true);
         d_x.addcmul_(normed, along, -1).mul_(inverse);
-        return {d_x.to(saved[0].scalar_type()), d_gain, {}};
+        return {d_x.to(saved[0].scalar_type()), d_weight, {}, {}};
     }
+
+  private:
+    static at::Tensor from_one(const at::Tensor& weight) { return weight.to(at::kFloat) + 1; }
 };
 
 // x [b, T, H, d] turned by ±angle [T, d/2] or [b, T, d/2].
@@ -63,15 +69,18 @@ struct rotate_function : torch::autograd::Function<rotate_function> {
 
 }  // namespace
 
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gain, double epsilon) {
-    return rms_norm_function::apply(x, gain, epsilon);
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule) {
+    return rms_norm_function::apply(x, weight, epsilon, rule);
 }
 
-at::Tensor inverse_frequencies(const model_config& config) {
-    const auto& rope = config.rope;
-    auto result = at::empty({config.head_dim / 2}, at::kFloat);
-    for (std::int64_t i = 0; i < config.head_dim / 2; ++i) {
-        double f = std::pow(rope.theta, -2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim));
+at::Tensor soft_cap(const at::Tensor& x, std::optional<double> cap) {
+    return cap ? at::div(x, *cap).tanh_().mul(*cap) : x;
+}
+
+at::Tensor inverse_frequencies(const model_config::rope_parameters& rope, std::int64_t head_dim) {
+    auto result = at::empty({head_dim / 2}, at::kFloat);
+    for (std::int64_t i = 0; i < head_dim / 2; ++i) {
+        double f = std::pow(rope.theta, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
         if (rope.type == "linear") f /= rope.factor;
         if (rope.type == "llama3") {
             // Long wavelengths are scaled by the factor, short ones kept, those between blended (Llama 3.1).

@@ -9,11 +9,18 @@
 
 namespace rldp::models {
 
-/// x / rms(x) · gain over the last dimension; differentiable in both.
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gain, double epsilon);
+/// How a norm's weight multiplies: rounded to x's type before (Llama) or, 1 + weight, after (Gemma). In float32 there
+/// is nothing to round.
+enum class gain_rule { weight, one_and_weight };
+
+/// x / rms(x) · gain over the last dimension of x [N, d], weight [d]; differentiable in both.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule = gain_rule::weight);
+
+/// c·tanh(x / c), in x's type and differentiable; without a cap x itself.
+at::Tensor soft_cap(const at::Tensor& x, std::optional<double> cap);
 
 /// Inverse frequencies [head_dim / 2], float32 on the CPU, scaled as rope_parameters say.
-at::Tensor inverse_frequencies(const model_config& config);
+at::Tensor inverse_frequencies(const model_config::rope_parameters& rope, std::int64_t head_dim);
 
 /// Cosine and sine [..., head_dim / 2] of positions [...], which are [T] or, where rows differ, [b, T].
 struct rotation {
@@ -28,10 +35,21 @@ at::Tensor rotate(const at::Tensor& x, const rotation& by);
 /// Additive mask [T, T]: 0 where query i sees key j (i - window < j <= i), else -inf.
 at::Tensor causal_mask(std::int64_t length, std::optional<std::int64_t> window, const at::TensorOptions& options);
 
+/// How a layer's products of queries and keys become scores, and which keys a query sees.
+struct attention_rule {
+    double scale = 1;                         ///< of products, 1 / √d in most models
+    std::optional<double> cap = {};           ///< soft_cap of the scaled products
+    std::optional<std::int64_t> window = {};  ///< keys a query sees, itself included; absent: all before it
+};
+attention_rule rule_of(const model_config& config, std::int64_t layer);
+
+/// Whether attend() needs the mask for T tokens.
+bool needs_mask(const attention_rule& rule, std::int64_t length);
+
 /// Causal attention of q [b, T, H, d] over k, v [b, T, K, d], K dividing H; returns [b·T, H·d]. Each query sees itself,
-/// so padding on the right gives no NaN and no real position sees it. `mask` is causal_mask of the same window; with
-/// LibTorch 2 it may be undefined where there is no window.
+/// so padding on the right gives no NaN and no real position sees it. `mask` is causal_mask of the same window, or
+/// undefined where it is not needed.
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
-                  std::optional<std::int64_t> window);
+                  const attention_rule& rule);
 
 }  // namespace rldp::models

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "models/functions.hpp"
+
 namespace rldp::models {
 
 namespace {
@@ -30,8 +32,8 @@ predicted_positions predicted(const at::Tensor& labels) {
     return {record * length + where.select(1, 1), next.masked_select(wanted), record, wanted.sum(1).view({batch})};
 }
 
-token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets,
-                         const at::Tensor& weights) {
+token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::optional<double> cap,
+                         const at::Tensor& targets, const at::Tensor& weights) {
     const at::NoGradGuard no_grad;
     const std::int64_t count = hidden.size(0), step = rows_at_once(count, head.size(0), head.is_cuda());
     token_losses result{at::empty({count}, hidden.options().dtype(at::kFloat)), {}};
@@ -40,13 +42,16 @@ token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, const
         const std::int64_t rows = std::min(step, count - begin);
         const auto part = [&](const at::Tensor& t) { return t.narrow(0, begin, rows); };
         const auto target = part(targets).unsqueeze(1);
-        auto log_p = at::mm(part(hidden), head.t()).to(at::kFloat);
+        auto logits = soft_cap(at::mm(part(hidden), head.t()), cap);
+        auto log_p = logits.to(at::kFloat, false, cap.has_value());
+        if (!cap) logits.reset();
         at::_log_softmax_out(log_p, log_p, 1, false);
         part(result.nll).copy_(log_p.gather(1, target).squeeze(1).neg_());
         if (!weights.defined()) continue;
         // ∂nll/∂logits = softmax - onehot(target)
         auto d_logits = log_p.exp_();
         d_logits.scatter_add_(1, target, at::full_like(target, -1, d_logits.options()));
+        if (cap) d_logits.sub_(d_logits * (logits.to(at::kFloat) / *cap).square());  // · (1 - tanh²)
         auto d_hidden = part(result.d_hidden);
         at::mm_out(d_hidden, d_logits.to(head.scalar_type()), head);
         d_hidden.mul_(part(weights).unsqueeze(1));

@@ -19,9 +19,9 @@ struct token_losses {
     at::Tensor nll;       ///< [M] float32, nats
     at::Tensor d_hidden;  ///< [M, width], gradient of Σ weight·nll; undefined without weights
 };
-/// hidden [M, width] after the final norm, head [V, width], weights [M] float32 or undefined. Computed outside
-/// autograd.
-token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, const at::Tensor& targets,
-                         const at::Tensor& weights);
+/// hidden [M, width] after the final norm, head [V, width], `cap` of the logits, weights [M] float32 or undefined.
+/// Computed outside autograd.
+token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::optional<double> cap,
+                         const at::Tensor& targets, const at::Tensor& weights);
 
 }  // namespace rldp::models

@@ -95,11 +95,11 @@ struct workspace {
 // Calls `body` for each key/value head of each unit: its workspace, its head, and where it begins in q, in k and in
 // log_sums.
 template <typename F>
-void for_each_head(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, std::int64_t window, const F& body) {
+void for_each_head(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, std::int64_t window, double scale,
+                   const F& body) {
     const std::int64_t length = q.size(1), d = q.size(3), kv_heads = k.size(2), group = q.size(2) / kv_heads;
     const std::int64_t query_stride = q.size(2) * d, key_stride = kv_heads * d;
     const auto *keys = k.data_ptr<float>(), *values = v.data_ptr<float>();
-    const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(d)));
     at::parallel_for(0, q.size(0) * kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
         const workspace own(d, length);
         for (std::int64_t at = begin; at < end; ++at) {
@@ -107,7 +107,8 @@ void for_each_head(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
             const std::int64_t key = unit * length * key_stride + which * d;
             own.turn(keys + key, key_stride, length, own.keys);
             own.turn(values + key, key_stride, length, own.values);
-            const head h{length, own.padded, group, window, query_stride, key_stride, scale, own.keys, own.values};
+            const head h{length,   own.padded, group, window, query_stride, key_stride, static_cast<float>(scale),
+                         own.keys, own.values};
             body(own, h, unit * length * query_stride + which * group * d, key, at * group * length);
         }
     });
@@ -115,17 +116,18 @@ void for_each_head(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
 
 struct narrow_function : torch::autograd::Function<narrow_function> {
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
-                              const at::Tensor& v_in, std::int64_t window) {
+                              const at::Tensor& v_in, std::int64_t window, double scale) {
         const auto q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
         auto out = at::empty_like(q), log_sums = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
         const auto* from = q.data_ptr<float>();
         auto *to = out.data_ptr<float>(), *sums = log_sums.data_ptr<float>();
-        for_each_head(q, k, v, window,
+        for_each_head(q, k, v, window, scale,
                       [&](const workspace& own, const head& h, std::int64_t at, std::int64_t, std::int64_t row) {
                           chosen().forward(static_cast<int>(own.d), h, from + at, to + at, sums + row, own.weights);
                       });
         ctx->save_for_backward({q, k, v, out, log_sums});
         ctx->saved_data["window"] = window;
+        ctx->saved_data["scale"] = scale;
         return out;
     }
 
@@ -137,7 +139,7 @@ struct narrow_function : torch::autograd::Function<narrow_function> {
         const auto *query = q.data_ptr<float>(), *result = out.data_ptr<float>(), *gradient = d_out.data_ptr<float>();
         const auto* sums = log_sums.data_ptr<float>();
         auto *to_q = d_q.data_ptr<float>(), *to_k = d_k.data_ptr<float>(), *to_v = d_v.data_ptr<float>();
-        for_each_head(q, k, v, ctx->saved_data["window"].toInt(),
+        for_each_head(q, k, v, ctx->saved_data["window"].toInt(), ctx->saved_data["scale"].toDouble(),
                       [&](const workspace& own, const head& h, std::int64_t at, std::int64_t key, std::int64_t row) {
                           std::fill(own.d_keys, own.d_keys + own.d * own.padded, 0.0F);
                           std::fill(own.d_values, own.d_values + own.d * own.padded, 0.0F);
@@ -146,7 +148,7 @@ struct narrow_function : torch::autograd::Function<narrow_function> {
                           own.turn_back(own.d_keys, h.key_stride, h.length, to_k + key);
                           own.turn_back(own.d_values, h.key_stride, h.length, to_v + key);
                       });
-        return {d_q, d_k, d_v, {}};
+        return {d_q, d_k, d_v, {}, {}};
     }
 };
 
@@ -157,8 +159,8 @@ bool is_narrow(const at::Tensor& q) {
 }
 
 at::Tensor attend_narrow(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                         std::optional<std::int64_t> window) {
-    return narrow_function::apply(q, k, v, window.value_or(q.size(1)));
+                         std::optional<std::int64_t> window, double scale) {
+    return narrow_function::apply(q, k, v, window.value_or(q.size(1)), scale);
 }
 
 }  // namespace rldp::models

@@ -12,8 +12,9 @@ namespace rldp::models {
 /// Whether attend_narrow() takes them: float32 on the CPU, heads of 8, 16, 24 or 32.
 bool is_narrow(const at::Tensor& q);
 
-/// As attend() with the mask of `window`, each value the same whatever the batch and the padding; differentiable once.
+/// As attend() with that window and scale and without a cap, each value the same whatever the batch and the padding;
+/// differentiable once.
 at::Tensor attend_narrow(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                         std::optional<std::int64_t> window);
+                         std::optional<std::int64_t> window, double scale);
 
 }  // namespace rldp::models

@@ -10,10 +10,11 @@ namespace rldp::models {
 
 /// config.json in the terms that all supported families share.
 struct model_config {
-    std::string model_type;  ///< gpt2 | llama | mistral
+    std::string model_type;  ///< gpt2, or of a row of family.hpp
     std::int64_t vocab = 0, width = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, inner = 0;
     std::int64_t window = 0;                     ///< longest sequence (n_positions, max_position_embeddings)
-    std::optional<std::int64_t> sliding_window;  ///< keys a query sees, itself included
+    std::optional<std::int64_t> sliding_window;  ///< keys a query sees, itself included, in layers that slide
+    std::vector<bool> sliding_layers;  ///< which layers slide; empty: all of them, where there is a sliding_window
     double norm_epsilon = 1e-5;
     bool tied_head = true;
     std::string activation;  ///< gelu_new | gelu | silu
@@ -23,8 +24,16 @@ struct model_config {
         double factor = 1, low_freq_factor = 1, high_freq_factor = 4;
         std::int64_t original_window = 0;
     } rope;
+    std::optional<rope_parameters> sliding_rope;     ///< of layers that slide, where these have their own
+    std::optional<double> query_scalar;              ///< scores are divided by its root; absent: by head_dim's
+    std::optional<double> attention_cap, final_cap;  ///< c: scores s and logits become c·tanh(s / c)
     std::optional<std::int64_t> bos, pad;
     std::vector<std::int64_t> eos;
+
+    bool slides(std::int64_t layer) const;
+    /// What sliding_window is for this layer.
+    std::optional<std::int64_t> window_of(std::int64_t layer) const;
+    double score_scale() const;  ///< of a query times a key
 };
 
 /// Reads DIR/config.json, in both layouts. Errors: bad_input naming file and key; an unsupported model_type lists those

@@ -10,9 +10,9 @@ namespace rldp::models {
 
 struct linear_module {
     std::string name;  ///< as Hugging Face calls it, without `.weight`
-    std::string role;  ///< q, k, v, o, gate, up, down, fc, proj; c_attn for GPT-2's fused one
+    std::string role;  ///< q, k, v, o, gate, up, down, fc, proj; of a fused one its last name: c_attn, qkv_proj
     std::int64_t d_in, d_out;
-    std::string inside;          ///< the module that it is a part of (GPT-2's thirds of c_attn), else empty
+    std::string inside;          ///< the module that it is a part of (GPT-2's c_attn, Phi-3's qkv_proj), else empty
     std::int64_t first_row = 0;  ///< of its outputs within `inside`
 };
 

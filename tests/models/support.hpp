@@ -20,14 +20,15 @@ namespace rldp::models::test {
 
 namespace fs = std::filesystem;
 
-/// Golden directories: those below RLDP_GOLDEN (default ../shared/golden/models) and the real tiny model, with a
-/// case.json.
+/// Golden directories: those below RLDP_GOLDEN (default ../shared/golden/models and models_next) and the real tiny
+/// model, with a case.json.
 inline std::vector<fs::path> golden_directories() {
     const char* root = std::getenv("RLDP_GOLDEN");
     std::vector<fs::path> found, candidates{"../shared/data/stories260K"};
     std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(root ? root : "../shared/golden/models", ignored))
-        candidates.push_back(entry.path());
+    const std::vector<std::string> here{"../shared/golden/models", "../shared/golden/models_next"};
+    for (const auto& place : root ? std::vector<std::string>{root} : here)
+        for (const auto& entry : fs::directory_iterator(place, ignored)) candidates.push_back(entry.path());
     for (const auto& directory : candidates)
         if (fs::exists(directory / "case.json")) found.push_back(directory);
     std::sort(found.begin(), found.end());

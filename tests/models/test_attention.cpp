@@ -14,7 +14,7 @@ namespace {
 
 struct inputs {
     at::Tensor q, k, v, weight;  // [b, T, H, d], [b, T, K, d] twice; the loss is the sum of weight * result
-    std::optional<std::int64_t> window;
+    attention_rule rule;
 
     inputs(random_source& random, std::int64_t length, std::int64_t d) {
         const std::int64_t b = random.between(1, 3), kv_heads = random.between(1, 3),
@@ -23,18 +23,19 @@ struct inputs {
         k = 2 * at::randn({b, length, kv_heads, d});
         v = at::randn({b, length, kv_heads, d});
         weight = at::randn({b * length, heads * d});
-        if (random.between(0, 1)) window = random.between(1, length + 5);
+        rule.scale = 1 / std::sqrt(static_cast<double>(d));
+        if (random.between(0, 1)) rule.window = random.between(1, length + 5);
+        if (random.between(0, 2) == 0) rule.scale *= 0.6;
     }
 };
 
-at::Tensor by_definition(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                         std::optional<std::int64_t> window) {
+at::Tensor by_definition(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const attention_rule& rule) {
     const auto spread = [&](const at::Tensor& t) {
         return t.repeat_interleave(q.size(2) / k.size(2), 2).transpose(1, 2);  // [b, H, T, d]
     };
-    const auto scores =
-        at::matmul(q.transpose(1, 2), spread(k).transpose(2, 3)) / std::sqrt(static_cast<double>(q.size(3)));
-    const auto weights = at::softmax(scores + causal_mask(q.size(1), window, q.options()), -1);
+    auto scores = at::matmul(q.transpose(1, 2), spread(k).transpose(2, 3)) * rule.scale;
+    if (rule.cap) scores = *rule.cap * at::tanh(scores / *rule.cap);
+    const auto weights = at::softmax(scores + causal_mask(q.size(1), rule.window, q.options()), -1);
     return at::matmul(weights, spread(v)).transpose(1, 2).reshape({q.size(0) * q.size(1), -1});
 }
 
@@ -53,9 +54,9 @@ result run(const inputs& in, at::ScalarType type, const F& attention) {
 
 void compare(const inputs& in, double tolerance = 1e-5) {
     const auto expected =
-        run(in, at::kDouble, [&](auto& q, auto& k, auto& v) { return by_definition(q, k, v, in.window); });
+        run(in, at::kDouble, [&](auto& q, auto& k, auto& v) { return by_definition(q, k, v, in.rule); });
     const auto found = run(in, at::kFloat, [&](auto& q, auto& k, auto& v) {
-        return attend(q, k, v, causal_mask(q.size(1), in.window, q.options()), in.window);
+        return attend(q, k, v, causal_mask(q.size(1), in.rule.window, q.options()), in.rule);
     });
     CHECK(largest_difference(found.out, expected.out.to(at::kFloat)) <= tolerance);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -72,8 +73,19 @@ TEST_CASE("attention and its gradients are those of the definition", "[attention
         const std::int64_t d = random.one_of<std::int64_t>({8, 8, 16, 24, 32, 6, 40, 64});
         const inputs in(random, random.one_of<std::int64_t>({1, 2, 4, 15, 16, 17, 33, 100, 127, 128, 129, 175, 260}),
                         d);
-        INFO("seed " << seed << ": " << in.q.sizes() << ", window " << in.window.value_or(0));
+        INFO("seed " << seed << ": " << in.q.sizes() << ", window " << in.rule.window.value_or(0));
         CHECK(is_narrow(in.q) == (d % 8 == 0 && d <= 32));
+        compare(in);
+    }
+}
+
+TEST_CASE("attention with capped scores and its gradients are those of the definition", "[attention]") {
+    for (unsigned seed = 1; seed <= 30; ++seed) {
+        random_source random(seed);
+        inputs in(random, random.one_of<std::int64_t>({1, 2, 17, 33, 128, 129, 260}),
+                  random.one_of<std::int64_t>({8, 16, 6, 40, 64}));
+        in.rule.cap = random.one_of<double>({0.5, 2, 50});
+        INFO("seed " << seed << ": " << in.q.sizes() << ", cap " << *in.rule.cap);
         compare(in);
     }
 }
@@ -89,7 +101,7 @@ TEST_CASE("in narrow heads a row is the same whatever is beside and behind it", 
     random_source random(7);
     const inputs in(random, 61, 8);
     const auto narrow = [&](auto& q, auto& k, auto& v) {
-        return attend_narrow(q, k, v, in.window).reshape({q.size(0) * q.size(1), -1});
+        return attend_narrow(q, k, v, in.rule.window, in.rule.scale).reshape({q.size(0) * q.size(1), -1});
     };
     const std::int64_t length = 37;
     inputs part = in;
@@ -112,9 +124,9 @@ TEST_CASE("in narrow heads a row is the same whatever is beside and behind it", 
 TEST_CASE("in narrow heads no number is lost", "[attention]") {
     random_source random(9);
     inputs in(random, 20, 16);
-    in.window = std::nullopt;
+    in.rule.window = std::nullopt;
     in.k[0][3][0][2] = std::numeric_limits<float>::quiet_NaN();
-    const auto out = attend_narrow(in.q, in.k, in.v, in.window);
+    const auto out = attend_narrow(in.q, in.k, in.v, in.rule.window, in.rule.scale);
     CHECK(out[0].narrow(0, 0, 3).isfinite().all().item<bool>());
     CHECK(out[0].narrow(0, 3, 17).select(1, 0).isnan().all().item<bool>());
 }

@@ -135,13 +135,20 @@ TEST_CASE("golden: per-record gradients, norms and clipped sums", "[golden]") {
 
 TEST_CASE("golden: rotary buffers", "[golden]") {
     for (const auto& c : cases()) {
-        if (!c.tensors.contains("inv_freq")) continue;
-        INFO(c.directory);
-        const auto ours = inverse_frequencies(read_model_config(c.directory));
-        CHECK(((ours - c["inv_freq"]).abs() <= 1e-6 * c["inv_freq"].abs()).all().item<bool>());
-        const auto tables = rotations(ours, at::arange(c["rope_cos"].size(0)), at::kFloat);
-        CHECK(largest_difference(at::cat({tables.cos, tables.cos}, 1), c["rope_cos"]) <= 5e-6);
-        CHECK(largest_difference(at::cat({tables.sin, tables.sin}, 1), c["rope_sin"]) <= 5e-6);
+        const auto config = read_model_config(c.directory);
+        const auto check = [&](const model_config::rope_parameters& rope, const std::string& of) {
+            INFO(c.directory << of);
+            const auto ours = inverse_frequencies(rope, config.head_dim), expected = c["inv_freq" + of];
+            CHECK(((ours - expected).abs() <= 1e-6 * expected.abs()).all().item<bool>());
+            const auto tables = rotations(ours, at::arange(c["rope_cos" + of].size(0)), at::kFloat);
+            CHECK(largest_difference(at::cat({tables.cos, tables.cos}, 1), c["rope_cos" + of]) <= 5e-6);
+            CHECK(largest_difference(at::cat({tables.sin, tables.sin}, 1), c["rope_sin" + of]) <= 5e-6);
+        };
+        if (c.tensors.contains("inv_freq")) check(config.rope, "");
+        if (!c.tensors.contains("inv_freq.full_attention")) continue;
+        check(config.rope, ".full_attention");
+        REQUIRE(config.sliding_rope);
+        check(*config.sliding_rope, ".sliding_attention");
     }
 }
 

@@ -1,0 +1,56 @@
+#pragma once
+// What tells the families of decoders apart: one row each. What no column says is Llama's.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace rldp::models {
+
+/// Which layers see no further back than the window.
+enum class window_rule {
+    none,
+    all,
+    from_layer,     ///< from max_window_layers on, where use_sliding_window says so
+    but_every_nth,  ///< all but the n-th, the 2n-th, …
+};
+
+struct family {
+    std::string_view model_type;
+
+    bool qkv_bias = false;          ///< q, k and v have a bias
+    bool fused_modules = false;     ///< q, k and v are rows of one qkv_proj, gate and up of one gate_up_proj
+    bool head_norms = false;        ///< each head of q and of k is normed before it is rotated
+    bool outer_norms = false;       ///< what attention and the MLP give is normed, too, before it is added
+    bool gains_from_one = false;    ///< norms multiply by 1 + weight, and round only afterwards
+    bool scaled_embedding = false;  ///< the first hidden state is the embedding's row times √width
+
+    window_rule windows = window_rule::none;
+    std::int64_t period = 0;     ///< n of but_every_nth
+    bool period_is_key = false;  ///< n is sliding_window_pattern's, where that is given
+    bool two_rotations = false;  ///< layers that slide have rotary frequencies of their own
+    bool query_scalar = false;   ///< scores are divided by the root of query_pre_attn_scalar, not of head_dim
+    bool attention_cap = false;  ///< attn_logit_softcapping is known
+    bool final_cap = false;      ///< final_logit_softcapping is known
+    std::string_view activation = "silu", activation_key = "hidden_act";
+
+    // What config.json may leave out.
+    bool tied_head = false;
+    std::int64_t kv_heads = 0;  ///< 0: as many as heads
+    std::int64_t head_dim = 0;  ///< 0: hidden_size / heads
+    std::int64_t longest = 2048;
+    double norm_epsilon = 1e-6;
+    double theta = 10000;
+    std::optional<std::int64_t> sliding_window = {};
+    std::optional<double> attention_cap_if_absent = {}, final_cap_if_absent = {};
+};
+
+std::span<const family> families();
+
+/// The row of a model_type, or null; GPT-2 has none.
+const family* find_family(std::string_view model_type);
+
+/// The row of a decoder's model_type.
+const family& family_of(std::string_view model_type);
+
+}  // namespace rldp::models
