@@ -44,6 +44,18 @@ TEST_CASE("targets are roles, module names or ends of names", "[lora]") {
                                    "model.layers.1.self_attn.o_proj", "model.layers.1.mlp.down_proj"});
     CHECK(names("llama", {"model.layers.1.self_attn.k_proj"}).size() == 1);
     CHECK(names("gpt2", {"all-linear"}).size() == 8);
+    CHECK(names("qwen3", {"all-linear"}).size() == 14);
+    CHECK(names("phi3", {"all-linear"}) ==
+          std::vector<std::string>{"model.layers.0.self_attn.qkv_proj", "model.layers.0.self_attn.o_proj",
+                                   "model.layers.0.mlp.gate_up_proj", "model.layers.0.mlp.down_proj",
+                                   "model.layers.1.self_attn.qkv_proj", "model.layers.1.self_attn.o_proj",
+                                   "model.layers.1.mlp.gate_up_proj", "model.layers.1.mlp.down_proj"});
+    CHECK(names("phi3", {"qkv_proj"}).size() == 2);
+    CHECK(names("phi3", {"q", "up_proj"}) ==
+          std::vector<std::string>{"model.layers.0.self_attn.q_proj", "model.layers.0.mlp.up_proj",
+                                   "model.layers.1.self_attn.q_proj", "model.layers.1.mlp.up_proj"});
+    CHECK(has(refusal([&] { names("phi3", {"gate_up_proj", "up"}); }), "part of"));
+    CHECK(has(refusal([&] { names("llama", {"qkv_proj"}); }), "'qkv_proj' matches no linear module"));
     CHECK(has(refusal([&] { names("llama", {"c_attn"}); }), "'c_attn' matches no linear module"));
     CHECK(has(refusal([&] { names("gpt2", {"c_attn", "q"}); }), "part of"));
     CHECK(!refusal([&] { make_layout(small("llama"), {0, 4, 0, {"q"}}); }).empty());
@@ -141,14 +153,22 @@ TEST_CASE("adapter_config.json says what PEFT needs", "[lora]") {
     CHECK(written({"proj"}).at("target_modules").size() == 2);
 }
 
-TEST_CASE("GPT-2's q, k and v apart are blocks of one adapter of c_attn", "[lora]") {
-    const auto config = small("gpt2");
-    const auto model = causal_lm::from_weights(config, random_weights(config));
-    const auto ids = at::randint(config.vocab, {3, 8}, at::kLong);
-    const std::vector<std::vector<std::string>> choices{
-        {"q", "v"}, {"k"}, {"q", "k", "v", "fc"}, {"o", "v"}, {"transformer.h.1.attn.q_proj", "v"}};
-    for (const auto& targets : choices) {
-        INFO(targets.front());
+TEST_CASE("parts of a fused module apart are blocks of one adapter of it", "[lora]") {
+    const std::vector<std::pair<std::string, std::vector<std::string>>> choices{
+        {"gpt2", {"q", "v"}},
+        {"gpt2", {"k"}},
+        {"gpt2", {"q", "k", "v", "fc"}},
+        {"gpt2", {"o", "v"}},
+        {"gpt2", {"transformer.h.1.attn.q_proj", "v"}},
+        {"phi3", {"q", "v"}},
+        {"phi3", {"k", "gate", "up"}},
+        {"phi3", {"qkv_proj", "up"}},
+        {"phi3", {"model.layers.1.mlp.gate_proj", "v", "down"}}};
+    for (const auto& [family, targets] : choices) {
+        INFO(family << " " << targets.front());
+        const auto config = small(family);
+        const auto model = causal_lm::from_weights(config, random_weights(config));
+        const auto ids = at::randint(config.vocab, {3, 8}, at::kLong);
         const scratch_directory scratch;
         const auto layout = make_layout(config, {3, 4, 0, targets});
         const auto flat = at::randn({layout.dimension});
@@ -157,7 +177,9 @@ TEST_CASE("GPT-2's q, k and v apart are blocks of one adapter of c_attn", "[lora
         std::map<std::string, at::Tensor> tensors;
         const safetensors_file file(path);
         for (const auto& name : file.names()) tensors[name] = file.tensor(name).clone();
-        CHECK(tensors.count("base_model.model.transformer.h.0.attn.q_proj.lora_A.weight") == 0);
+        for (const auto& [name, tensor] : tensors)
+            for (const auto* part : {".q_proj", ".k_proj", ".v_proj", ".gate_proj", ".up_proj"})
+                CHECK(!has(name, part));
         const auto back = load_adapter(scratch.path(), config);
         CHECK(modules(back.layout) == modules(layout));
         CHECK(back.layout.config.rank == 3);

@@ -21,9 +21,9 @@ struct setting {
     at::Tensor flat;
     std::vector<std::vector<std::int32_t>> sequences;
 
-    explicit setting(unsigned seed, std::int64_t longest = 12) {
+    explicit setting(unsigned seed, std::int64_t longest = 12, const std::string& model_type = {}) {
         random_source random(seed);
-        config = random_config(random);
+        config = model_type.empty() ? random_config(random) : random_config(random, model_type);
         model = causal_lm::from_weights(config, random_weights(config));
         layout = make_layout(config, random_lora(random, config));
         flat = 0.3 * at::randn({layout.dimension});
@@ -270,9 +270,9 @@ TEST_CASE("units' losses without their gradients are the same", "[gradients]") {
 }
 
 TEST_CASE("long sequences are attended to in several blocks", "[gradients]") {
-    for (unsigned seed : {101u, 103u, 104u, 107u}) {
-        const setting s(seed, 290);
-        INFO("seed " << seed << ", " << s.config.model_type);
+    for (const auto& model_type : model_types()) {
+        const setting s(101, 290, model_type);
+        INFO(model_type);
         compare(s);
     }
 }
@@ -337,13 +337,8 @@ TEST_CASE("padded positions hold no NaN, however short the window", "[gradients]
 
 TEST_CASE("a base is trained through training_loss", "[gradients]") {
     random_source random(5);
-    auto config = random_config(random);
-    for (const std::string family : {"gpt2", "llama"}) {
-        config.model_type = family;
-        config.heads = config.kv_heads = 2;
-        config.head_dim = 4;
-        config.width = 8;
-        config.activation = family == "gpt2" ? "gelu_new" : "silu";
+    for (const auto& model_type : model_types()) {
+        const auto config = random_config(random, model_type);
         auto weights = random_weights(config);
         for (auto& [name, weight] : weights) weight = weight.detach().requires_grad_();
         const auto model = causal_lm::from_weights(config, weights);
@@ -353,7 +348,7 @@ TEST_CASE("a base is trained through training_loss", "[gradients]") {
         const auto each = model->losses(batch, nullptr, nullptr);
         CHECK(loss.item<double>() == Approx((each.nll.sum() / each.tokens.sum()).item<double>()).epsilon(1e-5));
         for (auto& [name, weight] : weights) {
-            INFO(name);
+            INFO(model_type << " " << name);
             REQUIRE(weight.grad().defined());
             // The directional derivative along the gradient, by central differences.
             const auto direction = weight.grad() / (weight.grad().norm() + 1e-12);
