@@ -107,17 +107,17 @@ void read_added_tokens(const json_at& root, piece_table& table, pipeline_parts& 
     const auto entries = section->items();
     std::vector<std::int32_t> special;
     for (const auto& entry : entries) {
-        for (const auto* name : {"single_word", "lstrip", "rstrip"})
-            if (entry.flag(name, false)) entry.at(name).refuse_with("is not supported; only false is");
+        if (entry.flag("single_word", false)) entry.at("single_word").refuse_with("is not supported; only false is");
+        const stripped_sides strips{entry.flag("lstrip", false), entry.flag("rstrip", false)};
         auto content = entry.at("content").text();
         const auto id = entry.at("id").id();
         table.place(id, content, entry, table.ids.size() + entries.size());
         if (entry.flag("special", false)) special.push_back(id);
         if (!entry.flag("normalized", true)) {
-            parts.raw.add(std::move(content), id);
+            parts.raw.add(std::move(content), id, strips);
         } else {
             for (const auto& step : parts.normalizers) step(content);
-            parts.normalized.add(std::move(content), id);
+            parts.normalized.add(std::move(content), id, strips);
         }
     }
     parts.special.resize(table.pieces.size());

@@ -8,14 +8,20 @@
 
 #include "models/tokenizer/bpe.hpp"
 #include "models/tokenizer/steps.hpp"
+#include "models/tokenizer/text.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 
 namespace rldp::models {
 
+/// White space on such a side of an added token belongs to it.
+struct stripped_sides {
+    bool left = false, right = false;
+};
+
 /// Tokens that are found in the text itself, before any other stage: leftmost first, the longest of those.
 class added_tokens {
   public:
-    void add(std::string content, std::int32_t id);
+    void add(std::string content, std::int32_t id, stripped_sides strips = {});
     /// Calls on_text(part, begins_text) and on_token(id) for the parts of `text` in order; no part is empty.
     template <class OnText, class OnToken>
     void split(std::string_view text, const OnText& on_text, const OnToken& on_token) const {
@@ -30,9 +36,13 @@ class added_tokens {
                 ++at;
                 continue;
             }
-            if (at > begin) on_text(text.substr(begin, at - begin), begin == 0);
+            // What a token before has stripped is gone.
+            std::size_t first = at;
+            if (hit->strips.left && at > begin) first -= spaces_at_end(text.substr(begin, at - begin));
+            if (first > begin) on_text(text.substr(begin, first - begin), begin == 0);
             on_token(hit->id);
             begin = at += hit->content.size();
+            if (hit->strips.right) begin += spaces_at_start(text.substr(at));
         }
         if (begin < text.size()) on_text(text.substr(begin), begin == 0);
     }
@@ -41,6 +51,7 @@ class added_tokens {
     struct token {
         std::string content;
         std::int32_t id;
+        stripped_sides strips;
     };
     const token* match(std::string_view text) const;
     std::array<std::vector<token>, 256> by_first_byte_;  ///< longest first

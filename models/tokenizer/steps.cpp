@@ -85,11 +85,30 @@ void isolate(std::string_view text, const std::vector<text_span>& matches, bool 
     if (between) push(at, text.size());
 }
 
+/// Every match ends the piece before it; a match right after another one is a piece of its own.
+void merge_with_previous(std::string_view text, const std::vector<text_span>& matches, std::vector<std::string>& out) {
+    std::size_t at = 0;
+    for (const auto [begin, end] : matches) {
+        out.emplace_back(text.substr(at, end - at));
+        at = end;
+    }
+    if (at < text.size()) out.emplace_back(text.substr(at));
+}
+
 splitter read_split(const json_at& section) {
     const auto behavior = section.at("behavior");
-    const bool isolated = behavior.text() == "Isolated";
-    if (!isolated && behavior.text() != "Removed") behavior.refuse_with("is not supported (Isolated and Removed are)");
     const bool invert = section.flag("invert", false);
+    if (behavior.text() == "MergedWithPrevious") {
+        if (invert) section.at("invert").refuse_with("is not supported with MergedWithPrevious");
+        return [p = pattern(section)](std::vector<std::string>& pieces, bool) {
+            split_each(pieces, [&](const std::string& piece, std::vector<std::string>& out) {
+                merge_with_previous(piece, p.matches(piece), out);
+            });
+        };
+    }
+    const bool isolated = behavior.text() == "Isolated";
+    if (!isolated && behavior.text() != "Removed")
+        behavior.refuse_with("is not supported (Isolated, Removed and MergedWithPrevious are)");
     const bool matched = isolated || invert;
     const bool between = isolated || !invert;
     return [p = pattern(section), matched, between](std::vector<std::string>& pieces, bool) {
@@ -244,8 +263,13 @@ void read_normalizers(const json_at& section, step_budget& budget, std::vector<n
         });
     } else if (kind == "Replace") {
         out.push_back(read_replace(section, budget));
+    } else if (kind == "NFC") {
+        budget.take(section, 3);  // Unicode Standard Annex 15, table 10
+        out.emplace_back([](std::string& text) {
+            if (!is_ascii(text)) compose(text);
+        });
     } else {
-        section.at("type").refuse_with(kind + " is not supported (Sequence, Prepend and Replace are)");
+        section.at("type").refuse_with(kind + " is not supported (Sequence, Prepend, Replace and NFC are)");
     }
 }
 

@@ -3,12 +3,15 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
 #include <pcre2.h>
+#include <utf8proc.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 
 namespace rldp::models {
 
@@ -76,6 +79,13 @@ bool printable(unsigned byte) {
     return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
+bool is_space(std::string_view character) {
+    static constexpr std::string_view all =
+        " \n\t\r\v\f\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029"
+        "\u202F\u205F\u3000";
+    return all.find(character) != std::string_view::npos;
+}
+
 /// PCRE2's \s counts U+180E as a space, which Unicode and Oniguruma no longer do.
 std::string unicode_spaces(std::string_view pattern) {
     std::string out;
@@ -136,6 +146,37 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
         out.append(text, at, hit - at).append(to);
     out.append(text, at);
     text = std::move(out);
+}
+
+void compose(std::string& text) {
+    utf8proc_uint8_t* composed = nullptr;
+    const auto length =
+        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
+                     &composed, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+    if (length == UTF8PROC_ERROR_NOMEM) throw std::bad_alloc();
+    require(length >= 0, "text to be composed is not UTF-8");
+    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(composed, std::free);
+    text.assign(reinterpret_cast<const char*>(composed), static_cast<std::size_t>(length));
+}
+
+std::size_t spaces_at_start(std::string_view text) {
+    std::size_t at = 0;
+    for (std::size_t length; at < text.size(); at += length) {
+        length = character_length(text, at);
+        if (!is_space(text.substr(at, length))) break;
+    }
+    return at;
+}
+
+std::size_t spaces_at_end(std::string_view text) {
+    std::size_t end = text.size();
+    while (end > 0) {
+        std::size_t at = end - 1;
+        while (at > 0 && continues(text, at)) --at;
+        if (!is_space(text.substr(at, end - at))) break;
+        end = at;
+    }
+    return text.size() - end;
 }
 
 const std::array<std::string, 256>& byte_alphabet() {

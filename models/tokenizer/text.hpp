@@ -27,6 +27,13 @@ std::string to_utf8(std::string_view bytes);
 
 void replace_all(std::string& text, std::string_view from, std::string_view to);
 
+/// Normalization form C (Unicode Standard Annex 15): what can be one character is. `text` must be valid UTF-8.
+void compose(std::string& text);
+
+/// Bytes of the white space (Unicode's White_Space) that `text` begins or ends with.
+std::size_t spaces_at_start(std::string_view text);
+std::size_t spaces_at_end(std::string_view text);
+
 /// GPT-2 writes each byte as one printable character, so that vocabularies are text.
 const std::array<std::string, 256>& byte_alphabet();
 

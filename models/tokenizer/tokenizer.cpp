@@ -28,12 +28,12 @@ std::unique_ptr<const tokenizer> tokenizer::load_json(const std::filesystem::pat
     return std::make_unique<pipeline_tokenizer>(read_tokenizer_json(file));
 }
 
-void added_tokens::add(std::string content, std::int32_t id) {
+void added_tokens::add(std::string content, std::int32_t id, stripped_sides strips) {
     if (content.empty()) return;
     auto& bucket = by_first_byte_[static_cast<std::uint8_t>(content.front())];
     const auto shorter = std::find_if(bucket.begin(), bucket.end(),
                                       [&](const token& other) { return other.content.size() < content.size(); });
-    bucket.insert(shorter, {std::move(content), id});
+    bucket.insert(shorter, {std::move(content), id, strips});
 }
 
 const added_tokens::token* added_tokens::match(std::string_view text) const {

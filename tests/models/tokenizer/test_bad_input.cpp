@@ -63,7 +63,7 @@ TEST_CASE("a damaged tokenizer.json is refused by file and key") {
         {[](json& j) { j["model"]["vocab"]["a"] = 1; }, "model.vocab: token \"b\": id 1 is taken"},
         {[](json& j) { j["added_tokens"][0].erase("content"); }, "added_tokens[0].content: is missing"},
         {[](json& j) { j["added_tokens"][0]["id"] = 1 << 30; }, "added_tokens[0]: id 1073741824 is far beyond"},
-        {[](json& j) { j["added_tokens"][0]["lstrip"] = true; }, "added_tokens[0].lstrip: is not supported"},
+        {[](json& j) { j["added_tokens"][0]["single_word"] = true; }, "added_tokens[0].single_word: is not supported"},
         {[](json& j) { j["normalizer"]["type"] = "NFKC"; }, "normalizer.type: NFKC is not supported"},
         {[](json& j) { j["pre_tokenizer"]["type"] = "Digits"; }, "pre_tokenizer.type: Digits is not supported"},
         {[](json& j) { j["pre_tokenizer"]["behavior"] = "Contiguous"; }, "pre_tokenizer.behavior"},
