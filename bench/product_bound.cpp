@@ -50,7 +50,8 @@ class products {
 };
 
 bool fed_by_embedding(const models::linear_module& module) {
-    return module.role == "q" || module.role == "k" || module.role == "v" || module.role == "c_attn";
+    return module.role == "q" || module.role == "k" || module.role == "v" || module.role == "c_attn" ||
+           module.role == "qkv_proj";
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ product_bound measure_product_bound(const models::model_config& model, std::int6
     const auto layers = static_cast<double>(model.layers);
     products all(options);
     for (const auto& module : models::block_modules(model, 0)) {
-        if (!module.inside.empty()) continue;  // q, k and v of GPT-2 are one product
+        if (!module.inside.empty()) continue;  // parts of a fused module are one product
         all.add(1, tokens, module.d_in, module.d_out, layers);
         all.add(1, tokens, module.d_out, module.d_in, fed_by_embedding(module) ? layers - 1 : layers);
     }

@@ -38,7 +38,7 @@ for target in "${all[@]}"; do
     mkdir -p "$build"/{seeds,corpus}/"$target" "$build/found"
     [[ ! -e $corpora/$target.tar.xz ]] || tar -C "$build/seeds/$target" -xf "$corpora/$target.tar.xz"
 done
-models=("$root/config" "${RLDP_GOLDEN:-$root/../shared/golden/models}" "$root/../shared/data")
+models=("$root/config" "${RLDP_GOLDEN:-$root/../shared/golden/models}" "$root/../shared/golden/models_next" "$root/../shared/data")
 small_files config '*.json' "$root/config" -maxdepth 1
 small_files template 'narrative-*.json' "$root/config"
 small_files safetensors '*.safetensors' "${models[@]}"

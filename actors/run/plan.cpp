@@ -43,12 +43,14 @@ privacy::spending_plan privacy_plan(const config::run_config& config, std::int64
 std::int64_t estimate_memory(const config::run_config& config, const models::model_config& model,
                              const models::lora_layout& layout, std::int64_t units, std::int64_t max_tokens) {
     const double width = static_cast<double>(model.width), layers = static_cast<double>(model.layers);
-    const double linear = width * width * 2 + width * static_cast<double>(model.kv_heads * model.head_dim) * 2;
+    const double linear = width * static_cast<double>((model.heads + model.kv_heads) * model.head_dim) * 2;
     const double mlp = width * static_cast<double>(model.inner) * (model.model_type == "gpt2" ? 2 : 3);
     const double embeddings = static_cast<double>(model.vocab) * width * (model.tied_head ? 1 : 2);
     const double bytes_per_weight = config.model.dtype == "bfloat16" ? 2 : 4;
     const double tokens = static_cast<double>(config.train.micro_batch * max_tokens);
-    const double attention = static_cast<double>(model.heads) * static_cast<double>(max_tokens);
+    // Capped scores are kept beside the weights that come of them.
+    const double attention =
+        static_cast<double>(model.heads) * static_cast<double>(max_tokens) * (model.attention_cap ? 2 : 1);
     const double activations = 4 * tokens * layers * (10 * width + 3 * static_cast<double>(model.inner) + attention);
     constexpr double head_rows = 1024;  // logits are made for few positions at a time
     const double logits = 4 * 3 * static_cast<double>(model.vocab) * std::min(tokens, head_rows);

@@ -1,6 +1,7 @@
 #pragma once
-// Adapters of GPT-2's q, k and v apart, in the only form that PEFT can attach to its one fused c_attn: their A matrices
-// below each other, their B matrices as blocks, at so many times the rank. Logits are the same.
+// Adapters of parts of a fused module (GPT-2's q, k and v, Phi-3's gate and up), in the only form that PEFT can attach
+// to the whole: their A matrices below each other, their B matrices as blocks, at so many times the rank. Logits are
+// the same.
 #include <map>
 #include <string>
 

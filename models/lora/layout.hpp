@@ -15,7 +15,7 @@ namespace rldp::models {
 
 struct model_config;
 
-/// Of adapters in files, too: what adapts GPT-2's q, k and v apart is stored as one of their joint rank.
+/// Of adapters in files, too: what adapts parts of a fused module apart is stored as one of their joint rank.
 constexpr std::int64_t largest_rank = 4 * limits::largest_rank;
 
 struct lora_config {
@@ -23,7 +23,8 @@ struct lora_config {
     double alpha = 0;
     double dropout = 0;
     /// "q", "k", "v", "o", "gate", "up", "down", "fc", "proj": linear modules by role; or full or last module names
-    /// (q_proj, c_attn, model.layers.0.self_attn.q_proj). On GPT-2, q and v adapt those thirds of c_attn separately.
+    /// (q_proj, c_attn, model.layers.0.self_attn.q_proj). Where q and v are rows of one module (GPT-2's c_attn, Phi-3's
+    /// qkv_proj), they adapt those separately.
     std::vector<std::string> targets;
     /// Only B is trained, A stays as initial_adapter() draws it from this seed (FFA-LoRA: Sun et al. 2024): noise then
     /// enters half of the numbers, and no product of two noises arises.
@@ -77,8 +78,8 @@ at::Tensor initial_adapter(const lora_layout& layout, std::int64_t seed);
 at::Tensor rate_factors(const lora_layout& layout, double ratio);
 
 /// PEFT's directory format: adapter_config.json and adapter_model.safetensors, each written atomically. What PEFT can't
-/// attach, GPT-2's q, k and v apart, is written as the same adapter of c_attn at a multiple of the rank, and read back
-/// as it was.
+/// attach, parts of a fused module, is written as the same adapter of the whole at a multiple of the rank, and read
+/// back as it was.
 void save_adapter(const std::filesystem::path& directory, const lora_layout& layout, const at::Tensor& flat,
                   const std::string& base_model, const model_config& model);
 

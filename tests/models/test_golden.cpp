@@ -1,4 +1,7 @@
 // Against numbers computed by transformers, PEFT and Opacus; tolerances are those their README suggests for float32.
+#include <set>
+
+#include "models/architecture/family.hpp"
 #include "models/functions.hpp"
 #include "models/torch_compat.hpp"
 #include "tests/models/support.hpp"
@@ -67,6 +70,13 @@ at::Tensor norms(const at::Tensor& rows) {
 }
 
 }  // namespace
+
+TEST_CASE("golden: every family has a case", "[golden]") {
+    std::set<std::string> seen;
+    for (const auto& directory : golden_directories()) seen.insert(read_model_config(directory).model_type);
+    for (const auto& row : families())
+        if (!seen.count(std::string(row.model_type))) WARN("skipped: no shared data of " << row.model_type);
+}
 
 TEST_CASE("golden: base logits, hidden states and losses", "[golden]") {
     for (const auto& c : cases()) {
