@@ -112,6 +112,7 @@ void read_added_tokens(const json_at& root, piece_table& table, pipeline_parts& 
         auto content = entry.at("content").text();
         const auto id = entry.at("id").id();
         table.place(id, content, entry, table.ids.size() + entries.size());
+        parts.added.emplace(id, strips);
         if (entry.flag("special", false)) special.push_back(id);
         if (!entry.flag("normalized", true)) {
             parts.raw.add(std::move(content), id, strips);
@@ -203,6 +204,7 @@ pipeline_parts read_vocab_and_merges(const std::filesystem::path& vocab, const s
     if (const auto end = table.ids.find("<|endoftext|>"); end != table.ids.end()) {
         parts.raw.add(end->first, end->second);
         parts.special[static_cast<std::size_t>(end->second)] = true;
+        parts.added.emplace(end->second, stripped_sides{});
     }
     parts.pieces = std::move(table.pieces);
     return parts;

@@ -1,6 +1,7 @@
 #pragma once
 // Added tokens -> normalizer -> pre-tokenizer -> BPE -> template, and back: the class behind tokenizer.json. Internal.
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,11 +13,6 @@
 #include "models/tokenizer/tokenizer.hpp"
 
 namespace rldp::models {
-
-/// White space on such a side of an added token belongs to it.
-struct stripped_sides {
-    bool left = false, right = false;
-};
 
 /// Tokens that are found in the text itself, before any other stage: leftmost first, the longest of those.
 class added_tokens {
@@ -59,10 +55,11 @@ class added_tokens {
 
 /// What a tokenizer is made of.
 struct pipeline_parts {
-    std::vector<std::string> pieces;  ///< by id, as the file spells them; empty where an id is not used
-    std::vector<bool> special;        ///< by id
-    added_tokens raw;                 ///< matched before the normalizer
-    added_tokens normalized;          ///< matched after it
+    std::vector<std::string> pieces;               ///< by id, as the file spells them; empty where an id is not used
+    std::vector<bool> special;                     ///< by id
+    std::map<std::int32_t, stripped_sides> added;  ///< special or not
+    added_tokens raw;                              ///< matched before the normalizer
+    added_tokens normalized;                       ///< matched after it
     std::vector<normalizer> normalizers;
     pre_tokenizer words;
     std::shared_ptr<const bpe> model;
@@ -77,7 +74,7 @@ class pipeline_tokenizer : public tokenizer {
     std::string decode(const std::vector<std::int32_t>& ids) const override;
     std::int64_t size() const override { return static_cast<std::int64_t>(parts_.pieces.size()); }
     std::size_t bytes_of(std::int32_t id) const override;
-    std::string_view special(std::int32_t id) const override;
+    added_token added(std::int32_t id) const override;
 
   private:
     void encode_words(std::string_view text, bool at_start, std::vector<std::int32_t>& out) const;

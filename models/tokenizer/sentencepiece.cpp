@@ -214,6 +214,7 @@ std::unique_ptr<const tokenizer> load_sentencepiece(const std::filesystem::path&
         const auto id = static_cast<std::int32_t>(index);
         parts.pieces.push_back(text);
         parts.special.push_back(type == piece_type::control || type == piece_type::unknown);
+        if (parts.special.back() || type == piece_type::user_defined) parts.added.emplace(id, stripped_sides{});
         if (type == piece_type::user_defined) parts.normalized.add(text, id);
         if (type == piece_type::control && add_bos && text == model.bos) parts.prefix.push_back(id);
         if (type == piece_type::control && add_eos && text == model.eos) parts.suffix.push_back(id);

@@ -101,9 +101,10 @@ std::size_t pipeline_tokenizer::bytes_of(std::int32_t id) const {
     return shown.size();
 }
 
-std::string_view pipeline_tokenizer::special(std::int32_t id) const {
-    const auto at = static_cast<std::size_t>(id);
-    return parts_.special[at] ? std::string_view(parts_.pieces[at]) : std::string_view();
+added_token pipeline_tokenizer::added(std::int32_t id) const {
+    const auto found = parts_.added.find(id);
+    if (found == parts_.added.end()) return {};
+    return {parts_.pieces[static_cast<std::size_t>(id)], found->second};
 }
 
 namespace {
@@ -113,30 +114,73 @@ class once_begun_tokenizer final : public tokenizer {
     explicit once_begun_tokenizer(std::unique_ptr<const tokenizer> words) : words_(std::move(words)) {}
     std::vector<std::int32_t> encode(std::string_view text) const override {
         auto ids = words_->encode(text);
-        if (ids.size() > 1 && ids[0] == ids[1] && !special(ids[0]).empty()) ids.erase(ids.begin());
+        if (ids.size() > 1 && ids[0] == ids[1] && !added(ids[0]).text.empty()) ids.erase(ids.begin());
         return ids;
     }
     std::string decode(const std::vector<std::int32_t>& ids) const override { return words_->decode(ids); }
     std::int64_t size() const override { return words_->size(); }
     std::size_t bytes_of(std::int32_t id) const override { return words_->bytes_of(id); }
-    std::string_view special(std::int32_t id) const override { return words_->special(id); }
+    added_token added(std::int32_t id) const override { return words_->added(id); }
 
   private:
     std::unique_ptr<const tokenizer> words_;
 };
 
-/// Ends of the tokens from `first` up to the next special one, which stand for `text`, or for it and a space in front;
-/// false where they don't.
-bool ends_of_run(const tokenizer& words, std::span<const std::int32_t> run, std::string_view text, std::size_t begin,
-                 std::vector<std::size_t>& ends) {
-    const auto old = ends.size();
-    std::size_t end = 0;
-    for (const auto token : run) ends.push_back(end += words.bytes_of(token));
-    const auto added = end - text.size();
-    if (added > 1) return false;
-    for (auto i = old; i < ends.size(); ++i) ends[i] = begin + ends[i] - std::min(ends[i], added);
-    return true;
-}
+/// Walks through a text and its tokens side by side.
+class end_finder {
+  public:
+    end_finder(const tokenizer& words, std::string_view text, std::span<const std::int32_t> tokens)
+        : words_(words), text_(text), tokens_(tokens) {}
+
+    std::optional<std::vector<std::size_t>> ends() {
+        while (ends_.size() < tokens_.size()) {
+            auto next = ends_.size();
+            while (next < tokens_.size() && words_.added(tokens_[next]).text.empty()) ++next;
+            const auto behind = next < tokens_.size() ? words_.added(tokens_[next]) : added_token{};
+            if (next > ends_.size() && !take_run(next - ends_.size(), behind)) return std::nullopt;
+            if (next < tokens_.size()) take_added(behind);
+        }
+        return at_ == text_.size() ? std::optional(std::move(ends_)) : std::nullopt;
+    }
+
+  private:
+    /// So many tokens, up to where `next` stands in the text; one that the tokenizer adds does not stand in it.
+    bool take_run(std::size_t count, const added_token& next) {
+        const auto stop = next.text.empty() ? std::string_view::npos : text_.find(next.text, at_);
+        auto part = text_.substr(at_, stop == std::string_view::npos ? stop : stop - at_);
+        if (stop != std::string_view::npos && next.strips.left) part.remove_suffix(spaces_at_end(part));
+        std::size_t bytes = 0;
+        for (const auto token : tokens_.subspan(ends_.size(), count)) bytes += words_.bytes_of(token);
+        const auto in_front = bytes - part.size();
+        if (in_front > 1) return false;
+        take(count, in_front);
+        return true;
+    }
+
+    void take(std::size_t count, std::size_t in_front) {
+        std::size_t end = 0;
+        for (const auto token : tokens_.subspan(ends_.size(), count)) {
+            end += words_.bytes_of(token);
+            ends_.push_back(at_ + end - std::min(end, in_front));
+        }
+        at_ += end - in_front;
+    }
+
+    void take_added(const added_token& one) {
+        const auto spaces = one.strips.left ? spaces_at_start(text_.substr(at_)) : 0;
+        if (const auto rest = text_.substr(at_ + spaces); rest.starts_with(one.text)) {
+            at_ += spaces + one.text.size();
+            if (one.strips.right) at_ += spaces_at_start(text_.substr(at_));
+        }
+        ends_.push_back(at_);
+    }
+
+    const tokenizer& words_;
+    std::string_view text_;
+    std::span<const std::int32_t> tokens_;
+    std::vector<std::size_t> ends_;
+    std::size_t at_ = 0;  // of the text that is accounted for
+};
 
 }  // namespace
 
@@ -146,30 +190,7 @@ std::unique_ptr<const tokenizer> once_begun(std::unique_ptr<const tokenizer> wor
 
 std::optional<std::vector<std::size_t>> token_ends(const tokenizer& words, std::string_view text,
                                                    const std::vector<std::int32_t>& tokens) {
-    std::vector<std::size_t> ends;
-    ends.reserve(tokens.size());
-    std::size_t at = 0;  // of the text that is accounted for
-    const std::span all(tokens);
-    for (std::size_t i = 0; i < tokens.size();) {
-        auto next = i;
-        while (next < tokens.size() && words.special(tokens[next]).empty()) ++next;
-        if (next > i) {
-            // As far as the special token that follows; one that the tokenizer adds does not stand in the text.
-            const auto stop =
-                next < tokens.size() ? text.find(words.special(tokens[next]), at) : std::string_view::npos;
-            const auto part = text.substr(at, stop == std::string_view::npos ? stop : stop - at);
-            if (!ends_of_run(words, all.subspan(i, next - i), part, at, ends)) return std::nullopt;
-            at += part.size();
-        }
-        if (next < tokens.size()) {
-            const auto written = words.special(tokens[next]);
-            if (text.substr(at).starts_with(written)) at += written.size();
-            ends.push_back(at);
-        }
-        i = next + 1;
-    }
-    if (at != text.size()) return std::nullopt;
-    return ends;
+    return end_finder(words, text, tokens).ends();
 }
 
 std::string decode_after(const tokenizer& words, std::vector<std::int32_t> before,

@@ -10,6 +10,17 @@
 
 namespace rldp::models {
 
+/// White space on such a side of an added token belongs to it.
+struct stripped_sides {
+    bool left = false, right = false;
+};
+
+/// Stands for its text wherever encode() meets it.
+struct added_token {
+    std::string_view text;  ///< empty of a token that is none
+    stripped_sides strips = {};
+};
+
 /// Immutable and safe to use from several threads.
 class tokenizer {
   public:
@@ -28,8 +39,8 @@ class tokenizer {
     virtual std::int64_t size() const = 0;  ///< vocabulary
     /// Bytes of text that a token stands for, where the tokenizer leaves texts as they are; none of a special token.
     virtual std::size_t bytes_of(std::int32_t id) const = 0;
-    /// A special token's text, which stands for it where encode() reads it; empty of any other token.
-    virtual std::string_view special(std::int32_t id) const = 0;
+    /// Special or not.
+    virtual added_token added(std::int32_t id) const = 0;
 };
 
 /// The same, but where a text begins with the special token that encode() puts in front, it is there once: chat
@@ -37,7 +48,7 @@ class tokenizer {
 std::unique_ptr<const tokenizer> once_begun(std::unique_ptr<const tokenizer> words);
 
 /// Where in `text` each of its tokens ends; the next begins there. Absent where the tokenizer changed the text, but for
-/// a space in front of it and behind special tokens.
+/// a space in front of it and behind added tokens, and white space beside these, which some take with them.
 std::optional<std::vector<std::size_t>> token_ends(const tokenizer& words, std::string_view text,
                                                    const std::vector<std::int32_t>& tokens);
 

@@ -123,6 +123,22 @@ TEST_CASE("Phi-3's tokens take the white space after them, and others that befor
     CHECK(phi->encode("a  <mask> b <mask><|end|> <mask>a") == ids{9, 13, 6, 6, 8, 13, 12, 13, 9});
     CHECK(phi->encode("<|user|> \n<mask>") == ids{11, 13});
     CHECK(phi->decode({9, 8, 12, 6, 4, 5}) == "ab é");
+    // Each token ends where its text does, with the white space that an added one takes.
+    const auto cut = [&](const std::string& text) {
+        const auto ends = models::token_ends(*phi, text, phi->encode(text));
+        REQUIRE(ends);
+        std::vector<std::string> out;
+        for (std::size_t begin = 0; const auto end : *ends) {
+            out.push_back(text.substr(begin, end - begin));
+            begin = end;
+        }
+        return out;
+    };
+    using texts = std::vector<std::string>;
+    CHECK(cut("<|user|>\n a b<|end|>\nab</s>\n") ==
+          texts{"<|user|>\n ", "a", " ", "b", "<|end|>\n", "a", "b", "</s>\n"});
+    CHECK(cut("a  <mask> b") == texts{"a", "  <mask>", "", " ", "b"});
+    CHECK(cut("<|end|> \n<|user|>a") == texts{"<|end|> \n", "<|user|>", "a"});
 }
 
 TEST_CASE("a match is merged with the piece before it, but not with another match") {
