@@ -19,6 +19,7 @@
 #include "models/generate.hpp"
 #include "models/tokenizer/growing_text.hpp"
 #include "models/tokenizer/tokenizer.hpp"
+#include "models/weights.hpp"
 
 namespace rldp::app {
 
@@ -30,6 +31,7 @@ struct generate_arguments {
     std::string model, adapter, prompt, prompt_file, system;
     std::vector<std::string> stop;
     models::generation_config config;
+    std::string dtype, device = "cpu";
     std::int64_t seed = 0;
     bool json = false, echo = false, chat = false;
 };
@@ -82,14 +84,28 @@ void check(const generate_arguments& given) {
     if (given.config.alternatives != 0 && !given.json) refuse("--logprobs: they are printed with --json only");
 }
 
+at::Device device_of(const generate_arguments& given) {
+    if (given.device == "cuda" && !at::hasCUDA()) refuse("--device cuda: this LibTorch sees no CUDA device; use cpu");
+    return at::Device(given.device);
+}
+
+at::ScalarType precision_of(const generate_arguments& given, at::Device device) {
+    if (!given.dtype.empty()) return models::use_precision(given.dtype, device);
+    return models::own_precision(given.model, models::read_model_config(given.model));
+}
+
 int generate(const generate_arguments& given) {
     check(given);
-    const auto model = models::causal_lm::load(given.model, at::kFloat, at::kCPU);
+    const auto device = device_of(given);
+    const auto model = models::causal_lm::load(given.model, precision_of(given, device), device);
     models::choose_threads(model->config());
     auto words = models::tokenizer::load(given.model);
     if (given.chat) words = models::once_begun(std::move(words));
     std::optional<models::loaded_adapter> adapter;
-    if (!given.adapter.empty()) adapter = models::load_adapter(given.adapter, model->config());
+    if (!given.adapter.empty()) {
+        adapter = models::load_adapter(given.adapter, model->config());
+        adapter->flat = adapter->flat.to(device);
+    }
 
     auto config = given.config;
     config.stop = models::read_stop_tokens(given.model);
@@ -149,6 +165,14 @@ void add_generate(CLI::App& program, action& chosen) {
     command->add_option("--top-k", config.how.top_k, "draw among the k likeliest tokens only; 0: all")
         ->capture_default_str();
     command->add_option("--top-p", config.how.top_p, "draw among the fewest tokens that reach this probability")
+        ->capture_default_str();
+    command
+        ->add_option("--dtype", given->dtype,
+                     "float32, tf32 or bfloat16; default as the model is stored: bfloat16 where all of it is, which is "
+                     "then not copied but read from its file, else float32")
+        ->check(CLI::IsMember({"float32", "tf32", "bfloat16"}));
+    command->add_option("--device", given->device, "cpu or cuda")
+        ->check(CLI::IsMember({"cpu", "cuda"}))
         ->capture_default_str();
     command->add_option("--seed", given->seed, "of the draws")->capture_default_str();
     command->add_option("--logprobs", config.alternatives,

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "config/base/write_all.hpp"
+#include "config/base/write_in_parts.hpp"
 
 namespace rldp {
 
@@ -88,6 +89,12 @@ bool write_all(int descriptor, std::string_view bytes) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode) {
+    write_in_parts(
+        path, [&](const part_writer& write) { write(bytes); }, mode);
+}
+
+void write_in_parts(const std::filesystem::path& path, const std::function<void(const part_writer&)>& fill,
+                    unsigned mode) {
     auto temporary = path;
     temporary += ".tmp";
     {
@@ -95,7 +102,16 @@ void write_file(const std::filesystem::path& path, std::string_view bytes, unsig
         // Created with its final mode: a private file is at no time open to others.
         const owned_descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
         if (file.get() < 0) storage_fault(path, "can't be created", errno);
-        if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) give_up(temporary, path, "can't be written");
+        const auto write = [&](std::string_view part) {
+            if (!write_all(file.get(), part)) give_up(temporary, path, "can't be written");
+        };
+        try {
+            fill(write);
+        } catch (...) {
+            ::unlink(temporary.c_str());
+            throw;
+        }
+        if (::fsync(file.get()) != 0) give_up(temporary, path, "can't be written");
     }
     if (::rename(temporary.c_str(), path.c_str()) != 0) give_up(temporary, path, "can't be replaced");
     sync_directory(path);

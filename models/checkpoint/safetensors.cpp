@@ -14,6 +14,7 @@
 #include "config/base/input_file.hpp"
 #include "config/base/json_reader.hpp"
 #include "config/base/require.hpp"
+#include "config/base/write_in_parts.hpp"
 #include "models/checkpoint/safetensors_dtypes.hpp"
 
 namespace rldp::models {
@@ -119,6 +120,7 @@ struct safetensors_file::header {
 
 safetensors_file::safetensors_file(const std::filesystem::path& path) : path_(path) {
     auto file = map_file(path);
+    mapped_ = true;
     read(std::move(file.bytes), file.size);
 }
 
@@ -131,6 +133,7 @@ void safetensors_file::read(std::shared_ptr<void> all, std::size_t size) {
     const auto& path = path_;
     if (size < prefix) refuse(fmt::format("{}: {} bytes are too few for a safetensors file", path.string(), size));
     mapping_ = std::move(all);
+    size_ = size;
     const auto* bytes = static_cast<const unsigned char*>(mapping_.get());
     const std::uint64_t length = little_endian(bytes);
     if (length > size - prefix || length > longest_header)
@@ -176,17 +179,31 @@ at::Tensor safetensors_file::tensor(const std::string& name) const {
         data, e.shape, [keep = mapping_](void*) {}, options);
 }
 
+void safetensors_file::forget() const {
+    if (mapped_) ::madvise(mapping_.get(), size_, MADV_DONTNEED);  // of a private mapping that nobody writes to
+}
+
 void save_safetensors(const std::filesystem::path& path, const std::map<std::string, at::Tensor>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+    std::map<std::string, tensor_form> forms;
+    for (const auto& [name, tensor] : tensors)
+        forms.emplace(name, tensor_form{tensor.scalar_type(), tensor.sizes().vec()});
+    save_safetensors(
+        path, forms, [&](const std::string& name) { return tensors.at(name); }, metadata);
+}
+
+void save_safetensors(const std::filesystem::path& path, const std::map<std::string, tensor_form>& forms,
+                      const std::function<at::Tensor(const std::string&)>& tensor_of,
                       const std::map<std::string, std::string>& metadata) {
     nlohmann::ordered_json header = nlohmann::ordered_json::object();
     if (!metadata.empty()) header["__metadata__"] = metadata;
     std::size_t end = 0;
-    for (const auto& [name, tensor] : tensors) {
-        const auto dtype = dtype_name(tensor.scalar_type());
+    for (const auto& [name, form] : forms) {
+        const auto dtype = dtype_name(form.dtype);
         require(dtype.has_value(), "a tensor to be stored has no safetensors dtype");
         const std::size_t begin = end;
-        end += tensor.nbytes();
-        header[name] = {{"dtype", *dtype}, {"shape", tensor.sizes().vec()}, {"data_offsets", {begin, end}}};
+        end += static_cast<std::size_t>(c10::multiply_integers(form.shape)) * c10::elementSize(form.dtype);
+        header[name] = {{"dtype", *dtype}, {"shape", form.shape}, {"data_offsets", {begin, end}}};
     }
     std::string bytes = header.dump();
     bytes.resize((bytes.size() + 7) / 8 * 8, ' ');  // the format aligns the data to 8 bytes
@@ -194,12 +211,15 @@ void save_safetensors(const std::filesystem::path& path, const std::map<std::str
     std::string written(prefix, '\0');
     for (std::size_t i = 0; i < prefix; ++i) written[i] = static_cast<char>(length >> (8 * i) & 0xff);
     bytes.insert(0, written);
-    bytes.reserve(bytes.size() + end);
-    for (const auto& [name, tensor] : tensors) {
-        const at::Tensor data = tensor.detach().cpu().contiguous();
-        bytes.append(static_cast<const char*>(data.data_ptr()), data.nbytes());
-    }
-    write_file(path, bytes);
+    write_in_parts(path, [&](const part_writer& write) {
+        write(bytes);
+        for (const auto& [name, form] : forms) {
+            const at::Tensor data = tensor_of(name).detach().cpu().contiguous();
+            require(data.scalar_type() == form.dtype && data.sizes() == at::IntArrayRef(form.shape),
+                    "a tensor to be stored is not as it was said to be");
+            write({static_cast<const char*>(data.data_ptr()), data.nbytes()});
+        }
+    });
 }
 
 }  // namespace rldp::models

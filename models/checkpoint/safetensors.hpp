@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,9 @@ class safetensors_file {
     bool contains(const std::string& name) const;
     /// A view into the mapping (no copy), CPU, in the stored dtype; the mapping lives as long as any view. Read only.
     at::Tensor tensor(const std::string& name) const;
+    /// Gives back the memory in which the system keeps what was read of the file so far; what is read again comes from
+    /// the file.
+    void forget() const;
     const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
   private:
@@ -37,12 +41,23 @@ class safetensors_file {
 
     std::filesystem::path path_;
     std::shared_ptr<void> mapping_;
-    std::size_t data_begin_ = 0;
+    std::size_t size_ = 0, data_begin_ = 0;
+    bool mapped_ = false;
     std::map<std::string, entry> entries_;
     std::map<std::string, std::string> metadata_;
 };
 
-/// Writes tensors (any device, made contiguous) atomically.
+/// What a file says of a tensor before it comes.
+struct tensor_form {
+    at::ScalarType dtype;
+    std::vector<std::int64_t> shape;
+};
+
+/// Writes tensors (any device, made contiguous) atomically, each asked for when it is its turn.
+void save_safetensors(const std::filesystem::path& path, const std::map<std::string, tensor_form>& forms,
+                      const std::function<at::Tensor(const std::string& name)>& tensor_of,
+                      const std::map<std::string, std::string>& metadata = {});
+/// The same of tensors that are there.
 void save_safetensors(const std::filesystem::path& path, const std::map<std::string, at::Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

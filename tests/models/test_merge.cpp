@@ -1,6 +1,8 @@
 // Base plus adapter as a plain checkpoint.
 #include <ATen/core/grad_mode.h>
 
+#include <set>
+
 #include "models/merge.hpp"
 #include "models/weights.hpp"
 #include "tests/models/random_models.hpp"
@@ -104,9 +106,24 @@ TEST_CASE("golden: shards, hub layout and bfloat16 merge too", "[golden]") {
             // Rounding a weight to bfloat16 is a relative error of up to 2^-9.
             const double tolerance = layout == "bf16" ? 0.1 : 5e-5;
             CHECK(largest_difference(logits_of(scratch.path() / "merged", ids), expected) <= tolerance);
-            const safetensors_file file(scratch.path() / "merged/model.safetensors");
-            for (const auto& name : file.names())
-                CHECK(file.tensor(name).scalar_type() == (layout == "bf16" ? at::kBFloat16 : at::kFloat));
+            // The base's files, one or shards, with an index where it has one.
+            std::set<std::string> files, names;
+            for (const auto& entry : fs::directory_iterator(scratch.path() / "merged")) {
+                if (entry.path().extension() != ".safetensors") continue;
+                files.insert(entry.path().filename());
+                const safetensors_file file(entry.path());
+                for (const auto& name : file.names()) {
+                    CHECK(names.insert(name).second);
+                    CHECK(file.tensor(name).scalar_type() == (layout == "bf16" ? at::kBFloat16 : at::kFloat));
+                }
+            }
+            const auto index = scratch.path() / "merged/model.safetensors.index.json";
+            CHECK(fs::exists(index) == (layout == "sharded"));
+            if (layout != "sharded") continue;
+            CHECK(files.size() > 1);
+            const auto told = read_json(index);
+            CHECK(told["weight_map"].size() == names.size());
+            for (const auto& [name, file] : told["weight_map"].items()) CHECK(files.contains(file.get<std::string>()));
         }
 }
 
