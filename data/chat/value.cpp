@@ -69,11 +69,11 @@ value make_series(allowance& left, series::kind what, std::vector<value> items) 
     return std::make_shared<const series>(series{what, std::move(items), one_deeper(depth)});
 }
 
-value make_mapping(allowance& left, std::vector<std::pair<value, value>> entries) {
+value make_mapping(allowance& left, const std::vector<std::pair<value, value>>& entries) {
     left.make(entries.size() * 2 * sizeof(value) + bytes_of_object);
     mapping out;
     unsigned depth = 0;
-    for (auto& [key, held] : entries) {
+    for (const auto& [key, held] : entries) {
         if (depth_of(key) > 0 || std::holds_alternative<undefined>(key))
             throw fault(fmt::format("{} can't be the key of a dict here", kind_of(key)));
         depth = std::max(depth, depth_of(held));
@@ -81,9 +81,9 @@ value make_mapping(allowance& left, std::vector<std::pair<value, value>> entries
             return are_equal(left, entry.first, name);
         });
         if (before != out.entries.end())
-            before->second = std::move(held);
+            before->second = held;
         else
-            out.entries.emplace_back(std::move(key), std::move(held));
+            out.entries.emplace_back(key, held);
     }
     out.depth = one_deeper(depth);
     return std::make_shared<const mapping>(std::move(out));

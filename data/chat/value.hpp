@@ -65,7 +65,7 @@ value make_text(allowance& left, std::string_view bytes);
 /// Errors: fault where it would be nested too deeply, as of make_mapping.
 value make_series(allowance& left, series::kind what, std::vector<value> items);
 /// A later entry replaces an earlier one with its key. Errors: fault where a key can't be one.
-value make_mapping(allowance& left, std::vector<std::pair<value, value>> entries);
+value make_mapping(allowance& left, const std::vector<std::pair<value, value>>& entries);
 
 /// The text, or nothing of what is none.
 const std::string* text_of(const value& of);

@@ -113,7 +113,7 @@ void read_rotations(const json_reader& json, const family& row, model_config& c)
     }
     c.rope = read_rope(scaling, scaling.has("rope_theta") ? scaling : json, row.theta);
     if (!row.two_rotations) return;
-    c.sliding_rope.emplace();
+    c.sliding_rope = model_config::rope_parameters{};
     c.sliding_rope->theta = json.number("rope_local_base_freq", 1, 1e12, 10000);
 }
 

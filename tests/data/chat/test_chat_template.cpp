@@ -75,6 +75,7 @@ TEST_CASE("one template serves several threads") {
     const auto expected = shared.render(short_talk, true);
     std::vector<std::string> seen(4);
     std::vector<std::thread> threads;
+    threads.reserve(seen.size());
     for (auto& out : seen)
         threads.emplace_back([&shared, &out] {
             for (int i = 0; i < 20; ++i) out = shared.render(short_talk, true);

@@ -129,5 +129,5 @@ TEST_CASE("long conversations are granted more") {
     const auto copies =
         as_template("{% for m in messages %}{% for i in range(20) %}{{ m.content|trim ~ '' }}{% endfor %}{% endfor %}");
     const std::vector<rldp::data::chat_message> talk(30, {"user", std::string(10'000, 'x')});
-    CHECK(copies.render(talk, false).size() == 30 * 20 * 10'000);
+    CHECK(copies.render(talk, false).size() == std::size_t{30} * 20 * 10'000);
 }
