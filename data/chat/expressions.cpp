@@ -197,6 +197,12 @@ node_id parser::dict() {
     return add(op::dict, std::move(parts));
 }
 
+node_id parser::called(node_id object) {
+    std::vector<node_id> parts = {object};
+    arguments(parts);
+    return add(op::call, std::move(parts));
+}
+
 node_id parser::with_postfix(node_id object) {
     while (true) {
         if (take_mark(".")) {
@@ -207,9 +213,7 @@ node_id parser::with_postfix(node_id object) {
         } else if (is_mark("[")) {
             object = subscript(object);
         } else if (is_mark("(")) {
-            std::vector<node_id> parts = {object};
-            arguments(parts);
-            object = add(op::call, std::move(parts));
+            object = called(object);
         } else {
             return object;
         }
@@ -247,9 +251,7 @@ node_id parser::with_filters(node_id object) {
         } else if (is_name("is")) {
             object = test(object);
         } else if (is_mark("(")) {
-            std::vector<node_id> parts = {object};
-            arguments(parts);
-            object = add(op::call, std::move(parts));
+            object = called(object);
         } else {
             return object;
         }

@@ -226,27 +226,23 @@ node_id parser::assignment() {
         return add(op::assign, {to, what});
     }
     if (is_mark("|")) throw fault("filters of a set block are not supported");
+    return add(op::assign_block, {to, scoped_body("endset")});
+}
+
+node_id parser::scoped_body(std::string_view end) {
     close_block();
     const bool was_inner = std::exchange(inner_, true);
     const auto loops = std::exchange(loops_, 0U);
-    const auto what = body({"endset"});
+    const auto what = body({end});
     inner_ = was_inner;
     loops_ = loops;
     take();
     close_block();
-    return add(op::assign_block, {to, what});
+    return what;
 }
 
 node_id parser::generation() {
-    close_block();
-    const bool was_inner = std::exchange(inner_, true);
-    const auto loops = std::exchange(loops_, 0U);
-    const auto what = body({"endgeneration"});
-    inner_ = was_inner;
-    loops_ = loops;
-    take();
-    close_block();
-    return add(op::scoped, {what});
+    return add(op::scoped, {scoped_body("endgeneration")});
 }
 
 node_id parser::macro() {

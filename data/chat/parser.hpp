@@ -28,6 +28,7 @@ class parser {
     node_id assignment();
     node_id macro();
     void parameters(std::vector<node_id>& into);
+    node_id scoped_body(std::string_view end);
     node_id generation();
     node_id jump(op what);
     node_id target();
@@ -53,6 +54,7 @@ class parser {
     node_id bracketed();
     node_id list();
     node_id dict();
+    node_id called(node_id object);
     node_id with_postfix(node_id object);
     node_id subscript(node_id object);
     node_id with_filters(node_id object);
