@@ -17,7 +17,7 @@ namespace {
 using data::clause;
 using data::held_out_record;
 
-std::string text_of(const data::record& told, const clause::span& part) {
+std::string text_of(const data::record& told, const text_range& part) {
     return told.text.substr(part.begin, part.end - part.begin);
 }
 
@@ -109,11 +109,17 @@ eval::choices choices_of(const data::held_out_side& side, const held_out_rule& h
 
 }  // namespace
 
+bool has_answer(const std::vector<models::sequence>& sequences) {
+    return std::any_of(sequences.begin(), sequences.end(), [](const auto& one) {
+        return one.size() > 1 && std::any_of(one.begin() + 1, one.end(), models::is_marked);
+    });
+}
+
 void mark_values(const data::record& told, const models::tokenizer& words, std::vector<std::int32_t>& tokens) {
     if (told.clauses.empty() && told.answers.empty()) return;
     const auto ends = models::token_ends(words, told.text, tokens);
     if (!ends) return;
-    const auto mark_within = [&](const clause::span& value) {
+    const auto mark_within = [&](const text_range& value) {
         // Ends rise: the first token that ends behind the value's begin is the first that shares a byte with it.
         auto at = static_cast<std::size_t>(std::upper_bound(ends->begin(), ends->end(), value.begin) - ends->begin());
         for (; at < tokens.size() && (at == 0 ? 0 : (*ends)[at - 1]) < value.end; ++at)
@@ -133,6 +139,8 @@ eval::held_out held_out_of(const data::held_out_side& side, const held_out_rule&
         out.bytes += bytes_of(one, how.words, how.answers_only);
         values_known = values_known && !one.cut && std::any_of(one.tokens.begin(), one.tokens.end(), models::is_marked);
     }
+    if (how.answers_only && !has_answer(out.sequences))
+        refuse("data.chat: no held-out conversation has an answer that is kept; raise data.max_tokens");
     if (values_known) out.marginal_nats = marginal_nats(side);
     if (how.target) out.target = choices_of(side, how);
     return out;

@@ -15,6 +15,9 @@ namespace rldp::actors {
 /// none.
 void mark_values(const data::record& told, const models::tokenizer& words, std::vector<std::int32_t>& tokens);
 
+/// Whether any of them has a marked token to predict.
+bool has_answer(const std::vector<models::sequence>& sequences);
+
 struct held_out_rule {
     const models::tokenizer& words;
     std::int64_t max_tokens = 0;
@@ -23,7 +26,8 @@ struct held_out_rule {
 };
 
 /// Errors: bad_input for a target that is no column of the template, or has more than 64 values, and where records are
-/// cut: a longer value would push other words out, and likelihoods of different texts can't be compared.
+/// cut: a longer value would push other words out, and likelihoods of different texts can't be compared; also where
+/// answers alone are predicted and there is none.
 eval::held_out held_out_of(const data::held_out_side& side, const held_out_rule& how);
 
 }  // namespace rldp::actors

@@ -12,16 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "config/base/text_range.hpp"
+
 namespace rldp::data {
 
 struct chat_message {
     std::string role, content;  ///< UTF-8
-};
-
-/// Bytes [begin, end) of a text.
-struct text_range {
-    std::size_t begin, end;
-    bool operator==(const text_range&) const = default;
 };
 
 /// A conversation as text, and where in it the assistant's answers stand, each with what ends its turn.

@@ -93,7 +93,7 @@ record parse_chat_line(const text_line& read, const std::optional<std::string>& 
     try {
         auto told = how.conversation(messages);
         out.text = std::move(told.text);
-        for (const auto& answer : told.answers) out.answers.push_back({answer.begin, answer.end});
+        out.answers = std::move(told.answers);
     } catch (const error& refused) {
         refuse_at(file, read.number, refused.what());
     }

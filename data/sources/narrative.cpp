@@ -29,7 +29,7 @@ std::optional<std::pair<std::string_view, std::string_view>> bounds(std::string_
 
 }  // namespace
 
-void pattern::append(std::string& out, const filling& with, std::vector<clause::span>* values) const {
+void pattern::append(std::string& out, const filling& with, std::vector<text_range>* values) const {
     for (const auto& [literal, slot] : pieces_) {
         out += literal;
         if (!slot) continue;
@@ -100,8 +100,8 @@ std::string_view narrator::decode(const field& which, std::string_view value, st
     return how_.missing.contains(value) ? std::string_view(how_.unknown) : value;
 }
 
-std::vector<clause::span> narrator::append_clause(std::string& out, const field& which, std::string_view value,
-                                                  std::size_t row) const {
+std::vector<text_range> narrator::append_clause(std::string& out, const field& which, std::string_view value,
+                                                std::size_t row) const {
     const auto& rule = *which.rule;
     if (const auto found = rule.sentences.find(value); found != rule.sentences.end()) {
         out += found->second;
@@ -109,29 +109,29 @@ std::vector<clause::span> narrator::append_clause(std::string& out, const field&
     }
     if (rule.count && !how_.missing.contains(value)) return append_count(out, which, value, row);
     if (rule.range && !how_.missing.contains(value)) return append_range(out, which, value, row);
-    std::vector<clause::span> values;
+    std::vector<text_range> values;
     rule.clause.append(out, {rule.label, decode(which, value, row), {}, {}}, &values);
     return values;
 }
 
-std::vector<clause::span> narrator::append_count(std::string& out, const field& which, std::string_view value,
-                                                 std::size_t row) const {
+std::vector<text_range> narrator::append_count(std::string& out, const field& which, std::string_view value,
+                                               std::size_t row) const {
     if (!digits(value)) refuse_value(which, row, "a count (0, 1, 2, …)");
     const auto& forms = *which.rule->count;
     const auto significant = std::min(value.find_first_not_of('0'), value.size() - 1);
     value.remove_prefix(significant);
     const bool zero = value == "0" && forms.zero, one = value == "1" && forms.one;
     const auto& form = zero ? *forms.zero : one ? *forms.one : forms.many;
-    std::vector<clause::span> values;
+    std::vector<text_range> values;
     form.append(out, {which.rule->label, value, {}, {}}, &values);
     return values;
 }
 
-std::vector<clause::span> narrator::append_range(std::string& out, const field& which, std::string_view value,
-                                                 std::size_t row) const {
+std::vector<text_range> narrator::append_range(std::string& out, const field& which, std::string_view value,
+                                               std::size_t row) const {
     const auto ends = bounds(value);
     if (!ends) refuse_value(which, row, "a range like [60-70)");
-    std::vector<clause::span> values;
+    std::vector<text_range> values;
     which.rule->range->append(out, {which.rule->label, value, ends->first, ends->second}, &values);
     return values;
 }

@@ -26,7 +26,7 @@ class pattern {
     /// blanks).
     static std::optional<pattern> parse(const std::string& text, std::string_view allowed);
     /// Also notes where slots other than the label's were filled, if `values` is given.
-    void append(std::string& out, const filling& with, std::vector<clause::span>* values) const;
+    void append(std::string& out, const filling& with, std::vector<text_range>* values) const;
 
   private:
     std::vector<std::pair<std::string, std::string_view filling::*>> pieces_;  ///< literal, then slot (or null)
@@ -98,12 +98,12 @@ class narrator {
     const words& meanings_of(const std::string& column, const std::string& name, const code_book& codes) const;
     std::string_view decode(const field& which, std::string_view value, std::size_t row) const;
     /// These append a clause, and say which parts of it the value made: none for all of it.
-    std::vector<clause::span> append_clause(std::string& out, const field& which, std::string_view value,
-                                            std::size_t row) const;
-    std::vector<clause::span> append_count(std::string& out, const field& which, std::string_view value,
-                                           std::size_t row) const;
-    std::vector<clause::span> append_range(std::string& out, const field& which, std::string_view value,
-                                           std::size_t row) const;
+    std::vector<text_range> append_clause(std::string& out, const field& which, std::string_view value,
+                                          std::size_t row) const;
+    std::vector<text_range> append_count(std::string& out, const field& which, std::string_view value,
+                                         std::size_t row) const;
+    std::vector<text_range> append_range(std::string& out, const field& which, std::string_view value,
+                                         std::size_t row) const;
     [[noreturn]] void refuse_value(const field& which, std::size_t row, const std::string& need) const;
 
     const narrative_template& how_;

@@ -6,26 +6,24 @@
 #include <string_view>
 #include <vector>
 
+#include "config/base/text_range.hpp"
+
 namespace rldp::data {
 
 /// Where a column of a table stands in a record's text, in bytes.
 struct clause {
-    struct span {
-        std::size_t begin, end;
-    };
-
-    std::size_t column;        ///< in the order of record_stream::columns()
-    span whole;                ///< the clause
-    std::vector<span> values;  ///< what in it depends on the value
+    std::size_t column;              ///< in the order of record_stream::columns()
+    text_range whole;                ///< the clause
+    std::vector<text_range> values;  ///< what in it depends on the value
 };
 
 /// One record before it joins a unit.
 struct record {
     std::string text;
-    std::string key;                         ///< value of the record key column; empty where none is declared
-    std::string group;                       ///< value of the unit's key column; empty with record units
-    std::vector<clause> clauses = {};        ///< none of a record that is text already
-    std::vector<clause::span> answers = {};  ///< of a conversation: what is learned, all else being context
+    std::string key;                       ///< value of the record key column; empty where none is declared
+    std::string group;                     ///< value of the unit's key column; empty with record units
+    std::vector<clause> clauses = {};      ///< none of a record that is text already
+    std::vector<text_range> answers = {};  ///< of a conversation: what is learned, all else being context
 };
 
 /// Refuses with "file:line: what".

@@ -53,9 +53,9 @@ struct pattern {
         else
             replace_all(in, text, with);
     }
-    std::vector<text_span> matches(std::string_view in) const {
+    std::vector<text_range> matches(std::string_view in) const {
         if (expression) return expression->matches(in);
-        std::vector<text_span> out;
+        std::vector<text_range> out;
         for (auto at = in.find(text); at != std::string_view::npos; at = in.find(text, at + text.size()))
             out.push_back({at, at + text.size()});
         return out;
@@ -71,7 +71,7 @@ void split_each(std::vector<std::string>& pieces, const Cut& cut) {
 }
 
 /// Matches and what lies between them, each a piece of its own; `matched` and `between` say which of them stay.
-void isolate(std::string_view text, const std::vector<text_span>& matches, bool matched, bool between,
+void isolate(std::string_view text, const std::vector<text_range>& matches, bool matched, bool between,
              std::vector<std::string>& out) {
     std::size_t at = 0;
     const auto push = [&](std::size_t begin, std::size_t end) {
@@ -86,7 +86,7 @@ void isolate(std::string_view text, const std::vector<text_span>& matches, bool 
 }
 
 /// Every match ends the piece before it; a match right after another one is a piece of its own.
-void merge_with_previous(std::string_view text, const std::vector<text_span>& matches, std::vector<std::string>& out) {
+void merge_with_previous(std::string_view text, const std::vector<text_range>& matches, std::vector<std::string>& out) {
     std::size_t at = 0;
     for (const auto [begin, end] : matches) {
         out.emplace_back(text.substr(at, end - at));

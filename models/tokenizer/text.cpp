@@ -237,14 +237,14 @@ regex::regex(std::string_view pattern, const std::string& where) : where_(where)
     code_ = std::shared_ptr<pcre2_code>(code, pcre2_code_free);
 }
 
-std::vector<text_span> regex::matches(std::string_view text) const {
+std::vector<text_range> regex::matches(std::string_view text) const {
     const auto* code = static_cast<const pcre2_code*>(code_.get());
     const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
         pcre2_match_data_create_from_pattern(code, nullptr), pcre2_match_data_free);
     const auto limits = match_limits(text.size());
     if (data == nullptr) throw std::bad_alloc();
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-    std::vector<text_span> out;
+    std::vector<text_range> out;
     for (std::size_t at = 0; at < text.size();) {
         auto rc = pcre2_match(code, subject, text.size(), at, PCRE2_NO_UTF_CHECK, data.get(), limits.get());
         if (rc == PCRE2_ERROR_JIT_STACKLIMIT)  // the interpreter keeps its stack on the heap

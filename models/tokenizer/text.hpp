@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/base/text_range.hpp"
+
 namespace rldp::models {
 
 /// "▁" (U+2581), which stands for a space in sentencepiece's vocabularies.
@@ -43,11 +45,6 @@ const std::array<std::uint8_t, 256>& byte_order();
 /// The bytes that `piece` spells in GPT-2's alphabet; nothing if some character is not in it.
 std::optional<std::string> spelled_bytes(std::string_view piece);
 
-/// Where something lies in a text, in bytes.
-struct text_span {
-    std::size_t begin, end;
-};
-
 /// A compiled PCRE2 expression, with the Unicode semantics of the Oniguruma library that Hugging Face uses. Safe to
 /// share.
 class regex {
@@ -56,7 +53,7 @@ class regex {
     regex(std::string_view pattern, const std::string& where);
     /// All matches that are not empty, left to right. `text` must be valid UTF-8. Errors: bad_input, naming file and
     /// key, where the pattern takes too many steps or too much memory.
-    std::vector<text_span> matches(std::string_view text) const;
+    std::vector<text_range> matches(std::string_view text) const;
     std::string replace(std::string_view text, std::string_view with) const;
 
   private:

@@ -17,8 +17,8 @@ constexpr std::size_t most_looked_at = 5000;
 
 /// What remains of a text of which `max_tokens` tokens are kept; all of it where the tokenizer changed the text, for
 /// then no byte says where a token begins.
-data::clause::span kept_of(const std::string& text, const std::vector<std::int32_t>& tokens,
-                           const models::tokenizer& words, std::int64_t max_tokens, bool tail) {
+text_range kept_of(const std::string& text, const std::vector<std::int32_t>& tokens, const models::tokenizer& words,
+                   std::int64_t max_tokens, bool tail) {
     const auto ends = models::token_ends(words, text, tokens);
     const auto most = static_cast<std::size_t>(max_tokens);
     if (!ends || tokens.size() <= most) return {0, text.size()};

@@ -13,8 +13,8 @@ namespace rldp::actors {
 struct previewed_record {
     std::string text;
     std::int64_t tokens = 0, value_tokens = 0;
-    data::clause::span kept;                 ///< bytes of the text that remain, of a record that is cut; else all
-    std::vector<data::clause::span> values;  ///< bytes that the table's values made, or answers, in order
+    text_range kept;                 ///< bytes of the text that remain, of a record that is cut; else all
+    std::vector<text_range> values;  ///< bytes that the table's values made, or answers, in order
     bool cut = false;
 };
 
