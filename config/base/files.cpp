@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "config/base/write_all.hpp"
-#include "config/base/write_in_parts.hpp"
 
 namespace rldp {
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,12 @@ std::string read_text(const std::filesystem::path& path);
 /// Replaces `path` by `bytes`: a temporary file beside it is written, fsynced and renamed, then the directory is
 /// fsynced. `mode` as for open(2). Where it fails, nothing is left behind.
 void write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
+
+/// The same of bytes that come in parts, for files too large to be put together in memory first: `fill` is called once,
+/// with what writes the next. Where it throws, nothing is left behind.
+using part_writer = std::function<void(std::string_view part)>;
+void write_in_parts(const std::filesystem::path& path, const std::function<void(const part_writer&)>& fill,
+                    unsigned mode = 0644);
 
 /// Makes the name of `entry` in its directory durable.
 void sync_directory(const std::filesystem::path& entry);

@@ -14,7 +14,6 @@
 #include "config/base/input_file.hpp"
 #include "config/base/json_reader.hpp"
 #include "config/base/require.hpp"
-#include "config/base/write_in_parts.hpp"
 #include "models/checkpoint/safetensors_dtypes.hpp"
 
 namespace rldp::models {
