@@ -62,7 +62,7 @@ inline caf::error stopped() {
     return failure(errc::interrupted, "stopped");
 }
 
-inline bool is_stop(const std::exception_ptr& thrown) {
+inline bool is_stopped(const std::exception_ptr& thrown) {
     try {
         std::rethrow_exception(thrown);
     } catch (const error& e) {

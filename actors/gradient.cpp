@@ -60,7 +60,7 @@ gradient_actor::behavior_type make_gradient(gradient_actor::stateful_pointer<gra
                         });
                         promise.delegate(sanitizer, finish_atom::value);
                     } catch (...) {
-                        const bool given_up = is_stop(std::current_exception());
+                        const bool given_up = is_stopped(std::current_exception());
                         promise.deliver(given_up ? stopped() : silent_failure(gradient_state::name));
                         if (!given_up) throw;  // CAF leaves a promise unanswered
                     }

@@ -110,15 +110,15 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     auto how = gradient_settings_of(run);
     if (team)
         how.ranks = team->ranks();  // which all finish a step that one has begun
-    else
-        how.stop = self->state.stop;
+    else if (is_long_step(run.plan, run.model.base->parameters()))
+        how.stop = self->state.stop.get_token();
     wiring.gradient = spawn(make_gradient, closed, run.model, how, loader, wiring.sanitizer, trusted_log);
     if (team) wiring.gradient = spawn(make_leader, team, wiring.gradient);
     auto schedule = schedule_of(run, *parts.budget);
     wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.config, run.plan));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
     wiring.evaluator = spawn(make_evaluator, run.model, run.held_out, run.config.train.micro_batch, self->state.hub,
-                             evaluations_in(run.known), self->state.stop);
+                             evaluations_in(run.known), self->state.stop.get_token());
     self->state.evaluator = wiring.evaluator;
     for (const auto& at : run.passed)
         if (!evaluated(run.known, at.step)) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
@@ -145,7 +145,7 @@ supervisor_actor::behavior_type make_supervisor(supervisor_pointer self, opened_
                 fail(self, public_failure(supervisor_state::name, std::current_exception()));
                 return self->state.promise;
             }
-            if (self->state.stop.raised()) self->send(self->state.trainer, stop_atom::value);
+            if (self->state.stop.stop_requested()) self->send(self->state.trainer, stop_atom::value);
             self->request(self->state.trainer, caf::infinite, train_atom::value)
                 .then([self](const outcome& ended) { conclude(self, ended); },
                       [self](const caf::error& reason) {
@@ -156,9 +156,9 @@ supervisor_actor::behavior_type make_supervisor(supervisor_pointer self, opened_
             return self->state.promise;
         },
         [self](stop_atom) {
-            // The trainer has the word before anything ends because of the flag; before there is one, too.
+            // The trainer has the word before anything ends because of the stop; before there is one, too.
             if (self->state.trainer) self->send(self->state.trainer, stop_atom::value);
-            self->state.stop.raise();
+            self->state.stop.request_stop();
             self->send(self->state.hub, state_atom::value, std::string("stopping"));
         },
     };

@@ -3,11 +3,11 @@
 // resumable end.
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "actors/actors.hpp"
 #include "actors/run/session.hpp"
-#include "actors/run/stop_flag.hpp"
 
 namespace rldp::actors {
 
@@ -18,7 +18,7 @@ struct supervisor_state {
     evaluator_actor evaluator;
     hub_actor hub;
     bool over = false;
-    stop_flag stop;
+    std::stop_source stop;
     caf::typed_response_promise<outcome> promise;
 };
 

@@ -29,7 +29,7 @@ losses losses_of(const models::causal_lm& model, const models::lora_layout* layo
     losses out{std::vector<double>(order.size()), std::vector<double>(order.size()), 0};
     const auto step = static_cast<std::size_t>(how.batch);
     for (std::size_t begin = 0; begin < order.size(); begin += step) {
-        if (how.stopped && how.stopped()) throw error(errc::interrupted, "the evaluation was stopped");
+        if (how.stop.stop_requested()) throw error(errc::interrupted, "the evaluation was stopped");
         const auto end = std::min(begin + step, order.size());
         std::vector<models::token_span> together;
         for (std::size_t i = begin; i < end; ++i) together.emplace_back(*sequences[order[i]]);
@@ -113,8 +113,7 @@ scores score_held_out(const models::causal_lm& model, const models::lora_layout*
     }
     if (predicted.empty()) refuse("perplexity: no sequence has two tokens or more, so there is nothing to predict");
     const auto found = losses_of(model, layout, adapter, predicted, how);
-    if (found.tokens == 0)
-        refuse("perplexity: no held-out conversation has an answer that is kept; raise data.max_tokens");
+    if (found.tokens == 0) refuse("perplexity: no token is to be predicted");
     scores out{std::exp(sum_of(found.nll) / static_cast<double>(found.tokens)), {}};
     if (marked > 0 && !how.answers_only) out.value_nats = sum_of(found.value_nll) / marked;
     return out;

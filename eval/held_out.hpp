@@ -3,8 +3,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -50,13 +50,13 @@ struct prediction {
 };
 
 struct scoring {
-    std::int64_t batch = 1;              ///< sequences at a time, of similar length
-    bool answers_only = false;           ///< of marked tokens alone
-    std::function<bool()> stopped = {};  ///< asked between batches
+    std::int64_t batch = 1;     ///< sequences at a time, of similar length
+    bool answers_only = false;  ///< of marked tokens alone
+    std::stop_token stop = {};  ///< looked at between batches
 };
 
 /// Over all `sequences`. `adapter` may be null (the base alone). Errors: bad_input where there is no token to predict;
-/// interrupted once `stopped` says so.
+/// interrupted once a stop is asked for.
 scores score_held_out(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
                       const std::vector<models::sequence>& sequences, const scoring& how);
 

@@ -47,6 +47,9 @@ std::vector<std::vector<models::sequence>> public_units(const config::run_config
         for (const auto& record : read.train[u].records) units.push_back({{record.begin(), record.end()}});
     if (units.empty())
         refuse(fmt::format("public.path: {} has no record to train on; give more", *config.public_data.path));
+    if (config.data.chat && std::none_of(units.begin(), units.end(), has_answer))
+        refuse(fmt::format("public.path: {} has no conversation with an answer that is kept; raise data.max_tokens",
+                           *config.public_data.path));
     return units;
 }
 

@@ -128,7 +128,7 @@ struct chunk_worker {
 };
 
 void go_on(const gradient_settings& how) {
-    if (how.gives_up && how.stop.raised()) throw error(errc::interrupted, "the step was given up");
+    if (how.stop.stop_requested()) throw error(errc::interrupted, "the step was given up");
 }
 
 int chunks_abreast(const run_model& model) {
@@ -145,23 +145,16 @@ gradient_settings gradient_settings_of(const config::run_config& config, const r
             .answers_only = config.data.chat};
 }
 
-namespace {
-
-/// Whether an expected step takes more than some seconds, by its operations: two for each number of the model and each
-/// token forwards, four backwards.
-bool is_long(const session& run) {
+bool is_long_step(const run_plan& plan, std::int64_t parameters) {
+    // Two operations for each number of the model and each token forwards, four backwards.
     constexpr double operations = 1e11;
-    const auto& plan = run.plan;
     const double units = plan.sample_rate * static_cast<double>(plan.population);
     const double tokens = units * static_cast<double>(plan.max_records_per_unit * plan.max_tokens);
-    return 6 * tokens * static_cast<double>(run.model.base->parameters()) > operations;
+    return 6 * tokens * static_cast<double>(parameters) > operations;
 }
-
-}  // namespace
 
 gradient_settings gradient_settings_of(const session& run) {
     auto out = gradient_settings_of(run.config, run.model);
-    out.gives_up = is_long(run);
     out.padded = run.plan.padded;
     return out;
 }

@@ -5,12 +5,12 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "actors/run/inputs.hpp"
 #include "actors/run/padding.hpp"
 #include "actors/run/session.hpp"
-#include "actors/run/stop_flag.hpp"
 #include "models/unit_gradients.hpp"
 #include "privacy/mechanism/step_order.hpp"
 
@@ -25,9 +25,12 @@ struct gradient_settings {
     double value_weight = 1;             ///< of tokens that carry a value
     bool answers_only = false;           ///< see models::chunk_rule
     std::size_t rank = 0, ranks = 1;     ///< computed here are the chunks m with m mod ranks = rank
-    stop_flag stop = {};                 ///< once it is raised, a step is given up between chunks
-    bool gives_up = false;  ///< or else finished: by public numbers, for it is public which steps were lost
+    std::stop_token stop = {};           ///< of long steps, which are given up between chunks once a stop is asked for
 };
+
+/// Whether an expected step takes more than some seconds, by public numbers alone, for it is public which steps were
+/// given up.
+bool is_long_step(const run_plan& plan, std::int64_t parameters);
 
 /// As many chunks of a narrow model abreast as there are threads, one of others, which share out each operator.
 gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model);

@@ -9,7 +9,9 @@
 #include "bench/plain_loop.hpp"
 #include "config/base/files.hpp"
 #include "eval/held_out.hpp"
+#include "models/architecture/model_config.hpp"
 #include "models/checkpoint/safetensors.hpp"
+#include "models/marked_token.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "privacy/spending/verify.hpp"
 #include "tests/actors/fixtures.hpp"
@@ -319,4 +321,79 @@ TEST_CASE("padding pays for larger draws within a hundredth of δ") {
               check(small({"privacy.pad_batches=true", "privacy.population=300", "data.max_tokens=256",
                            "train.micro_batch=65536"}));
           }).find("MiB") != std::string::npos);
+}
+
+namespace {
+
+/// The embedded model with a chat template, and 60 questions with answers.
+config::run_config talking(const scratch_directory& scratch, std::vector<std::string> more = {}) {
+    std::filesystem::copy("config/tiny-gpt2", scratch / "talker",
+                          std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+    scratch.write("talker/chat_template.jinja",
+                  "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}"
+                  "{% if add_generation_prompt %}<assistant>{% endif %}");
+    std::string lines;
+    for (int i = 0; i < 60; ++i)
+        lines += R"({"messages": [{"role": "user", "content": "What is )" + std::to_string(i) +
+                 R"(?"}, {"role": "assistant", "content": "It is )" + std::to_string(i) + R"(."}]})" + "\n";
+    const auto data = scratch.write("talks.jsonl", lines);
+    std::vector<std::string> set = {"data.path=" + data,  "model.path=" + (scratch / "talker").string(),
+                                    "data.template=null", "data.chat=true",
+                                    "data.max_tokens=64", "eval.target=null",
+                                    "privacy.book=none",  "privacy.delta=1e-3"};
+    set.insert(set.end(), more.begin(), more.end());
+    return small(set);
+}
+
+/// The marked tokens' text.
+std::string learned(const models::tokenizer& words, std::span<const std::int32_t> record) {
+    std::vector<std::int32_t> ids;
+    for (const auto token : record)
+        if (models::is_marked(token)) ids.push_back(models::unmarked(token));
+    return words.decode(ids);
+}
+
+run_data data_of(const config::run_config& config) {
+    const auto model = models::read_model_config(config.model.path);
+    return load_data(config, *load_tokenizer(config, model), token_limit(config, model), nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("of conversations the answers are learned, and secrets that are planted in them or made up for an audit") {
+    const scratch_directory scratch;
+    const auto config = talking(scratch, {"data.canaries=20", "audit.canaries=3"});
+    const auto words = load_tokenizer(config, models::read_model_config(config.model.path));
+    const auto data = data_of(config);
+    REQUIRE_FALSE(data.planted.empty());
+    std::size_t secrets = 0;
+    for (std::size_t i = 0; i < data.train.size(); ++i) {
+        const auto unit = data.train[i];
+        REQUIRE(unit.records.size() == 1);
+        const auto text = learned(*words, unit.records[0]);
+        CAPTURE(text);
+        CHECK(text.starts_with("It is "));
+        CHECK(text.find('<') == std::string::npos);
+        secrets += text.find("secret_id=") != std::string::npos ? 1 : 0;
+    }
+    CHECK(secrets == data.planted.size());
+    REQUIRE(data.audit_canaries.size() == 3);
+    for (const auto& unit : data.audit_canaries)
+        CHECK(learned(*words, unit.records.at(0)).find("secret_id=") != std::string::npos);
+    CHECK(data.held_out.answers_only);
+    CHECK(refusal([&] {
+              data_of(talking(scratch, {"data.max_tokens=4", "data.keep=head"}));
+          }).find("no held-out conversation has an answer") != std::string::npos);
+    CHECK(refusal([&] {
+              private_source(small({"data.chat=true", "data.template=null", "eval.target=null"}));
+          }).find("has no chat template") != std::string::npos);
+}
+
+TEST_CASE("a model's chat template is a part of what a run belongs to") {
+    const scratch_directory scratch;
+    const auto config = talking(scratch);
+    const auto before = model_digest(config.model.path);
+    CHECK(model_digest(config.model.path) == before);
+    scratch.write("talker/chat_template.jinja", "{{ messages[0].content }}");
+    CHECK(model_digest(config.model.path) != before);
 }

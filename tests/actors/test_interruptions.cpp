@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include <algorithm>
 #include <caf/all.hpp>
+#include <future>
+#include <set>
 
 #include "actors/failure.hpp"
 #include "actors/hub.hpp"
@@ -116,6 +118,76 @@ TEST_CASE("a stop that comes before a run is wired is not forgotten") {
     REQUIRE(ended);
     CHECK(ended->how == actors::ending::interrupted);
     CHECK(ended->steps_done < 12);
+}
+
+TEST_CASE("an evaluation that was stopped is made by the resume, in its place of the run log") {
+    scratch_directory scratch;
+    const eval::run_directory where{scratch / "run"};
+    auto opened = create_run(small_static(), where.root);
+    bench::run_plain(opened, 7);
+    const auto& seal = opened.facts->seal;
+    auto saved = read_checkpoint(where.checkpoint(), seal);
+    saved.evaluating = {3, opened.facts->model.initial_adapter};
+    write_checkpoint(where.checkpoint(), saved, seal);
+    REQUIRE_FALSE(eval::read_metrics(where.metrics()).at(3).eval_perplexity);
+    opened = {};
+    CHECK(resume_quietly(where.root).how == eval::ending::done);
+    const auto lines = eval::read_metrics(where.metrics());
+    REQUIRE(lines.size() == 13);
+    for (const auto& line : lines) {
+        CAPTURE(line.step);
+        CHECK(line.eval_perplexity.has_value() == (line.step == 3 || line.step % 5 == 0 || line.step == 12));
+        CHECK((line.step == 0 || line.noise_multiplier > 0));
+    }
+    CHECK(*lines[3].eval_perplexity == Approx(*lines[0].eval_perplexity));  // of the same adapter
+}
+
+TEST_CASE("a run that is stopped while its last adapter is evaluated is not done, and a resume evaluates it") {
+    scratch_directory scratch;
+    const eval::run_directory where{scratch / "run"};
+    auto opened = create_run(small_static({"train.micro_batch=1", "train.eval_records=40"}), where.root);
+    caf::actor_system_config settings;
+    settings.set("logger.file-verbosity", caf::atom("quiet"));
+    caf::actor_system system(settings);
+    const caf::scoped_actor self(system);
+    std::set<std::int64_t> evaluated;
+    std::optional<supervisor_actor> running;
+    std::promise<void> wired;
+    const auto ready = wired.get_future().share();
+    const auto hub = system.spawn([&](hub_actor::pointer it) -> hub_actor::behavior_type {
+        return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
+                [](ack_atom) {},
+                [](announce_atom, const run_header&) {},
+                [](metrics_atom, const eval::metrics_line&) {},
+                [&, it](progress_atom, std::int64_t step, double, bool) {
+                    ready.wait();
+                    if (step == 12) it->send(*running, stop_atom::value);  // the last evaluation begins now
+                },
+                [&](evaluated_atom, std::int64_t step, const eval::scores&) { evaluated.insert(step); },
+                [](sync_atom) {},
+                [](state_atom, const std::string&) {},
+                [](tick_atom) {}};
+    });
+    running = system.spawn(make_supervisor, opened, hub);
+    wired.set_value();
+    std::optional<outcome> ended;
+    self->request(*running, std::chrono::seconds(60), run_atom::value)
+        .receive([&](outcome& value) { ended = value; }, [](const caf::error&) {});
+    self->send_exit(*running, caf::exit_reason::user_shutdown);
+    self->send_exit(hub, caf::exit_reason::user_shutdown);
+    self->wait_for(*running, hub);
+    REQUIRE(ended);
+    CHECK(ended->steps_done == 12);
+    // Whether the stop came in time is the machine's affair; what is said of it is not.
+    CHECK((ended->how == actors::ending::done) == evaluated.contains(12));
+    if (evaluated.contains(12)) {
+        WARN("the last evaluation was over before the stop came");
+        return;
+    }
+    CHECK(ended->how == actors::ending::interrupted);
+    opened = {};
+    CHECK(resume_quietly(where.root).how == eval::ending::done);
+    CHECK(eval::read_metrics(where.metrics()).back().eval_perplexity);
 }
 
 TEST_CASE("what a kill during the last erasure left is erased by the next command, and nothing of a run under way") {

@@ -65,7 +65,7 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
     const auto library = opened.parts.controller;
     wiring.controller = run.spawn(make_controller, library);
     wiring.evaluator = run.spawn(make_evaluator, facts.model, facts.held_out, facts.config.train.micro_batch,
-                                 wiring.hub, evaluations{}, stop_flag{});
+                                 wiring.hub, evaluations{}, std::stop_token{});
     const auto steps_ = opened.parts.steps;
     const auto trainer = run.spawn(make_trainer, steps_, wiring,
                                    trainer_schedule{facts.where.checkpoint(), facts.belongs_to, facts.seal, {}});

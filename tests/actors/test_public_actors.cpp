@@ -164,7 +164,7 @@ TEST_CASE("the evaluator tells the hub, and nobody else, the perplexity of a sna
     evaluations_told told;
     const auto hub_stub = hub_that_hears(run, told);
     const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
-                                 hub_stub, evaluations{}, stop_flag{});
+                                 hub_stub, evaluations{}, std::stop_token{});
     auto changed = model.initial_adapter.clone();
     changed.normal_(0, 0.5);
     run.self->send(actor, evaluate_atom::value, snapshot{0, model.initial_adapter});
@@ -198,7 +198,7 @@ TEST_CASE("predictions are of the adapter that the run ended with, evaluated her
     records->target = among;
     evaluations_told told;
     const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
-                                 hub_that_hears(run, told), evaluations{}, stop_flag{});
+                                 hub_that_hears(run, told), evaluations{}, std::stop_token{});
     auto changed = model.initial_adapter.clone();
     at::manual_seed(3);
     changed.normal_(0, 0.5);
@@ -212,7 +212,7 @@ TEST_CASE("predictions are of the adapter that the run ended with, evaluated her
     CHECK(all->predicted->auc == expected(changed));
     const auto interrupted = evaluations{};
     const auto second = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records),
-                                  std::int64_t{4}, hub_that_hears(run, told), interrupted, stop_flag{});
+                                  std::int64_t{4}, hub_that_hears(run, told), interrupted, std::stop_token{});
     const auto none = run.ask<evaluations>(second, settle_atom::value, snapshot{4, {}});
     REQUIRE(none);
     CHECK_FALSE(none->predicted);
@@ -225,15 +225,15 @@ TEST_CASE("an evaluation that nobody waits for any more tells nothing, and a res
     for (const auto& unit : tiny_units(9)) records->sequences.push_back(unit.records.front());
     records->target = eval::choices{"column", {"no", "yes"}, {0}, {{records->sequences[0], records->sequences[1]}}};
     evaluations_told told;
-    stop_flag stop;
+    std::stop_source stop;
     const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
-                                 hub_that_hears(run, told), evaluations{}, stop);
+                                 hub_that_hears(run, told), evaluations{}, stop.get_token());
     run.self->send(actor, evaluate_atom::value, snapshot{0, model.initial_adapter});
     const auto whole = run.ask<evaluations>(actor, settle_atom::value, snapshot{});
     REQUIRE(whole);
     CHECK_FALSE(whole->stopped);
     CHECK(told.size() == 1);
-    stop.raise();
+    stop.request_stop();
     CHECK(run.ask<std::int64_t>(actor, evaluate_atom::value, snapshot{7, model.initial_adapter}) == 7);
     const auto all = run.ask<evaluations>(actor, settle_atom::value, snapshot{7, model.initial_adapter});
     REQUIRE(all);

@@ -63,30 +63,26 @@ TEST_CASE("exhausted memory is the machine's failure, in a chunk and in a unit a
                     std::bad_alloc);
 }
 
-TEST_CASE("once a stop is raised, a long step is given up between chunks, and a short one is finished") {
+TEST_CASE("once a stop is asked for, a step is given up between chunks") {
     const auto model = tiny_model();
     std::vector<std::vector<models::sequence>> units;
     for (const auto& unit : tiny_units(6)) units.push_back(unit.records);
     for (const int abreast : {1, 2}) {
         CAPTURE(abreast);
-        gradient_settings how{.micro_batch = 2, .abreast = abreast};
         std::int64_t rows = 0;
-        const auto compute = [&](int raise_after) {
-            how.stop = {};
+        const auto compute = [&](int stop_after) {
+            std::stop_source stop;
+            const gradient_settings how{.micro_batch = 2, .abreast = abreast, .stop = stop.get_token()};
             int chunks = 0;
             rows = 0;
             const auto take = [&](const privacy::unit_gradients& chunk) {
                 rows += chunk.gradients.size(0);
-                if (++chunks == raise_after) how.stop.raise();
+                if (++chunks == stop_after) stop.request_stop();
             };
-            if (raise_after == 0) how.stop.raise();
+            if (stop_after == 0) stop.request_stop();
             step_gradients(model, how, model.initial_adapter, {}, models::views_of(units), {}, take,
                            [](const std::exception&) {});
         };
-        how.gives_up = false;
-        compute(1);
-        CHECK(rows == 6);
-        how.gives_up = true;
         for (const int after : {0, 1, 2}) {
             CHECK_THROWS_AS(compute(after), error);
             CHECK(rows == 2 * after);
@@ -94,4 +90,15 @@ TEST_CASE("once a stop is raised, a long step is given up between chunks, and a 
         compute(3);  // nothing is left to give up
         CHECK(rows == 6);
     }
+}
+
+TEST_CASE("whether a step is long is told by public numbers") {
+    run_plan plan;
+    plan.population = 200;
+    plan.sample_rate = 0.5;
+    plan.max_tokens = 256;
+    CHECK_FALSE(is_long_step(plan, 600'000));  // 6 · 100 · 256 operations for each number
+    CHECK(is_long_step(plan, 700'000));
+    plan.max_records_per_unit = 16;
+    CHECK(is_long_step(plan, 60'000));
 }
