@@ -13,8 +13,7 @@ struct processor {
 processor processor_here();
 
 /// A name for OPENBLAS_CORETYPE; empty where OpenBLAS knows best. OpenBLAS 0.3.21 takes AMD processors that are newer
-/// than itself for ones without AVX-512: a private step of GPT-2 small on a Zen 5 takes 1,390 ms with its AVX2 kernels,
-/// and 830 ms with those of SkylakeX.
+/// than itself for ones without AVX-512.
 std::string_view kernels_for(const processor& one);
 
 /// Sets OPENBLAS_CORETYPE, unless the user has. The same processor gives the same kernels, so that a resumed run goes

@@ -99,7 +99,8 @@ at::Tensor attention_memory::attend(std::size_t layer, const at::Tensor& q, cons
 void attention_memory::advance() {
     ++step_;
     const auto options = layers_.front().keys.options();
-    mask_ = prompt_mask({}, options);
+    const bool any_full = std::any_of(rules_.begin(), rules_.end(), [](const auto& rule) { return !rule.window; });
+    if (any_full) mask_ = prompt_mask({}, options);
     if (sliding_window_) sliding_mask_ = prompt_mask(sliding_window_, options);
 }
 
