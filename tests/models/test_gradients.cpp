@@ -167,14 +167,22 @@ TEST_CASE("scaled directions make the moments of gradients alike, and keep their
     CHECK(whole.pairs[0].a_size == rank * pair.d_in);
 }
 
+namespace {
+
+std::vector<sequence> marked_at_random(std::vector<sequence> sequences) {
+    for (auto& each : sequences)
+        for (auto& token : each)
+            if (at::rand({1}).item<double>() < 0.4) token = marked(token);
+    return sequences;
+}
+
+}  // namespace
+
 TEST_CASE("marked tokens weigh what they are told to, and are told apart", "[gradients]") {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         setting s(seed);
         INFO("seed " << seed);
-        auto marks = s.sequences;
-        for (auto& sequence : marks)
-            for (auto& token : sequence)
-                if (at::rand({1}).item<double>() < 0.4) token = marked(token);
+        auto marks = marked_at_random(s.sequences);
         const std::vector<token_span> spans(marks.begin(), marks.end());
         const auto batch = make_batch(spans, {.value_weight = 5});
         const auto weighted = s.model->gradients(batch, s.layout, s.flat);
@@ -208,10 +216,7 @@ TEST_CASE("where answers alone are predicted, what they follow from is context",
     for (unsigned seed = 1; seed <= 20; ++seed) {
         setting s(seed);
         INFO("seed " << seed);
-        auto marks = s.sequences;
-        for (auto& sequence : marks)
-            for (auto& token : sequence)
-                if (at::rand({1}).item<double>() < 0.4) token = marked(token);
+        auto marks = marked_at_random(s.sequences);
         marks.push_back({1, 2, 1});          // without an answer
         marks.push_back({marked(1), 2, 1});  // nothing predicts a first token
         const std::vector<token_span> spans(marks.begin(), marks.end());
