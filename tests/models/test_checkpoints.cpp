@@ -152,6 +152,24 @@ TEST_CASE("a header of 300,000 tensors is read, one of more than 100 MB is not",
     CHECK(has(refusal([&] { safetensors_file file(path); }), "longer than the file or than 100000000 bytes"));
 }
 
+TEST_CASE("a model's own precision is bfloat16 where all of it is stored so", "[checkpoint]") {
+    const scratch_directory scratch;
+    write(scratch.path() / "config.json", gpt2_config().dump());
+    const auto model = read_model_config(scratch.path());
+    std::map<std::string, at::Tensor> weights;
+    for (const auto& [name, shape] : base_tensors(model)) weights[name] = at::ones(shape, at::kBFloat16);
+    const auto own = [&] {
+        save_safetensors(scratch.path() / "model.safetensors", weights);
+        return own_precision(scratch.path(), model);
+    };
+    CHECK(own() == at::kBFloat16);
+    auto& last = weights.rbegin()->second;
+    for (const auto other : {at::kFloat, at::kHalf}) {
+        last = last.to(other);
+        CHECK(own() == at::kFloat);
+    }
+}
+
 TEST_CASE("weights that are not finite, or not in the type asked for, are refused by file and tensor", "[checkpoint]") {
     const scratch_directory scratch;
     write(scratch.path() / "config.json", gpt2_config().dump());

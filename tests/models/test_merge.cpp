@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "models/architecture/modules.hpp"
 #include "models/merge.hpp"
 #include "models/weights.hpp"
 #include "tests/models/random_models.hpp"
@@ -45,6 +46,34 @@ TEST_CASE("merged weights give the adapted model's logits", "[merge]") {
         const double size = expected.abs().max().item<double>();
         CHECK(largest_difference(merged->logits(ids, nullptr, nullptr), expected) <= 2e-5 * (1 + size));
         CHECK(largest_difference(base->logits(ids, nullptr, nullptr), expected) > 1e-3);
+    }
+}
+
+TEST_CASE("weights of more rows than are merged at once are merged whole", "[merge]") {
+    for (const std::string type : {"gpt2", "llama", "phi3"}) {
+        INFO(type);
+        random_source random(5);
+        auto config = random_config(random, type);
+        config.width = 12;
+        if (type == "gpt2") config.heads = config.kv_heads = 3, config.head_dim = 4;
+        config.layers = 1;
+        config.inner = 100'000;  // a million numbers at once are 87,000 rows of 12, or 10 rows of so many
+        const auto weights = random_weights(config);
+        const std::vector<std::string> mlp =
+            type == "gpt2" ? std::vector<std::string>{"fc", "proj"} : std::vector<std::string>{"gate", "up", "down"};
+        loaded_adapter adapter{make_layout(config, {2, 4, 0, mlp}), {}};
+        adapter.flat = at::randn({adapter.layout.dimension});
+        auto merged = merged_weights(config, weights, adapter);
+        for (std::size_t i = 0; i < adapter.layout.pairs.size(); ++i)
+            for (const auto& module : block_modules(config, 0)) {
+                if (module.name != adapter.layout.pairs[i].module) continue;
+                const auto name = (module.inside.empty() ? module.name : module.inside) + ".weight";
+                const auto rows = [&](const at::Tensor& all) {
+                    return (type == "gpt2" ? all.t() : all).narrow(0, module.first_row, module.d_out);
+                };
+                const auto delta = at::mm(adapter.layout.b(adapter.flat, i), adapter.layout.a(adapter.flat, i)) * 2;
+                CHECK(largest_difference(rows(merged.at(name)), rows(weights.at(name)) + delta) <= 1e-4);
+            }
     }
 }
 
