@@ -15,6 +15,7 @@
 #include "models/head.hpp"
 #include "models/marked_token.hpp"
 #include "models/weights.hpp"
+#include "models/whole/gradient_book.hpp"
 
 namespace rldp::models {
 
@@ -174,6 +175,7 @@ at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, s
 }
 
 at::Tensor causal_lm::logits(const at::Tensor& ids, const lora_layout* layout, const at::Tensor* adapter) const {
+    if (const auto model = stood_for(layout, adapter)) return model->logits(ids, nullptr, nullptr);
     const auto tokens = on_device(ids);
     const auto x = final_norm(hidden(tokens, adapted(layout, adapter, options())));
     return logits_of(x).view({ids.size(0), ids.size(1), config_.vocab});
@@ -181,6 +183,7 @@ at::Tensor causal_lm::logits(const at::Tensor& ids, const lora_layout* layout, c
 
 at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, const lora_layout* layout,
                              const at::Tensor* adapter) const {
+    if (const auto model = stood_for(layout, adapter)) return model->extend(memory, ids, nullptr, nullptr);
     const at::NoGradGuard no_grad;
     const bool prompts = !memory.has_prompts();
     const auto tokens = on_device(ids);
@@ -197,6 +200,7 @@ at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, co
 
 std::vector<at::Tensor> causal_lm::hidden_states(const at::Tensor& ids, const lora_layout* layout,
                                                  const at::Tensor* adapter) const {
+    if (const auto model = stood_for(layout, adapter)) return model->hidden_states(ids, nullptr, nullptr);
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> states;
     const auto tokens = on_device(ids);
@@ -206,6 +210,7 @@ std::vector<at::Tensor> causal_lm::hidden_states(const at::Tensor& ids, const lo
 }
 
 sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* layout, const at::Tensor* adapter) const {
+    if (const auto model = stood_for(layout, adapter)) return model->losses(batch, nullptr, nullptr);
     const at::NoGradGuard no_grad;
     check_batch(batch);
     const auto ids = on_device(batch.ids);
@@ -221,6 +226,7 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
 
 record_gradients causal_lm::backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
                                      const dropout_source& dropout, bool per_record) const {
+    require(!layout.is_whole(), "gradients of whole tensors are not held by row");
     check_batch(batch);
     const at::AutoGradMode recording(true);
     const auto ids = on_device(batch.ids);
@@ -243,12 +249,17 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
 
 at::Tensor causal_lm::record_losses(const token_batch& batch, const lora_layout& layout,
                                     const at::Tensor& adapter) const {
+    if (const auto model = stood_for(&layout, &adapter)) return model->record_losses_with(batch, {});
+    return record_losses_with(batch, adapted(&layout, &adapter, options()));
+}
+
+at::Tensor causal_lm::record_losses_with(const token_batch& batch, const adaptation& adapter) const {
     const at::NoGradGuard no_grad;
     check_batch(batch);
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels.to(ids.device()));
     if (where.rows.size(0) == 0) return at::zeros({ids.size(0)}, options().dtype(at::kDouble));
-    const auto x = final_norm(hidden(ids, adapted(&layout, &adapter, options())).index_select(0, where.rows));
+    const auto x = final_norm(hidden(ids, adapter).index_select(0, where.rows));
     const auto nll = head_losses(x, head(), config_.final_cap, where.targets, {}).nll;
     return record_means(nll, shares_of(where, batch), where);
 }
@@ -261,6 +272,59 @@ record_gradients causal_lm::gradients(const token_batch& batch, const lora_layou
 record_gradients causal_lm::summed_gradient(const token_batch& batch, const lora_layout& layout,
                                             const at::Tensor& adapter, const dropout_source& dropout) const {
     return backward(batch, layout, adapter, dropout, false);
+}
+
+at::Tensor causal_lm::flat_of(const lora_layout& layout) const {
+    return models::flat_of(layout.tensors, weights_);
+}
+
+std::shared_ptr<causal_lm> causal_lm::with_tensors(const lora_layout& layout, const at::Tensor& flat) const {
+    require(flat.dim() == 1 && flat.size(0) == layout.dimension, "numbers of another layout's size");
+    auto weights = weights_;
+    const auto numbers = flat.to(options());
+    for (const auto& tensor : layout.tensors) weights.at(tensor.name) = part_of(numbers, tensor);
+    return make_family(config_, std::move(weights));
+}
+
+std::shared_ptr<const causal_lm> causal_lm::tuned(const lora_layout& layout, const at::Tensor& flat) const {
+    return with_tensors(layout, flat);
+}
+
+std::shared_ptr<const causal_lm> causal_lm::stood_for(const lora_layout* layout, const at::Tensor* adapter) const {
+    return layout && adapter && layout->is_whole() ? tuned(*layout, *adapter) : nullptr;
+}
+
+whole_gradients causal_lm::gradients_of_units(const token_batch& batch, const lora_layout& layout,
+                                              const at::Tensor& flat, const std::vector<std::int64_t>& first_record,
+                                              const std::vector<double>& shares) const {
+    check_batch(batch);
+    const auto records = batch.ids.size(0);
+    require(first_record.front() == 0 && first_record.back() == records && std::ssize(shares) == records,
+            "records that are no unit's");
+    require(options().dtype() == at::kFloat, "whole tensors are trained in float32");
+    const at::AutoGradMode recording(true);
+    const auto model = with_tensors(layout, flat.detach());
+    std::vector<at::Tensor> trained;
+    for (const auto& tensor : layout.tensors) trained.push_back(model->weights_.at(tensor.name));
+    gradient_book book(trained, {first_record, batch.ids.size(1)});
+    model->book_ = &book;
+
+    const auto ids = on_device(batch.ids);
+    const auto where = predicted(batch.labels.to(ids.device()));
+    const auto units = std::ssize(first_record) - 1;
+    if (where.rows.size(0) == 0)
+        return {kept_gradients(layout.tensors, book.pages(), units),
+                at::zeros({records}, options().dtype(at::kDouble))};
+    book.set_predictions(where.tokens);
+    const auto x = model->final_norm(model->hidden(ids, adaptation(&book)).index_select(0, where.rows));
+    const auto means = shares_of(where, batch);
+    const auto of_record = at::tensor(shares, at::kDouble).to(ids.device()).index_select(0, where.record);
+    const auto head_index = book.index_of(model->head());
+    const auto parts = head_losses(x.detach(), model->head(), config_.final_cap, where.targets,
+                                   (means * of_record).to(at::kFloat), head_index.has_value());
+    if (head_index) book.add_product(*head_index, parts.d_logits, x.detach());
+    if (x.requires_grad()) torch::autograd::backward({x}, {parts.d_hidden});
+    return {kept_gradients(layout.tensors, book.pages(), units), record_means(parts.nll, means, where)};
 }
 
 at::Tensor causal_lm::training_loss(const token_batch& batch) const {

@@ -14,11 +14,13 @@
 
 #include "models/architecture/model_config.hpp"
 #include "models/lora/layout.hpp"
+#include "models/whole/kept_gradients.hpp"
 
 namespace rldp::models {
 
 class adaptation;
 class attention_memory;
+class gradient_book;
 struct forward_pass;
 struct layer_kind;
 struct rotation;
@@ -54,6 +56,11 @@ struct record_gradients {
     at::Tensor losses;     ///< [b] float64, that mean, nats
 };
 
+struct whole_gradients {
+    kept_gradients units;  ///< gradient of each unit's loss, below
+    at::Tensor losses;     ///< [b] float64, each record's mean token loss, nats
+};
+
 /// An immutable model: safe to share between threads and replicas.
 class causal_lm {
   public:
@@ -85,6 +92,17 @@ class causal_lm {
     /// (architecture: ∇B = s·gᵀh, ∇A = (s·gB)ᵀx).
     record_gradients gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
                                const dropout_source& dropout = {}) const;
+    /// The same of tensors that are trained whole, by unit, and not multiplied out. A unit's loss is Σ shares·losses over
+    /// its records, which follow each other in the batch: those of unit u are `first_record[u]` up to
+    /// `first_record[u + 1]`. `shares` [b]. Only for a base in float32.
+    whole_gradients gradients_of_units(const token_batch& batch, const lora_layout& layout, const at::Tensor& flat,
+                                       const std::vector<std::int64_t>& first_record,
+                                       const std::vector<double>& shares) const;
+    /// Of tensors that are trained whole, where they lie now: float32 [D].
+    at::Tensor flat_of(const lora_layout& layout) const;
+    /// This model with such tensors in their place: views of `flat`, where that is of the base's type.
+    std::shared_ptr<const causal_lm> tuned(const lora_layout& layout, const at::Tensor& flat) const;
+
     /// The losses of gradients() alone, [b] float64, without dropout. No gradient.
     at::Tensor record_losses(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter) const;
     /// What an ordinary LoRA step needs, by the same code: [1, D], the sum over records of the same gradients.
@@ -104,8 +122,12 @@ class causal_lm {
 
     model_config config_;
     std::map<std::string, at::Tensor> weights_;
+    gradient_book* book_ = nullptr;  ///< of the one pass that a model of tuned weights is made for
 
   private:
+    std::shared_ptr<causal_lm> with_tensors(const lora_layout& layout, const at::Tensor& flat) const;
+    /// The model that an adapter which holds whole tensors stands for; null for any other.
+    std::shared_ptr<const causal_lm> stood_for(const lora_layout* layout, const at::Tensor* adapter) const;
     at::TensorOptions options() const;
     const at::Tensor& head() const;
     at::Tensor logits_of(const at::Tensor& normed) const;
@@ -113,6 +135,7 @@ class causal_lm {
     at::Tensor on_device(const at::Tensor& ids) const;
     at::Tensor hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states = nullptr,
                       attention_memory* memory = nullptr) const;
+    at::Tensor record_losses_with(const token_batch& batch, const adaptation& adapter) const;
     record_gradients backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
                               const dropout_source& dropout, bool per_record) const;
 };

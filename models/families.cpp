@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/base/require.hpp"
+#include "models/whole/recorded.hpp"
 
 namespace rldp::models {
 
@@ -26,7 +27,7 @@ linear linear_of(const model_config& config, const std::map<std::string, at::Ten
 
 }  // namespace
 
-std::shared_ptr<const causal_lm> make_family(const model_config& config, std::map<std::string, at::Tensor> weights) {
+std::shared_ptr<causal_lm> make_family(const model_config& config, std::map<std::string, at::Tensor> weights) {
     if (config.model_type == "gpt2") return std::make_shared<gpt2>(config, std::move(weights));
     return std::make_shared<decoder>(config, std::move(weights));
 }
@@ -48,12 +49,14 @@ gpt2::norm gpt2::norm_of(const std::string& name) const {
 }
 
 at::Tensor gpt2::apply(const norm& by, const at::Tensor& x) const {
-    return at::layer_norm(x, {config_.width}, by.weight, by.bias, config_.norm_epsilon);
+    return layer_norm(x, by.weight, by.bias, config_.norm_epsilon, book_);
 }
 
 at::Tensor gpt2::embed(const at::Tensor& ids, const at::Tensor& positions) const {
-    const auto tokens = at::embedding(weights_.at("transformer.wte.weight"), ids);
-    const auto places = at::embedding(weights_.at("transformer.wpe.weight"), positions.to(ids.device()));
+    const auto tokens = look_up(weights_.at("transformer.wte.weight"), ids, book_);
+    // A unit has its own part in each position's row.
+    const auto rows = book_ ? positions.to(ids.device()).expand(ids.sizes()) : positions.to(ids.device());
+    const auto places = look_up(weights_.at("transformer.wpe.weight"), rows, book_);
     return (tokens + places).view({-1, config_.width});
 }
 
@@ -97,7 +100,7 @@ decoder::decoder(const model_config& config, std::map<std::string, at::Tensor> w
 }
 
 at::Tensor decoder::embed(const at::Tensor& ids, const at::Tensor&) const {
-    const auto x = at::embedding(weights_.at("model.embed_tokens.weight"), ids).view({-1, config_.width});
+    const auto x = look_up(weights_.at("model.embed_tokens.weight"), ids, book_).view({-1, config_.width});
     if (!family_.scaled_embedding) return x;
     // Rounded to the embedding's type first, as the reference does it.
     return x * at::scalar_tensor(std::sqrt(static_cast<double>(config_.width)), x.options().requires_grad(false));
@@ -111,7 +114,7 @@ rotation decoder::rotations_at(const at::Tensor& positions, bool sliding) const 
 
 at::Tensor decoder::normed(const at::Tensor& x, const at::Tensor& weight) const {
     return rms_norm(x, weight, config_.norm_epsilon,
-                    family_.gains_from_one ? gain_rule::one_and_weight : gain_rule::weight);
+                    family_.gains_from_one ? gain_rule::one_and_weight : gain_rule::weight, book_);
 }
 
 // [b·T, H·d] as [b, T, H, d], each head normed where there is a norm.

@@ -13,7 +13,7 @@
 namespace rldp::models {
 
 /// The model of config.model_type; the weights are those of base_tensors(config), checked by the caller.
-std::shared_ptr<const causal_lm> make_family(const model_config& config, std::map<std::string, at::Tensor> weights);
+std::shared_ptr<causal_lm> make_family(const model_config& config, std::map<std::string, at::Tensor> weights);
 
 class gpt2 final : public causal_lm {
   public:

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "models/whole/gradient_book.hpp"
+
 namespace rldp::models {
 
 namespace {
@@ -15,8 +17,13 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
+    /// The fifth leads back to the book; without one it is any tensor.
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, double epsilon,
-                              gain_rule rule) {
+                              gain_rule rule, const at::Tensor&, gradient_book* book) {
+        if (book) {
+            ctx->saved_data["book"] = reinterpret_cast<std::int64_t>(book);
+            ctx->saved_data["tensor"] = static_cast<std::int64_t>(*book->index_of(weight));
+        }
         const auto wide = x.to(at::kFloat);  // as the reference does for a base in bfloat16
         const auto inverse = wide.square().mean({-1}, true).add_(epsilon).rsqrt_();
         ctx->save_for_backward({x, weight, inverse});
@@ -33,10 +40,14 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
         const auto g = gradients[0].to(at::kFloat);
         at::Tensor d_weight;
         if (weight.requires_grad()) d_weight = (g * normed).sum(0).to(weight.scalar_type());
+        if (const auto book = ctx->saved_data.find("book"); book != ctx->saved_data.end())
+            reinterpret_cast<gradient_book*>(book->second.toInt())
+                ->add_summands(static_cast<std::size_t>(ctx->saved_data["tensor"].toInt()), g * normed);
+        if (!ctx->needs_input_grad(0)) return {{}, d_weight, {}, {}, {}, {}};
         auto d_x = g * (ctx->saved_data["from_one"].toBool() ? from_one(weight) : weight);
         const auto along = (d_x * normed).mean({-1}, true);
         d_x.addcmul_(normed, along, -1).mul_(inverse);
-        return {d_x.to(saved[0].scalar_type()), d_weight, {}, {}};
+        return {d_x.to(saved[0].scalar_type()), d_weight, {}, {}, {}, {}};
     }
 
   private:
@@ -69,8 +80,10 @@ struct rotate_function : torch::autograd::Function<rotate_function> {
 
 }  // namespace
 
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule) {
-    return rms_norm_function::apply(x, weight, epsilon, rule);
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule,
+                    gradient_book* book) {
+    const bool notes = book && book->index_of(weight);
+    return rms_norm_function::apply(x, weight, epsilon, rule, notes ? book->anchor() : weight, notes ? book : nullptr);
 }
 
 at::Tensor soft_cap(const at::Tensor& x, std::optional<double> cap) {

@@ -9,12 +9,16 @@
 
 namespace rldp::models {
 
+class gradient_book;
+
 /// How a norm's weight multiplies: rounded to x's type before (Llama) or, 1 + weight, after (Gemma). In float32 there
 /// is nothing to round.
 enum class gain_rule { weight, one_and_weight };
 
-/// x / rms(x) · gain over the last dimension of x [N, d], weight [d]; differentiable in both.
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule = gain_rule::weight);
+/// x / rms(x) · gain over the last dimension of x [N, d], weight [d]; differentiable in both. A book in which the
+/// weight stands gets its gradient's summands.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule = gain_rule::weight,
+                    gradient_book* book = nullptr);
 
 /// c·tanh(x / c), in x's type and differentiable; without a cap x itself.
 at::Tensor soft_cap(const at::Tensor& x, std::optional<double> cap);

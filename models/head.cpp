@@ -33,11 +33,12 @@ predicted_positions predicted(const at::Tensor& labels) {
 }
 
 token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::optional<double> cap,
-                         const at::Tensor& targets, const at::Tensor& weights) {
+                         const at::Tensor& targets, const at::Tensor& weights, bool keeps_d_logits) {
     const at::NoGradGuard no_grad;
     const std::int64_t count = hidden.size(0), step = rows_at_once(count, head.size(0), head.is_cuda());
-    token_losses result{at::empty({count}, hidden.options().dtype(at::kFloat)), {}};
+    token_losses result{at::empty({count}, hidden.options().dtype(at::kFloat)), {}, {}};
     if (weights.defined()) result.d_hidden = at::empty_like(hidden);
+    if (keeps_d_logits) result.d_logits = at::empty({count, head.size(0)}, hidden.options());
     for (std::int64_t begin = 0; begin < count; begin += step) {
         const std::int64_t rows = std::min(step, count - begin);
         const auto part = [&](const at::Tensor& t) { return t.narrow(0, begin, rows); };
@@ -55,6 +56,7 @@ token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::
         auto d_hidden = part(result.d_hidden);
         at::mm_out(d_hidden, d_logits.to(head.scalar_type()), head);
         d_hidden.mul_(part(weights).unsqueeze(1));
+        if (keeps_d_logits) part(result.d_logits).copy_(d_logits.mul_(part(weights).unsqueeze(1)));
     }
     return result;
 }

@@ -18,10 +18,11 @@ predicted_positions predicted(const at::Tensor& labels);
 struct token_losses {
     at::Tensor nll;       ///< [M] float32, nats
     at::Tensor d_hidden;  ///< [M, width], gradient of Σ weight·nll; undefined without weights
+    at::Tensor d_logits;  ///< [M, V], the same of the head's outputs, where it is to be kept
 };
 /// hidden [M, width] after the final norm, head [V, width], `cap` of the logits, weights [M] float32 or undefined.
 /// Computed outside autograd.
 token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::optional<double> cap,
-                         const at::Tensor& targets, const at::Tensor& weights);
+                         const at::Tensor& targets, const at::Tensor& weights, bool keeps_d_logits = false);
 
 }  // namespace rldp::models

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "config/base/require.hpp"
+
 namespace rldp::models {
 
 std::vector<unit_records> views_of(const std::vector<std::vector<sequence>>& units) {
@@ -119,6 +121,26 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
         }
     }
     return units_out;
+}
+
+whole_unit_gradients gradients_of_whole(const causal_lm& model, const lora_layout& layout, const at::Tensor& flat,
+                                        std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
+                                        const chunk_rule& how) {
+    const auto held = records_of(units, chunk, how.shape ? how.shape->records : 0);
+    std::vector<std::int64_t> first_record{0};
+    std::vector<double> shares;
+    for (std::size_t i = 0; i < held.owner.size(); ++i) {
+        const auto row = static_cast<std::size_t>(held.owner[i]);
+        first_record.resize(row + 1, static_cast<std::int64_t>(i));
+        shares.push_back(share_of_record(units[chunk[row]]));
+    }
+    first_record.resize(chunk.size() + 1, std::ssize(held.owner));
+    require(!held.records.empty(), "a chunk without a record");
+    auto made = model.gradients_of_units(make_batch(held.records, batching_of(how)), layout, flat, first_record, shares);
+    const auto rows = std::ssize(chunk);
+    const auto losses = made.losses * at::tensor(shares, at::kDouble).to(made.losses.device());
+    const auto owner = at::tensor(held.owner, at::kLong).to(made.losses.device());
+    return {std::move(made.units), at::zeros({rows}, losses.options()).index_add_(0, owner, losses)};
 }
 
 at::Tensor unit_losses(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,

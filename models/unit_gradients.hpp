@@ -52,6 +52,15 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
                                 std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                                 const chunk_rule& how, const dropout_factory& dropout = {}, std::size_t first_pass = 0);
 
+/// The same of tensors that are trained whole, all records of the chunk in one pass.
+struct whole_unit_gradients {
+    kept_gradients gradients;
+    at::Tensor losses;  ///< [units of the chunk] float64
+};
+whole_unit_gradients gradients_of_whole(const causal_lm& model, const lora_layout& layout, const at::Tensor& flat,
+                                        std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
+                                        const chunk_rule& how);
+
 /// The losses of unit_gradients() alone, [units of the chunk] float64, without dropout.
 at::Tensor unit_losses(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
                        std::span<const unit_records> units, const std::vector<std::size_t>& chunk,

@@ -4,6 +4,10 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/custom_class.h>
 
+#include <algorithm>
+
+#include "models/whole/gradient_book.hpp"
+
 namespace rldp::models {
 
 at::Tensor linear::matrix() const {
@@ -204,7 +208,77 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
     }
 };
 
+namespace {
+
+// Modules whose weights are trained whole: the function whose backward pass notes x and the outputs' gradients.
+struct noted_function : torch::autograd::Function<noted_function> {
+    struct call : torch::CustomClassHolder {
+        adaptation::modules group;
+        gradient_book* book;
+        at::Tensor x;
+        bool has_residual;
+    };
+
+    // Inputs: x, the anchor and, where there is one, the residual.
+    static variable_list forward(AutogradContext* ctx, at::TensorList inputs, c10::intrusive_ptr<call> state) {
+        variable_list outputs;
+        const at::Tensor residual = inputs.size() > 2 ? inputs[2] : at::Tensor();
+        for (const linear* module : state->group) outputs.push_back(frozen(inputs[0], *module, residual));
+        state->x = inputs[0].detach();
+        ctx->set_materialize_grads(false);
+        ctx->saved_data["call"] = c10::IValue::make_capsule(std::move(state));
+        return outputs;
+    }
+
+    static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+        const auto capsule = ctx->saved_data["call"].toCapsule();
+        auto& state = static_cast<call&>(*capsule);
+        at::Tensor d_x;
+        for (std::size_t i = 0; i < gradients.size(); ++i) {
+            if (!gradients[i].defined() || !ctx->needs_input_grad(0)) continue;
+            const auto back = state.group[i]->matrix().t();
+            d_x = d_x.defined() ? d_x.addmm_(gradients[i], back) : at::mm(gradients[i], back);
+        }
+        note(state, gradients);
+        state.x.reset();
+        if (!state.has_residual) return {d_x, {}, {}};
+        return {d_x, {}, ctx->needs_input_grad(2) ? gradients[0] : at::Tensor(), {}};
+    }
+
+  private:
+    // Parts of one module follow each other in a group, in the order of its rows, and are all there.
+    static void note(const call& state, const variable_list& gradients) {
+        const auto& group = state.group;
+        for (std::size_t i = 0, end = 0; i < group.size(); i = end) {
+            const linear& module = *group[i];
+            for (end = i; end < group.size() && group[end]->weight.is_same(module.weight); ++end) {}
+            const auto weight = state.book->index_of(module.weight), bias = state.book->index_of(module.bias);
+            if ((!weight && !bias) || !gradients[i].defined()) continue;
+            const variable_list parts(gradients.begin() + static_cast<std::ptrdiff_t>(i),
+                                      gradients.begin() + static_cast<std::ptrdiff_t>(end));
+            const auto g = parts.size() == 1 ? parts.front() : at::cat(parts, 1);
+            if (weight && module.conv1d) state.book->add_product(*weight, state.x, g);
+            if (weight && !module.conv1d) state.book->add_product(*weight, g, state.x);
+            if (bias) state.book->add_summands(*bias, g);
+        }
+    }
+};
+
+}  // namespace
+
 std::vector<at::Tensor> adaptation::run(const at::Tensor& x, const modules& group, const at::Tensor& residual) const {
+    const auto is_noted = [&](const linear* module) {
+        return book_->index_of(module->weight) || book_->index_of(module->bias);
+    };
+    if (book_ && std::any_of(group.begin(), group.end(), is_noted)) {
+        auto state = c10::make_intrusive<noted_function::call>();
+        state->group = group;
+        state->book = book_;
+        state->has_residual = residual.defined();
+        variable_list inputs{x, book_->anchor()};
+        if (residual.defined()) inputs.push_back(residual);
+        return noted_function::apply(at::TensorList(inputs), state);
+    }
     auto pairs = pairs_of(group);
     if (dropout_) {
         const std::int64_t units = sink_->gradients.size(0);

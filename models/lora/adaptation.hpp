@@ -30,10 +30,14 @@ struct gradient_sink {
     std::size_t written = 0;  ///< pairs whose gradient has arrived
 };
 
+class gradient_book;
+
 /// An adapter as it takes part in one forward pass; without a layout the base is used alone.
 class adaptation {
   public:
     adaptation() = default;
+    /// The base alone, whose trained modules leave in the book what their gradients are made of.
+    explicit adaptation(gradient_book* book) : book_(book) {}
     /// `flat` [D] in the base's dtype and on its device. With a sink, the output of each module leads back to it.
     adaptation(const lora_layout& layout, at::Tensor flat, gradient_sink* sink = nullptr, dropout_source dropout = {});
 
@@ -71,6 +75,7 @@ class adaptation {
     const lora_layout* layout_ = nullptr;
     at::Tensor flat_;
     gradient_sink* sink_ = nullptr;
+    gradient_book* book_ = nullptr;
     dropout_source dropout_;
     std::unordered_map<std::string, std::size_t> index_;  // of pairs by module name
 };

@@ -155,6 +155,13 @@ lora_layout make_layout(const model_config& model, const lora_config& config) {
     return layout;
 }
 
+lora_layout whole_layout(const model_config& model, const std::vector<std::string>& wanted) {
+    lora_layout out;
+    out.tensors = choose_whole_tensors(model, wanted);
+    for (const auto& tensor : out.tensors) out.dimension += tensor.size;
+    return out;
+}
+
 at::Tensor initial_adapter(const lora_layout& layout, std::int64_t seed) {
     const at::NoGradGuard no_grad;
     at::Tensor flat = at::zeros({layout.dimension}, at::kFloat);

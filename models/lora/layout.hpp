@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/base/limits.hpp"
+#include "models/whole/whole_tensors.hpp"
 
 namespace rldp::models {
 
@@ -49,12 +50,15 @@ struct pair_ground {
     at::Tensor in, out;  ///< [d_in, k], [d_out, k'], orthogonal columns; undefined: the weights' own directions
 };
 
-/// Where each pair lies in the flat vector of D numbers; pairs are in layer order, contiguous, without gaps.
+/// Where each pair lies in the flat vector of D numbers; pairs are in layer order, contiguous, without gaps. Where
+/// tensors of the base are trained whole there are no pairs: the vector holds those tensors.
 struct lora_layout {
     lora_config config;
     std::vector<lora_pair> pairs;
     std::int64_t dimension = 0;             ///< D
     std::vector<pair_ground> grounds = {};  ///< of each pair; or empty
+    std::vector<whole_tensor> tensors = {};
+    bool is_whole() const { return !tensors.empty(); }
     double scaling() const { return config.alpha / static_cast<double>(config.rank); }
     at::Tensor a(const at::Tensor& flat, std::size_t pair) const;  ///< [rank, d_in], a view without grounds
     at::Tensor b(const at::Tensor& flat, std::size_t pair) const;  ///< [d_out, rank], likewise
@@ -70,6 +74,9 @@ std::vector<std::string> expand_targets(const model_config& model, const std::ve
 
 /// Errors: bad_input for a target that matches no linear module (names those there are).
 lora_layout make_layout(const model_config& model, const lora_config& config);
+
+/// Of tensors that are trained whole, as choose_whole_tensors() chooses them.
+lora_layout whole_layout(const model_config& model, const std::vector<std::string>& wanted);
 
 /// Kaiming-uniform A (a = √5, as PEFT), zero B; float32 [D] on the CPU from a public seed.
 at::Tensor initial_adapter(const lora_layout& layout, std::int64_t seed);

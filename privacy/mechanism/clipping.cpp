@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "config/base/require.hpp"
@@ -108,6 +109,28 @@ group_norms_result group_norms(const at::Tensor& gradients, const std::vector<se
     return {norms.masked_fill(finite.logical_not().unsqueeze(1), 0), finite};
 }
 
+group_norms_result group_bounds(const gradient_parts& parts, const std::vector<segment>& segments) {
+    const auto bounds = parts.norm_bounds();
+    auto squares = at::zeros({parts.units(), groups_of(segments)}, at::kDouble);
+    require(bounds.sizes() == at::IntArrayRef({parts.units(), std::ssize(parts.sizes())}),
+            "sanitizer: bounds are not [units, parts]");
+    std::size_t at = 0;
+    std::int64_t room = segments.front().size;
+    for (std::int64_t i = 0; i < std::ssize(parts.sizes()); ++i) {
+        if (room == 0) {
+            require(++at < segments.size(), "sanitizer: parts beyond the last segment");
+            room = segments[at].size;
+        }
+        room -= parts.sizes()[static_cast<std::size_t>(i)];
+        require(room >= 0, "sanitizer: a part lies across two segments");
+        squares.select(1, static_cast<std::int64_t>(segments[at].group)).add_(bounds.select(1, i).square());
+    }
+    require(room == 0 && at + 1 == segments.size(), "sanitizer: parts do not cover the segments");
+    const auto norms = squares.sqrt();
+    const auto finite = norms.isfinite().all(1);
+    return {norms.masked_fill(finite.logical_not().unsqueeze(1), 0), finite};
+}
+
 at::Tensor clip_factors(clip_rule rule, const at::Tensor& norms, const std::vector<double>& radii, double stabiliser) {
     const auto limits = at::tensor(radii, at::kDouble).to(norms.device());
     constexpr double rounding = 1 - 1e-9;
@@ -157,14 +180,21 @@ std::vector<std::int64_t> sizes_of_groups(const std::vector<segment>& segments) 
     return sizes;
 }
 
-clipped_sum::clipped_sum(std::vector<segment> segments, step_terms terms)
-    : segments_(std::move(segments)), terms_(std::move(terms)), grid_(terms_.radii) {
+clipped_sum::clipped_sum(std::vector<segment> segments, step_terms terms, std::int64_t more)
+    : segments_(std::move(segments)), terms_(std::move(terms)), grid_(terms_.radii), more_(more) {
     for (double& step : grid_) step /= terms_.rule == clip_rule::batch_mean ? mean_per_radius : per_unit;
     if (terms_.shape) shaped_grid_ = terms_.shape->deviations() * grid_.front();
 }
 
+at::Tensor& clipped_sum::sum_on(at::Device device) {
+    if (!sum_.defined())
+        sum_ = at::zeros({coordinates_of(segments_) + more_}, at::TensorOptions(device).dtype(at::kLong));
+    return sum_;
+}
+
 clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     const at::NoGradGuard no_grad;
+    if (batch.parts) return add_parts(batch);
     auto gradients = batch.gradients;
     auto [norms, finite] = group_norms(gradients, segments_);
     const auto points = 1 + std::ssize(terms_.probes);
@@ -183,7 +213,7 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     if (gradients.size(0) > 0) {
         units_ += units;
         require(units_ <= most_units, "sanitizer: more units in a step than a sum in whole numbers holds");
-        if (!sum_.defined()) sum_ = at::zeros({gradients.size(1)}, gradients.options().dtype(at::kLong));
+        sum_on(gradients.device());
         if (terms_.shape)
             add_shaped(gradients, units);
         else
@@ -208,6 +238,75 @@ void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms,
     }
 }
 
+namespace {
+
+/// ‖numbers‖², and sum += factor·numbers in whole numbers, in one go over what lies in the cache.
+double host_add(const at::Tensor& numbers, double factor, std::int64_t* sum) {
+    const std::int64_t count = numbers.numel(), blocks = (count + block_columns - 1) / block_columns;
+    const float* const x = numbers.data_ptr<float>();
+    std::vector<double> squares(static_cast<std::size_t>(blocks));
+    at::parallel_for(0, blocks, 1, [&](std::int64_t first, std::int64_t last) {
+        for (auto block = first; block < last; ++block) {
+            const auto at = block * block_columns, width = std::min(block_columns, count - at);
+            squares[static_cast<std::size_t>(block)] = detail::squared_norm(x + at, width);
+            detail::add_whole(sum + at, x + at, factor, per_unit, width);
+        }
+    });
+    return std::accumulate(squares.begin(), squares.end(), 0.0);
+}
+
+double device_add(const at::Tensor& numbers, double factor, at::Tensor sum) {
+    const auto wide = numbers.to(at::kDouble);
+    sum.add_(whole_numbers(wide * factor));
+    return wide.square().sum().item<double>();
+}
+
+}  // namespace
+
+// What a unit adds is C long at most, for its factor times the bound is, and the numbers that were really added are
+// measured against the bound: what depends on others, or on an argument (docs/privacy.md §12), is not relied on.
+clipped_sum::seen clipped_sum::add_parts(const unit_gradients& batch) {
+    require(!terms_.shape && terms_.rule != clip_rule::batch_mean, "sanitizer: parts are clipped by their norms");
+    const auto& parts = *batch.parts;
+    const auto bounds = group_bounds(parts, segments_);
+    const auto all = parts.units(), count = all - batch.dummies, groups = groups_of(segments_);
+    const auto points = 1 + std::ssize(terms_.probes);
+    require(batch.losses.numel() == all * points, "sanitizer: losses must be [units, 1 + probes]");
+    auto wanted = std::vector<bool>(static_cast<std::size_t>(all));
+    std::vector<std::int64_t> whole;
+    for (std::int64_t unit = 0; unit < all; ++unit) {
+        // Dummies are worked through like others; their factors are zero.
+        wanted[static_cast<std::size_t>(unit)] = bounds.finite[unit].item<bool>();
+        if (wanted[static_cast<std::size_t>(unit)] && unit < count) whole.push_back(unit);
+    }
+    units_ += std::ssize(whole);
+    require(units_ <= most_units, "sanitizer: more units in a step than a sum in whole numbers holds");
+    auto factors = clip_factors(terms_.rule, bounds.norms, terms_.radii, terms_.stabiliser);
+    factors.slice(0, count).zero_();
+    factors /= at::tensor(grid_, at::kDouble);
+
+    std::vector<std::int64_t> ends;
+    for (const auto& part : segments_) ends.push_back((ends.empty() ? 0 : ends.back()) + part.size);
+    std::vector<double> squares(static_cast<std::size_t>(all * groups), 0);
+    parts.show(wanted, [&](std::int64_t unit, std::int64_t offset, const at::Tensor& numbers) {
+        const auto found = std::upper_bound(ends.begin(), ends.end(), offset);
+        require(found != ends.end() && offset + numbers.numel() <= *found, "sanitizer: numbers across two segments");
+        const auto group = static_cast<std::int64_t>(segments_[static_cast<std::size_t>(found - ends.begin())].group);
+        const double factor = factors.data_ptr<double>()[unit * groups + group];
+        auto& sum = sum_on(numbers.device());
+        squares[static_cast<std::size_t>(unit * groups + group)] +=
+            numbers.is_cpu() ? host_add(numbers, factor, sum.data_ptr<std::int64_t>() + offset)
+                             : device_add(numbers, factor, sum.narrow(0, offset, numbers.numel()));
+    });
+    for (std::int64_t i = 0; i < all * groups; ++i)
+        require(std::sqrt(squares[static_cast<std::size_t>(i)]) <= bounds.norms.data_ptr<double>()[i] * (1 + 1e-10),
+                "sanitizer: a gradient is longer than the bound of its norm");
+    const auto rows = at::tensor(whole, at::kLong);
+    auto losses = batch.losses.to(at::kCPU, at::kDouble);
+    losses = points == 1 ? losses.reshape({-1}) : losses.reshape({-1, points});
+    return {bounds.norms.index_select(0, rows), losses.index_select(0, rows)};
+}
+
 void clipped_sum::add_shaped(const at::Tensor& gradients, std::int64_t units) {
     const auto centre = terms_.shape->centre().to(gradients.device());
     const auto grid = shaped_grid_.to(gradients.device());
@@ -221,12 +320,12 @@ void clipped_sum::add_shaped(const at::Tensor& gradients, std::int64_t units) {
         // A norm that overflowed gives the factor 0 or NaN; such a unit, too, counts as zero.
         auto weights = at::nan_to_num(factors.squeeze(1), 0, 0, 0) * kept;
         weights.slice(0, std::clamp<std::int64_t>(units - first, 0, weights.size(0))).zero_();
-        sum_.add_(whole_numbers(centred.mul_(weights.unsqueeze(1)).div_(grid)).sum(0));
+        sum_.narrow(0, 0, grid.numel()).add_(whole_numbers(centred.mul_(weights.unsqueeze(1)).div_(grid)).sum(0));
     }
 }
 
 at::Tensor clipped_sum::numbers() {
-    return sum_.defined() ? sum_.to(at::kCPU) : at::zeros({coordinates_of(segments_)}, at::kLong);
+    return sum_on(sum_.defined() ? sum_.device() : at::kCPU).to(at::kCPU);
 }
 
 at::Tensor clipped_sum::whole(const at::Tensor& numbers, std::int64_t units) const {

@@ -17,6 +17,9 @@ struct group_norms_result {
 };
 group_norms_result group_norms(const at::Tensor& gradients, const std::vector<segment>& segments);
 
+/// The same of parts, [b, n]: upper bounds of the norms.
+group_norms_result group_bounds(const gradient_parts& parts, const std::vector<segment>& segments);
+
 /// Clip factors [b, n] for norms [b, n], such that norm times factor never exceeds C: where a rule clips, 1e-9 less
 /// than it says, for rounding. `stabiliser` is γ or r. Not for batch_mean.
 at::Tensor clip_factors(clip_rule rule, const at::Tensor& norms, const std::vector<double>& radii, double stabiliser);
@@ -32,15 +35,18 @@ inline constexpr double mean_per_radius = 0x1p22;
 /// The sum over a step's units, each brought to its bound as the terms say.
 class clipped_sum {
   public:
-    clipped_sum(std::vector<segment> segments, step_terms terms);
+    /// numbers() has room for `more` numbers behind its own.
+    clipped_sum(std::vector<segment> segments, step_terms terms, std::int64_t more = 0);
 
-    /// Takes in a micro-batch; answers norms [b, n] and losses ([b], or [b, 1 + k] with k probes) of its whole units,
-    /// float64 on the CPU, for what is measured of them. A unit with any non-finite gradient counts as zero.
+    /// Takes in a micro-batch; answers norms (of parts, their bounds) [b, n] and losses ([b], or [b, 1 + k] with k probes) of its whole units,
+    /// float64 on the CPU, for what is measured of them. A unit with any non-finite gradient counts as zero. Errors:
+    /// failed where parts turn out longer than their bounds.
     struct seen {
         at::Tensor norms, losses;
     };
     seen add(const unit_gradients& batch);
-    /// int64 [D] on the CPU, in steps of the grid; zeros for an empty draw.
+    /// int64 [D + more] on the CPU, in steps of the grid; zeros for an empty draw, and behind them. The sum itself where
+    /// it lies there: no copy.
     at::Tensor numbers();
     std::int64_t units() const { return units_; }  ///< whole ones so far: private
     /// What numbers of so many units, of any micro-batches under these terms, stand for: float64 [D] on the CPU; under
@@ -50,6 +56,8 @@ class clipped_sum {
     at::Tensor take() { return whole(numbers(), units_); }
 
   private:
+    seen add_parts(const unit_gradients& batch);
+    at::Tensor& sum_on(at::Device device);
     /// Of [b, D] the first `units` rows count.
     void add_rows(const at::Tensor& gradients, const at::Tensor& norms, std::int64_t units);
     void add_shaped(const at::Tensor& gradients, std::int64_t units);
@@ -59,7 +67,8 @@ class clipped_sum {
     step_terms terms_;
     std::vector<double> grid_;  ///< each group's step
     at::Tensor shaped_grid_;    ///< under a geometry each coordinate's, float64 [D] on the CPU
-    at::Tensor sum_;            ///< int64 [D], where the gradients lie
+    std::int64_t more_;
+    at::Tensor sum_;  ///< int64 [D + more], where the gradients lie
     std::int64_t units_ = 0;
 };
 

@@ -129,6 +129,8 @@ release sanitizer::finish() {
         over_->reduce(order_->charged->seq,
                       {numbers.data_ptr<std::int64_t>(), static_cast<std::size_t>(numbers.numel())});
     const auto [sum, measured] = mine->of(numbers);
+    numbers.reset();  // as large as the sum
+    mine.reset();
     const auto& terms = order_->terms;
     release out{order_->charged, terms.shape ? noised_in_shape(sum) : noised(sum), {}, {}};
     if (terms.measured) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "privacy/mechanism/geometry.hpp"
+#include "privacy/mechanism/gradient_parts.hpp"
 #include "privacy/mechanism/measurement.hpp"
 #include "privacy/spending/ledger.hpp"
 
@@ -28,9 +29,10 @@ std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& rad
 
 /// A micro-batch's per-unit gradients, trusted.
 struct unit_gradients {
-    at::Tensor gradients;      ///< float32 [b, D], in the order of the segments
+    at::Tensor gradients;      ///< float32 [b, D], in the order of the segments; undefined where there are parts
     at::Tensor losses;         ///< float64 [b], mean token loss, nats; [b, 1 + k] where k probes are asked for
     std::int64_t dummies = 0;  ///< rows at the end that stand for no unit: worked through, and counted as zero
+    std::shared_ptr<const gradient_parts> parts = {};  ///< where [b, D] would be too much to hold
 };
 
 /// How a step clips and what it measures: chosen on the public side, before the step's draw is opened.

@@ -10,7 +10,9 @@
 namespace rldp::privacy {
 
 step_sum::step_sum(const std::vector<segment>& segments, const step_terms& terms)
-    : coordinates_(coordinates_of(segments)), measured_(terms.measured), clipped_(segments, terms) {
+    : coordinates_(coordinates_of(segments)),
+      measured_(terms.measured),
+      clipped_(segments, terms, (terms.measured ? static_cast<std::int64_t>(terms.measured->entries()) : 0) + 1) {
     if (!measured_) return;
     measurement_.assign(measured_->entries(), 0);
     std::vector<double> nobody(measured_->entries());
@@ -34,8 +36,7 @@ clipped_sum::seen step_sum::add(const unit_gradients& batch) {
 }
 
 at::Tensor step_sum::numbers() {
-    auto out = at::empty({coordinates_ + std::ssize(measurement_) + 1}, at::kLong);
-    out.narrow(0, 0, coordinates_).copy_(clipped_.numbers());
+    auto out = clipped_.numbers();  // with room for the others
     std::copy(measurement_.begin(), measurement_.end(), out.data_ptr<std::int64_t>() + coordinates_);
     out[-1] = clipped_.units();
     return out;

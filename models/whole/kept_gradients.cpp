@@ -1,0 +1,255 @@
+#include "models/whole/kept_gradients.hpp"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "config/base/require.hpp"
+
+namespace rldp::models {
+
+namespace {
+
+constexpr double unit_roundoff = 0x1p-24;  // of float32
+constexpr double least_normal = 0x1p-126;  // what a product may lose where it underflows
+/// Rows and numbers that large are not computed with: their products could overflow.
+constexpr double most = 0x1p50;
+/// Columns whose products are added up in float32 before float64 takes over, in a Gram matrix.
+constexpr std::int64_t gram_columns = 256;
+/// Numbers of a gradient that are there at a time: they stay in the second-level cache.
+constexpr std::int64_t tile_numbers = std::int64_t{1} << 18;
+
+/// γ_n of Higham 2002, §3.1: a sum of n products is off by at most γ_n·Σ|products|, in any order.
+double gamma_of(std::int64_t n) {
+    const double nu = static_cast<double>(n) * unit_roundoff;
+    return nu / (1 - nu);
+}
+
+/// One unit's factors of one matrix. The gradient is Σ left_i·right_iᵀ over positions i; where the tensor is looked up,
+/// left_i is a row of the unit matrix.
+struct unit_factors {
+    at::Tensor left, right;     ///< [n, rows], [n, columns] or undefined
+    at::Tensor ids, looked_up;  ///< [m] and [m, columns], or undefined
+
+    std::int64_t positions() const { return (left.defined() ? left.size(0) : 0) + (ids.defined() ? ids.numel() : 0); }
+};
+
+unit_factors factors_of(const kept_factors& page, std::int64_t unit) {
+    const auto u = static_cast<std::size_t>(unit);
+    unit_factors out;
+    if (page.product) {
+        const auto begin = page.product->first[u], count = page.product->first[u + 1] - begin;
+        out.left = page.product->left.narrow(0, begin, count);
+        out.right = page.product->right.narrow(0, begin, count);
+    }
+    if (page.lookup) {
+        const auto begin = page.lookup->first[u], count = page.lookup->first[u + 1] - begin;
+        out.ids = page.lookup->ids.narrow(0, begin, count);
+        out.looked_up = page.lookup->right.narrow(0, begin, count);
+    }
+    return out;
+}
+
+at::Tensor row_norms(const at::Tensor& rows) {
+    return at::linalg_vector_norm(rows, 2, at::IntArrayRef{1}, false, at::kDouble);
+}
+
+/// x·yᵀ in float64, of columns added up in float32 few at a time: each entry is off by γ_k·‖x_i‖‖y_j‖, k = gram_columns.
+at::Tensor inner_products(const at::Tensor& x, const at::Tensor& y) {
+    auto out = at::zeros({x.size(0), y.size(0)}, x.options().dtype(at::kDouble));
+    for (std::int64_t at = 0; at < x.size(1); at += gram_columns) {
+        const auto width = std::min(gram_columns, x.size(1) - at);
+        out.add_(at::mm(x.narrow(1, at, width), y.narrow(1, at, width).t()));
+    }
+    return out;
+}
+
+double summed(const at::Tensor& t) {
+    return t.sum().item<double>();
+}
+
+/// ‖Σ left_i·right_iᵀ‖² by Gram matrices: Σ_ij ⟨left_i, left_j⟩⟨right_i, right_j⟩.
+double squared_by_grams(const unit_factors& f) {
+    double out = 0;
+    if (f.left.defined()) out += summed(inner_products(f.left, f.left).mul_(inner_products(f.right, f.right)));
+    if (!f.ids.defined()) return out;
+    const auto same = f.ids.unsqueeze(1).eq(f.ids);
+    out += summed(inner_products(f.looked_up, f.looked_up).mul_(same));
+    if (f.left.defined())  // a tied head and its embedding meet in the rows of the unit's own tokens
+        out += 2 * summed(inner_products(f.right, f.looked_up).mul_(f.left.index_select(1, f.ids)));
+    return out;
+}
+
+std::int64_t rows_at_once(std::int64_t columns) {
+    return std::max<std::int64_t>(1, tile_numbers / columns);
+}
+
+/// One unit's gradient of one matrix, some rows at a time. The order in which a number's summands are added up depends
+/// on the unit's factors alone.
+class unit_tiles {
+  public:
+    explicit unit_tiles(unit_factors factors) : factors_(std::move(factors)) {
+        if (!factors_.ids.defined()) return;
+        const auto [ids, place, counts] = at::_unique2(factors_.ids, true, true, false);
+        touched_ = ids;
+        sums_ = at::zeros({ids.numel(), factors_.looked_up.size(1)}, factors_.looked_up.options())
+                    .index_add_(0, place.flatten(), factors_.looked_up);
+    }
+
+    /// All rows from `begin` on into `out` [r, columns]. Only of products, or products and a lookup.
+    void rows(std::int64_t begin, at::Tensor& out) const {
+        at::mm_out(out, factors_.left.narrow(1, begin, out.size(0)).t(), factors_.right);
+        if (!touched_.defined()) return;
+        const auto here = touched_.ge(begin).logical_and(touched_.lt(begin + out.size(0))).nonzero().squeeze(1);
+        if (here.numel() > 0)
+            out.index_add_(0, touched_.index_select(0, here) - begin, sums_.index_select(0, here));
+    }
+
+    /// The rows that a lookup touches, each once: see(row, numbers). Only of a lookup alone.
+    template <class See>
+    void touched(See see) const {
+        if (!touched_.defined()) return;
+        const auto rows = touched_.to(at::kCPU);
+        for (std::int64_t i = 0; i < rows.numel(); ++i) see(rows.data_ptr<std::int64_t>()[i], sums_[i]);
+    }
+
+    bool has_product() const { return factors_.left.defined(); }
+    const at::Tensor& sums() const { return sums_; }
+
+  private:
+    unit_factors factors_;
+    at::Tensor touched_, sums_;
+};
+
+double squared(const at::Tensor& numbers) {
+    return at::linalg_vector_norm(numbers, 2, at::OptionalIntArrayRef(), false, at::kDouble).square().item<double>();
+}
+
+/// ‖gradient‖² of the numbers as unit_tiles makes them.
+double squared_by_tiles(const unit_factors& f, std::int64_t rows) {
+    const unit_tiles tiles(f);
+    if (!tiles.has_product()) return squared(tiles.sums());
+    const auto columns = f.right.size(1), step = std::min(rows, rows_at_once(columns));
+    const auto scratch = at::empty({step, columns}, f.right.options());
+    double out = 0;
+    for (std::int64_t begin = 0; begin < rows; begin += step) {
+        auto tile = scratch.narrow(0, 0, std::min(step, rows - begin));
+        tiles.rows(begin, tile);
+        out += squared(tile);
+    }
+    return out;
+}
+
+/// What a bound needs of the factors' sizes.
+struct row_sizes {
+    double products = 0;           ///< Σ ‖left_i‖·‖right_i‖
+    double left = 0, right = 0;    ///< the largest of each
+    bool are_usual() const { return products < most && left < most && right < most; }  // neither NaN nor infinite
+};
+
+row_sizes sizes_of(const unit_factors& f) {
+    row_sizes out;
+    const auto take = [&](const at::Tensor& left, const at::Tensor& right) {
+        if (right.numel() == 0) return;
+        out.products += summed(left * right);
+        out.left = std::max(out.left, left.max().item<double>());
+        out.right = std::max(out.right, right.max().item<double>());
+    };
+    if (f.left.defined()) take(row_norms(f.left), row_norms(f.right));
+    if (f.ids.defined()) {
+        const auto right = row_norms(f.looked_up);
+        take(at::ones_like(right), right);
+    }
+    // A maximum of no numbers would pass what is none.
+    if (!(out.products >= 0)) out.products = std::numeric_limits<double>::infinity();
+    return out;
+}
+
+/// docs/privacy.md §12. S = Σ ‖left_i‖‖right_i‖ bounds every sum of absolute values below.
+double bound_of(const unit_factors& f, std::int64_t rows, std::int64_t columns) {
+    const auto n = f.positions();
+    if (n == 0) return 0;
+    const auto sizes = sizes_of(f);
+    if (!sizes.are_usual()) return std::numeric_limits<double>::infinity();
+    const auto count = static_cast<double>(n), area = static_cast<double>(rows * columns);
+    constexpr double safe = 1 + 1e-12;  // for what is computed in float64
+    // How far the gradient is from the exact sum, whoever adds it up.
+    const double shown = gamma_of(n + 1) * sizes.products + 2 * least_normal * count * std::sqrt(area);
+    // A Gram matrix takes n²·(rows + columns) products, the gradient n·rows·columns.
+    if (!f.left.defined() || count * static_cast<double>(rows + columns) >= area)
+        return (std::sqrt(squared_by_tiles(f, rows)) + 2 * shown) * safe;
+    const double relative = 2.01 * gamma_of(gram_columns) + 1e-9;
+    const double lost = 2 * least_normal * count * count *
+                        (static_cast<double>(rows) * (sizes.right * sizes.right + 1) +
+                         static_cast<double>(columns) * (sizes.left * sizes.left + 1));
+    const double squares = std::max(0.0, squared_by_grams(f)) + relative * sizes.products * sizes.products + lost;
+    return (std::sqrt(squares) + shown) * safe;
+}
+
+}  // namespace
+
+kept_gradients::kept_gradients(std::vector<whole_tensor> tensors, std::vector<kept_factors> pages, std::int64_t units)
+    : tensors_(std::move(tensors)), pages_(std::move(pages)), units_(units) {
+    require(tensors_.size() == pages_.size(), "a book of other tensors");
+}
+
+at::Tensor kept_gradients::norm_bounds() const {
+    const at::NoGradGuard no_grad;
+    auto out = at::zeros({units_, std::ssize(tensors_)}, at::kDouble);
+    for (std::int64_t t = 0; t < std::ssize(tensors_); ++t) {
+        const auto& tensor = tensors_[static_cast<std::size_t>(t)];
+        const auto& page = pages_[static_cast<std::size_t>(t)];
+        if (page.sums.defined()) {
+            out.select(1, t).copy_(row_norms(page.sums));  // of these very numbers: nothing to allow for
+            continue;
+        }
+        if (tensor.shape.size() == 1) continue;  // nothing arrived: zeros
+        for (std::int64_t unit = 0; unit < units_; ++unit)
+            out[unit][t] = bound_of(factors_of(page, unit), tensor.shape[0], tensor.shape[1]);
+    }
+    return out;
+}
+
+void kept_gradients::each(const std::vector<bool>& wanted, const viewer& see) const {
+    const at::NoGradGuard no_grad;
+    require(std::ssize(wanted) == units_, "wanted units of another chunk");
+    for (std::size_t t = 0; t < tensors_.size(); ++t) {
+        const auto& tensor = tensors_[t];
+        const auto& page = pages_[t];
+        std::vector<std::pair<std::int64_t, unit_tiles>> units;
+        for (std::int64_t unit = 0; unit < units_; ++unit) {
+            if (!wanted[static_cast<std::size_t>(unit)]) continue;
+            if (page.sums.defined())
+                see(unit, tensor.offset, page.sums[unit]);
+            else if (page.product || page.lookup)
+                units.emplace_back(unit, unit_tiles(factors_of(page, unit)));
+        }
+        if (units.empty()) continue;
+        const auto columns = tensor.shape[1];
+        if (!page.product) {
+            for (const auto& [unit, tiles] : units) {
+                const auto whose = unit;
+                tiles.touched([&](std::int64_t row, const at::Tensor& numbers) {
+                    see(whose, tensor.offset + row * columns, numbers);
+                });
+            }
+            continue;
+        }
+        // One place of the sum for all units before the next one.
+        const auto step = std::min(tensor.shape[0], rows_at_once(columns));
+        const auto scratch = at::empty({step, columns}, page.product->right.options());
+        for (std::int64_t begin = 0; begin < tensor.shape[0]; begin += step) {
+            auto tile = scratch.narrow(0, 0, std::min(step, tensor.shape[0] - begin));
+            for (const auto& [unit, tiles] : units) {
+                tiles.rows(begin, tile);
+                see(unit, tensor.offset + begin * columns, tile.view({-1}));
+            }
+        }
+    }
+}
+
+}  // namespace rldp::models
