@@ -9,7 +9,9 @@
 namespace rldp::actors {
 
 void contributor_state::add(const trusted<privacy::unit_gradients>& chunk) {
-    sum->add(privacy::opened(chunk));
+    const auto& gradients = privacy::opened(chunk);
+    if (gradients.parts) use_threads(all_threads());  // multiplied out here, while the gradient actor waits
+    sum->add(gradients);
 }
 
 sanitizer_actor::behavior_type make_contributor(sanitizer_actor::stateful_pointer<contributor_state> self,

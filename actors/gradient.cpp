@@ -54,10 +54,16 @@ gradient_actor::behavior_type make_gradient(gradient_actor::stateful_pointer<gra
             self->request(loader, caf::infinite, draw_atom::value, task.order.charged->seq)
                 .then([=](const trusted<draw>& drawn) mutable {
                     self->send(sanitizer, begin_atom::value, task.order);
+                    const caf::scoped_actor waiting(self->system());
+                    const auto hand_over = [&](trusted<privacy::unit_gradients> chunk) {
+                        if (!self->state.model.layout.is_whole())
+                            return self->send(sanitizer, clip_atom::value, std::move(chunk));
+                        // The sanitizer multiplies a chunk's factors out, on all threads; two would be too much to hold.
+                        waiting->request(sanitizer, caf::infinite, clip_atom::value, std::move(chunk))
+                            .receive([] {}, [](const caf::error& reason) { throw to_exception(reason); });
+                    };
                     try {
-                        self->state.compute(task, drawn, [&](trusted<privacy::unit_gradients> chunk) {
-                            self->send(sanitizer, clip_atom::value, std::move(chunk));
-                        });
+                        self->state.compute(task, drawn, hand_over);
                         promise.delegate(sanitizer, finish_atom::value);
                     } catch (...) {
                         const bool given_up = is_stopped(std::current_exception());

@@ -15,7 +15,9 @@ void sanitizer_state::open(const trusted<std::shared_ptr<const secrets>>& closed
 }
 
 void sanitizer_state::add(const trusted<privacy::unit_gradients>& chunk) {
-    library->add(privacy::opened(chunk));
+    const auto& gradients = privacy::opened(chunk);
+    if (gradients.parts) use_threads(all_threads());  // multiplied out here, while the gradient actor waits
+    library->add(gradients);
 }
 
 privacy::release sanitizer_state::finish() {

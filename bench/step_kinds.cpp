@@ -17,13 +17,7 @@ namespace {
 
 std::shared_ptr<const models::causal_lm> random_model(const models::model_config& config,
                                                       const at::TensorOptions& options) {
-    at::manual_seed(1);
-    std::map<std::string, at::Tensor> weights;
-    for (const auto& [name, shape] : models::base_tensors(config)) {
-        const bool is_gain = shape.size() == 1 && name.ends_with(".weight");
-        weights[name] = is_gain ? at::ones(shape, options) : at::empty(shape, options).normal_(0, 0.02);
-    }
-    return models::causal_lm::from_weights(config, std::move(weights));
+    return models::causal_lm::from_weights(config, random_weights_of(config, options));
 }
 
 models::token_batch random_batch(const step_shape& shape, std::int64_t vocabulary) {
@@ -63,6 +57,17 @@ models::model_config shape_of(const std::string& model) {
         refuse(fmt::format("--model {}: unknown; use gpt2-small, llama-3.2-1b or stories260k", model));
     }
     return c;
+}
+
+std::map<std::string, at::Tensor> random_weights_of(const models::model_config& config,
+                                                    const at::TensorOptions& options) {
+    at::manual_seed(1);
+    std::map<std::string, at::Tensor> weights;
+    for (const auto& [name, shape] : models::base_tensors(config)) {
+        const bool is_gain = shape.size() == 1 && name.ends_with(".weight");
+        weights[name] = is_gain ? at::ones(shape, options) : at::empty(shape, options).normal_(0, 0.02);
+    }
+    return weights;
 }
 
 step_kinds::step_kinds(const step_shape& shape)

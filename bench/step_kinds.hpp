@@ -21,6 +21,10 @@ struct step_shape {
 /// Errors: bad_input for a name that is not known.
 models::model_config shape_of(const std::string& model);
 
+/// A model of that shape, from a seed.
+std::map<std::string, at::Tensor> random_weights_of(const models::model_config& config,
+                                                    const at::TensorOptions& options);
+
 class step_kinds {
   public:
     explicit step_kinds(const step_shape& shape);

@@ -54,6 +54,8 @@ struct method_row {
     std::optional<scaled_default> query_noise = {};
     std::optional<double> stabiliser = {};
     std::optional<std::int64_t> rank = {};
+    /// Whether it asks for more of unit gradients than their norms, or for pairs of A and B.
+    bool adapters_only = false;
 
     /// Whether a controller steers it: only then there are statistics, a deck to deal and decisions.
     bool steered() const { return kind == method_kind::rldp; }

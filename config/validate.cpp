@@ -99,6 +99,33 @@ finding precision(const run_config& config) {
     return {};
 }
 
+/// What is trained whole has no adapters, and its unit gradients are known by their norms alone.
+finding whole(const run_config& config) {
+    if (!config.train.is_whole()) return {};
+    const auto &given = config.lora, none = lora_section{};
+    if (given.rank != none.rank || given.alpha != none.alpha || given.dropout != none.dropout ||
+        given.targets != none.targets || given.freeze_a != none.freeze_a || given.b_lr_ratio != none.b_lr_ratio)
+        return "train.parameters trains the base itself, and the keys of lora are of adapters; leave one of them out";
+    if (!config.train.lr)
+        return "train.lr is open, and what is chosen for it is for adapters; with train.parameters give it, such as 0.001";
+    if (config.model.dtype != "float32")
+        return fmt::format(R"(model.dtype is "{}", but train.parameters are trained in float32; give that)",
+                           config.model.dtype);
+    if (config.privacy.semantics != semantics::sound)
+        return R"(privacy.semantics "as_published" reproduces adapters; leave train.parameters out)";
+    if (const auto& row = method_of(config); row.adapters_only)
+        return fmt::format("method.name is {}, which asks for more of unit gradients than train.parameters has; take {}",
+                           row.name, names_of_methods([](auto& m) { return !m.adapters_only; }));
+    if (choices_of(config).groups == "factors")
+        return R"(clip.groups "factors" clips A and B of adapters apart, and train.parameters has none; give "flat")";
+    if (config.public_data.path)
+        return "public.path teaches adapters; with train.parameters, tune the base on those records first (rldp "
+               "pretrain, or any program), and leave public.path out";
+    if (config.audit.gradient_canaries > 0)
+        return "audit.gradient_canaries are gradients of adapters; with train.parameters use audit.canaries";
+    return {};
+}
+
 /// Keys of a method that is not the one chosen do nothing: they are refused.
 finding method_keys(const run_config& config) {
     const auto& given = config.method;
@@ -256,7 +283,7 @@ std::optional<std::string> rate_problem(const run_config& config, std::int64_t p
 }
 
 std::optional<std::string> problem(const run_config& config) {
-    for (const auto check : {ranges, contract, precision, learning, method_keys, method, sizes, audit})
+    for (const auto check : {ranges, contract, precision, whole, learning, method_keys, method, sizes, audit})
         if (auto found = check(config)) return found;
     return {};
 }

@@ -10,6 +10,7 @@
 #include "config/method_choices.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
+#include "models/whole_checkpoint.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "version.hpp"
 
@@ -93,8 +94,11 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
 }  // namespace
 
 eval::run_summary finish_run(const session& run, const outcome& ended, const privacy::signing_key* signed_by) {
-    models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
-                         run.model.base->config());
+    if (run.model.layout.is_whole())
+        models::save_whole(run.config.model.path, run.model.layout, ended.adapter.cpu(), run.where.model());
+    else
+        models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
+                             run.model.base->config());
     if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);
     auto out = summarise(run, ended);
     if (ended.how != ending::interrupted) out.samples = samples_of(run.config, run.model, ended.adapter);

@@ -169,6 +169,7 @@ std::int64_t token_limit(const config::run_config& config, const models::model_c
 }
 
 models::lora_layout layout_of(const config::run_config& config, const models::model_config& model) {
+    if (config.train.is_whole()) return models::whole_layout(model, config.train.parameters);
     return models::make_layout(model,
                                {.rank = config.lora.rank,
                                 .alpha = config.lora.alpha,
@@ -255,9 +256,36 @@ run_model load_model(const config::run_config& config) {
     models::choose_threads(out.base->config());
     out.layout = layout_of(config, out.base->config());
     for (auto& ground : out.layout.grounds) ground.a = ground.a.to(device);
-    out.initial_adapter = models::initial_adapter(out.layout, config.seed).to(device);
+    if (out.layout.is_whole()) {
+        out.initial_adapter = out.base->flat_of(out.layout);
+        out.base = out.base->tuned(out.layout, out.initial_adapter);  // the same numbers, held once
+    } else {
+        out.initial_adapter = models::initial_adapter(out.layout, config.seed).to(device);
+    }
     return out;
 }
+
+namespace {
+
+void check_loss(const at::Tensor& losses, const std::string& path) {
+    if (!std::isfinite(losses.item<double>()))
+        refuse(path + ": the model's loss is not finite; its weights are damaged, bring back the original files");
+}
+
+void check_whole(const run_model& model, const std::vector<models::unit_records>& unit, const std::string& path) {
+    const auto made = models::gradients_of_whole(*model.base, model.layout, model.initial_adapter, unit, {0}, {});
+    check_loss(made.losses, path);
+    const auto norms = made.gradients.norm_bounds();
+    for (std::size_t i = 0; i < model.layout.tensors.size(); ++i) {
+        const auto norm = norms[0][static_cast<std::int64_t>(i)].item<double>();
+        if (!(std::isfinite(norm) && norm > 0))
+            refuse(fmt::format(
+                "{}: {} gets a gradient of norm {}; the weights are damaged, or train.parameters should leave it out",
+                path, model.layout.tensors[i].name, norm));
+    }
+}
+
+}  // namespace
 
 void check_gradients(const run_model& model, const std::string& path) {
     const auto& described = model.base->config();
@@ -266,10 +294,9 @@ void check_gradients(const run_model& model, const std::string& path) {
     for (std::int64_t i = 0; i < std::min(longest, described.window); ++i)
         tokens.push_back(static_cast<std::int32_t>((i * 7919 + 1) % described.vocab));
     const std::vector<models::unit_records> unit = {{tokens}};
+    if (model.layout.is_whole()) return check_whole(model, unit, path);
     const auto made = models::unit_gradients(*model.base, model.layout, model.initial_adapter, unit, {0}, {});
-    const auto loss = made.losses.item<double>();
-    if (!std::isfinite(loss))
-        refuse(path + ": the model's loss is not finite; its weights are damaged, bring back the original files");
+    check_loss(made.losses, path);
     std::int64_t offset = 0;
     for (const auto& pair : model.layout.pairs) {
         const auto norm = made.gradients[0].slice(0, offset, offset + pair.size).norm().item<double>();

@@ -36,7 +36,7 @@ struct run_data {
 /// Longest sequence that is kept: data.max_tokens, or the model's window. Errors: bad_input if it exceeds the window.
 std::int64_t token_limit(const config::run_config& config, const models::model_config& model);
 
-/// Errors: bad_input for a target that matches no linear module.
+/// Adapters, or the tensors of train.parameters. Errors: bad_input for a word that matches nothing.
 models::lora_layout layout_of(const config::run_config& config, const models::model_config& model);
 
 /// data.path, by privacy.unit.
@@ -71,7 +71,7 @@ std::unique_ptr<const models::tokenizer> load_tokenizer(const config::run_config
 struct run_model {
     std::shared_ptr<const models::causal_lm> base;
     models::lora_layout layout;
-    at::Tensor initial_adapter;  ///< [D] float32 on the device
+    at::Tensor initial_adapter;  ///< [D] float32 on the device; of whole tensors the base's own numbers
     std::vector<double> public_norms =
         {};  ///< medians of public unit gradients' norms per group, where they are asked for
     std::vector<models::sequence> public_sample = {};  ///< public records that judge adapters; none without public.path

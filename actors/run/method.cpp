@@ -13,6 +13,22 @@ namespace rldp::actors {
 
 namespace {
 
+/// What clip.groups "adapters" clips on its own: an adapter, or the whole tensors of one module.
+struct clipped_module {
+    std::string name;
+    std::int64_t size;
+};
+
+std::vector<clipped_module> modules_of(const models::lora_layout& layout) {
+    std::vector<clipped_module> out;
+    for (const auto& pair : layout.pairs) out.push_back({pair.module, pair.size});
+    for (const auto& tensor : layout.tensors) {
+        if (out.empty() || out.back().name != tensor.module) out.push_back({tensor.module, 0});
+        out.back().size += tensor.size;
+    }
+    return out;
+}
+
 /// Half of what a uniform guess over the vocabulary loses: public, and near what a pretrained model starts at.
 double initial_loss_of(const models::model_config& model) {
     return 0.5 * std::log(static_cast<double>(model.vocab));
@@ -50,7 +66,7 @@ privacy::method_config method_config_of(const config::run_config& config, const 
                                .warmup = config::chosen(config.train.warmup, "train.warmup"),
                                .initial_loss = initial_loss_of(model),
                                .rounding_margin = rounding_margin_of(config)};
-    for (const auto& pair : layout.pairs) out.pair_sizes.push_back(pair.size);
+    for (const auto& one : modules_of(layout)) out.pair_sizes.push_back(one.size);
     return out;
 }
 
@@ -58,26 +74,29 @@ privacy::method_config method_config_of(const config::run_config& config, const 
 
 std::vector<std::string> group_names(const config::run_config& config, const models::lora_layout& layout) {
     const auto groups = config::choices_of(config).groups;
-    if (groups == "flat") return {"all adapters"};
+    if (groups == "flat") return {layout.is_whole() ? "all parameters" : "all adapters"};
     if (groups == "factors") return {"all A", "all B"};
     std::vector<std::string> names;
-    for (const auto& pair : layout.pairs) names.push_back(pair.module);
+    for (const auto& one : modules_of(layout)) names.push_back(one.name);
     return names;
 }
 
 std::vector<privacy::segment> segments_of(const config::run_config& config, const models::lora_layout& layout) {
     const auto groups = config::choices_of(config).groups;
-    if (groups == "flat") return {{layout.dimension, 0}};
+    if (groups == "flat" && !layout.is_whole()) return {{layout.dimension, 0}};
     std::vector<privacy::segment> out;
-    for (std::size_t i = 0; i < layout.pairs.size(); ++i) {
-        const auto& pair = layout.pairs[i];
-        if (groups == "factors") {
+    if (groups == "flat") {  // of so many numbers the noise is made in pieces, on all threads
+        for (const auto& one : modules_of(layout)) out.push_back({one.size, 0});
+        return out;
+    }
+    if (groups == "factors") {
+        for (const auto& pair : layout.pairs) {
             out.push_back({pair.a_size, 0});
             out.push_back({pair.size - pair.a_size, 1});
-        } else {
-            out.push_back({pair.size, i});
         }
+        return out;
     }
+    for (const auto& one : modules_of(layout)) out.push_back({one.size, out.size()});
     return out;
 }
 

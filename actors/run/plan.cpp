@@ -47,19 +47,31 @@ std::int64_t estimate_memory(const config::run_config& config, const models::mod
     const double mlp = width * static_cast<double>(model.inner) * (model.model_type == "gpt2" ? 2 : 3);
     const double embeddings = static_cast<double>(model.vocab) * width * (model.tied_head ? 1 : 2);
     const double bytes_per_weight = config.model.dtype == "bfloat16" ? 2 : 4;
-    const double tokens = static_cast<double>(config.train.micro_batch * max_tokens);
+    const bool whole = layout.is_whole();
+    // Of whole tensors all records of a unit go through one pass.
+    const auto records = whole && config.privacy.unit_is_group
+                             ? std::max(config.train.micro_batch, config.privacy.max_records_per_unit)
+                             : config.train.micro_batch;
+    const double tokens = static_cast<double>(records * max_tokens);
     // Capped scores are kept beside the weights that come of them.
     const double attention =
         static_cast<double>(model.heads) * static_cast<double>(max_tokens) * (model.attention_cap ? 2 : 1);
     const double activations = 4 * tokens * layers * (10 * width + 3 * static_cast<double>(model.inner) + attention);
     constexpr double head_rows = 1024;  // logits are made for few positions at a time
-    const double logits = 4 * 3 * static_cast<double>(model.vocab) * std::min(tokens, head_rows);
+    const bool trains_head = std::any_of(layout.tensors.begin(), layout.tensors.end(), [&](const auto& tensor) {
+        return tensor.size == model.vocab * model.width;  // the head, or a table of its size that may be tied to it
+    });
+    const double logits = 4 * static_cast<double>(model.vocab) *
+                          (3 * std::min(tokens, head_rows) + (trains_head ? tokens : 0));
+    // What the backward pass leaves: the gradients of every module's outputs, beside its inputs.
+    const double kept = whole ? 4 * tokens * layers * (6 * width + 2 * static_cast<double>(model.inner)) : 0;
     const double data = 4 * static_cast<double>(units * max_tokens);
     constexpr double program = 256 << 20;  // LibTorch itself, threads, reports
-    const double adapter =
-        4 * static_cast<double>(layout.dimension) * (static_cast<double>(config.train.micro_batch) + 8);
+    // Beside the optimiser's: rows of unit gradients, or, of whole tensors, their sum in 64 bits and what it stands for.
+    const double vectors = whole ? 4 + 8 : static_cast<double>(config.train.micro_batch) + 8;
+    const double adapter = 4 * static_cast<double>(layout.dimension) * vectors;
     return std::llround(program + data + bytes_per_weight * (layers * (linear + mlp) + embeddings) + activations +
-                        logits + adapter);
+                        kept + logits + adapter);
 }
 
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
@@ -166,6 +178,7 @@ void check_schedule(const config::run_config& config, std::int64_t steps) {
 /// Whether the policy that ships was prepared on runs of as many steps.
 bool is_vouched_for(config::run_config config, std::int64_t population, std::int64_t width) {
     if (config.rl.state || !config::choices_of(config).prepared) return false;  // nobody asks
+    if (config.train.is_whole()) return false;                                  // prepared on adapters
     config::choose_open_keys(config, population, width);
     return rl::doubts_of(rl::prepared_policy::shipped(), config::planned_steps(config, population)).empty();
 }

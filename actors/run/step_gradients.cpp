@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "actors/run/whole_parts.hpp"
 #include "config/method_choices.hpp"
 #include "models/blas.hpp"
 #include "models/thread_count.hpp"
@@ -78,7 +79,16 @@ struct chunk_worker {
     const on_failed_unit& failed;
 
     /// Errors: whatever made-up tokens provoke too, and exhausted memory.
-    models::record_gradients operator()(std::size_t i) const {
+    privacy::unit_gradients operator()(std::size_t i) const {
+        auto out = computed(i);
+        const auto& units = work.chunks[i];
+        out.dummies = std::count_if(units.begin(), units.end(),
+                                    [&](auto unit) { return unit >= work.units.size() - work.dummies; });
+        return out;
+    }
+
+  private:
+    privacy::unit_gradients computed(std::size_t i) const {
         try {
             return made(work.chunks[i], work.first_pass[i]);
         } catch (const std::bad_alloc&) {
@@ -88,14 +98,23 @@ struct chunk_worker {
         } catch (...) {
             check_gradients({model.base, model.layout, adapter}, "the model");
         }
+        if (model.layout.is_whole()) return whole_one_by_one(work.chunks[i]);
         return one_by_one(work.chunks[i]);
     }
 
-  private:
-    models::record_gradients made(const std::vector<std::size_t>& units, std::size_t first_pass) const {
+    privacy::unit_gradients made(const std::vector<std::size_t>& units, std::size_t first_pass) const {
         const models::chunk_rule rule{how.micro_batch, shape_of(how.padded), how.value_weight, how.answers_only};
-        auto out =
-            models::unit_gradients(*model.base, model.layout, adapter, work.units, units, rule, dropout, first_pass);
+        privacy::unit_gradients out;
+        if (model.layout.is_whole()) {
+            auto whole = models::gradients_of_whole(*model.base, model.layout, adapter, work.units, units, rule);
+            out.parts = as_parts(std::move(whole.gradients));
+            out.losses = whole.losses;
+        } else {
+            auto rows = models::unit_gradients(*model.base, model.layout, adapter, work.units, units, rule, dropout,
+                                               first_pass);
+            out.gradients = rows.gradients;
+            out.losses = rows.losses;
+        }
         std::vector<at::Tensor> losses{out.losses};
         for (const auto& at : probes)
             losses.push_back(models::unit_losses(*model.base, model.layout, at, work.units, units, rule));
@@ -105,16 +124,40 @@ struct chunk_worker {
 
     /// Each unit alone; zeros for one that fails. Masks are of passes beyond the step's others: as many for each unit
     /// as the step has, so none is used twice.
-    models::record_gradients one_by_one(const std::vector<std::size_t>& units) const {
+    privacy::unit_gradients one_by_one(const std::vector<std::size_t>& units) const {
         const auto rows = std::ssize(units);
-        models::record_gradients out{at::zeros({rows, model.layout.dimension}, adapter.options()),
-                                     at::full({rows, 1 + std::ssize(probes)}, std::nan(""), at::kDouble)};
-        for (std::int64_t row = 0; row < rows; ++row) {
+        privacy::unit_gradients out{at::zeros({rows, model.layout.dimension}, adapter.options()), no_losses(rows)};
+        each_alone(units, [&](std::int64_t row, const privacy::unit_gradients& alone) {
+            out.gradients[row].copy_(alone.gradients[0]);
+            out.losses[row].copy_(alone.losses[0]);
+        });
+        return out;
+    }
+
+    privacy::unit_gradients whole_one_by_one(const std::vector<std::size_t>& units) const {
+        const auto rows = std::ssize(units);
+        privacy::unit_gradients out{{}, no_losses(rows)};
+        const models::kept_gradients nothing(model.layout.tensors,
+                                             std::vector<models::kept_factors>(model.layout.tensors.size()), 1);
+        std::vector<std::shared_ptr<const privacy::gradient_parts>> parts(units.size(), as_parts(nothing));
+        each_alone(units, [&](std::int64_t row, const privacy::unit_gradients& alone) {
+            parts[static_cast<std::size_t>(row)] = alone.parts;
+            out.losses[row].copy_(alone.losses[0]);
+        });
+        out.parts = joined(std::move(parts));
+        return out;
+    }
+
+    at::Tensor no_losses(std::int64_t rows) const {
+        return at::full({rows, 1 + std::ssize(probes)}, std::nan(""), at::kDouble);
+    }
+
+    template <class Take>
+    void each_alone(const std::vector<std::size_t>& units, Take take) const {
+        for (std::int64_t row = 0; row < std::ssize(units); ++row) {
             const auto unit = units[static_cast<std::size_t>(row)];
             try {
-                const auto alone = made({unit}, (unit + 1) * work.first_pass.back());
-                out.gradients[row].copy_(alone.gradients[0]);
-                out.losses[row].copy_(alone.losses[0]);
+                take(row, made({unit}, (unit + 1) * work.first_pass.back()));
             } catch (const std::bad_alloc&) {
                 throw;
             } catch (const c10::OutOfMemoryError&) {
@@ -123,7 +166,6 @@ struct chunk_worker {
                 failed(reason);
             }
         }
-        return out;
     }
 };
 
@@ -167,21 +209,16 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
     const auto& chunks = work.chunks;
     std::vector<std::size_t> mine;
     for (auto i = how.rank; i < chunks.size(); i += how.ranks) mine.push_back(i);
-    const auto hand_over = [&](models::record_gradients chunk, std::size_t i) {
-        const auto dummies = std::count_if(chunks[i].begin(), chunks[i].end(),
-                                           [&](auto unit) { return unit >= work.units.size() - work.dummies; });
-        take({std::move(chunk.gradients), std::move(chunk.losses), dummies});
-    };
     const auto at_once = static_cast<std::size_t>(how.abreast);
     if (at_once == 1) {
         for (const auto i : mine) {
             go_on(how);
-            hand_over(made(i), i);
+            take(made(i));
         }
         return;
     }
     // Chunks differ in length: each thread takes the next one when it is done with its last.
-    std::vector<std::promise<models::record_gradients>> computed(mine.size());
+    std::vector<std::promise<privacy::unit_gradients>> computed(mine.size());
     std::atomic<std::size_t> next = 0;
     const auto work_off = [&] {
         models::use_threads(1);
@@ -200,7 +237,7 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
     try {
         for (std::size_t j = 0; j < mine.size(); ++j) {
             go_on(how);
-            hand_over(computed[j].get_future().get(), mine[j]);
+            take(computed[j].get_future().get());
         }
     } catch (...) {
         next = mine.size();  // nobody asks for more

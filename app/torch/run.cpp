@@ -115,7 +115,9 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
     if (run.tight_epsilon_as_released)
         row("tight ε of what was released",
             number(*run.tight_epsilon_as_released) + "  (raw observations void even that)");
-    row("adapter", (directory / "public/adapter").string());
+    const eval::run_directory where{directory};
+    const bool whole = std::filesystem::exists(where.model());
+    row(whole ? "model" : "adapter", (whole ? where.model() : where.adapter()).string());
     row("ledger", (directory / "public/ledger.jsonl").string());
     row("metrics", (directory / "public/metrics.jsonl").string());
     row("report", (directory / "public/report.html").string());

@@ -20,6 +20,7 @@ struct run_directory {
     std::filesystem::path certificate() const { return public_side() / "certificate.json"; }
     std::filesystem::path certificate_page() const { return public_side() / "certificate.html"; }
     std::filesystem::path adapter() const { return public_side() / "adapter"; }
+    std::filesystem::path model() const { return public_side() / "model"; }  ///< in its place, of train.parameters
 
     std::filesystem::path trusted_side() const { return root / "trusted"; }
     std::filesystem::path key() const { return trusted_side() / "run.key"; }

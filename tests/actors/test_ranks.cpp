@@ -38,8 +38,9 @@ std::vector<std::string> quiet(std::size_t count) {
 /// Adapter, ledger and metrics of a run, as one text.
 std::string made_by(const std::filesystem::path& run) {
     const eval::run_directory where{run};
-    return read_file(where.adapter() / "adapter_model.safetensors") + read_file(where.ledger()) +
-           read_file(where.metrics());
+    const bool whole = std::filesystem::exists(where.model());
+    return read_file(whole ? where.model() / "model.safetensors" : where.adapter() / "adapter_model.safetensors") +
+           read_file(where.ledger()) + read_file(where.metrics());
 }
 
 void same_over(const config::run_config& config, const std::vector<std::size_t>& counts) {
@@ -71,7 +72,7 @@ TEST_CASE("every method's run is the same over ranks") {
     }
 }
 
-TEST_CASE("so are runs with patients as units, every allocation, padding, gradient canaries and bfloat16") {
+TEST_CASE("so are runs with patients as units, every allocation, padding, gradient canaries, bfloat16 and whole parameters") {
     for (const auto& more : std::vector<std::vector<std::string>>{
              {R"(privacy.unit={"group":"patient_nbr"})", "privacy.max_records_per_unit=2"},
              {"noise.allocation=uniform"},
@@ -79,6 +80,7 @@ TEST_CASE("so are runs with patients as units, every allocation, padding, gradie
              {"privacy.pad_batches=true"},
              {"audit.gradient_canaries=20"},
              {"model.dtype=bfloat16", "train.steps=4"},
+             {R"(train.parameters=["all"])", "train.lr=0.002", "train.steps=6"},
              {"lora.dropout=0.2", "train.micro_batch=2"}}) {
         auto set = more;
         set.push_back(reproducible);

@@ -61,6 +61,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "train.steps",
                                             "train.expected_batch_size",
                                             "train.micro_batch",
+                                            "train.parameters",
                                             "train.lr",
                                             "train.warmup",
                                             "train.schedule",

@@ -14,6 +14,7 @@
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/lora/subspace.hpp"
+#include "models/whole_checkpoint.hpp"
 
 namespace rldp::actors {
 
@@ -46,12 +47,7 @@ void read_checkpoint_into(audited_run& run) {
 
 void read_finished_into(audited_run& run) {
     eval::check_named_files(run.where);  // no attack on an adapter that the run didn't release
-    auto loaded = models::load_adapter(run.where.adapter(), run.model.base->config());
-    const auto described = models::without_grounds(run.model.layout, run.model.initial_adapter).layout.dimension;
-    if (loaded.layout.dimension != described)
-        refuse(fmt::format("{}: has {} numbers, but public/config.json describes {}; bring back the run's own",
-                           run.where.adapter().string(), loaded.layout.dimension, described));
-    run.adapter = {loaded.layout, loaded.flat.to(run.model.initial_adapter.device())};
+    run.adapter = released_adapter(run.where, run.model);
     if (std::filesystem::exists(run.where.trace())) {
         run.trace = read_trace(run.where.trace());
         if (run.trace.sizes() != at::IntArrayRef{run.model.layout.dimension})
@@ -61,6 +57,18 @@ void read_finished_into(audited_run& run) {
 }
 
 }  // namespace
+
+models::loaded_adapter released_adapter(const eval::run_directory& where, const run_model& model) {
+    const auto device = model.initial_adapter.device();
+    if (model.layout.is_whole())
+        return {model.layout, models::load_whole(where.model(), model.base->config(), model.layout).to(device)};
+    auto loaded = models::load_adapter(where.adapter(), model.base->config());
+    const auto described = models::without_grounds(model.layout, model.initial_adapter).layout.dimension;
+    if (loaded.layout.dimension != described)
+        refuse(fmt::format("{}: has {} numbers, but public/config.json describes {}; bring back the run's own",
+                           where.adapter().string(), loaded.layout.dimension, described));
+    return {loaded.layout, loaded.flat.to(device)};
+}
 
 std::optional<eval::split_text> audited_run::split(const std::string& record, std::size_t beginning) const {
     const auto most = static_cast<std::size_t>(token_limit(config, model.base->config()));

@@ -41,4 +41,8 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
 /// Adapter, trace and step of the last checkpoint or, where the run is over, of its end.
 void read_adapter(audited_run& run);
 
+/// What a finished run left under public/, in the model's layout: its adapter, or the tensors that it trained whole.
+/// Errors: bad_input naming the file.
+models::loaded_adapter released_adapter(const eval::run_directory& where, const run_model& model);
+
 }  // namespace rldp::actors

@@ -1,0 +1,57 @@
+#include "models/whole_checkpoint.hpp"
+
+#include <ATen/ATen.h>
+
+#include <set>
+
+#include "config/base/directory.hpp"
+#include "config/base/files.hpp"
+#include "models/architecture/modules.hpp"
+#include "models/checkpoint/safetensors.hpp"
+#include "models/weights.hpp"
+
+namespace rldp::models {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto weights_name = "model.safetensors";
+
+/// What of a model's directory is read beside its tensors; an index would name files that are not there.
+bool is_companion(const fs::path& path) {
+    static const std::set<std::string> read{".json", ".model", ".txt", ".jinja"};
+    return fs::is_regular_file(path) && read.contains(path.extension().string()) &&
+           !path.filename().string().ends_with(".index.json");
+}
+
+}  // namespace
+
+void save_whole(const fs::path& base, const lora_layout& layout, const at::Tensor& flat, const fs::path& out) {
+    const auto model = read_model_config(base);
+    weight_files files(base, model);
+    std::map<std::string, const whole_tensor*> trained;
+    for (const auto& tensor : layout.tensors) trained[tensor.name] = &tensor;
+    std::map<std::string, tensor_form> forms;
+    for (const auto& [name, shape] : base_tensors(model))
+        forms.emplace(name, tensor_form{trained.contains(name) ? at::kFloat : files.stored(name).scalar_type(), shape});
+    const auto tensor_of = [&](const std::string& name) {
+        const auto found = trained.find(name);
+        if (found != trained.end()) return part_of(flat, *found->second);
+        files.forget(name);  // what came before it is written
+        return files.tensor(name, std::nullopt);
+    };
+    make_directory(out);
+    for (const auto& entry : entries_of(base))
+        if (is_companion(entry.path())) write_file(out / entry.path().filename(), read_file(entry.path()));
+    save_safetensors(out / weights_name, forms, tensor_of, {{"format", "pt"}});
+}
+
+at::Tensor load_whole(const fs::path& directory, const model_config& model, const lora_layout& layout) {
+    weight_files files(directory, model);
+    std::map<std::string, at::Tensor> weights;
+    for (const auto& tensor : layout.tensors) weights[tensor.name] = files.tensor(tensor.name, at::kFloat);
+    return flat_of(layout.tensors, weights);
+}
+
+}  // namespace rldp::models

@@ -1,0 +1,207 @@
+// Clipping unit gradients that are never all multiplied out: no unit moves a sum by more than its bound.
+#include "actors/run/whole_parts.hpp"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "actors/run/method.hpp"
+#include "actors/run/step_gradients.hpp"
+#include "privacy/mechanism/step_sum.hpp"
+#include "tests/actors/fixtures.hpp"
+#include "tests/catch.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using rldp::privacy::clip_rule;
+
+namespace {
+
+run_model whole_model(const std::string& type, unsigned seed, const std::vector<std::string>& wanted = {"all"}) {
+    models::test::random_source random(seed);
+    const auto described = models::test::random_config(random, type);
+    run_model out;
+    out.base = models::causal_lm::from_weights(described, models::test::random_weights(described));
+    out.layout = models::whole_layout(described, wanted);
+    out.initial_adapter = out.base->flat_of(out.layout);
+    return out;
+}
+
+std::vector<std::vector<models::sequence>> some_units(models::test::random_source& random, std::int64_t vocab,
+                                                      std::int64_t count) {
+    std::vector<std::vector<models::sequence>> out(static_cast<std::size_t>(count));
+    for (auto& unit : out) {
+        unit.resize(static_cast<std::size_t>(random.between(1, 2)));
+        for (auto& record : unit)
+            for (auto length = random.between(2, 12); length > 0; --length)
+                record.push_back(static_cast<std::int32_t>(random.between(0, vocab - 1)));
+    }
+    return out;
+}
+
+config::run_config grouped(const std::string& groups) {
+    config::run_config out;
+    out.train.parameters = {"all"};
+    out.clip.groups = groups;
+    return out;
+}
+
+privacy::step_terms terms_of(clip_rule rule, std::size_t groups, double radius) {
+    privacy::step_terms out;
+    out.rule = rule;
+    out.radii.assign(groups, radius);
+    out.stabiliser = 0.01;
+    return out;
+}
+
+struct summed {
+    at::Tensor gradient;  ///< float64 [D]
+    at::Tensor norms;     ///< as measured
+};
+
+summed sum_of(const run_model& model, const std::vector<privacy::segment>& segments, const privacy::step_terms& terms,
+              const std::vector<std::vector<models::sequence>>& units, std::int64_t micro_batch,
+              const at::Tensor& adapter) {
+    privacy::step_sum sum(segments, terms);
+    std::vector<at::Tensor> norms;
+    step_gradients(
+        model, {.micro_batch = micro_batch}, adapter, {}, models::views_of(units), {},
+        [&](const privacy::unit_gradients& chunk) { norms.push_back(sum.add(chunk).norms); },
+        [](const std::exception& reason) { FAIL(reason.what()); });
+    return {sum.of(sum.numbers()).gradient, at::cat(norms)};
+}
+
+double longest(const at::Tensor& gradient, const std::vector<privacy::segment>& segments) {
+    double out = 0;
+    std::int64_t offset = 0;
+    for (const auto& part : segments) {
+        out = std::max(out, gradient.narrow(0, offset, part.size).norm().item<double>());
+        offset += part.size;
+    }
+    return out;
+}
+
+/// Parts of one matrix [rows, columns] from made-up factors of one unit.
+std::shared_ptr<const privacy::gradient_parts> made_up(const at::Tensor& left, const at::Tensor& right) {
+    models::kept_factors page;
+    page.product = models::kept_product{left, right, {0, left.size(0)}};
+    const models::whole_tensor tensor{"w.weight", "w", {left.size(1), right.size(1)}, 0, left.size(1) * right.size(1)};
+    return as_parts(models::kept_gradients({tensor}, {page}, 1));
+}
+
+}  // namespace
+
+TEST_CASE("whole: with a unit and without it, sums of every family differ by the radius at most") {
+    for (const auto& type : models::test::model_types())
+        for (const std::string groups : {"flat", "adapters"})
+            for (const auto rule : {clip_rule::clip, clip_rule::normalise, clip_rule::psac}) {
+                INFO(type << " " << groups << " " << static_cast<int>(rule));
+                models::test::random_source random(static_cast<unsigned>(rule) + 7);
+                const auto model = whole_model(type, 11);
+                const auto segments = segments_of(grouped(groups), model.layout);
+                auto units = some_units(random, model.base->config().vocab, 5);
+                const double radius = 0.05;
+                const auto n = privacy::sizes_of_groups(segments).size();
+                const auto terms = terms_of(rule, n, radius);
+                const auto with = sum_of(model, segments, terms, units, 4, model.initial_adapter);
+                // Whoever is alone is no longer than the radius, whatever rounding does.
+                for (const auto& unit : units) {
+                    const auto alone = sum_of(model, segments, terms, {unit}, 4, model.initial_adapter);
+                    CHECK(longest(alone.gradient, segments) <= radius);
+                    if (rule == clip_rule::clip) CHECK(longest(alone.gradient, segments) >= 0.9 * radius);
+                }
+                units.erase(units.begin() + 2);
+                const auto without = sum_of(model, segments, terms, units, 4, model.initial_adapter);
+                // η is 0.001; a test of the whole margin, over many draws, is in test_rounding.
+                CHECK(longest(with.gradient - without.gradient, segments) <= radius * 1.001);
+                CHECK(longest(with.gradient - without.gradient, segments) > 0.1 * radius);
+            }
+}
+
+TEST_CASE("whole: the clipped sum is that of rows, up to what bounds are above norms") {
+    const auto model = whole_model("gpt2", 5);
+    models::test::random_source random(3);
+    const auto units = some_units(random, model.base->config().vocab, 4);
+    const auto segments = segments_of(grouped("adapters"), model.layout);
+    const auto n = privacy::sizes_of_groups(segments).size();
+    std::vector<std::size_t> all{0, 1, 2, 3};
+    const auto kept =
+        models::gradients_of_whole(*model.base, model.layout, model.initial_adapter, models::views_of(units), all, {});
+    auto rows = at::zeros({4, model.layout.dimension});
+    kept.gradients.each({true, true, true, true}, [&](auto unit, auto offset, const at::Tensor& numbers) {
+        rows[unit].narrow(0, offset, numbers.numel()).copy_(numbers);
+    });
+    const auto terms = terms_of(clip_rule::clip, n, 0.2);
+    privacy::clipped_sum by_rows(segments, terms), by_parts(segments, terms);
+    const auto seen = by_rows.add({rows, kept.losses, 1});
+    const auto seen_parts = by_parts.add({{}, kept.losses, 1, as_parts(kept.gradients)});
+    CHECK(seen.norms.sizes() == at::IntArrayRef({3, static_cast<std::int64_t>(n)}));
+    CHECK((seen_parts.norms - seen.norms).min().item<double>() >= 0);
+    CHECK((seen_parts.norms / seen.norms).max().item<double>() < 1.01);
+    CHECK(at::equal(seen.losses, seen_parts.losses));
+    const auto expected = by_rows.take();
+    CHECK((by_parts.take() - expected).norm().item<double>() < 0.01 * expected.norm().item<double>());
+    CHECK(by_parts.units() == 3);
+}
+
+TEST_CASE("whole: where a gradient's summands cancel, its bound holds all the same") {
+    at::manual_seed(4);
+    for (const double gap : {1e-2, 1e-4, 1e-6, 0.0})
+        for (const std::int64_t n : {2, 40, 300})
+            for (const std::int64_t width : {3, 90, 1000}) {
+                INFO("gap " << gap << ", " << n << " positions, width " << width);
+                const auto left = at::randn({n, width}), right = at::randn({n, width + 1});
+                const auto both = at::cat({left, left * (1 + gap)}), other = at::cat({right, -right});
+                const auto parts = made_up(both, other);
+                privacy::clipped_sum sum({{width * (width + 1), 0}}, terms_of(clip_rule::clip, 1, 1e-3));
+                sum.add({{}, at::zeros({1}, at::kDouble), 0, parts});  // fails where the bound does not hold
+                CHECK(sum.take().norm().item<double>() <= 1e-3);
+            }
+}
+
+TEST_CASE("whole: a part that is longer than its bound is not summed") {
+    class liar final : public privacy::gradient_parts {
+      public:
+        std::int64_t units() const override { return 1; }
+        const std::vector<std::int64_t>& sizes() const override { return sizes_; }
+        at::Tensor norm_bounds() const override { return at::full({1, 1}, 1.9, at::kDouble); }
+        void show(const std::vector<bool>&, const viewer& see) const override { see(0, 0, at::ones({4})); }
+
+      private:
+        std::vector<std::int64_t> sizes_{4};
+    };
+    privacy::clipped_sum sum({{4, 0}}, terms_of(clip_rule::clip, 1, 1));
+    CHECK_THROWS_WITH(sum.add({{}, at::zeros({1}, at::kDouble), 0, std::make_shared<liar>()}),
+                      Catch::Contains("longer than the bound"));
+}
+
+TEST_CASE("whole: a unit that is not finite, or fails, counts as zero, and the others stay") {
+    const auto model = whole_model("llama", 9);
+    models::test::random_source random(1);
+    auto units = some_units(random, model.base->config().vocab - 1, 4);
+    const auto last = static_cast<std::int32_t>(model.base->config().vocab - 1);
+    const auto segments = segments_of(grouped("flat"), model.layout);
+    const auto terms = terms_of(clip_rule::clip, 1, 0.1);
+    auto spoiled = model.initial_adapter.clone();
+    models::part_of(spoiled, model.layout.tensors.front())[last].fill_(std::nan(""));
+    const auto sum = [&](const auto& of) {
+        privacy::step_sum out(segments, terms);
+        int failures = 0;
+        step_gradients(
+            model, {.micro_batch = 4}, model.base->config().tied_head ? model.initial_adapter : spoiled, {},
+            models::views_of(of), {}, [&](const privacy::unit_gradients& chunk) { out.add(chunk); },
+            [&](const std::exception&) { ++failures; });
+        return std::pair(out.of(out.numbers()).gradient, failures);
+    };
+    const auto [plain, none] = sum(units);
+    CHECK(none == 0);
+    auto with_failing = units;
+    with_failing.push_back({{1, 2, last + 5}});  // beyond the vocabulary: its chunk is computed unit by unit
+    const auto [others, failures] = sum(with_failing);
+    CHECK(failures == 1);
+    CHECK((others - plain).norm().item<double>() <= 1e-4 * plain.norm().item<double>());
+    if (model.base->config().tied_head) return;
+    auto with_nan = units;
+    with_nan.push_back({{1, last, 2}});
+    CHECK((sum(with_nan).first - plain).norm().item<double>() <= 1e-4 * plain.norm().item<double>());
+}

@@ -1,0 +1,124 @@
+// Runs that train tensors of the base whole, from configuration to checkpoint.
+#include <ATen/ATen.h>
+
+#include "actors/run/audit/audit.hpp"
+#include "actors/run/audit/audited_run.hpp"
+#include "bench/plain_loop.hpp"
+#include "config/base/files.hpp"
+#include "eval/report/run_certificate.hpp"
+#include "models/whole_checkpoint.hpp"
+#include "privacy/spending/ledger.hpp"
+#include "tests/actors/small_runs.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+using namespace rldp;
+using namespace rldp::actors;
+using namespace rldp::testing;
+
+namespace {
+
+config::run_config whole(std::vector<std::string> more = {}) {
+    std::vector<std::string> set = {R"(train.parameters=["all"])", "train.lr=0.002"};
+    set.insert(set.end(), more.begin(), more.end());
+    return small(set);
+}
+
+std::string weights_of(const std::filesystem::path& run) {
+    return read_file(run / "public/model/model.safetensors");
+}
+
+}  // namespace
+
+TEST_CASE("whole: a run of all parameters learns, moves every tensor, and leaves a model that others read") {
+    scratch_directory scratch;
+    const auto config = config::load(
+        "config/demo.json", {R"(train.parameters=["all"])", "train.lr=0.004", "clip.groups=flat", "method.name=static",
+                             "train.steps=40", "data.max_tokens=64", "train.eval_every=20", "train.eval_records=40"});
+    const auto summary = run_quietly(config, scratch / "run");
+    CHECK(summary.how == eval::ending::done);
+    CHECK(summary.groups == std::vector<std::string>{"all parameters"});
+    REQUIRE(summary.perplexity_after);
+    CHECK(*summary.perplexity_after < 0.9 * summary.perplexity_before);
+    const auto directory = scratch / "run/public/model";
+    const auto before = models::causal_lm::load(config.model.path, at::kFloat, at::kCPU);
+    const auto after = models::causal_lm::load(directory, at::kFloat, at::kCPU);
+    const auto layout = models::whole_layout(before->config(), {"all"});
+    CHECK(layout.dimension == before->parameters());
+    CHECK(summary.trainable_parameters == before->parameters());
+    for (const auto& tensor : layout.tensors) {
+        INFO(tensor.name);
+        CHECK_FALSE(at::equal(models::part_of(before->flat_of(layout), tensor),
+                              models::part_of(after->flat_of(layout), tensor)));
+    }
+    for (const auto* name : {"config.json", "tokenizer.json"})
+        if (std::filesystem::exists(std::filesystem::path(config.model.path) / name))
+            CHECK(std::filesystem::exists(directory / name));
+    CHECK_FALSE(std::filesystem::exists(scratch / "run/public/adapter"));
+    eval::check_named_files({scratch / "run"});
+}
+
+TEST_CASE("whole: the controller steers it, and a run that stopped goes on to the same bits") {
+    scratch_directory scratch;
+    const auto config = whole({"noise.insecure_reproducible=true"});
+    const auto summary = run_quietly(config, scratch / "whole");
+    CHECK(summary.groups.size() == 2 + 4 * 6 + 1);  // wte, wpe, six modules of each block, ln_f
+    {
+        auto opened = create_run(config, scratch / "cut");
+        bench::run_plain(opened, 7);
+    }
+    CHECK(resume_quietly(scratch / "cut").steps_done == 12);
+    CHECK(weights_of(scratch / "cut") == weights_of(scratch / "whole"));
+}
+
+TEST_CASE("whole: biases alone are trained, and everything else stays as it was") {
+    scratch_directory scratch;
+    const auto config = whole({R"(train.parameters=["bias"])", "privacy.pad_batches=true", "train.steps=4"});
+    run_quietly(config, scratch / "run");
+    const auto described = models::read_model_config(config.model.path);
+    const auto all = models::whole_layout(described, {"all"});
+    const auto before = models::load_whole(config.model.path, described, all);
+    const auto after = models::load_whole(scratch / "run/public/model", described, all);
+    for (const auto& tensor : all.tensors) {
+        INFO(tensor.name);
+        CHECK(at::equal(models::part_of(before, tensor), models::part_of(after, tensor)) !=
+              tensor.name.ends_with(".bias"));
+    }
+}
+
+TEST_CASE("whole: units of several records are computed in one pass, however few a micro-batch takes") {
+    scratch_directory scratch;
+    const auto config = whole({R"(privacy.unit={"group": "patient_nbr"})", "train.micro_batch=1", "train.steps=3"});
+    CHECK(run_quietly(config, scratch / "run").steps_done == 3);
+}
+
+TEST_CASE("whole: audits work on the released model, finished or not") {
+    scratch_directory scratch;
+    const auto config =
+        whole({"audit.canaries=20", "audit.trials=4", "audit.references=10", "audit.targets=10", "train.steps=4"});
+    run_quietly(config, scratch / "run");
+    auto run = open_audited(scratch / "run", false);
+    read_adapter(run);
+    CHECK(run.step == 4);
+    CHECK(run.adapter.layout.is_whole());
+    CHECK_FALSE(at::equal(run.adapter.flat, run.model.initial_adapter));
+    CHECK_FALSE(audit(run, {}).bounds.empty());
+}
+
+TEST_CASE("whole: what does not go with it is refused in a line that names the key") {
+    const auto said = [](const std::vector<std::string>& more) {
+        return refusal([&] { whole(more); });
+    };
+    CHECK(said({"train.lr=null"}).find("train.lr") != std::string::npos);
+    CHECK(said({"lora.rank=4"}).find("lora") != std::string::npos);
+    CHECK(said({"model.dtype=bfloat16"}).find("model.dtype") != std::string::npos);
+    CHECK(said({"method.name=geoclip"}).find("method.name") != std::string::npos);
+    CHECK(said({"method.name=dp_lora"}).find("method.name") != std::string::npos);
+    CHECK(said({"clip.groups=factors"}).find("clip.groups") != std::string::npos);
+    CHECK(said({"public.path=synthetic:9@1"}).find("public.path") != std::string::npos);
+    CHECK(said({"audit.gradient_canaries=4"}).find("audit.gradient_canaries") != std::string::npos);
+    scratch_directory scratch;
+    CHECK(refusal([&] { create_run(whole({R"(train.parameters=["q"])"}), scratch / "run"); }) ==
+          "train.parameters: 'q' is part of 'c_attn' in this gpt2; name that");
+}
