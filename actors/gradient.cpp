@@ -58,7 +58,8 @@ gradient_actor::behavior_type make_gradient(gradient_actor::stateful_pointer<gra
                     const auto hand_over = [&](trusted<privacy::unit_gradients> chunk) {
                         if (!self->state.model.layout.is_whole())
                             return self->send(sanitizer, clip_atom::value, std::move(chunk));
-                        // The sanitizer multiplies a chunk's factors out, on all threads; two would be too much to hold.
+                        // The sanitizer multiplies a chunk's factors out, on all threads; two would be too much to
+                        // hold.
                         waiting->request(sanitizer, caf::infinite, clip_atom::value, std::move(chunk))
                             .receive([] {}, [](const caf::error& reason) { throw to_exception(reason); });
                     };

@@ -37,6 +37,7 @@ class rounding_probe {
         layout_.config.dropout = 0;  // which mask a unit gets is another matter: its law stays
         std::vector<std::int64_t> sizes;
         for (const auto& pair : layout_.pairs) sizes.push_back(pair.size);
+        for (const auto& tensor : layout_.tensors) sizes.push_back(tensor.size);
         segments_ = privacy::segments_of(sizes);
     }
 
@@ -76,13 +77,28 @@ class rounding_probe {
         models::record_gradients out{at::zeros({std::ssize(units), layout_.dimension}, adapter_.options()),
                                      at::zeros({std::ssize(units)}, at::kDouble)};
         for (const auto& chunk : models::plan_chunks(units, apart_ ? 1 : micro_batch_)) {
-            const auto made = models::unit_gradients(*model_, layout_, adapter_, units, chunk, {micro_batch_});
+            const auto made = layout_.is_whole()
+                                  ? multiplied_out(units, chunk)
+                                  : models::unit_gradients(*model_, layout_, adapter_, units, chunk, {micro_batch_});
             for (std::size_t row = 0; row < chunk.size(); ++row) {
                 const auto unit = static_cast<std::int64_t>(chunk[row]);
                 out.gradients[unit].copy_(made.gradients[static_cast<std::int64_t>(row)]);
                 out.losses[unit].copy_(made.losses[static_cast<std::int64_t>(row)]);
             }
         }
+        return out;
+    }
+
+    /// Rows of what a run shows its clipper part by part.
+    models::record_gradients multiplied_out(const std::vector<models::unit_records>& units,
+                                            const std::vector<std::size_t>& chunk) const {
+        const auto made = models::gradients_of_whole(*model_, layout_, adapter_, units, chunk, {micro_batch_});
+        models::record_gradients out{at::zeros({std::ssize(chunk), layout_.dimension}, adapter_.options()),
+                                     made.losses};
+        made.gradients.each(std::vector<bool>(chunk.size(), true),
+                            [&](std::int64_t unit, std::int64_t offset, const at::Tensor& numbers) {
+                                out.gradients[unit].narrow(0, offset, numbers.numel()).copy_(numbers);
+                            });
         return out;
     }
 

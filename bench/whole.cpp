@@ -1,5 +1,5 @@
-// A private step of tensors trained whole against an ordinary one: time and peak memory. Each kind in a process of its own,
-// kinds alternating. Prints JSON.
+// A private step of tensors trained whole against an ordinary one: time and peak memory. Each kind in a process of its
+// own, kinds alternating. Prints JSON.
 //
 //   build/bench/bench_whole --model gpt2-small --batch 4 --length 128 --threads 2
 #include <fmt/format.h>

@@ -78,9 +78,9 @@ struct train_section {
     std::optional<double> epochs;  ///< giving steps, too, is an error
     std::optional<std::int64_t> steps;
     // Without a default: chosen for the run at hand (open_keys.hpp).
-    std::optional<std::int64_t> expected_batch_size;  ///< B = q·N, units
-    std::int64_t micro_batch = 16;                    ///< records per forward pass
-    std::vector<std::string> parameters;              ///< of the base, trained whole; none: LoRA adapters
+    std::optional<std::int64_t> expected_batch_size;     ///< B = q·N, units
+    std::int64_t micro_batch = 16;                       ///< records per forward pass
+    std::optional<std::vector<std::string>> parameters;  ///< of the base, trained whole; absent: LoRA adapters
     std::optional<double> lr;
     std::optional<std::int64_t> warmup;        ///< steps of linear learning-rate warm-up
     std::optional<std::string> schedule;       ///< constant | linear | cosine | wsd: what follows
@@ -92,7 +92,7 @@ struct train_section {
     std::optional<std::int64_t> eval_every;    ///< steps
     std::optional<std::int64_t> eval_records;  ///< size of the fixed Eval subset; default all
 
-    bool is_whole() const { return !parameters.empty(); }
+    bool is_whole() const { return parameters.has_value(); }
 };
 
 struct data_section {

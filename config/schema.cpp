@@ -330,8 +330,10 @@ void add_train(std::vector<key>& keys) {
              "Records per forward pass, in bfloat16 and tf32 of one unit at a time; memory grows with it, the result "
              "hardly depends on it (rounding, dropout masks).")
         .add("parameters", &train_section::parameters, form{"names of parameters", is_name}, "",
-             "What is trained whole, in float32, instead of LoRA adapters: all, bias, norm, embedding, a role (o, fc, …), "
-             "the end of a module's name, or a regular expression for the whole name. Needs train.lr.")
+             "What is trained whole, in float32, instead of LoRA adapters: all, bias, norm, embedding, a role (o, fc, "
+             "…), "
+             "the end of a module's name, or a regular expression for the whole name. Needs train.lr.",
+             "absent: LoRA adapters")
         .add("lr", &train_section::lr, above_to(0, 10), "", "AdamW's learning rate after the warm-up.",
              "chosen: by the model's width")
         .add("warmup", &train_section::warmup, between(0, most_steps), "steps",

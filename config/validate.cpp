@@ -107,15 +107,17 @@ finding whole(const run_config& config) {
         given.targets != none.targets || given.freeze_a != none.freeze_a || given.b_lr_ratio != none.b_lr_ratio)
         return "train.parameters trains the base itself, and the keys of lora are of adapters; leave one of them out";
     if (!config.train.lr)
-        return "train.lr is open, and what is chosen for it is for adapters; with train.parameters give it, such as 0.001";
+        return "train.lr is open, and what is chosen for it is for adapters; with train.parameters give it, such as "
+               "0.001";
     if (config.model.dtype != "float32")
         return fmt::format(R"(model.dtype is "{}", but train.parameters are trained in float32; give that)",
                            config.model.dtype);
     if (config.privacy.semantics != semantics::sound)
         return R"(privacy.semantics "as_published" reproduces adapters; leave train.parameters out)";
     if (const auto& row = method_of(config); row.adapters_only)
-        return fmt::format("method.name is {}, which asks for more of unit gradients than train.parameters has; take {}",
-                           row.name, names_of_methods([](auto& m) { return !m.adapters_only; }));
+        return fmt::format(
+            "method.name is {}, which asks for more of unit gradients than train.parameters has; take {}", row.name,
+            names_of_methods([](auto& m) { return !m.adapters_only; }));
     if (choices_of(config).groups == "factors")
         return R"(clip.groups "factors" clips A and B of adapters apart, and train.parameters has none; give "flat")";
     if (config.public_data.path)

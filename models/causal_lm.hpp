@@ -92,8 +92,8 @@ class causal_lm {
     /// (architecture: ∇B = s·gᵀh, ∇A = (s·gB)ᵀx).
     record_gradients gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
                                const dropout_source& dropout = {}) const;
-    /// The same of tensors that are trained whole, by unit, and not multiplied out. A unit's loss is Σ shares·losses over
-    /// its records, which follow each other in the batch: those of unit u are `first_record[u]` up to
+    /// The same of tensors that are trained whole, by unit, and not multiplied out. A unit's loss is Σ shares·losses
+    /// over its records, which follow each other in the batch: those of unit u are `first_record[u]` up to
     /// `first_record[u + 1]`. `shares` [b]. Only for a base in float32.
     whole_gradients gradients_of_units(const token_batch& batch, const lora_layout& layout, const at::Tensor& flat,
                                        const std::vector<std::int64_t>& first_record,

@@ -136,7 +136,8 @@ whole_unit_gradients gradients_of_whole(const causal_lm& model, const lora_layou
     }
     first_record.resize(chunk.size() + 1, std::ssize(held.owner));
     require(!held.records.empty(), "a chunk without a record");
-    auto made = model.gradients_of_units(make_batch(held.records, batching_of(how)), layout, flat, first_record, shares);
+    auto made =
+        model.gradients_of_units(make_batch(held.records, batching_of(how)), layout, flat, first_record, shares);
     const auto rows = std::ssize(chunk);
     const auto losses = made.losses * at::tensor(shares, at::kDouble).to(made.losses.device());
     const auto owner = at::tensor(held.owner, at::kLong).to(made.losses.device());

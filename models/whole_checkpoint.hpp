@@ -6,8 +6,9 @@
 
 namespace rldp::models {
 
-/// The trained tensors in float32, the others as the base stores them, in one file, a tensor in memory at a time; beside
-/// it the base's configuration and tokenizer. Each file appears whole or not at all. `flat` [D] float32 on the CPU.
+/// The trained tensors in float32, the others as the base stores them, in one file, a tensor in memory at a time;
+/// beside it the base's configuration and tokenizer. Each file appears whole or not at all. `flat` [D] float32 on the
+/// CPU.
 void save_whole(const std::filesystem::path& base, const lora_layout& layout, const at::Tensor& flat,
                 const std::filesystem::path& out);
 

@@ -7,8 +7,9 @@
 
 namespace rldp::actors {
 
-/// Writes public/adapter (public/model of whole tensors), summary.json, report.html and the certificate, signed where `signed_by` is given, and returns
-/// the summary. A run that is over erases its key, release log and checkpoint; an interrupted one keeps them.
+/// Writes public/adapter (public/model of whole tensors), summary.json, report.html and the certificate, signed where
+/// `signed_by` is given, and returns the summary. A run that is over erases its key, release log and checkpoint; an
+/// interrupted one keeps them.
 eval::run_summary finish_run(const session& run, const outcome& ended, const privacy::signing_key* signed_by = nullptr);
 
 }  // namespace rldp::actors

@@ -169,7 +169,7 @@ std::int64_t token_limit(const config::run_config& config, const models::model_c
 }
 
 models::lora_layout layout_of(const config::run_config& config, const models::model_config& model) {
-    if (config.train.is_whole()) return models::whole_layout(model, config.train.parameters);
+    if (config.train.is_whole()) return models::whole_layout(model, *config.train.parameters);
     return models::make_layout(model,
                                {.rank = config.lora.rank,
                                 .alpha = config.lora.alpha,

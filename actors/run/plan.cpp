@@ -61,13 +61,14 @@ std::int64_t estimate_memory(const config::run_config& config, const models::mod
     const bool trains_head = std::any_of(layout.tensors.begin(), layout.tensors.end(), [&](const auto& tensor) {
         return tensor.size == model.vocab * model.width;  // the head, or a table of its size that may be tied to it
     });
-    const double logits = 4 * static_cast<double>(model.vocab) *
-                          (3 * std::min(tokens, head_rows) + (trains_head ? tokens : 0));
+    const double logits =
+        4 * static_cast<double>(model.vocab) * (3 * std::min(tokens, head_rows) + (trains_head ? tokens : 0));
     // What the backward pass leaves: the gradients of every module's outputs, beside its inputs.
     const double kept = whole ? 4 * tokens * layers * (6 * width + 2 * static_cast<double>(model.inner)) : 0;
     const double data = 4 * static_cast<double>(units * max_tokens);
     constexpr double program = 256 << 20;  // LibTorch itself, threads, reports
-    // Beside the optimiser's: rows of unit gradients, or, of whole tensors, their sum in 64 bits and what it stands for.
+    // Beside the optimiser's: rows of unit gradients, or, of whole tensors, their sum in 64 bits and what it stands
+    // for.
     const double vectors = whole ? 4 + 8 : static_cast<double>(config.train.micro_batch) + 8;
     const double adapter = 4 * static_cast<double>(layout.dimension) * vectors;
     return std::llround(program + data + bytes_per_weight * (layers * (linear + mlp) + embeddings) + activations +

@@ -11,8 +11,8 @@
 #include <new>
 #include <utility>
 
-#include "config/base/error.hpp"
 #include "actors/run/whole_parts.hpp"
+#include "config/base/error.hpp"
 #include "config/method_choices.hpp"
 #include "models/blas.hpp"
 #include "models/thread_count.hpp"

@@ -251,7 +251,8 @@ struct noted_function : torch::autograd::Function<noted_function> {
         const auto& group = state.group;
         for (std::size_t i = 0, end = 0; i < group.size(); i = end) {
             const linear& module = *group[i];
-            for (end = i; end < group.size() && group[end]->weight.is_same(module.weight); ++end) {}
+            for (end = i; end < group.size() && group[end]->weight.is_same(module.weight); ++end) {
+            }
             const auto weight = state.book->index_of(module.weight), bias = state.book->index_of(module.bias);
             if ((!weight && !bias) || !gradients[i].defined()) continue;
             const variable_list parts(gradients.begin() + static_cast<std::ptrdiff_t>(i),

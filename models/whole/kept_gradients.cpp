@@ -55,11 +55,13 @@ unit_factors factors_of(const kept_factors& page, std::int64_t unit) {
 }
 
 at::Tensor row_norms(const at::Tensor& rows) {
-    return at::linalg_vector_norm(rows, 2, at::IntArrayRef{1}, false, at::kDouble);
+    return rows.to(at::kDouble).square_().sum(1).sqrt_();
 }
 
-/// x·yᵀ in float64, of columns added up in float32 few at a time: each entry is off by γ_k·‖x_i‖‖y_j‖, k = gram_columns.
-at::Tensor inner_products(const at::Tensor& x, const at::Tensor& y) {
+/// x·yᵀ in float64; unless `wide`, of columns added up in float32 few at a time: each entry is then off by
+/// γ_k·‖x_i‖‖y_j‖, k = gram_columns.
+at::Tensor inner_products(const at::Tensor& x, const at::Tensor& y, bool wide) {
+    if (wide) return at::mm(x.to(at::kDouble), y.to(at::kDouble).t());
     auto out = at::zeros({x.size(0), y.size(0)}, x.options().dtype(at::kDouble));
     for (std::int64_t at = 0; at < x.size(1); at += gram_columns) {
         const auto width = std::min(gram_columns, x.size(1) - at);
@@ -73,14 +75,15 @@ double summed(const at::Tensor& t) {
 }
 
 /// ‖Σ left_i·right_iᵀ‖² by Gram matrices: Σ_ij ⟨left_i, left_j⟩⟨right_i, right_j⟩.
-double squared_by_grams(const unit_factors& f) {
+double squared_by_grams(const unit_factors& f, bool wide) {
     double out = 0;
-    if (f.left.defined()) out += summed(inner_products(f.left, f.left).mul_(inner_products(f.right, f.right)));
+    if (f.left.defined())
+        out += summed(inner_products(f.left, f.left, wide).mul_(inner_products(f.right, f.right, wide)));
     if (!f.ids.defined()) return out;
     const auto same = f.ids.unsqueeze(1).eq(f.ids);
-    out += summed(inner_products(f.looked_up, f.looked_up).mul_(same));
+    out += summed(inner_products(f.looked_up, f.looked_up, wide).mul_(same));
     if (f.left.defined())  // a tied head and its embedding meet in the rows of the unit's own tokens
-        out += 2 * summed(inner_products(f.right, f.looked_up).mul_(f.left.index_select(1, f.ids)));
+        out += 2 * summed(inner_products(f.right, f.looked_up, wide).mul_(f.left.index_select(1, f.ids)));
     return out;
 }
 
@@ -105,8 +108,7 @@ class unit_tiles {
         at::mm_out(out, factors_.left.narrow(1, begin, out.size(0)).t(), factors_.right);
         if (!touched_.defined()) return;
         const auto here = touched_.ge(begin).logical_and(touched_.lt(begin + out.size(0))).nonzero().squeeze(1);
-        if (here.numel() > 0)
-            out.index_add_(0, touched_.index_select(0, here) - begin, sums_.index_select(0, here));
+        if (here.numel() > 0) out.index_add_(0, touched_.index_select(0, here) - begin, sums_.index_select(0, here));
     }
 
     /// The rows that a lookup touches, each once: see(row, numbers). Only of a lookup alone.
@@ -126,7 +128,7 @@ class unit_tiles {
 };
 
 double squared(const at::Tensor& numbers) {
-    return at::linalg_vector_norm(numbers, 2, at::OptionalIntArrayRef(), false, at::kDouble).square().item<double>();
+    return numbers.to(at::kDouble).square_().sum().item<double>();
 }
 
 /// ‖gradient‖² of the numbers as unit_tiles makes them.
@@ -146,8 +148,8 @@ double squared_by_tiles(const unit_factors& f, std::int64_t rows) {
 
 /// What a bound needs of the factors' sizes.
 struct row_sizes {
-    double products = 0;           ///< Σ ‖left_i‖·‖right_i‖
-    double left = 0, right = 0;    ///< the largest of each
+    double products = 0;         ///< Σ ‖left_i‖·‖right_i‖
+    double left = 0, right = 0;  ///< the largest of each
     bool are_usual() const { return products < most && left < most && right < most; }  // neither NaN nor infinite
 };
 
@@ -182,12 +184,18 @@ double bound_of(const unit_factors& f, std::int64_t rows, std::int64_t columns) 
     // A Gram matrix takes n²·(rows + columns) products, the gradient n·rows·columns.
     if (!f.left.defined() || count * static_cast<double>(rows + columns) >= area)
         return (std::sqrt(squared_by_tiles(f, rows)) + 2 * shown) * safe;
-    const double relative = 2.01 * gamma_of(gram_columns) + 1e-9;
+    constexpr double of_float64 = 1e-9;  // in parts of S², with room to spare
     const double lost = 2 * least_normal * count * count *
                         (static_cast<double>(rows) * (sizes.right * sizes.right + 1) +
                          static_cast<double>(columns) * (sizes.left * sizes.left + 1));
-    const double squares = std::max(0.0, squared_by_grams(f)) + relative * sizes.products * sizes.products + lost;
-    return (std::sqrt(squares) + shown) * safe;
+    const double all = sizes.products * sizes.products;
+    double error = (2.01 * gamma_of(gram_columns) + of_float64) * all + lost;
+    double squares = squared_by_grams(f, false);
+    if (error > 0.01 * squares) {  // the summands cancel so far that the bound would be of little use
+        squares = squared_by_grams(f, true);
+        error = of_float64 * all + lost;
+    }
+    return (std::sqrt(std::max(0.0, squares) + error) + shown) * safe;
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ struct recorded_layer_norm : torch::autograd::Function<recorded_layer_norm> {
         if (of_offset >= 0) book->add_summands(static_cast<std::size_t>(of_offset), g);
         at::Tensor d_x;
         if (ctx->needs_input_grad(1))
-            d_x = std::get<0>(at::native_layer_norm_backward(g, x, gain.sizes(), mean, inverse, gain, offset,
-                                                             {true, false, false}));
+            d_x = std::get<0>(
+                at::native_layer_norm_backward(g, x, gain.sizes(), mean, inverse, gain, offset, {true, false, false}));
         return {{}, d_x, {}, {}, {}, {}};
     }
 };

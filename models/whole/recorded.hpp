@@ -1,6 +1,6 @@
 #pragma once
-// Functions of a block whose backward pass notes in a book what a trained tensor's gradient is made of. With no book, or
-// where the tensor is not trained, they are the plain functions.
+// Functions of a block whose backward pass notes in a book what a trained tensor's gradient is made of. With no book,
+// or where the tensor is not trained, they are the plain functions.
 #include <ATen/core/Tensor.h>
 
 #include "models/whole/gradient_book.hpp"

@@ -12,8 +12,8 @@ namespace rldp::models {
 struct model_config;
 
 struct whole_tensor {
-    std::string name;                 ///< as in the checkpoint: "transformer.h.0.attn.c_attn.weight"
-    std::string module;               ///< the same without ".weight" or ".bias": tensors of one module follow each other
+    std::string name;    ///< as in the checkpoint: "transformer.h.0.attn.c_attn.weight"
+    std::string module;  ///< the same without ".weight" or ".bias": tensors of one module follow each other
     std::vector<std::int64_t> shape;  ///< of one or two dimensions, row-major in the flat vector
     std::int64_t offset = 0;          ///< in the flat vector
     std::int64_t size = 0;

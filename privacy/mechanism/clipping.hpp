@@ -38,15 +38,15 @@ class clipped_sum {
     /// numbers() has room for `more` numbers behind its own.
     clipped_sum(std::vector<segment> segments, step_terms terms, std::int64_t more = 0);
 
-    /// Takes in a micro-batch; answers norms (of parts, their bounds) [b, n] and losses ([b], or [b, 1 + k] with k probes) of its whole units,
-    /// float64 on the CPU, for what is measured of them. A unit with any non-finite gradient counts as zero. Errors:
-    /// failed where parts turn out longer than their bounds.
+    /// Takes in a micro-batch; answers norms (of parts, their bounds) [b, n] and losses ([b], or [b, 1 + k] with k
+    /// probes) of its whole units, float64 on the CPU, for what is measured of them. A unit with any non-finite
+    /// gradient counts as zero. Errors: failed where parts turn out longer than their bounds.
     struct seen {
         at::Tensor norms, losses;
     };
     seen add(const unit_gradients& batch);
-    /// int64 [D + more] on the CPU, in steps of the grid; zeros for an empty draw, and behind them. The sum itself where
-    /// it lies there: no copy.
+    /// int64 [D + more] on the CPU, in steps of the grid; zeros for an empty draw, and behind them. The sum itself
+    /// where it lies there: no copy.
     at::Tensor numbers();
     std::int64_t units() const { return units_; }  ///< whole ones so far: private
     /// What numbers of so many units, of any micro-batches under these terms, stand for: float64 [D] on the CPU; under

@@ -72,7 +72,8 @@ TEST_CASE("every method's run is the same over ranks") {
     }
 }
 
-TEST_CASE("so are runs with patients as units, every allocation, padding, gradient canaries, bfloat16 and whole parameters") {
+TEST_CASE(
+    "so are runs with patients as units, every allocation, padding, gradient canaries, bfloat16 and whole parameters") {
     for (const auto& more : std::vector<std::vector<std::string>>{
              {R"(privacy.unit={"group":"patient_nbr"})", "privacy.max_records_per_unit=2"},
              {"noise.allocation=uniform"},

@@ -46,6 +46,16 @@ TEST_CASE("in float32 rounding moves the others' sums by a fifth of the margin a
     }
 }
 
+TEST_CASE("so it moves those of whole parameters, each tensor clipped on its own") {
+    auto config = config_of("float32", 16);
+    config.train.parameters = std::vector<std::string>{"all"};
+    const auto seen = worst_of(config, 40, actors::computes_apart(config));
+    INFO("sum " << seen.gradient << " C, statistics " << seen.statistics << " Δ");
+    CHECK(seen.gradient <= actors::rounding_margin_of(config) / 5);
+    CHECK(seen.statistics <= actors::rounding_margin_of(config) / 5);
+    CHECK(seen.gradient > 0);
+}
+
 TEST_CASE("in bfloat16 nobody's presence moves another's gradient by a single bit, for company would move it far") {
     const auto config = config_of("bfloat16", 16);
     CHECK(actors::rounding_margin_of(config) == 0);

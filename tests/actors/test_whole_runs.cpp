@@ -96,7 +96,7 @@ TEST_CASE("whole: units of several records are computed in one pass, however few
 TEST_CASE("whole: audits work on the released model, finished or not") {
     scratch_directory scratch;
     const auto config =
-        whole({"audit.canaries=20", "audit.trials=4", "audit.references=10", "audit.targets=10", "train.steps=4"});
+        whole({"audit.canaries=20", "audit.trials=4", "audit.references=20", "audit.targets=10", "train.steps=4"});
     run_quietly(config, scratch / "run");
     auto run = open_audited(scratch / "run", false);
     read_adapter(run);
@@ -107,9 +107,7 @@ TEST_CASE("whole: audits work on the released model, finished or not") {
 }
 
 TEST_CASE("whole: what does not go with it is refused in a line that names the key") {
-    const auto said = [](const std::vector<std::string>& more) {
-        return refusal([&] { whole(more); });
-    };
+    const auto said = [](const std::vector<std::string>& more) { return refusal([&] { whole(more); }); };
     CHECK(said({"train.lr=null"}).find("train.lr") != std::string::npos);
     CHECK(said({"lora.rank=4"}).find("lora") != std::string::npos);
     CHECK(said({"model.dtype=bfloat16"}).find("model.dtype") != std::string::npos);

@@ -81,8 +81,7 @@ void check_bounds(const kept_gradients& kept, const at::Tensor& rows, double loo
     for (std::int64_t unit = 0; unit < kept.units(); ++unit)
         for (std::size_t t = 0; t < kept.tensors().size(); ++t) {
             const auto& tensor = kept.tensors()[t];
-            const auto norm =
-                rows[unit].narrow(0, tensor.offset, tensor.size).to(at::kDouble).norm().item<double>();
+            const auto norm = rows[unit].narrow(0, tensor.offset, tensor.size).to(at::kDouble).norm().item<double>();
             const auto bound = bounds[unit][static_cast<std::int64_t>(t)].item<double>();
             CHECK(norm <= bound);
             CHECK(bound <= norm * loosest + 1e-4);

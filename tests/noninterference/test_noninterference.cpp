@@ -151,6 +151,12 @@ TEST_CASE("nothing public tells tables of JSON and text lines apart") {
     check({.how = how, .config = short_run(24, "static"), .plan = true});
 }
 
+TEST_CASE("nothing public tells tables apart where parameters of the base are trained whole") {
+    auto config = short_run(24, "rldp", "deck");
+    config["train"]["parameters"] = {"all"};
+    check({.how = {"csv", true}, .config = config, .plan = true});
+}
+
 TEST_CASE("nothing public tells tables apart where a run is interrupted or killed, and resumed") {
     const auto halt = GENERATE(as<std::string>(), "interrupt 3", "kill 3", "lose 5");
     INFO(halt);
