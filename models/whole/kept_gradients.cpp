@@ -178,13 +178,13 @@ double bound_of(const unit_factors& f, std::int64_t rows, std::int64_t columns) 
     const auto sizes = sizes_of(f);
     if (!sizes.are_usual()) return std::numeric_limits<double>::infinity();
     const auto count = static_cast<double>(n), area = static_cast<double>(rows * columns);
-    constexpr double safe = 1 + 1e-12;  // for what is computed in float64
+    const double safe = 1 + area * 0x1p-52;  // for what is computed in float64
     // How far the gradient is from the exact sum, whoever adds it up.
     const double shown = gamma_of(n + 1) * sizes.products + 2 * least_normal * count * std::sqrt(area);
     // A Gram matrix takes n²·(rows + columns) products, the gradient n·rows·columns.
     if (!f.left.defined() || count * static_cast<double>(rows + columns) >= area)
         return (std::sqrt(squared_by_tiles(f, rows)) + 2 * shown) * safe;
-    constexpr double of_float64 = 1e-9;  // in parts of S², with room to spare
+    const double of_float64 = (count * count + static_cast<double>(rows + columns)) * 0x1p-52;  // in parts of S²
     const double lost = 2 * least_normal * count * count *
                         (static_cast<double>(rows) * (sizes.right * sizes.right + 1) +
                          static_cast<double>(columns) * (sizes.left * sizes.left + 1));

@@ -83,7 +83,7 @@ void check_bounds(const kept_gradients& kept, const at::Tensor& rows, double loo
             const auto& tensor = kept.tensors()[t];
             const auto norm = rows[unit].narrow(0, tensor.offset, tensor.size).to(at::kDouble).norm().item<double>();
             const auto bound = bounds[unit][static_cast<std::int64_t>(t)].item<double>();
-            CHECK(norm <= bound);
+            CHECK(norm <= bound * (1 + 1e-12));  // float64 adds up in more than one order
             CHECK(bound <= norm * loosest + 1e-4);
         }
 }

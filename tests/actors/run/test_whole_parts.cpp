@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "actors/run/method.hpp"
@@ -72,13 +73,13 @@ summed sum_of(const run_model& model, const std::vector<privacy::segment>& segme
 }
 
 double longest(const at::Tensor& gradient, const std::vector<privacy::segment>& segments) {
-    double out = 0;
+    std::vector<double> squares(segments.size(), 0);  // of each group, of which there are no more
     std::int64_t offset = 0;
     for (const auto& part : segments) {
-        out = std::max(out, gradient.narrow(0, offset, part.size).norm().item<double>());
+        squares[part.group] += gradient.narrow(0, offset, part.size).square().sum().item<double>();
         offset += part.size;
     }
-    return out;
+    return std::sqrt(*std::max_element(squares.begin(), squares.end()));
 }
 
 /// Parts of one matrix [rows, columns] from made-up factors of one unit.
