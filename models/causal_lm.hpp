@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/loading.hpp"
 #include "models/architecture/model_config.hpp"
 #include "models/lora/layout.hpp"
 
@@ -60,7 +61,7 @@ class causal_lm {
     /// Loads config.json and the safetensors (single or sharded). `dtype` float32 or bfloat16. Errors: bad_input naming
     /// file and tensor (missing, wrong shape, truncated).
     static std::shared_ptr<const causal_lm> load(const std::filesystem::path& directory, at::ScalarType dtype,
-                                                 at::Device device);
+                                                 at::Device device, const on_loading& tell = {});
     /// From weights by their Hugging Face names (GPT-2 with the `transformer.` prefix).
     static std::shared_ptr<const causal_lm> from_weights(const model_config& config,
                                                          std::map<std::string, at::Tensor> weights);

@@ -255,7 +255,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     return out;
 }
 
-run_plan check(const config::run_config& config) {
+run_plan check(const config::run_config& config, const on_loading& tell) {
     const auto model = models::read_model_config(config.model.path);
     const auto layout = layout_once_taught(config, layout_of(config, model));
     device_of(config);
@@ -268,7 +268,7 @@ run_plan check(const config::run_config& config) {
     std::vector<std::string> missing;
     const bool weights = has_weights(config.model.path);
     if (weights)
-        check_gradients(load_model(config), config.model.path);
+        check_gradients(load_model(config, {.tell = tell}), config.model.path);
     else
         missing.push_back(config.model.path +
                           ": holds config.json only; a run needs the model's safetensors and tokenizer there");
@@ -282,7 +282,8 @@ run_plan check(const config::run_config& config) {
     }
     if (!weights) refuse(missing.front());
     const auto tokens = load_tokenizer(config, model);
-    const auto data = load_data(config, *tokens, token_limit(config, model), kept_corpus::of_reader(config).get());
+    const auto data =
+        load_data(config, *tokens, token_limit(config, model), kept_corpus::of_reader(config).get(), tell);
     auto out = plan_of(static_cast<std::int64_t>(data.train.size()));
     out.counts = counts_of(data);
     // For the owner, who asked: a run says nothing of it.

@@ -95,7 +95,7 @@ run_plan::private_counts counts_of(const run_data& data);
 
 /// `rldp check`: reads what is there. Data or weights may be absent if privacy.population is declared; warnings say
 /// what a run will need.
-run_plan check(const config::run_config& config);
+run_plan check(const config::run_config& config, const on_loading& tell = {});
 
 /// With `counts` the private counts too, if there are any.
 std::string to_json(const run_plan& plan, bool counts);

@@ -22,7 +22,8 @@ struct prepared {
 using teaching = std::function<run_model(const config::run_config&, run_model)>;
 
 /// `kept`: where the records may lie as tokens already, or null. Errors: bad_input, one line each.
-prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept);
+prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept,
+                 const model_reading& reading);
 
 /// Takes the training units out of `ready`.
 privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key);

@@ -144,13 +144,14 @@ run_model teach(const config::run_config& config, run_model model,
 }
 
 /// Of all that lessons depend on, in hex.
-std::string name_of_lessons(const config::run_config& config, const std::vector<std::vector<models::sequence>>& units) {
+std::string name_of_lessons(const config::run_config& config, const std::string& model,
+                            const std::vector<std::vector<models::sequence>>& units) {
     auto used = nlohmann::json::parse(config::to_json(config));
     auto& train = used["train"];
     nlohmann::json text = {{"version", RLDP_VERSION},
                            {"public", used["public"]},
                            {"lora", used["lora"]},
-                           {"model", model_digest(config.model.path)},
+                           {"model", model},
                            {"dtype", used["model"]["dtype"]},
                            {"groups", config.public_data.used_for("radii") ? config::choices_of(config).groups : ""},
                            {"batch", train["expected_batch_size"]},
@@ -200,7 +201,7 @@ run_model taught(const config::run_config& config, run_model model,
     layout_once_taught(config, model.layout);  // errors come before the work
     const auto units = public_units(config, model);
     if (!shared) return teach(config, std::move(model), units);
-    const auto depends_on = name_of_lessons(config, units);
+    const auto depends_on = name_of_lessons(config, model.digest, units);
     const auto file = *shared / (depends_on + ".safetensors");
     const auto seal = privacy::file_seal::checksum(depends_on);
     if (std::filesystem::exists(file)) try {

@@ -7,6 +7,7 @@
 #include "app/torch_commands.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
+#include "monitor/terminal/live_line.hpp"
 #include "privacy/accounting/accountant.hpp"
 
 namespace rldp::app {
@@ -75,7 +76,7 @@ void add_check(CLI::App& program, action& chosen) {
     command->footer("Example: rldp check config/demo.json --set privacy.epsilon=2 --json");
     command->callback([given, &chosen] {
         chosen = [given] {
-            const auto plan = actors::check(config::load(given->config, given->set));
+            const auto plan = actors::check(config::load(given->config, given->set), monitor::loading_line());
             if (given->json)
                 say("{}\n", actors::to_json(plan, given->private_counts));
             else

@@ -20,6 +20,7 @@
 #include "models/tokenizer/growing_text.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 #include "models/weights.hpp"
+#include "monitor/terminal/live_line.hpp"
 
 namespace rldp::app {
 
@@ -97,7 +98,8 @@ at::ScalarType precision_of(const generate_arguments& given, at::Device device) 
 int generate(const generate_arguments& given) {
     check(given);
     const auto device = device_of(given);
-    const auto model = models::causal_lm::load(given.model, precision_of(given, device), device);
+    const auto model =
+        models::causal_lm::load(given.model, precision_of(given, device), device, monitor::loading_line());
     models::choose_threads(model->config());
     auto words = models::tokenizer::load(given.model);
     if (given.chat) words = models::once_begun(std::move(words));

@@ -2,7 +2,9 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <fstream>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "actors/run/public_lessons.hpp"
@@ -392,8 +394,46 @@ TEST_CASE("of conversations the answers are learned, and secrets that are plante
 TEST_CASE("a model's chat template is a part of what a run belongs to") {
     const scratch_directory scratch;
     const auto config = talking(scratch);
-    const auto before = model_digest(config.model.path);
-    CHECK(model_digest(config.model.path) == before);
+    const auto digest = [&] { return load_model(config, {.identify = true}).digest; };
+    const auto before = digest();
+    CHECK(digest() == before);
     scratch.write("talker/chat_template.jinja", "{{ messages[0].content }}");
-    CHECK(model_digest(config.model.path) != before);
+    CHECK(digest() != before);
+}
+
+TEST_CASE("weights are read once, and not again while their files are what they were") {
+    const scratch_directory scratch;
+    const auto config = talking(scratch);
+    const auto file = std::filesystem::path(config.model.path) / "model.safetensors";
+    const auto first = load_model(config, {.identify = true});
+    CHECK(load_model(config).digest.empty());
+    const read_weights noted{first.weights.facts, "noted"};
+    CHECK(load_model(config, {.identify = true, .known = noted}).weights.digest == "noted");
+    const auto written = std::filesystem::last_write_time(file);
+    auto bytes = read_file(file);
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    std::ofstream(file, std::ios::binary) << bytes;
+    std::filesystem::last_write_time(file, written);  // as a copying program does; ctime tells
+    const auto changed = load_model(config, {.identify = true, .known = noted});
+    CHECK(changed.weights.digest.size() == 64);
+    CHECK(changed.weights.digest != first.weights.digest);
+    CHECK(changed.digest != first.digest);
+}
+
+TEST_CASE("a model and its records tell how much of them is read") {
+    const scratch_directory scratch;
+    const auto config = talking(scratch);
+    std::mutex one_at_a_time;
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> most;  // done, of how much
+    const on_loading tell = [&](const loading& seen) {
+        const std::lock_guard lock(one_at_a_time);
+        auto& held = most[std::string(seen.what)];
+        held = std::max(held, std::pair(seen.done, seen.total));
+    };
+    const auto model = load_model(config, {.tell = tell});
+    const auto tokens = load_tokenizer(config, model.base->config());
+    const auto data = load_data(config, *tokens, 64, nullptr, tell);
+    CHECK(most.at("weights") == std::pair(4 * model.base->parameters(), 4 * model.base->parameters()));
+    CHECK(most.at("records").first == most.at("records").second);
+    CHECK(most.at("records").first >= data.records);
 }
