@@ -79,7 +79,7 @@ struct train_section {
     std::optional<std::int64_t> steps;
     // Without a default: chosen for the run at hand (open_keys.hpp).
     std::optional<std::int64_t> expected_batch_size;  ///< B = q·N, units
-    std::int64_t micro_batch = 16;                    ///< records per forward pass
+    std::optional<std::int64_t> micro_batch;          ///< records per forward pass
     std::optional<double> lr;
     std::optional<std::int64_t> warmup;        ///< steps of linear learning-rate warm-up
     std::optional<std::string> schedule;       ///< constant | linear | cosine | wsd: what follows
@@ -89,7 +89,7 @@ struct train_section {
     double average_window = 0.2;               ///< share of the steps
     std::optional<double> value_weight;        ///< of tokens that carry a value, in a record's mean loss
     std::optional<std::int64_t> eval_every;    ///< steps
-    std::optional<std::int64_t> eval_records;  ///< size of the fixed Eval subset; default all
+    std::optional<std::int64_t> eval_records;  ///< size of the fixed Eval subset
 };
 
 struct data_section {
@@ -112,6 +112,7 @@ inline constexpr std::string_view no_cache = "none";
 struct model_section {
     std::string path;               ///< a Hugging Face model directory
     std::string dtype = "float32";  ///< float32 | tf32 (products on CUDA) | bfloat16: the frozen base
+    bool checkpoint_activations = false;
 };
 
 struct lora_section {

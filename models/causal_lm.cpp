@@ -14,6 +14,7 @@
 #include "models/forward_pass.hpp"
 #include "models/head.hpp"
 #include "models/marked_token.hpp"
+#include "models/recomputed.hpp"
 #include "models/weights.hpp"
 
 namespace rldp::models {
@@ -159,16 +160,20 @@ layer_kind causal_lm::kind_of(bool sliding, const at::Tensor& positions, std::in
 
 // Hidden states after the last block, before the final norm.
 at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states,
-                             attention_memory* memory) const {
+                             attention_memory* memory, activations between) const {
     const std::int64_t length = ids.size(1);
     const auto positions = memory && memory->has_prompts() ? memory->next_positions() : at::arange(length, at::kLong);
-    const forward_pass pass{
-        config_, ids.size(0), length, adapter, kind_of(false, positions, length), kind_of(true, positions, length),
-        memory};
+    const auto pass = std::make_shared<const forward_pass>(forward_pass{config_, ids.size(0), length, adapter,
+                                                                        kind_of(false, positions, length),
+                                                                        kind_of(true, positions, length), memory});
     at::Tensor x = embed(ids, positions);
     for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
         if (states) states->push_back(x.view({ids.size(0), length, -1}));
-        x = block(static_cast<std::size_t>(layer), x, pass);
+        const auto next = [this, layer = static_cast<std::size_t>(layer), pass](const at::Tensor& in) {
+            return block(layer, in, *pass);
+        };
+        // Nothing leads back through the layers below the first adapter; of its own layer all is kept.
+        x = between == activations::recomputed && x.requires_grad() ? recomputed(next, x) : next(x);
     }
     return x;
 }
@@ -220,7 +225,7 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
 }
 
 record_gradients causal_lm::backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
-                                     const dropout_source& dropout, bool per_record) const {
+                                     const dropout_source& dropout, bool per_record, activations between) const {
     check_batch(batch);
     const at::AutoGradMode recording(true);
     const auto ids = on_device(batch.ids);
@@ -233,7 +238,7 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     if (count == 0) return {sink.gradients, at::zeros({records}, options().dtype(at::kDouble))};
 
     const adaptation adapted_model(layout, flat, &sink, dropout);
-    const auto x = final_norm(hidden(ids, adapted_model).index_select(0, where.rows));
+    const auto x = final_norm(hidden(ids, adapted_model, nullptr, nullptr, between).index_select(0, where.rows));
     const auto weights = shares_of(where, batch);
     const auto parts = head_losses(x.detach(), head(), config_.final_cap, where.targets, weights.to(at::kFloat));
     torch::autograd::backward({x}, {parts.d_hidden});
@@ -254,13 +259,13 @@ at::Tensor causal_lm::record_losses(const token_batch& batch, const lora_layout&
 }
 
 record_gradients causal_lm::gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
-                                      const dropout_source& dropout) const {
-    return backward(batch, layout, adapter, dropout, true);
+                                      const dropout_source& dropout, activations between) const {
+    return backward(batch, layout, adapter, dropout, true, between);
 }
 
 record_gradients causal_lm::summed_gradient(const token_batch& batch, const lora_layout& layout,
                                             const at::Tensor& adapter, const dropout_source& dropout) const {
-    return backward(batch, layout, adapter, dropout, false);
+    return backward(batch, layout, adapter, dropout, false, activations::kept);
 }
 
 at::Tensor causal_lm::training_loss(const token_batch& batch) const {

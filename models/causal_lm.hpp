@@ -55,6 +55,12 @@ struct record_gradients {
     at::Tensor losses;     ///< [b] float64, that mean, nats
 };
 
+/// What a forward pass leaves for the backward pass.
+enum class activations {
+    kept,       ///< all that it needs
+    recomputed  ///< of most layers their input alone; the same numbers, for a third more time
+};
+
 /// An immutable model: safe to share between threads and replicas.
 class causal_lm {
   public:
@@ -85,7 +91,7 @@ class causal_lm {
     /// Per-record gradients with respect to the adapter in one backward pass: two batched products per pair
     /// (architecture: ∇B = s·gᵀh, ∇A = (s·gB)ᵀx).
     record_gradients gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
-                               const dropout_source& dropout = {}) const;
+                               const dropout_source& dropout = {}, activations between = activations::kept) const;
     /// The losses of gradients() alone, [b] float64, without dropout. No gradient.
     at::Tensor record_losses(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter) const;
     /// What an ordinary LoRA step needs, by the same code: [1, D], the sum over records of the same gradients.
@@ -112,10 +118,11 @@ class causal_lm {
     at::Tensor logits_of(const at::Tensor& normed) const;
     layer_kind kind_of(bool sliding, const at::Tensor& positions, std::int64_t length) const;
     at::Tensor on_device(const at::Tensor& ids) const;
+    /// Of a pass that is not recorded the others may be null or anything; else `adapter` lives until it is backwards.
     at::Tensor hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states = nullptr,
-                      attention_memory* memory = nullptr) const;
+                      attention_memory* memory = nullptr, activations between = activations::kept) const;
     record_gradients backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
-                              const dropout_source& dropout, bool per_record) const;
+                              const dropout_source& dropout, bool per_record, activations between) const;
 };
 
 }  // namespace rldp::models

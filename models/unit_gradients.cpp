@@ -100,7 +100,7 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
     const auto pass = [&](std::size_t begin, std::size_t end) {
         const auto some = std::span(records).subspan(begin, end - begin);
         return model.gradients(make_batch(some, batching), layout, adapter,
-                               dropout ? dropout(first_pass++) : dropout_source{});
+                               dropout ? dropout(first_pass++) : dropout_source{}, how.between);
     };
     const bool one_each = std::all_of(chunk.begin(), chunk.end(), [&](auto unit) { return units[unit].size() == 1; });
     if (one_each && records.size() == chunk.size() && static_cast<std::int64_t>(records.size()) <= micro_batch)

@@ -35,7 +35,7 @@ std::vector<std::vector<std::size_t>> plan_padded_chunks(std::size_t units, cons
 std::size_t passes_of(std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                       std::int64_t micro_batch, const std::optional<unit_shape>& shape = {});
 
-/// Dropout of forward pass number `pass` of the step.
+/// Dropout of forward pass number `pass` of the step; the same each time that it is asked for.
 using dropout_factory = std::function<dropout_source(std::size_t pass)>;
 
 struct chunk_rule {
@@ -43,6 +43,7 @@ struct chunk_rule {
     std::optional<unit_shape> shape = {};  ///< of every unit: then passes and their shapes depend on their number
     double value_weight = 1;               ///< of marked tokens in a record's mean loss; others weigh 1
     bool answers_only = false;             ///< others are not predicted at all; a record without any has a loss of 0
+    activations between = activations::kept;
 };
 
 /// Gradient and loss of each unit of one chunk: the mean over its records of their mean token losses; zeros for a unit

@@ -101,7 +101,8 @@ at::Tensor weight_files::tensor(const std::string& name, std::optional<at::Scala
 }
 
 void weight_files::forget(const std::string& name) const {
-    files_.at(places_.at(name).file).forget();
+    const auto& [file, inside] = places_.at(name);
+    files_.at(file).forget(inside);
 }
 
 at::ScalarType own_precision(const fs::path& directory, const model_config& config) {
@@ -161,6 +162,7 @@ loaded_weights load_weights(const fs::path& directory, const model_config& confi
         const auto wanted =
             how.known_good ? stored.to(dtype.value_or(stored.scalar_type())) : files.tensor(names[i], dtype);
         loaded[i].tensor = wanted.to(device);
+        if (!loaded[i].tensor.is_alias_of(stored)) files.forget(names[i]);
         done += static_cast<std::int64_t>(stored.nbytes());
         if (how.tell) how.tell({"weights", done, total, true});
     };

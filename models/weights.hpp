@@ -26,7 +26,7 @@ class weight_files {
     at::Tensor stored(const std::string& name) const;
     /// The same, or a copy in `dtype`. Errors: bad_input where it holds NaN or infinity, as stored or in `dtype`.
     at::Tensor tensor(const std::string& name, std::optional<at::ScalarType> dtype) const;
-    /// Gives back the memory that holds what was read of its file.
+    /// Gives back the memory that holds what was read of it.
     void forget(const std::string& name) const;
 
   private:

@@ -20,6 +20,7 @@
 #include "config/base/files.hpp"
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
+#include "config/open_keys.hpp"
 #include "data/chat/chat_template.hpp"
 #include "data/units/corpus_facts.hpp"
 #include "data/units/load_tokens.hpp"
@@ -202,7 +203,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
         .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, tokens, ids); },
         .mark_training = marks_training(config),
-        .held_out = config.train.eval_records,
+        .held_out = config.train.eval_records.value_or(config::most_chosen_eval_records),
         .held_out_seed = config.data.split_seed,
         .inspect = [&](const std::string& record) { (*refuse_public)(record); },
         .tell = tell};
@@ -217,7 +218,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     run_data out;
     if (read.held_out.records.empty())
         refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
-    out.held_out = held_out_of(read.held_out, {tokens, max_tokens, config.eval.target, config.data.chat});
+    out.held_out = std::move(read.held_out);
     out.train = std::move(read.train);
     out.records = read.records;
     out.cut = read.cut;
@@ -228,6 +229,14 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     if (config.data.chat) mark_all(out.audit_canaries);  // or they would not be learned
     out.warnings = std::move(read.warnings);
     return out;
+}
+
+eval::held_out held_out_of(const config::run_config& config, data::held_out_side side, const models::tokenizer& tokens,
+                           std::int64_t max_tokens) {
+    const auto count = config::chosen(config.train.eval_records, "train.eval_records");
+    if (count < std::ssize(side.records))
+        side.records.erase(side.records.begin() + count, side.records.end());  // which are in random order
+    return held_out_of(side, {tokens, max_tokens, config.eval.target, config.data.chat});
 }
 
 std::unique_ptr<const models::tokenizer> load_tokenizer(const config::run_config& config,

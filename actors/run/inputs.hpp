@@ -12,6 +12,7 @@
 #include "config/config.hpp"
 #include "data/units/canary.hpp"
 #include "data/units/corpus.hpp"
+#include "data/units/load_tokens.hpp"
 #include "data/units/token_store.hpp"
 #include "eval/audit/report/membership_record.hpp"
 #include "eval/held_out.hpp"
@@ -26,7 +27,7 @@ class kept_corpus;
 /// The data of a run, in clear: belongs on the trusted side but for `held_out`.
 struct run_data {
     data::token_store train;
-    eval::held_out held_out;            ///< the fixed subset of Eval
+    data::held_out_side held_out;       ///< of the Eval side as many as train.eval_records says, or may say
     std::int64_t records = 0, cut = 0;  ///< training records, and how many of them were longer than max_tokens
     std::string digest;                 ///< of the training units; goes out only as an HMAC
     std::vector<eval::membership_record::planted_secret> planted;  ///< data.canaries
@@ -63,6 +64,11 @@ sided_records load_records(const config::run_config& config);
 /// `kept`, and else leaves it there. Errors: bad_input, one line each.
 run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens,
                    kept_corpus* kept, const on_loading& tell = {});
+
+/// The fixed subset of the Eval side that is evaluated: the first config.train.eval_records of `side`. Errors: as of
+/// the other held_out_of.
+eval::held_out held_out_of(const config::run_config& config, data::held_out_side side, const models::tokenizer& tokens,
+                           std::int64_t max_tokens);
 
 /// The tokenizer beside a model. Errors: bad_input where it can give a token that the model has no embedding for,
 /// whether or not a record holds one: else one record could end a run when it is drawn (docs/privacy.md §2).

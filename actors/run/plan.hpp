@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/run/inputs.hpp"
+#include "actors/run/memory.hpp"
 #include "actors/run/padding.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
@@ -35,7 +36,7 @@ struct run_plan {
     std::optional<published_price> published;  ///< as_published only
     std::vector<std::string> groups;           ///< adapter names
     std::int64_t trainable_parameters = 0;
-    std::int64_t memory_bytes = 0;  ///< estimate of the peak
+    memory_need memory;  ///< where records are as long as max_tokens
     std::int64_t max_tokens = 0;
     std::int64_t max_records_per_unit = 1;
     std::optional<padding> padded;                      ///< privacy.pad_batches

@@ -15,6 +15,7 @@ struct prepared {
     config::run_config config;  ///< without open keys
     run_model model;
     run_data data;
+    eval::held_out held_out;  ///< what is evaluated
     run_plan plan;
 };
 

@@ -126,16 +126,15 @@ struct found_before {
 
 std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepared ready, std::string belongs_to,
                                         const privacy::run_key& key, found_before found = {}) {
-    return std::make_shared<session>(
-        session{.where = where,
-                .config = std::move(ready.config),
-                .plan = std::move(ready.plan),
-                .model = std::move(ready.model),
-                .held_out = std::make_shared<eval::held_out>(std::move(ready.data.held_out)),
-                .belongs_to = std::move(belongs_to),
-                .seal = privacy::file_seal(key),
-                .known = std::move(found.known),
-                .passed = std::move(found.passed)});
+    return std::make_shared<session>(session{.where = where,
+                                             .config = std::move(ready.config),
+                                             .plan = std::move(ready.plan),
+                                             .model = std::move(ready.model),
+                                             .held_out = std::make_shared<eval::held_out>(std::move(ready.held_out)),
+                                             .belongs_to = std::move(belongs_to),
+                                             .seal = privacy::file_seal(key),
+                                             .known = std::move(found.known),
+                                             .passed = std::move(found.passed)});
 }
 
 /// The run log as it stood, to the checkpoint's step: the later lines are made again, these can't be.

@@ -13,6 +13,7 @@
 
 #include "config/base/error.hpp"
 #include "config/method_choices.hpp"
+#include "config/open_keys.hpp"
 #include "models/blas.hpp"
 #include "models/thread_count.hpp"
 
@@ -93,7 +94,8 @@ struct chunk_worker {
 
   private:
     models::record_gradients made(const std::vector<std::size_t>& units, std::size_t first_pass) const {
-        const models::chunk_rule rule{how.micro_batch, shape_of(how.padded), how.value_weight, how.answers_only};
+        const models::chunk_rule rule{how.micro_batch, shape_of(how.padded), how.value_weight, how.answers_only,
+                                      how.between};
         auto out =
             models::unit_gradients(*model.base, model.layout, adapter, work.units, units, rule, dropout, first_pass);
         std::vector<at::Tensor> losses{out.losses};
@@ -137,12 +139,17 @@ int chunks_abreast(const run_model& model) {
 
 }  // namespace
 
+models::activations activations_of(const config::run_config& config) {
+    return config.model.checkpoint_activations ? models::activations::recomputed : models::activations::kept;
+}
+
 gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model) {
-    return {.micro_batch = config.train.micro_batch,
+    return {.micro_batch = config::micro_batch_of(config),
             .apart = computes_apart(config),
             .abreast = chunks_abreast(model),
             .value_weight = config::choices_of(config).value_weight,
-            .answers_only = config.data.chat};
+            .answers_only = config.data.chat,
+            .between = activations_of(config)};
 }
 
 bool is_long_step(const run_plan& plan, std::int64_t parameters) {

@@ -24,13 +24,16 @@ struct gradient_settings {
     int abreast = 1;                     ///< chunks computed at a time, each on one thread where there are several
     double value_weight = 1;             ///< of tokens that carry a value
     bool answers_only = false;           ///< see models::chunk_rule
-    std::size_t rank = 0, ranks = 1;     ///< computed here are the chunks m with m mod ranks = rank
-    std::stop_token stop = {};           ///< of long steps, which are given up between chunks once a stop is asked for
+    models::activations between = models::activations::kept;  ///< model.checkpoint_activations
+    std::size_t rank = 0, ranks = 1;  ///< computed here are the chunks m with m mod ranks = rank
+    std::stop_token stop = {};        ///< of long steps, which are given up between chunks once a stop is asked for
 };
 
 /// Whether an expected step takes more than some seconds, by public numbers alone, for it is public which steps were
 /// given up.
 bool is_long_step(const run_plan& plan, std::int64_t parameters);
+
+models::activations activations_of(const config::run_config& config);
 
 /// As many chunks of a narrow model abreast as there are threads, one of others, which share out each operator.
 gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model);

@@ -74,7 +74,7 @@ void print_plan(const actors::run_plan& plan, bool counts, bool verbose) {
     if (verbose) {
         for (const auto& one : plan.choices) say(stderr, "chosen: {} = {} ({})\n", one.key, one.value, one.reason);
         for (const auto& sentence : plan.controller) say(stderr, "controller: {}\n", sentence);
-        say(stderr, "memory, estimated: {:.0f} MiB\n", static_cast<double>(plan.memory_bytes) / (1 << 20));
+        say(stderr, "memory, estimated: {:.0f} MiB\n", static_cast<double>(plan.memory.total()) / (1 << 20));
     }
     for (const auto& warning : plan.warnings) say(stderr, "warning: {}\n", warning);
 }

@@ -91,7 +91,7 @@ struct loaded_adapter {
 loaded_adapter load_adapter(const std::filesystem::path& directory, const model_config& model);
 
 /// Dropout of pair `pair` of a micro-batch: a tensor of the given shape holding 0 or 1/(1-p). Empty function: no
-/// dropout.
+/// dropout. It gives the same tensor each time.
 using dropout_source = std::function<at::Tensor(std::size_t pair, at::IntArrayRef shape)>;
 
 }  // namespace rldp::models

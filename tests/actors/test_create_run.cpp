@@ -360,6 +360,11 @@ run_data data_of(const config::run_config& config) {
     return load_data(config, *load_tokenizer(config, model), token_limit(config, model), nullptr);
 }
 
+eval::held_out evaluated(const config::run_config& config) {
+    const auto model = models::read_model_config(config.model.path);
+    return held_out_of(config, data_of(config).held_out, *load_tokenizer(config, model), token_limit(config, model));
+}
+
 }  // namespace
 
 TEST_CASE("of conversations the answers are learned, and secrets that are planted in them or made up for an audit") {
@@ -382,13 +387,28 @@ TEST_CASE("of conversations the answers are learned, and secrets that are plante
     REQUIRE(data.audit_canaries.size() == 3);
     for (const auto& unit : data.audit_canaries)
         CHECK(learned(*words, unit.records.at(0)).find("secret_id=") != std::string::npos);
-    CHECK(data.held_out.answers_only);
+    CHECK(evaluated(config).answers_only);
     CHECK(refusal([&] {
-              data_of(talking(scratch, {"data.max_tokens=4", "data.keep=head"}));
+              evaluated(talking(scratch, {"data.max_tokens=4", "data.keep=head"}));
           }).find("no held-out conversation has an answer") != std::string::npos);
     CHECK(refusal([&] {
               private_source(small({"data.chat=true", "data.template=null", "eval.target=null"}));
           }).find("has no chat template") != std::string::npos);
+}
+
+TEST_CASE("fewer evaluated records are the first of more, whether the number was given or chosen") {
+    auto config = small({"train.eval_records=20"});
+    const auto many = evaluated(config).sequences;
+    REQUIRE(many.size() == 20);
+    config.train.eval_records = 7;
+    const auto few = evaluated(config).sequences;
+    CHECK(few == std::vector(many.begin(), many.begin() + 7));
+    config.train.eval_records.reset();
+    auto chosen = config;
+    chosen.train.eval_records = 7;
+    const auto model = models::read_model_config(config.model.path);
+    const auto tokens = load_tokenizer(config, model);
+    CHECK(held_out_of(chosen, data_of(config).held_out, *tokens, token_limit(config, model)).sequences == few);
 }
 
 TEST_CASE("a model's chat template is a part of what a run belongs to") {

@@ -51,7 +51,7 @@ eval::shadow_model shadow_of(const audited_run& run, const targets& of, const st
     const auto loaded = models::load_adapter(where.adapter(), run.model.base->config());
     const auto adapter = loaded.flat.to(run.adapter.flat.device());
     eval::shadow_model out;
-    out.phi = log_odds_of({*run.model.base, &loaded.layout, &adapter, run.config.train.micro_batch}, of);
+    out.phi = log_odds_of({*run.model.base, &loaded.layout, &adapter, config::micro_batch_of(run.config)}, of);
     for (const auto id : of.ids)
         out.trained_on.push_back(data::in_shadow(run.config.data.split_seed, *config.audit.shadow, id));
     return out;
