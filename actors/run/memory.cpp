@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 #include <torch/version.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <set>
 #include <string>
 
 #include "actors/run/plan.hpp"
+#include "config/base/machine_memory.hpp"
 #include "models/architecture/family.hpp"
 #include "models/architecture/modules.hpp"
 #include "models/blas.hpp"
@@ -108,26 +107,18 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     // Logits: models/head.cpp; for them in training and in evaluation, which has batches of micro_batch records.
     const auto vocabulary = static_cast<double>(model.vocab);
     const auto logits = [&](double rows) {
-        return vocabulary * std::min(rows, std::max(std::exp2(24) / vocabulary, 256.0)) * (bytes == 2 ? 8 : 4);
+        return vocabulary * std::min(rows, std::max(std::exp2(24) / vocabulary, 256.0)) * (bytes == 2 ? 6 : 4);
     };
     const double evaluated = static_cast<double>(micro_batch) * most;
     const double evaluation = logits(evaluated) + bytes * evaluated * (numbers.passing + 2 * scores);
     const double training = std::max(logits(tokens), bytes * tokens * numbers.passing);
-    out.passing = std::llround(with_gaps * (abreast * training + evaluation));
+    out.passing = std::llround(abreast * training + evaluation);
 
     // Unit gradients of the chunks under way; and per number the adapter and its copies, AdamW, sum, noise, release.
     constexpr double beside = 64;
     out.adapter = std::llround(static_cast<double>(layout.dimension) * (4 * (abreast + 1) * together + beside));
     constexpr double per_unit = 64;
     out.records = std::llround(per_unit * static_cast<double>(units * of_unit));
-    return out;
-}
-
-std::int64_t memory_there() {
-    auto out = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
-    // Of this process' group, where there is a limit ("max": none); absent outside of version 2.
-    std::ifstream group("/sys/fs/cgroup/memory.max");
-    if (std::int64_t limit = 0; group >> limit) out = std::min(out, limit);
     return out;
 }
 

@@ -27,9 +27,6 @@ struct memory_need {
 memory_need memory_of(const config::run_config& config, const models::model_config& model,
                       const models::lora_layout& layout, std::int64_t units, std::int64_t max_tokens);
 
-/// What this machine has, or what the control group of this process may use where that is less.
-std::int64_t memory_there();
-
 /// Gives train.micro_batch, where it is open, the largest power of two up to 16 with which a run takes three quarters
 /// of memory_there() at most.
 std::optional<config::choice> choose_micro_batch(config::run_config& config, const models::model_config& model,

@@ -15,6 +15,7 @@
 #include "actors/run/steering.hpp"
 #include "config/base/accountants.hpp"
 #include "config/base/error.hpp"
+#include "config/base/machine_memory.hpp"
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
@@ -38,10 +39,6 @@ privacy::spending_plan privacy_plan(const config::run_config& config, std::int64
             .deck_ratio = config.noise.deck.ratio};
 }
 
-std::string gibibytes(std::int64_t bytes) {
-    return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
-}
-
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
 void check_memory(const config::run_config& config, const models::model_config& model,
                   const models::lora_layout& layout, run_plan& plan) {
@@ -53,8 +50,8 @@ void check_memory(const config::run_config& config, const models::model_config& 
     const auto left = memory_of(other, model, layout, plan.population, plan.max_tokens).total();
     const auto said =
         fmt::format("a run takes about {} where records are as long as data.max_tokens, {}, and this machine has {}; ",
-                    gibibytes(plan.memory.total()), plan.max_tokens, gibibytes(there)) +
-        (left <= there ? fmt::format("train.micro_batch {} takes {}", *other.train.micro_batch, gibibytes(left))
+                    in_gibibytes(plan.memory.total()), plan.max_tokens, in_gibibytes(there)) +
+        (left <= there ? fmt::format("train.micro_batch {} takes {}", *other.train.micro_batch, in_gibibytes(left))
                        : "lower data.max_tokens, or take model.checkpoint_activations or model.dtype bfloat16");
     if (plan.padded) refuse("privacy.pad_batches: " + said);
     plan.warnings.push_back("memory: " + said);

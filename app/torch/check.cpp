@@ -6,6 +6,7 @@
 #include "actors/run/plan.hpp"
 #include "app/commands.hpp"
 #include "app/torch_commands.hpp"
+#include "config/base/machine_memory.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
 #include "monitor/terminal/live_line.hpp"
@@ -20,9 +21,8 @@ std::string described(const actors::memory_need& need) {
     return fmt::format(
         "{:.0f} MiB of this machine's {:.0f}, where records are as long as they may be: weights {:.0f}, activations "
         "{:.0f}, logits and the like {:.0f}, adapter {:.0f}, records {:.0f}, program {:.0f}",
-        mebibytes(need.total()), mebibytes(actors::memory_there()), mebibytes(need.weights),
-        mebibytes(need.activations), mebibytes(need.passing), mebibytes(need.adapter), mebibytes(need.records),
-        mebibytes(need.program));
+        mebibytes(need.total()), mebibytes(memory_there()), mebibytes(need.weights), mebibytes(need.activations),
+        mebibytes(need.passing), mebibytes(need.adapter), mebibytes(need.records), mebibytes(need.program));
 }
 
 struct check_arguments {

@@ -1,6 +1,7 @@
 #include "models/lora/adaptation.hpp"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/custom_class.h>
 
@@ -37,6 +38,28 @@ at::Tensor frozen(const at::Tensor& x, const linear& module, const at::Tensor& r
         return y.addmm_(x, module.matrix());
     }
     return offsets.defined() ? at::addmm(offsets, x, module.matrix()) : at::mm(x, module.matrix());
+}
+
+/// Whether they are neighbouring rows of one module (GPT-2's q, k and v, Phi-3's gate and up).
+bool are_one(const adaptation::modules& group) {
+    auto row = group.front()->module.first_row;
+    for (const linear* each : group) {
+        if (each->module.inside.empty() || each->module.inside != group.front()->module.inside) return false;
+        if (each->module.first_row != row) return false;
+        row += each->module.d_out;
+    }
+    return group.size() > 1;
+}
+
+/// The outputs of modules that are one, as parts of one product.
+std::vector<at::Tensor> frozen_as_one(const at::Tensor& x, const adaptation::modules& group) {
+    linear all = *group.front();
+    all.module.d_out = group.back()->module.first_row + group.back()->module.d_out - all.module.first_row;
+    const auto product = frozen(x, all, {});
+    std::vector<at::Tensor> outputs;
+    for (const linear* each : group)
+        outputs.push_back(product.narrow(1, each->module.first_row - all.module.first_row, each->module.d_out));
+    return outputs;
 }
 
 }  // namespace
@@ -76,7 +99,11 @@ std::vector<adaptation::pair_at_work> adaptation::pairs_of(const modules& group)
 std::vector<at::Tensor> adaptation::evaluate(const at::Tensor& x, const modules& group, const at::Tensor& residual,
                                              std::vector<pair_at_work>& pairs) const {
     std::vector<at::Tensor> outputs;
-    for (const linear* module : group) outputs.push_back(frozen(x, *module, residual));
+    // What autograd itself records must not be changed in parts, as adapters change it below.
+    if (!residual.defined() && !at::GradMode::is_enabled() && are_one(group))
+        outputs = frozen_as_one(x, group);
+    else
+        for (const linear* module : group) outputs.push_back(frozen(x, *module, residual));
     for (auto& pair : pairs) {
         pair.input = pair.kept.defined() ? x * pair.kept : x;
         pair.hidden = pair.input.mm(pair.a.t()).mul_(layout_->scaling());

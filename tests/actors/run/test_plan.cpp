@@ -8,6 +8,7 @@
 #include "actors/run/proposals.hpp"
 #include "actors/run/steering.hpp"
 #include "config/base/error.hpp"
+#include "config/base/machine_memory.hpp"
 #include "config/config.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/made_up_policy.hpp"
@@ -136,7 +137,7 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
         config.train.micro_batch = micro_batch;
         return actors::memory_of(config, model, layout, 1000, tokens);
     };
-    const auto there = actors::memory_there();
+    const auto there = memory_there();
     for (const std::int64_t tokens : {64, 256, 1024, 4096, 16384}) {
         CAPTURE(tokens);
         config.train.micro_batch.reset();
