@@ -79,13 +79,19 @@ step_kinds::step_kinds(const step_shape& shape)
 
 models::dropout_source step_kinds::keyed_dropout() {
     const auto factory = actors::dropout_of(key_, seq_, layout_, options_.device());
-    return factory ? factory(0) : models::dropout_source();
+    if (!factory) return {};
+    std::vector<std::vector<std::int32_t>> records;
+    const auto ids = batch_.ids.to(at::kInt).contiguous();
+    const auto* next = ids.data_ptr<std::int32_t>();
+    for (std::int64_t i = 0; i < shape_.batch; ++i, next += shape_.length)
+        records.emplace_back(next, next + shape_.length);
+    return factory(std::vector<models::token_span>(records.begin(), records.end()));
 }
 
 models::dropout_source step_kinds::ordinary_dropout() const {
     if (shape_.dropout == 0) return {};
     return [this](std::size_t, at::IntArrayRef sizes) {
-        return at::empty(sizes, options_).bernoulli_(1 - shape_.dropout).div_(1 - shape_.dropout);
+        return at::empty(sizes, options_.dtype(at::kBool)).bernoulli_(1 - shape_.dropout);
     };
 }
 

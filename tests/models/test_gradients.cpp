@@ -297,7 +297,8 @@ TEST_CASE("the summed gradient is the sum of the records'", "[gradients]") {
 TEST_CASE("dropout acts on the adapter's input alone", "[gradients]") {
     // A mask that is the same at every position equals an adapter whose A has its columns scaled.
     for (unsigned seed = 1; seed <= 10; ++seed) {
-        const setting s(seed);
+        setting s(seed);
+        s.layout.config.dropout = 0.4;
         std::vector<at::Tensor> columns;
         auto scaled = s.flat.clone();
         for (std::size_t i = 0; i < s.layout.pairs.size(); ++i) {
@@ -305,7 +306,7 @@ TEST_CASE("dropout acts on the adapter's input alone", "[gradients]") {
             s.layout.a(scaled, i).mul_(columns.back());
         }
         const dropout_source dropout = [&](std::size_t pair, at::IntArrayRef shape) {
-            return columns[pair].expand(shape).contiguous();
+            return columns[pair].gt(0).expand(shape).contiguous();
         };
         const auto batch = make_batch(s.sequences);
         const auto dropped = s.model->gradients(batch, s.layout, s.flat, dropout);
