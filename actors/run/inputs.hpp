@@ -85,7 +85,7 @@ void check_gradients(const run_model& model, const std::string& path);
 /// Of every file in a model's directory that loading it reads, in hex: a resumed run must go on with the same model.
 std::string model_digest(const std::filesystem::path& directory);
 
-/// cpu or cuda. Errors: bad_input where cuda is asked for and LibTorch has none.
+/// Errors: bad_input for one that LibTorch does not see.
 at::Device device_of(const config::run_config& config);
 
 }  // namespace rldp::actors

@@ -95,7 +95,7 @@ at::Tensor dropout_masks::operator()(std::size_t pair, at::IntArrayRef shape) co
     // [records, blocks, 4 words, 2 halves]
     const auto words = at::stack({x[0], x[1], x[2], x[3]}, -1);
     const auto halves = at::stack({words.bitwise_and(0xffff), words.bitwise_right_shift(16)}, -1);
-    return halves.ge(std::int64_t{threshold_}).view({shape[0], -1}).narrow(1, 0, numbers).reshape(shape);
+    return halves.ge(std::int64_t{threshold_}).view({shape[0], -1}).narrow(1, 0, numbers).contiguous().view(shape);
 }
 
 }  // namespace rldp::models
