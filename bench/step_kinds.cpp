@@ -54,13 +54,20 @@ models::model_config shape_of(const std::string& model) {
         c.window = 131072;
         c.activation = "silu";
         c.rope = {500000, "llama3", 32, 1, 4, 8192};
+    } else if (model == "mistral-7b") {
+        c.model_type = "mistral";
+        c.vocab = 32000, c.width = 4096, c.layers = 32, c.heads = 32, c.kv_heads = 8, c.head_dim = 128, c.inner = 14336;
+        c.window = 32768, c.sliding_window = 4096;
+        c.tied_head = false;
+        c.activation = "silu";
+        c.rope = {10000};
     } else if (model == "stories260k") {
         c.model_type = "llama";
         c.vocab = 512, c.width = 64, c.layers = 5, c.heads = 8, c.kv_heads = 4, c.head_dim = 8, c.inner = 172;
         c.window = 512;
         c.activation = "silu";
     } else {
-        refuse(fmt::format("--model {}: unknown; use gpt2-small, llama-3.2-1b or stories260k", model));
+        refuse(fmt::format("--model {}: unknown; use gpt2-small, llama-3.2-1b, mistral-7b or stories260k", model));
     }
     return c;
 }
