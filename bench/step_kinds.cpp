@@ -141,13 +141,13 @@ void step_kinds::private_step() {
 std::map<std::string, double> step_kinds::private_parts() {
     std::map<std::string, double> parts;
     const auto device = options_.device();
-    begin();
+    parts["noise"] = milliseconds_of(device, [&] { begin(); });
     models::record_gradients made;
     parts["gradients"] = milliseconds_of(
         device, [&] { made = model_->gradients(batch_, layout_, optimizer_.parameters(), keyed_dropout()); });
     parts["clip and sum"] = milliseconds_of(device, [&] { sanitizer_.add({made.gradients, made.losses}); });
     std::optional<privacy::release> out;
-    parts["noise"] = milliseconds_of(device, [&] { out = sanitizer_.finish(); });
+    parts["add noise and round"] = milliseconds_of(device, [&] { out = sanitizer_.finish(); });
     parts["AdamW"] =
         milliseconds_of(device, [&] { optimizer_.step(out->gradient.to(device) / shape_.batch, learning_rate); });
     return parts;

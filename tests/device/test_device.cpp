@@ -198,24 +198,24 @@ TEST_CASE("device: unit gradients and losses are the CPU's, for every family, gr
     }
 }
 
-TEST_CASE("device: gradients of a base in bfloat16 are those of float32, roughly, and not rounded themselves") {
+TEST_CASE("device: gradients of a base in bfloat16 are the CPU's but for its rounding, and not rounded themselves") {
     if (no_device()) return;
+    double sum = 0;
     for (unsigned seed = 0; seed < 10; ++seed) {
         const both given(seed, at::kBFloat16);
         const auto units = models::views_of(given.units);
         const models::chunk_rule how{.micro_batch = 4};
-        const auto exact = models::unit_gradients(*both(seed).here, given.layout, given.flat, units, {0}, how);
         const auto here = models::unit_gradients(*given.here, given.layout, given.flat, units, {0}, how);
         const auto device =
             models::unit_gradients(*given.device, there(given.layout), there(given.flat), units, {0}, how);
+        sum += apart(here.gradients, device.gradients);
         CAPTURE(seed);
-        CHECK(apart(exact.gradients, here.gradients) < 0.25);
-        CHECK(apart(exact.gradients, device.gradients) < 0.25);
         for (const auto& each : {here.gradients, device.gradients.cpu()}) {
             REQUIRE(each.scalar_type() == at::kFloat);
             CHECK_FALSE(each.equal(each.to(at::kBFloat16).to(at::kFloat)));
         }
     }
+    CHECK(sum / 10 < 0.1);
 }
 
 TEST_CASE("device: clipped sums are the CPU's, whatever the rule, the metric and the rows") {

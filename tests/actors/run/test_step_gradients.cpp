@@ -55,6 +55,35 @@ TEST_CASE("a unit that fails counts as zero, and the others as they are") {
     }
 }
 
+TEST_CASE("with dropout, too, a unit's gradient is its own, whoever else was drawn") {
+    auto model = tiny_model();
+    model.layout.config.dropout = 0.5;
+    std::vector<std::vector<models::sequence>> units;
+    for (const auto& unit : tiny_units(9)) units.push_back(unit.records);
+    units[4].push_back(units[5][0]);  // a group
+    const auto key = privacy::run_key::insecure_from_seed(8);
+    const auto gradients_of = [&](const std::vector<std::vector<models::sequence>>& drawn, std::uint64_t seq,
+                                  std::size_t unit) {
+        const auto views = models::views_of(drawn);
+        for (const auto& chunk : models::plan_chunks(views, 3))
+            for (std::size_t row = 0; row < chunk.size(); ++row)
+                if (chunk[row] == unit)
+                    return models::unit_gradients(*model.base, model.layout, model.initial_adapter, views, chunk,
+                                                  {.micro_batch = 3}, dropout_of(key, seq, model.layout, at::kCPU))
+                        .gradients[static_cast<std::int64_t>(row)];
+        return at::Tensor();
+    };
+    const auto apart = [](const at::Tensor& x, const at::Tensor& y) {
+        return (x - y).norm().item<double>() / x.norm().item<double>();
+    };
+    for (std::size_t unit = 0; unit < units.size(); ++unit) {
+        CAPTURE(unit);
+        const auto beside = gradients_of(units, 1, unit), alone = gradients_of({units[unit]}, 1, 0);
+        CHECK(apart(beside, alone) < 1e-4);
+        CHECK(apart(beside, gradients_of(units, 2, unit)) > 1e-2);  // another step, other masks
+    }
+}
+
 TEST_CASE("exhausted memory is the machine's failure, in a chunk and in a unit alone") {
     CHECK_THROWS_AS(computed([](std::size_t) { throw std::bad_alloc(); }), std::bad_alloc);
     CHECK_THROWS_AS(computed([](std::size_t pass) {
