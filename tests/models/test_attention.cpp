@@ -147,7 +147,7 @@ TEST_CASE("attention by groups is that with keys and values repeated, and so are
             std::vector<at::Tensor> leaves;
             for (const auto& t : given) leaves.push_back(t.detach().clone().requires_grad_());
             const auto& [q, k, v] = std::tie(leaves[0], leaves[1], leaves[2]);
-            const auto y = by_group ? models::compat::attend_by_group(q, k, v, plain)
+            const auto y = by_group ? rldp::models::compat::attend_by_group(q, k, v, plain)
                                     : plain(q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1));
             torch::autograd::backward({y}, {direction});
             return std::vector<at::Tensor>{y, q.grad(), k.grad(), v.grad()};

@@ -55,7 +55,7 @@ TEST_CASE("a unit that fails counts as zero, and the others as they are") {
     }
 }
 
-TEST_CASE("with dropout, too, a unit's gradient is its own, whoever else was drawn") {
+TEST_CASE("dropout leaves a unit's gradient its own whoever else was drawn") {
     auto model = tiny_model();
     model.layout.config.dropout = 0.5;
     std::vector<std::vector<models::sequence>> units;
