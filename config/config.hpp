@@ -203,7 +203,7 @@ struct run_config {
     monitor_section monitor;
     cluster_section cluster;
     run_section run;
-    std::string device = "cpu";  ///< cpu | cuda
+    std::string device = "cpu";  ///< cpu | cuda | cuda:N
     std::int64_t seed = 42;      ///< public randomness only: adapter initialisation, SAC
 };
 

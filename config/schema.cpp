@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "config/base/accountants.hpp"
+#include "config/base/device_name.hpp"
 #include "config/base/limits.hpp"
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
@@ -50,6 +51,10 @@ bool is_host_and_port(const std::string& text) {
 
 bool is_port_or_address(const std::string& text) {
     return whole<std::uint16_t>(text).value_or(0) > 0 || is_host_and_port(text);
+}
+
+bool is_device(const std::string& text) {
+    return is_device_name(text);
 }
 
 bool is_text(const std::string& text) {
@@ -541,7 +546,8 @@ void add_rl(std::vector<key>& keys) {
              "the day on which the run is begun, UTC");
     section(
         keys, "", [](auto& c) -> auto& { return c; })
-        .add("device", &run_config::device, words{{"cpu", "cuda"}}, "", "Where the model computes.")
+        .add("device", &run_config::device, form{"cpu, cuda or cuda:N", is_device}, "",
+             "Where the model computes; of several ranks each takes its own, so there without a number.")
         .add("seed", &run_config::seed, at_least(0), "",
              "Public randomness: adapter initialisation, the controller's exploration.");
 }

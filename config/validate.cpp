@@ -94,7 +94,7 @@ finding learning(const run_config& config) {
 }
 
 finding precision(const run_config& config) {
-    if (config.model.dtype == "tf32" && config.device != "cuda")
+    if (config.model.dtype == "tf32" && config.device == "cpu")
         return R"(model.dtype "tf32" is a precision of CUDA devices; use "float32", or device "cuda")";
     return {};
 }

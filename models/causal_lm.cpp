@@ -31,26 +31,31 @@ void check_batch(const token_batch& batch) {
     require(batch.ids.dim() == 2 && batch.ids.sizes() == batch.labels.sizes(), "ids and labels are not both [b, T]");
 }
 
-/// Of positions that predict, from something [b, T] of each label: [M].
-at::Tensor of_predicted(const at::Tensor& labelled, const token_batch& batch, const predicted_positions& where) {
+/// Of positions that predict, from something [b, T] of each label: [M], on the CPU.
+at::Tensor of_predicted(const at::Tensor& labelled, const token_batch& batch) {
     const auto labels = batch.labels.narrow(1, 1, batch.labels.size(1) - 1).ne(-100);
-    return labelled.narrow(1, 1, labelled.size(1) - 1).masked_select(labels).to(where.rows.device());
+    return labelled.narrow(1, 1, labelled.size(1) - 1).masked_select(labels);
 }
 
-/// float64 [M]: a label's share of its record's mean; records without any weight nothing.
+/// float64 [M] on the device: a label's share of its record's mean; records without any weight nothing.
 at::Tensor shares_of(const predicted_positions& where, const token_batch& batch) {
+    const auto there = [&](const at::Tensor& shares) { return shares.to(where.rows.device(), /*non_blocking=*/true); };
     if (!batch.weights.defined())
-        return where.tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record);
-    const auto weights = of_predicted(batch.weights, batch, where).to(at::kDouble);
+        return there(where.tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record));
+    const auto weights = of_predicted(batch.weights, batch).to(at::kDouble);
     const auto sums = at::zeros({batch.ids.size(0)}, weights.options()).index_add_(0, where.record, weights);
-    return at::where(weights > 0, weights / sums.index_select(0, where.record), at::zeros_like(weights));
+    return there(at::where(weights > 0, weights / sums.index_select(0, where.record), at::zeros_like(weights)));
+}
+
+/// [b], sums over each record's positions of values [M].
+at::Tensor record_sums(const at::Tensor& values, const predicted_positions& where) {
+    return spread_out(values, where).view({where.tokens.size(0), -1}).sum(1);
 }
 
 /// float64 [b], of the positions' losses and shares [M].
 at::Tensor record_means(const at::Tensor& nll, const at::Tensor& shares, const predicted_positions& where) {
     // A label without a share counts as none, whatever its loss.
-    const auto parts = at::where(shares > 0, nll.to(at::kDouble) * shares, at::zeros_like(shares));
-    return at::zeros({where.tokens.size(0)}, parts.options()).index_add_(0, where.record, parts);
+    return record_sums(at::where(shares > 0, nll.to(at::kDouble) * shares, at::zeros_like(shares)), where);
 }
 
 }  // namespace
@@ -145,7 +150,7 @@ at::Tensor causal_lm::on_device(const at::Tensor& ids) const {
     // A token of another vocabulary would read outside the embedding; on the device the check would wait for it.
     if (ids.is_cpu() && (ids.min().item<std::int64_t>() < 0 || ids.max().item<std::int64_t>() >= config_.vocab))
         refuse(fmt::format("a token id is outside the model's vocabulary of {}", config_.vocab));
-    return ids.to(head().device());
+    return ids.to(head().device(), /*non_blocking=*/true);
 }
 
 layer_kind causal_lm::kind_of(bool sliding, const at::Tensor& positions, std::int64_t length) const {
@@ -214,14 +219,13 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
     const at::NoGradGuard no_grad;
     check_batch(batch);
     const auto ids = on_device(batch.ids);
-    const auto where = predicted(batch.labels.to(ids.device()));
-    const auto x = hidden(ids, adapted(layout, adapter, options())).index_select(0, where.rows);
+    const auto where = predicted(batch.labels, ids.device());
+    const auto x = rows_of(hidden(ids, adapted(layout, adapter, options())), where);
     const auto nll = head_losses(final_norm(x), head(), config_.final_cap, where.targets, {}).nll.to(at::kDouble);
-    const auto summed = [&](const at::Tensor& of) {
-        return at::zeros({ids.size(0)}, of.options()).index_add_(0, where.record, of);
-    };
-    const auto values = batch.values.defined() ? nll * of_predicted(batch.values, batch, where) : at::zeros_like(nll);
-    return {summed(nll), where.tokens, summed(values)};
+    const auto values = batch.values.defined()
+                            ? nll * of_predicted(batch.values, batch).to(nll.device(), /*non_blocking=*/true)
+                            : at::zeros_like(nll);
+    return {record_sums(nll, where), where.tokens, record_sums(values, where)};
 }
 
 record_gradients causal_lm::backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
@@ -229,7 +233,7 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     check_batch(batch);
     const at::AutoGradMode recording(true);
     const auto ids = on_device(batch.ids);
-    const auto where = predicted(batch.labels.to(ids.device()));
+    const auto where = predicted(batch.labels, ids.device());
     const auto flat = adapter.detach().to(options());
     const std::int64_t records = ids.size(0), count = where.rows.size(0);
     const auto floats = options().dtype(at::kFloat);
@@ -238,7 +242,7 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     if (count == 0) return {sink.gradients, at::zeros({records}, options().dtype(at::kDouble))};
 
     const adaptation adapted_model(layout, flat, &sink, dropout);
-    const auto x = final_norm(hidden(ids, adapted_model, nullptr, nullptr, between).index_select(0, where.rows));
+    const auto x = final_norm(rows_of(hidden(ids, adapted_model, nullptr, nullptr, between), where));
     const auto weights = shares_of(where, batch);
     const auto parts = head_losses(x.detach(), head(), config_.final_cap, where.targets, weights.to(at::kFloat));
     torch::autograd::backward({x}, {parts.d_hidden});
@@ -251,9 +255,9 @@ at::Tensor causal_lm::record_losses(const token_batch& batch, const lora_layout&
     const at::NoGradGuard no_grad;
     check_batch(batch);
     const auto ids = on_device(batch.ids);
-    const auto where = predicted(batch.labels.to(ids.device()));
+    const auto where = predicted(batch.labels, ids.device());
     if (where.rows.size(0) == 0) return at::zeros({ids.size(0)}, options().dtype(at::kDouble));
-    const auto x = final_norm(hidden(ids, adapted(&layout, &adapter, options())).index_select(0, where.rows));
+    const auto x = final_norm(rows_of(hidden(ids, adapted(&layout, &adapter, options())), where));
     const auto nll = head_losses(x, head(), config_.final_cap, where.targets, {}).nll;
     return record_means(nll, shares_of(where, batch), where);
 }
@@ -271,8 +275,8 @@ record_gradients causal_lm::summed_gradient(const token_batch& batch, const lora
 at::Tensor causal_lm::training_loss(const token_batch& batch) const {
     check_batch(batch);
     const auto ids = on_device(batch.ids);
-    const auto where = predicted(batch.labels.to(ids.device()));
-    const auto x = final_norm(hidden(ids, {}).index_select(0, where.rows));
+    const auto where = predicted(batch.labels, ids.device());
+    const auto x = final_norm(rows_of(hidden(ids, {}), where));
     return at::cross_entropy_loss(logits_of(x), where.targets);
 }
 

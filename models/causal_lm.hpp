@@ -27,7 +27,7 @@ struct rotation;
 /// A record's tokens, wherever they lie, marked_token.hpp.
 using token_span = std::span<const std::int32_t>;
 
-/// Sequences of one micro-batch, right-padded to the longest of them.
+/// Sequences of one micro-batch, right-padded to the longest of them; on the CPU.
 struct token_batch {
     at::Tensor ids;           ///< [b, T] int64
     at::Tensor labels;        ///< [b, T] int64, ids again, -100 where nothing is to be predicted (padding)
@@ -46,7 +46,7 @@ token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences);
 
 struct sequence_loss {
     at::Tensor nll;        ///< [b] float64, summed negative log-likelihood, nats
-    at::Tensor tokens;     ///< [b] int64, predicted positions
+    at::Tensor tokens;     ///< [b] int64 on the CPU, predicted positions
     at::Tensor value_nll;  ///< [b] float64, of marked tokens alone
 };
 

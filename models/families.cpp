@@ -53,7 +53,8 @@ at::Tensor gpt2::apply(const norm& by, const at::Tensor& x) const {
 
 at::Tensor gpt2::embed(const at::Tensor& ids, const at::Tensor& positions) const {
     const auto tokens = at::embedding(weights_.at("transformer.wte.weight"), ids);
-    const auto places = at::embedding(weights_.at("transformer.wpe.weight"), positions.to(ids.device()));
+    const auto places =
+        at::embedding(weights_.at("transformer.wpe.weight"), positions.to(ids.device(), /*non_blocking=*/true));
     return (tokens + places).view({-1, config_.width});
 }
 

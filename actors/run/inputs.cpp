@@ -25,6 +25,7 @@
 #include "data/units/corpus_facts.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/blas.hpp"
+#include "models/device.hpp"
 #include "models/marked_token.hpp"
 #include "models/weights.hpp"
 #include "privacy/keys/digest.hpp"
@@ -173,11 +174,7 @@ models::lora_layout layout_of(const config::run_config& config, const models::mo
 }
 
 at::Device device_of(const config::run_config& config) {
-    if (config.device == "cuda" && !at::hasCUDA())
-        refuse(
-            "device: cuda is asked for, but this LibTorch sees no CUDA device; use \"cpu\" or a CUDA LibTorch "
-            "(CMAKE_PREFIX_PATH)");
-    return at::Device(config.device);
+    return models::find_device(config.device, "device");
 }
 
 sided_records load_records(const config::run_config& config) {

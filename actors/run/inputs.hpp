@@ -106,7 +106,7 @@ run_model load_model(const config::run_config& config, const model_reading& how 
 /// where the loss is not finite or an adapter gets no gradient, for no budget can train such a model.
 void check_gradients(const run_model& model, const std::string& path);
 
-/// cpu or cuda. Errors: bad_input where cuda is asked for and LibTorch has none.
+/// Errors: bad_input for one that LibTorch does not see.
 at::Device device_of(const config::run_config& config);
 
 }  // namespace rldp::actors

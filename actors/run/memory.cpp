@@ -43,17 +43,18 @@ bool keeps_scores(const config::run_config& config, const models::model_config& 
 }
 
 /// As models/families.cpp and models/lora/adaptation.cpp keep them: the inputs of norms, of adapters (with dropout a
-/// copy and a mask for each), of attention and of the MLP's products.
+/// mask of bytes for each), of attention and of the MLP's products.
 layer_numbers numbers_of(const config::run_config& config, const models::model_config& model,
                          const std::set<std::string>& adapted) {
     const bool gpt2 = model.model_type == "gpt2";
+    const double bytes = config.model.dtype == "bfloat16" ? 2 : 4;
     const auto width = static_cast<double>(model.width), inner = static_cast<double>(model.inner);
     const auto queries = static_cast<double>(model.heads * model.head_dim),
                keys = static_cast<double>(model.kv_heads * model.head_dim);
     const auto inputs = [&](std::initializer_list<const char*> roles, double size) {
         const auto count = static_cast<double>(
             std::count_if(roles.begin(), roles.end(), [&](const char* role) { return adapted.contains(role); }));
-        return config.lora.dropout > 0 ? 2 * count * size : std::min(count, 1.0) * size;
+        return std::min(count, 1.0) * size + (config.lora.dropout > 0 ? count * size / bytes : 0);
     };
     double kept = 2 * width;         // what the two norms saw
     kept += 2 * queries + 2 * keys;  // attention: its three inputs and its result, or copies of them
@@ -115,7 +116,7 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     out.passing = std::llround(abreast * training + evaluation);
 
     // Unit gradients of the chunks under way; and per number the adapter and its copies, AdamW, sum, noise, release.
-    constexpr double beside = 64;
+    constexpr double beside = 72;
     out.adapter = std::llround(static_cast<double>(layout.dimension) * (4 * (abreast + 1) * together + beside));
     constexpr double per_unit = 64;
     out.records = std::llround(per_unit * static_cast<double>(units * of_unit));

@@ -156,6 +156,10 @@ int run_workers(const run_arguments& given) {
 std::shared_ptr<ranks::team> team_of(const config::run_config& config, const std::optional<ranks::place>& where) {
     const auto& keys = config.cluster;
     if (!where) return nullptr;
+    refuse_unless(!config.device.starts_with("cuda:"),
+                  fmt::format("device: {} is one device, and of several ranks each takes its own; use \"cuda\", and "
+                              "CUDA_VISIBLE_DEVICES for which",
+                              config.device));
     if (config.device == "cuda") {
         const auto device = ranks::device_of_rank(std::getenv("CUDA_VISIBLE_DEVICES"), where->local_rank);
         ::setenv("CUDA_VISIBLE_DEVICES", device.c_str(), 1);

@@ -35,7 +35,7 @@ std::optional<std::string> shortage(const std::exception& thrown) {
         cuda("out of memory. *Tried to allocate ([0-9.]+ [KMG]iB)");
     const std::string said(thrown.what());
     std::smatch found;
-    if (std::regex_search(said, found, cpu)) return in_gibibytes(std::stoll(found[1]));
+    if (std::regex_search(said, found, cpu)) return memory_text(std::stoll(found[1]));
     if (std::regex_search(said, found, cuda)) return found[1].str() + " on the device";
     return std::nullopt;
 }
@@ -50,7 +50,7 @@ std::int64_t memory_there() {
     return out;
 }
 
-std::string in_gibibytes(std::int64_t bytes) {
+std::string memory_text(std::int64_t bytes) {
     constexpr double mebi = 1 << 20;
     const auto amount = static_cast<double>(bytes) / mebi;
     return amount < 100 ? fmt::format("{:.1f} MiB", amount) : fmt::format("{:.1f} GiB", amount / 1024);
@@ -67,8 +67,8 @@ std::string line_of(const std::exception& thrown) {
         "not enough memory: {} was asked for{}, of this machine's {}; a smaller train.micro_batch or data.max_tokens, "
         "model.checkpoint_activations and bfloat16 take less (rldp check estimates how much), and so does a limit that "
         "is raised (ulimit -v)",
-        asked->empty() ? "more" : *asked, left ? fmt::format(" where {} are free", in_gibibytes(*left)) : "",
-        in_gibibytes(memory_there()));
+        asked->empty() ? "more" : *asked, left ? fmt::format(" where {} are free", memory_text(*left)) : "",
+        memory_text(memory_there()));
 }
 
 }  // namespace rldp

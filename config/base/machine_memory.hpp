@@ -10,7 +10,7 @@ namespace rldp {
 std::int64_t memory_there();
 
 /// "5.2 GiB"; less than a tenth in MiB.
-std::string in_gibibytes(std::int64_t bytes);
+std::string memory_text(std::int64_t bytes);
 
 /// One line on an exception that is not ours. Where memory ran out (std::bad_alloc, LibTorch's allocators), it says how
 /// much was asked for, as far as that is known, how much there is and what takes less.

@@ -95,6 +95,14 @@ std::vector<adaptation::pair_at_work> adaptation::pairs_of(const modules& group)
     return pairs;
 }
 
+at::Tensor adaptation::pair_at_work::input() const {
+    return kept.defined() ? x * kept : x;
+}
+
+double adaptation::scaling() const {
+    return dropout_ ? layout_->scaling() / (1 - layout_->config.dropout) : layout_->scaling();
+}
+
 // Differentiable in x, the residual, the base's weights and the flat adapter, where these ask for it.
 std::vector<at::Tensor> adaptation::evaluate(const at::Tensor& x, const modules& group, const at::Tensor& residual,
                                              std::vector<pair_at_work>& pairs) const {
@@ -105,8 +113,8 @@ std::vector<at::Tensor> adaptation::evaluate(const at::Tensor& x, const modules&
     else
         for (const linear* module : group) outputs.push_back(frozen(x, *module, residual));
     for (auto& pair : pairs) {
-        pair.input = pair.kept.defined() ? x * pair.kept : x;
-        pair.hidden = pair.input.mm(pair.a.t()).mul_(layout_->scaling());
+        pair.x = x;
+        pair.hidden = pair.input().mm(pair.a.t()).mul_(scaling());
         for (const auto& piece : pair.pieces)
             outputs[piece.output].addmm_(pair.hidden, pair.b.narrow(0, piece.first_row, piece.rows).t());
     }
@@ -189,7 +197,7 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         write(state, pair, gradients, d_hidden);
         if (!d_x.defined()) return;
         if (pair.kept.defined())
-            d_x.addcmul_(at::mm(d_hidden, pair.a), pair.kept);
+            d_x.add_(at::mm(d_hidden, pair.a).mul_(pair.kept));
         else
             d_x.addmm_(d_hidden, pair.a);
     }
@@ -201,7 +209,7 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         const auto row = state.sink->gradients.narrow(1, pair.offset, pair.a_size + pair.b_size);
         if (pair.a_size > 0)
             product(row.narrow(1, 0, pair.a_size).view({units, rank, -1}), per_unit(d_hidden),
-                    per_unit(pair.in.defined() ? pair.input.mm(pair.in) : pair.input));
+                    per_unit(pair.in.defined() ? pair.input().mm(pair.in) : pair.input()));
         const auto b = row.narrow(1, pair.a_size, pair.b_size).view({units, -1, rank});
         if (pair.out.defined())
             product(b, per_unit(projected(pair, gradients)), per_unit(pair.hidden));
@@ -222,12 +230,10 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         return sum;
     }
 
-    // out [units, m, n] = leftᵀ·right for left [units, T, m], right [units, T, n].
+    // out [units, m, n] = leftᵀ·right for left [units, T, m], right [units, T, n]. In float32, also of a base in
+    // bfloat16: what is clipped is not rounded first.
     static void product(at::Tensor out, const at::Tensor& left, const at::Tensor& right) {
-        if (left.scalar_type() == out.scalar_type())
-            at::bmm_out(out, left.transpose(1, 2), right);
-        else
-            out.copy_(at::bmm(left.transpose(1, 2), right));
+        at::bmm_out(out, left.to(at::kFloat).transpose(1, 2), right.to(at::kFloat));
     }
 };
 
@@ -236,9 +242,7 @@ std::vector<at::Tensor> adaptation::run(const at::Tensor& x, const modules& grou
     if (dropout_) {
         const std::int64_t units = sink_->gradients.size(0);
         for (auto& pair : pairs)
-            pair.kept = dropout_(pair.index, {units, x.size(0) / units, x.size(1)})
-                            .to(x.options().requires_grad(false))
-                            .view(x.sizes());
+            pair.kept = dropout_(pair.index, {units, x.size(0) / units, x.size(1)}).view(x.sizes());
     }
     if (!sink_ || (pairs.empty() && !leads_back(x) && !leads_back(residual)))
         return evaluate(x, group, residual, pairs);
@@ -246,7 +250,7 @@ std::vector<at::Tensor> adaptation::run(const at::Tensor& x, const modules& grou
     state->group = group;
     state->pairs = std::move(pairs);
     state->sink = sink_;
-    state->scaling = layout_->scaling();
+    state->scaling = scaling();
     state->has_residual = residual.defined();
     variable_list inputs{x, sink_->anchor};
     if (residual.defined()) inputs.push_back(residual);

@@ -23,7 +23,7 @@ TEST_CASE("memory that runs out is told in one line: what was asked for, and wha
         "[enforce fail at alloc_cpu.cpp:66] . DefaultCPUAllocator: can't allocate memory: you tried to allocate "
         "5368709120 bytes. Error code 12 (Cannot allocate memory)\nException raised from alloc_cpu at x.cpp:1\nframe"));
     CHECK(torch.starts_with("not enough memory: 5.0 GiB was asked for"));
-    CHECK(holds(torch, "of this machine's " + rldp::in_gibibytes(rldp::memory_there())));
+    CHECK(holds(torch, "of this machine's " + rldp::memory_text(rldp::memory_there())));
     CHECK(holds(torch, "train.micro_batch"));
     CHECK_FALSE(holds(torch, "\n"));
     CHECK(line_of(std::runtime_error("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 79 GiB total capacity)"))
@@ -38,7 +38,7 @@ TEST_CASE("of any other exception the first line is told") {
 }
 
 TEST_CASE("memory is counted in bytes, and in GiB for people") {
-    CHECK(rldp::in_gibibytes(std::int64_t{3} << 29) == "1.5 GiB");
+    CHECK(rldp::memory_text(std::int64_t{3} << 29) == "1.5 GiB");
     const auto there = rldp::memory_there();
     CHECK(there > (std::int64_t{1} << 28));
     CHECK(there <=
