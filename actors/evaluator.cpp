@@ -5,6 +5,7 @@
 #include "actors/failure.hpp"
 #include "actors/threads.hpp"
 #include "config/base/error.hpp"
+#include "models/device.hpp"
 
 namespace rldp::actors {
 
@@ -24,15 +25,20 @@ evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<
             self->state.seen.stopped = true;
         }
     };
+    const models::side_stream aside(model.initial_adapter.device());
     const auto prediction_of = [=](const at::Tensor& adapter) {
-        return on_passing_thread(
-            threads, [&] { return eval::predict(*model.base, &model.layout, &adapter, *records->target, whole); });
+        return on_passing_thread(threads, [&] {
+            return aside.run(
+                [&] { return eval::predict(*model.base, &model.layout, &adapter, *records->target, whole); });
+        });
     };
     return {
         [=](evaluate_atom, const snapshot& at) {
             unless_stopped([&] {
                 const auto found = on_passing_thread(threads, [&] {
-                    return eval::score_held_out(*model.base, &model.layout, &at.adapter, records->sequences, how);
+                    return aside.run([&] {
+                        return eval::score_held_out(*model.base, &model.layout, &at.adapter, records->sequences, how);
+                    });
                 });
                 self->state.seen.add(at.step, found);
                 self->send(hub, evaluated_atom::value, at.step, found);

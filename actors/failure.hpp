@@ -10,6 +10,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "config/base/machine_memory.hpp"
 
 namespace rldp::actors {
 
@@ -31,7 +32,8 @@ inline std::string what_of(const std::exception_ptr& thrown) {
     try {
         std::rethrow_exception(thrown);
     } catch (const std::exception& e) {
-        return std::string(e.what());
+        const std::string line = line_of(e), all = e.what();
+        return all.starts_with(line) ? all : line + "\n" + all;
     } catch (...) {
         return "unknown exception";
     }

@@ -29,7 +29,7 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
         take(trusted<privacy::unit_gradients>(std::move(chunk)));
     };
     if (!canaries.empty())
-        hand_over({at::stack(canaries).to(device),
+        hand_over({at::stack(canaries).to(device, /*non_blocking=*/true),
                    at::zeros({std::ssize(canaries), 1 + std::ssize(task.order.probes)}, at::kDouble), 0});
     step_gradients(
         model, how, task.adapter, task.order.probes, std::move(units),

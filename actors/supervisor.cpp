@@ -117,8 +117,8 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     auto schedule = schedule_of(run, *parts.budget);
     wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.config, run.plan));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
-    wiring.evaluator = spawn(make_evaluator, run.model, run.held_out, run.config.train.micro_batch, self->state.hub,
-                             evaluations_in(run.known), self->state.stop.get_token());
+    wiring.evaluator = spawn(make_evaluator, run.model, run.held_out, config::micro_batch_of(run.config),
+                             self->state.hub, evaluations_in(run.known), self->state.stop.get_token());
     self->state.evaluator = wiring.evaluator;
     for (const auto& at : run.passed)
         if (!evaluated(run.known, at.step)) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);

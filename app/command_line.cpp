@@ -17,6 +17,7 @@
 
 #include "config/base/edit_distance.hpp"
 #include "config/base/error.hpp"
+#include "config/base/machine_memory.hpp"
 #include "config/base/output.hpp"
 #include "privacy/keys/locked.hpp"
 #include "version.hpp"
@@ -119,7 +120,7 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
     } catch (const error& e) {
         return report(e.what(), e.code());
     } catch (const std::exception& e) {
-        return report(e.what(), errc::failed);
+        return report(line_of(e), errc::failed);
     }
 }
 

@@ -134,7 +134,8 @@ int main(int argc, char** argv) {
     CLI::App program("Private step against ordinary LoRA step, as JSON");
     run_options given;
     given.shape.model = "gpt2-small";
-    program.add_option("--model", given.shape.model, "gpt2-small, llama-3.2-1b or stories260k; random weights")
+    program
+        .add_option("--model", given.shape.model, "gpt2-small, llama-3.2-1b, mistral-7b or stories260k; random weights")
         ->capture_default_str();
     program.add_option("--batch", given.shape.batch, "records")->check(CLI::Range(1, 4096))->capture_default_str();
     program.add_option("--length", given.shape.length, "tokens of each")

@@ -48,13 +48,20 @@ models::model_config shape_of(const std::string& model) {
         c.window = 131072;
         c.activation = "silu";
         c.rope = {500000, "llama3", 32, 1, 4, 8192};
+    } else if (model == "mistral-7b") {
+        c.model_type = "mistral";
+        c.vocab = 32000, c.width = 4096, c.layers = 32, c.heads = 32, c.kv_heads = 8, c.head_dim = 128, c.inner = 14336;
+        c.window = 32768, c.sliding_window = 4096;
+        c.tied_head = false;
+        c.activation = "silu";
+        c.rope = {10000};
     } else if (model == "stories260k") {
         c.model_type = "llama";
         c.vocab = 512, c.width = 64, c.layers = 5, c.heads = 8, c.kv_heads = 4, c.head_dim = 8, c.inner = 172;
         c.window = 512;
         c.activation = "silu";
     } else {
-        refuse(fmt::format("--model {}: unknown; use gpt2-small, llama-3.2-1b or stories260k", model));
+        refuse(fmt::format("--model {}: unknown; use gpt2-small, llama-3.2-1b, mistral-7b or stories260k", model));
     }
     return c;
 }
@@ -84,13 +91,19 @@ step_kinds::step_kinds(const step_shape& shape)
 
 models::dropout_source step_kinds::keyed_dropout() {
     const auto factory = actors::dropout_of(key_, seq_, layout_, options_.device());
-    return factory ? factory(0) : models::dropout_source();
+    if (!factory) return {};
+    std::vector<std::vector<std::int32_t>> records;
+    const auto ids = batch_.ids.to(at::kInt).contiguous();
+    const auto* next = ids.data_ptr<std::int32_t>();
+    for (std::int64_t i = 0; i < shape_.batch; ++i, next += shape_.length)
+        records.emplace_back(next, next + shape_.length);
+    return factory(std::vector<models::token_span>(records.begin(), records.end()));
 }
 
 models::dropout_source step_kinds::ordinary_dropout() const {
     if (shape_.dropout == 0) return {};
     return [this](std::size_t, at::IntArrayRef sizes) {
-        return at::empty(sizes, options_).bernoulli_(1 - shape_.dropout).div_(1 - shape_.dropout);
+        return at::empty(sizes, options_.dtype(at::kBool)).bernoulli_(1 - shape_.dropout);
     };
 }
 
@@ -133,13 +146,13 @@ void step_kinds::private_step() {
 std::map<std::string, double> step_kinds::private_parts() {
     std::map<std::string, double> parts;
     const auto device = options_.device();
-    begin();
+    parts["noise"] = milliseconds_of(device, [&] { begin(); });
     models::record_gradients made;
     parts["gradients"] = milliseconds_of(
         device, [&] { made = model_->gradients(batch_, layout_, optimizer_.parameters(), keyed_dropout()); });
     parts["clip and sum"] = milliseconds_of(device, [&] { sanitizer_.add({made.gradients, made.losses}); });
     std::optional<privacy::release> out;
-    parts["noise"] = milliseconds_of(device, [&] { out = sanitizer_.finish(); });
+    parts["add noise and round"] = milliseconds_of(device, [&] { out = sanitizer_.finish(); });
     parts["AdamW"] =
         milliseconds_of(device, [&] { optimizer_.step(out->gradient.to(device) / shape_.batch, learning_rate); });
     return parts;

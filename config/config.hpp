@@ -79,7 +79,7 @@ struct train_section {
     std::optional<std::int64_t> steps;
     // Without a default: chosen for the run at hand (open_keys.hpp).
     std::optional<std::int64_t> expected_batch_size;     ///< B = q·N, units
-    std::int64_t micro_batch = 16;                       ///< records per forward pass
+    std::optional<std::int64_t> micro_batch;             ///< records per forward pass
     std::optional<std::vector<std::string>> parameters;  ///< of the base, trained whole; absent: LoRA adapters
     std::optional<double> lr;
     std::optional<std::int64_t> warmup;        ///< steps of linear learning-rate warm-up
@@ -90,7 +90,7 @@ struct train_section {
     double average_window = 0.2;               ///< share of the steps
     std::optional<double> value_weight;        ///< of tokens that carry a value, in a record's mean loss
     std::optional<std::int64_t> eval_every;    ///< steps
-    std::optional<std::int64_t> eval_records;  ///< size of the fixed Eval subset; default all
+    std::optional<std::int64_t> eval_records;  ///< size of the fixed Eval subset
 
     bool is_whole() const { return parameters.has_value(); }
 };
@@ -115,6 +115,7 @@ inline constexpr std::string_view no_cache = "none";
 struct model_section {
     std::string path;               ///< a Hugging Face model directory
     std::string dtype = "float32";  ///< float32 | tf32 (products on CUDA) | bfloat16: the frozen base
+    bool checkpoint_activations = false;
 };
 
 struct lora_section {
@@ -205,7 +206,7 @@ struct run_config {
     monitor_section monitor;
     cluster_section cluster;
     run_section run;
-    std::string device = "cpu";  ///< cpu | cuda
+    std::string device = "cpu";  ///< cpu | cuda | cuda:N
     std::int64_t seed = 42;      ///< public randomness only: adapter initialisation, SAC
 };
 

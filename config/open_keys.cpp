@@ -28,22 +28,6 @@ class chooser {
     std::vector<choice> made_;
 };
 
-std::vector<choice> as_published(run_config& config) {
-    auto& train = config.train;
-    auto& rl = config.rl;
-    chooser of;
-    const std::string reason = "the publication's";
-    of.choose<std::int64_t>("train.expected_batch_size", train.expected_batch_size, 16, reason);
-    of.choose<double>("train.lr", train.lr, 5e-4, reason);
-    of.choose<std::int64_t>("train.warmup", train.warmup, 100, reason);
-    of.choose("train.schedule", train.schedule, choices_of(config).schedule, reason);
-    of.choose("train.value_weight", train.value_weight, choices_of(config).value_weight, reason);
-    of.choose<std::int64_t>("train.eval_every", train.eval_every, 48, reason);
-    of.choose<std::int64_t>("rl.interval", rl.interval, 112, reason);
-    of.choose<std::int64_t>("rl.warmup", rl.warmup, 50, reason);
-    return of.take();
-}
-
 constexpr std::int64_t least_batch = 16;
 
 /// The largest power of two, of at least least_batch where there are as many units, that leaves enough steps: with the
@@ -89,10 +73,41 @@ std::int64_t share_of(std::int64_t steps, std::int64_t parts) {
     return std::max<std::int64_t>(1, steps / parts);
 }
 
+/// A record that is evaluated costs a third of one that is trained on: it is passed forwards only.
+constexpr double evaluation_share = 0.1;
+constexpr std::int64_t least_eval_records = 256;
+
+void choose_eval_records(chooser& of, run_config& config) {
+    const auto trained = static_cast<double>(*config.train.eval_every * batch_of(config));
+    const auto affordable = static_cast<std::int64_t>(3 * evaluation_share * trained);
+    of.choose("train.eval_records", config.train.eval_records,
+              std::clamp(affordable, least_eval_records, most_chosen_eval_records),
+              affordable < least_eval_records
+                  ? "fewer would say little, though an evaluation costs more than a tenth of the training between two"
+                  : "an evaluation costs at most a tenth of the training between two");
+}
+
 std::string reason_of_weight(const run_config& config) {
     if (!config.data.narrative) return "no template tells values from other words";
     return config.public_data.used_for("warm_start") ? "public records have taught the template's own words"
                                                      : "the template's own words have to be learned, too";
+}
+
+std::vector<choice> as_published(run_config& config) {
+    auto& train = config.train;
+    auto& rl = config.rl;
+    chooser of;
+    const std::string reason = "the publication's";
+    of.choose<std::int64_t>("train.expected_batch_size", train.expected_batch_size, 16, reason);
+    of.choose<double>("train.lr", train.lr, 5e-4, reason);
+    of.choose<std::int64_t>("train.warmup", train.warmup, 100, reason);
+    of.choose("train.schedule", train.schedule, choices_of(config).schedule, reason);
+    of.choose("train.value_weight", train.value_weight, choices_of(config).value_weight, reason);
+    of.choose<std::int64_t>("train.eval_every", train.eval_every, 48, reason);
+    of.choose<std::int64_t>("rl.interval", rl.interval, 112, reason);
+    of.choose<std::int64_t>("rl.warmup", rl.warmup, 50, reason);
+    choose_eval_records(of, config);  // of which it says nothing
+    return of.take();
 }
 
 }  // namespace
@@ -144,6 +159,7 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
     }
     of.choose("train.value_weight", train.value_weight, choices_of(config).value_weight, reason_of_weight(config));
     of.choose("train.eval_every", train.eval_every, share_of(steps, 20), "twenty looks at held-out records");
+    choose_eval_records(of, config);
     of.choose("rl.interval", config.rl.interval, interval_for(steps), "some twelve decisions, or looks at the budget");
     if (scheduled)
         of.choose("rl.warmup", config.rl.warmup, *config.rl.interval, "one interval");

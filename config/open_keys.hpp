@@ -18,14 +18,17 @@ struct choice {
 /// Fewer steps than these are too few for an adaptive optimizer, whatever the noise (docs/experiments.md).
 constexpr std::int64_t least_steps = 75;
 
+/// train.eval_records is never chosen larger: a perplexity of more records is hardly more exact.
+constexpr std::int64_t most_chosen_eval_records = 4096;
+
 /// Settles who steers a method with a controller under sound semantics, where rl.state is open: "prepared", unless a
 /// key is given that a prepared policy has no use for, or the run is not `vouched_for`: unlike those of the policy's
 /// preparation. Comes before all other choices, which depend on it. Nothing where there is nothing to settle.
 std::optional<choice> choose_state(run_config& config, bool vouched_for);
 
-/// Gives every open key its value: train.expected_batch_size, warmup, lr, schedule, value_weight and eval_every,
-/// rl.interval and rl.warmup. It looks at public numbers only: the population N, the width of the model, other keys.
-/// What the configuration says stays. Under as_published the choices are the publication's.
+/// Gives every open key its value: train.expected_batch_size, warmup, lr, schedule, value_weight, eval_every and
+/// eval_records, rl.interval and rl.warmup. It looks at public numbers only: the population N, the width of the model,
+/// other keys. What the configuration says stays. Under as_published the choices are the publication's.
 std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, std::int64_t width);
 
 /// What it chooses for train.lr.
@@ -41,6 +44,9 @@ const Value& chosen(const std::optional<Value>& value, const char* key) {
 
 inline std::int64_t batch_of(const run_config& config) {
     return chosen(config.train.expected_batch_size, "train.expected_batch_size");
+}
+inline std::int64_t micro_batch_of(const run_config& config) {
+    return chosen(config.train.micro_batch, "train.micro_batch");
 }
 
 }  // namespace rldp::config

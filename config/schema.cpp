@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "config/base/accountants.hpp"
+#include "config/base/device_name.hpp"
 #include "config/base/limits.hpp"
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
@@ -50,6 +51,10 @@ bool is_host_and_port(const std::string& text) {
 
 bool is_port_or_address(const std::string& text) {
     return whole<std::uint16_t>(text).value_or(0) > 0 || is_host_and_port(text);
+}
+
+bool is_device(const std::string& text) {
+    return is_device_name(text);
 }
 
 bool is_text(const std::string& text) {
@@ -328,7 +333,8 @@ void add_train(std::vector<key>& keys) {
              "chosen: the largest power of two that leaves enough steps")
         .add("micro_batch", &train_section::micro_batch, between(1, most_width), "records",
              "Records per forward pass, in bfloat16 and tf32 of one unit at a time; memory grows with it, the result "
-             "hardly depends on it (rounding, dropout masks).")
+             "hardly depends on it (rounding, dropout masks).",
+             "chosen: the largest power of two up to 16 that leaves a quarter of the machine's memory free")
         .add("parameters", &train_section::parameters, form{"names of parameters", is_name}, "",
              "What is trained whole, in float32, instead of LoRA adapters: all, bias, norm, embedding, a role (o, fc, "
              "…), "
@@ -360,7 +366,8 @@ void add_train(std::vector<key>& keys) {
              "(N/B steps), and at the end.",
              "chosen: a twentieth of the steps")
         .add("eval_records", &train_section::eval_records, between(1, most_units), "records",
-             "Evaluation uses a fixed subset of this size.", "all held-out records");
+             "Evaluation uses a fixed subset of this size.",
+             "chosen: at most a tenth of the training between two evaluations, from 256 to 4096");
 }
 
 void add_data_and_model(std::vector<key>& keys) {
@@ -400,7 +407,10 @@ void add_data_and_model(std::vector<key>& keys) {
         .add("path", &model_section::path, location{"the path of a model directory"}, "",
              "A Hugging Face directory: config.json, model.safetensors, tokenizer.")
         .add("dtype", &model_section::dtype, words{{"float32", "tf32", "bfloat16"}}, "",
-             "Type of the frozen weights; tf32 is float32 with the products of a CUDA device in TensorFloat-32.");
+             "Type of the frozen weights; tf32 is float32 with the products of a CUDA device in TensorFloat-32.")
+        .add("checkpoint_activations", &model_section::checkpoint_activations, yes_or_no{}, "",
+             "Keeps only the input of each layer for the backward pass and computes the rest again: less memory for "
+             "about a third more time, and the same numbers.");
     section(
         keys, "lora.", [](auto& c) -> auto& { return c.lora; })
         .add("rank", &lora_section::rank, between(1, limits::largest_rank), "", "Rank of every adapter.")
@@ -541,7 +551,8 @@ void add_rl(std::vector<key>& keys) {
              "the day on which the run is begun, UTC");
     section(
         keys, "", [](auto& c) -> auto& { return c; })
-        .add("device", &run_config::device, words{{"cpu", "cuda"}}, "", "Where the model computes.")
+        .add("device", &run_config::device, form{"cpu, cuda or cuda:N", is_device}, "",
+             "Where the model computes; of several ranks each takes its own, so there without a number.")
         .add("seed", &run_config::seed, at_least(0), "",
              "Public randomness: adapter initialisation, the controller's exploration.");
 }

@@ -94,7 +94,7 @@ finding learning(const run_config& config) {
 }
 
 finding precision(const run_config& config) {
-    if (config.model.dtype == "tf32" && config.device != "cuda")
+    if (config.model.dtype == "tf32" && config.device == "cpu")
         return R"(model.dtype "tf32" is a precision of CUDA devices; use "float32", or device "cuda")";
     return {};
 }
@@ -112,6 +112,9 @@ finding whole(const run_config& config) {
     if (config.model.dtype != "float32")
         return fmt::format(R"(model.dtype is "{}", but train.parameters are trained in float32; give that)",
                            config.model.dtype);
+    if (config.model.checkpoint_activations)
+        return "model.checkpoint_activations keeps less than the gradients of train.parameters are made of; leave it "
+               "out, and lower train.micro_batch";
     if (config.privacy.semantics != semantics::sound)
         return R"(privacy.semantics "as_published" reproduces adapters; leave train.parameters out)";
     if (const auto& row = method_of(config); row.adapters_only)

@@ -20,7 +20,7 @@ adamw::adamw(at::Tensor parameters, adamw_config config)
 void adamw::step(const at::Tensor& gradient, double lr, std::optional<double> noise_variance) {
     require(gradient.sizes() == parameters_.sizes(), "adamw: a gradient of another shape");
     const at::NoGradGuard no_grad;
-    const auto here = gradient.to(parameters_.device());  // a release is made on the host
+    const auto here = gradient.to(parameters_.device(), /*non_blocking=*/true);  // a release is made on the host
     const double beta1 = config_.beta1, beta2 = config_.beta2;
     ++steps_;
     // The order of operations is torch.optim.AdamW's, so that equal gradients give equal floats.

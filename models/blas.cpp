@@ -19,6 +19,7 @@
 
 #include "config/base/error.hpp"
 #include "models/thread_count.hpp"
+#include "models/torch_compat.hpp"
 
 namespace rldp::models {
 
@@ -104,6 +105,7 @@ at::ScalarType use_precision(const std::string& precision, at::Device device) {
     if (precision == "tf32" && !device.is_cuda())
         refuse("tf32 is a precision of CUDA devices; use float32, or device cuda");
     at::globalContext().setAllowTF32CuBLAS(precision == "tf32");
+    if (device.is_cuda()) compat::use_deterministic_algorithms();
     return precision == "bfloat16" ? at::kBFloat16 : at::kFloat;
 }
 

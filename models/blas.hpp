@@ -26,8 +26,9 @@ void reserve_blas_memory(int callers);
 void choose_threads(const model_config& model, int threads = default_threads());
 
 /// The type of the weights for a precision float32, tf32 (products in TensorFloat-32) or bfloat16. Sets for the whole
-/// process whether a CUDA device uses TensorFloat-32. Errors: bad_input for another word, and for tf32 on a device that
-/// is not CUDA.
+/// process whether a CUDA device uses TensorFloat-32, and that it computes the same bits from the same numbers, or
+/// fails: that no bit of a unit's gradient depends on another unit (docs/privacy.md §6) can't hold where two runs
+/// differ. Errors: bad_input for another word, and for tf32 on a device that is not CUDA.
 at::ScalarType use_precision(const std::string& precision, at::Device device);
 
 /// The BLAS that answers, with its version, kernels and kind of threads; empty where it is not OpenBLAS.

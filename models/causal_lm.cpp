@@ -14,6 +14,7 @@
 #include "models/forward_pass.hpp"
 #include "models/head.hpp"
 #include "models/marked_token.hpp"
+#include "models/recomputed.hpp"
 #include "models/weights.hpp"
 #include "models/whole/gradient_book.hpp"
 
@@ -31,26 +32,31 @@ void check_batch(const token_batch& batch) {
     require(batch.ids.dim() == 2 && batch.ids.sizes() == batch.labels.sizes(), "ids and labels are not both [b, T]");
 }
 
-/// Of positions that predict, from something [b, T] of each label: [M].
-at::Tensor of_predicted(const at::Tensor& labelled, const token_batch& batch, const predicted_positions& where) {
+/// Of positions that predict, from something [b, T] of each label: [M], on the CPU.
+at::Tensor of_predicted(const at::Tensor& labelled, const token_batch& batch) {
     const auto labels = batch.labels.narrow(1, 1, batch.labels.size(1) - 1).ne(-100);
-    return labelled.narrow(1, 1, labelled.size(1) - 1).masked_select(labels).to(where.rows.device());
+    return labelled.narrow(1, 1, labelled.size(1) - 1).masked_select(labels);
 }
 
-/// float64 [M]: a label's share of its record's mean; records without any weight nothing.
+/// float64 [M] on the device: a label's share of its record's mean; records without any weight nothing.
 at::Tensor shares_of(const predicted_positions& where, const token_batch& batch) {
+    const auto there = [&](const at::Tensor& shares) { return shares.to(where.rows.device(), /*non_blocking=*/true); };
     if (!batch.weights.defined())
-        return where.tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record);
-    const auto weights = of_predicted(batch.weights, batch, where).to(at::kDouble);
+        return there(where.tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record));
+    const auto weights = of_predicted(batch.weights, batch).to(at::kDouble);
     const auto sums = at::zeros({batch.ids.size(0)}, weights.options()).index_add_(0, where.record, weights);
-    return at::where(weights > 0, weights / sums.index_select(0, where.record), at::zeros_like(weights));
+    return there(at::where(weights > 0, weights / sums.index_select(0, where.record), at::zeros_like(weights)));
+}
+
+/// [b], sums over each record's positions of values [M].
+at::Tensor record_sums(const at::Tensor& values, const predicted_positions& where) {
+    return spread_out(values, where).view({where.tokens.size(0), -1}).sum(1);
 }
 
 /// float64 [b], of the positions' losses and shares [M].
 at::Tensor record_means(const at::Tensor& nll, const at::Tensor& shares, const predicted_positions& where) {
     // A label without a share counts as none, whatever its loss.
-    const auto parts = at::where(shares > 0, nll.to(at::kDouble) * shares, at::zeros_like(shares));
-    return at::zeros({where.tokens.size(0)}, parts.options()).index_add_(0, where.record, parts);
+    return record_sums(at::where(shares > 0, nll.to(at::kDouble) * shares, at::zeros_like(shares)), where);
 }
 
 }  // namespace
@@ -94,9 +100,9 @@ token_batch make_batch(std::span<const token_span> sequences, const batch_rule& 
 }
 
 std::shared_ptr<const causal_lm> causal_lm::load(const std::filesystem::path& directory, at::ScalarType dtype,
-                                                 at::Device device) {
+                                                 at::Device device, const on_loading& tell) {
     const model_config config = read_model_config(directory);
-    return make_family(config, load_weights(directory, config, dtype, device));
+    return make_family(config, load_weights(directory, config, dtype, device, {.tell = tell}).tensors);
 }
 
 std::shared_ptr<const causal_lm> causal_lm::from_weights(const model_config& config,
@@ -145,7 +151,7 @@ at::Tensor causal_lm::on_device(const at::Tensor& ids) const {
     // A token of another vocabulary would read outside the embedding; on the device the check would wait for it.
     if (ids.is_cpu() && (ids.min().item<std::int64_t>() < 0 || ids.max().item<std::int64_t>() >= config_.vocab))
         refuse(fmt::format("a token id is outside the model's vocabulary of {}", config_.vocab));
-    return ids.to(head().device());
+    return ids.to(head().device(), /*non_blocking=*/true);
 }
 
 layer_kind causal_lm::kind_of(bool sliding, const at::Tensor& positions, std::int64_t length) const {
@@ -160,16 +166,20 @@ layer_kind causal_lm::kind_of(bool sliding, const at::Tensor& positions, std::in
 
 // Hidden states after the last block, before the final norm.
 at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states,
-                             attention_memory* memory) const {
+                             attention_memory* memory, activations between) const {
     const std::int64_t length = ids.size(1);
     const auto positions = memory && memory->has_prompts() ? memory->next_positions() : at::arange(length, at::kLong);
-    const forward_pass pass{
-        config_, ids.size(0), length, adapter, kind_of(false, positions, length), kind_of(true, positions, length),
-        memory};
+    const auto pass = std::make_shared<const forward_pass>(forward_pass{config_, ids.size(0), length, adapter,
+                                                                        kind_of(false, positions, length),
+                                                                        kind_of(true, positions, length), memory});
     at::Tensor x = embed(ids, positions);
     for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
         if (states) states->push_back(x.view({ids.size(0), length, -1}));
-        x = block(static_cast<std::size_t>(layer), x, pass);
+        const auto next = [this, layer = static_cast<std::size_t>(layer), pass](const at::Tensor& in) {
+            return block(layer, in, *pass);
+        };
+        // Nothing leads back through the layers below the first adapter; of its own layer all is kept.
+        x = between == activations::recomputed && x.requires_grad() ? recomputed(next, x) : next(x);
     }
     return x;
 }
@@ -214,23 +224,22 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
     const at::NoGradGuard no_grad;
     check_batch(batch);
     const auto ids = on_device(batch.ids);
-    const auto where = predicted(batch.labels.to(ids.device()));
-    const auto x = hidden(ids, adapted(layout, adapter, options())).index_select(0, where.rows);
+    const auto where = predicted(batch.labels, ids.device());
+    const auto x = rows_of(hidden(ids, adapted(layout, adapter, options())), where);
     const auto nll = head_losses(final_norm(x), head(), config_.final_cap, where.targets, {}).nll.to(at::kDouble);
-    const auto summed = [&](const at::Tensor& of) {
-        return at::zeros({ids.size(0)}, of.options()).index_add_(0, where.record, of);
-    };
-    const auto values = batch.values.defined() ? nll * of_predicted(batch.values, batch, where) : at::zeros_like(nll);
-    return {summed(nll), where.tokens, summed(values)};
+    const auto values = batch.values.defined()
+                            ? nll * of_predicted(batch.values, batch).to(nll.device(), /*non_blocking=*/true)
+                            : at::zeros_like(nll);
+    return {record_sums(nll, where), where.tokens, record_sums(values, where)};
 }
 
 record_gradients causal_lm::backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
-                                     const dropout_source& dropout, bool per_record) const {
+                                     const dropout_source& dropout, bool per_record, activations between) const {
     require(!layout.is_whole(), "gradients of whole tensors are not held by row");
     check_batch(batch);
     const at::AutoGradMode recording(true);
     const auto ids = on_device(batch.ids);
-    const auto where = predicted(batch.labels.to(ids.device()));
+    const auto where = predicted(batch.labels, ids.device());
     const auto flat = adapter.detach().to(options());
     const std::int64_t records = ids.size(0), count = where.rows.size(0);
     const auto floats = options().dtype(at::kFloat);
@@ -239,7 +248,7 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     if (count == 0) return {sink.gradients, at::zeros({records}, options().dtype(at::kDouble))};
 
     const adaptation adapted_model(layout, flat, &sink, dropout);
-    const auto x = final_norm(hidden(ids, adapted_model).index_select(0, where.rows));
+    const auto x = final_norm(rows_of(hidden(ids, adapted_model, nullptr, nullptr, between), where));
     const auto weights = shares_of(where, batch);
     const auto parts = head_losses(x.detach(), head(), config_.final_cap, where.targets, weights.to(at::kFloat));
     torch::autograd::backward({x}, {parts.d_hidden});
@@ -257,21 +266,21 @@ at::Tensor causal_lm::record_losses_with(const token_batch& batch, const adaptat
     const at::NoGradGuard no_grad;
     check_batch(batch);
     const auto ids = on_device(batch.ids);
-    const auto where = predicted(batch.labels.to(ids.device()));
+    const auto where = predicted(batch.labels, ids.device());
     if (where.rows.size(0) == 0) return at::zeros({ids.size(0)}, options().dtype(at::kDouble));
-    const auto x = final_norm(hidden(ids, adapter).index_select(0, where.rows));
+    const auto x = final_norm(rows_of(hidden(ids, adapter), where));
     const auto nll = head_losses(x, head(), config_.final_cap, where.targets, {}).nll;
     return record_means(nll, shares_of(where, batch), where);
 }
 
 record_gradients causal_lm::gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
-                                      const dropout_source& dropout) const {
-    return backward(batch, layout, adapter, dropout, true);
+                                      const dropout_source& dropout, activations between) const {
+    return backward(batch, layout, adapter, dropout, true, between);
 }
 
 record_gradients causal_lm::summed_gradient(const token_batch& batch, const lora_layout& layout,
                                             const at::Tensor& adapter, const dropout_source& dropout) const {
-    return backward(batch, layout, adapter, dropout, false);
+    return backward(batch, layout, adapter, dropout, false, activations::kept);
 }
 
 at::Tensor causal_lm::flat_of(const lora_layout& layout) const {
@@ -310,13 +319,13 @@ whole_gradients causal_lm::gradients_of_units(const token_batch& batch, const lo
     model->book_ = &book;
 
     const auto ids = on_device(batch.ids);
-    const auto where = predicted(batch.labels.to(ids.device()));
+    const auto where = predicted(batch.labels, ids.device());
     const auto units = std::ssize(first_record) - 1;
     if (where.rows.size(0) == 0)
         return {kept_gradients(layout.tensors, book.pages(), units),
                 at::zeros({records}, options().dtype(at::kDouble))};
     book.set_predictions(where.tokens);
-    const auto x = model->final_norm(model->hidden(ids, adaptation(&book)).index_select(0, where.rows));
+    const auto x = model->final_norm(rows_of(model->hidden(ids, adaptation(&book)), where));
     const auto means = shares_of(where, batch);
     const auto of_record = at::tensor(shares, at::kDouble).to(ids.device()).index_select(0, where.record);
     const auto head_index = book.index_of(model->head());
@@ -330,8 +339,8 @@ whole_gradients causal_lm::gradients_of_units(const token_batch& batch, const lo
 at::Tensor causal_lm::training_loss(const token_batch& batch) const {
     check_batch(batch);
     const auto ids = on_device(batch.ids);
-    const auto where = predicted(batch.labels.to(ids.device()));
-    const auto x = final_norm(hidden(ids, {}).index_select(0, where.rows));
+    const auto where = predicted(batch.labels, ids.device());
+    const auto x = final_norm(rows_of(hidden(ids, {}), where));
     return at::cross_entropy_loss(logits_of(x), where.targets);
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/loading.hpp"
 #include "models/architecture/model_config.hpp"
 #include "models/lora/layout.hpp"
 #include "models/whole/kept_gradients.hpp"
@@ -28,7 +29,7 @@ struct rotation;
 /// A record's tokens, wherever they lie, marked_token.hpp.
 using token_span = std::span<const std::int32_t>;
 
-/// Sequences of one micro-batch, right-padded to the longest of them.
+/// Sequences of one micro-batch, right-padded to the longest of them; on the CPU.
 struct token_batch {
     at::Tensor ids;           ///< [b, T] int64
     at::Tensor labels;        ///< [b, T] int64, ids again, -100 where nothing is to be predicted (padding)
@@ -47,7 +48,7 @@ token_batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences);
 
 struct sequence_loss {
     at::Tensor nll;        ///< [b] float64, summed negative log-likelihood, nats
-    at::Tensor tokens;     ///< [b] int64, predicted positions
+    at::Tensor tokens;     ///< [b] int64 on the CPU, predicted positions
     at::Tensor value_nll;  ///< [b] float64, of marked tokens alone
 };
 
@@ -61,13 +62,19 @@ struct whole_gradients {
     at::Tensor losses;     ///< [b] float64, each record's mean token loss, nats
 };
 
+/// What a forward pass leaves for the backward pass.
+enum class activations {
+    kept,       ///< all that it needs
+    recomputed  ///< of most layers their input alone; the same numbers, for a third more time
+};
+
 /// An immutable model: safe to share between threads and replicas.
 class causal_lm {
   public:
     /// Loads config.json and the safetensors (single or sharded). `dtype` float32 or bfloat16. Errors: bad_input naming
     /// file and tensor (missing, wrong shape, truncated).
     static std::shared_ptr<const causal_lm> load(const std::filesystem::path& directory, at::ScalarType dtype,
-                                                 at::Device device);
+                                                 at::Device device, const on_loading& tell = {});
     /// From weights by their Hugging Face names (GPT-2 with the `transformer.` prefix).
     static std::shared_ptr<const causal_lm> from_weights(const model_config& config,
                                                          std::map<std::string, at::Tensor> weights);
@@ -91,7 +98,7 @@ class causal_lm {
     /// Per-record gradients with respect to the adapter in one backward pass: two batched products per pair
     /// (architecture: ∇B = s·gᵀh, ∇A = (s·gB)ᵀx).
     record_gradients gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
-                               const dropout_source& dropout = {}) const;
+                               const dropout_source& dropout = {}, activations between = activations::kept) const;
     /// The same of tensors that are trained whole, by unit, and not multiplied out. A unit's loss is Σ shares·losses
     /// over its records, which follow each other in the batch: those of unit u are `first_record[u]` up to
     /// `first_record[u + 1]`. `shares` [b]. Only for a base in float32.
@@ -133,11 +140,12 @@ class causal_lm {
     at::Tensor logits_of(const at::Tensor& normed) const;
     layer_kind kind_of(bool sliding, const at::Tensor& positions, std::int64_t length) const;
     at::Tensor on_device(const at::Tensor& ids) const;
+    /// Of a pass that is not recorded the others may be null or anything; else `adapter` lives until it is backwards.
     at::Tensor hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states = nullptr,
-                      attention_memory* memory = nullptr) const;
+                      attention_memory* memory = nullptr, activations between = activations::kept) const;
     at::Tensor record_losses_with(const token_batch& batch, const adaptation& adapter) const;
     record_gradients backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
-                              const dropout_source& dropout, bool per_record) const;
+                              const dropout_source& dropout, bool per_record, activations between) const;
 };
 
 }  // namespace rldp::models

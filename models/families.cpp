@@ -55,7 +55,8 @@ at::Tensor gpt2::apply(const norm& by, const at::Tensor& x) const {
 at::Tensor gpt2::embed(const at::Tensor& ids, const at::Tensor& positions) const {
     const auto tokens = look_up(weights_.at("transformer.wte.weight"), ids, book_);
     // A unit has its own part in each position's row.
-    const auto rows = book_ ? positions.to(ids.device()).expand(ids.sizes()) : positions.to(ids.device());
+    const auto there = positions.to(ids.device(), /*non_blocking=*/true);
+    const auto rows = book_ ? there.expand(ids.sizes()) : there;
     const auto places = look_up(weights_.at("transformer.wpe.weight"), rows, book_);
     return (tokens + places).view({-1, config_.width});
 }

@@ -109,7 +109,8 @@ at::Tensor inverse_frequencies(const model_config::rope_parameters& rope, std::i
 
 rotation rotations(const at::Tensor& frequencies, const at::Tensor& positions, const at::TensorOptions& options) {
     const auto angles = positions.to(at::kFloat).unsqueeze(-1) * frequencies;
-    return {angles.cos().to(options), angles.sin().to(options)};
+    const auto there = [&](const at::Tensor& t) { return t.to(options, /*non_blocking=*/true); };
+    return {there(angles.cos()), there(angles.sin())};
 }
 
 at::Tensor rotate(const at::Tensor& x, const rotation& by) {

@@ -2,9 +2,11 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
+#include "config/base/require.hpp"
 #include "models/functions.hpp"
 
 namespace rldp::models {
@@ -21,15 +23,42 @@ std::int64_t rows_at_once(std::int64_t count, std::int64_t vocabulary, bool cuda
     return parts == 0 ? 0 : (count + parts - 1) / parts;
 }
 
+struct rows_function : torch::autograd::Function<rows_function> {
+    static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& x,
+                              const predicted_positions& where) {
+        ctx->save_for_backward({where.places});
+        return x.index_select(0, where.rows);
+    }
+    static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                   const torch::autograd::variable_list& gradients) {
+        return {spread_out(gradients[0], {{}, {}, ctx->get_saved_variables()[0], {}, {}}), {}};
+    }
+};
+
 }  // namespace
 
-predicted_positions predicted(const at::Tensor& labels) {
+predicted_positions predicted(const at::Tensor& labels, at::Device device) {
+    require(labels.is_cpu(), "labels lie on a device");
     const std::int64_t batch = labels.size(0), length = labels.size(1);
     const auto next = labels.narrow(1, 1, length - 1);
     const auto wanted = next.ge(0);
     const auto where = wanted.nonzero();
     const auto record = where.select(1, 0);
-    return {record * length + where.select(1, 1), next.masked_select(wanted), record, wanted.sum(1).view({batch})};
+    const auto rows = record * length + where.select(1, 1);
+    auto places = at::full({batch * length}, rows.size(0), at::kLong);
+    places.index_copy_(0, rows, at::arange(rows.size(0), at::kLong));
+    const auto there = [device](const at::Tensor& t) { return t.to(device, /*non_blocking=*/true); };
+    return {there(rows), there(next.masked_select(wanted)), there(places), record, wanted.sum(1).view({batch})};
+}
+
+at::Tensor spread_out(const at::Tensor& values, const predicted_positions& where) {
+    auto shape = values.sizes().vec();
+    shape[0] = 1;
+    return at::cat({values, at::zeros(shape, values.options())}).index_select(0, where.places);
+}
+
+at::Tensor rows_of(const at::Tensor& x, const predicted_positions& where) {
+    return rows_function::apply(x, where);
 }
 
 token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::optional<double> cap,
@@ -39,6 +68,8 @@ token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::
     token_losses result{at::empty({count}, hidden.options().dtype(at::kFloat)), {}, {}};
     if (weights.defined()) result.d_hidden = at::empty_like(hidden);
     if (keeps_d_logits) result.d_logits = at::empty({count, head.size(0)}, hidden.options());
+    const auto all_rows = at::arange(std::min(step, count), targets.options());
+    const auto minus_one = at::full({}, -1, hidden.options().dtype(at::kFloat));
     for (std::int64_t begin = 0; begin < count; begin += step) {
         const std::int64_t rows = std::min(step, count - begin);
         const auto part = [&](const at::Tensor& t) { return t.narrow(0, begin, rows); };
@@ -51,7 +82,8 @@ token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::
         if (!weights.defined()) continue;
         // ∂nll/∂logits = softmax - onehot(target)
         auto d_logits = log_p.exp_();
-        d_logits.scatter_add_(1, target, at::full_like(target, -1, d_logits.options()));
+        at::_index_put_impl_(d_logits, {all_rows.narrow(0, 0, rows), part(targets)}, minus_one, /*accumulate=*/true,
+                             /*unsafe=*/true);
         if (cap) d_logits.sub_(d_logits * (logits.to(at::kFloat) / *cap).square());  // · (1 - tanh²)
         auto d_hidden = part(result.d_hidden);
         at::mm_out(d_hidden, d_logits.to(head.scalar_type()), head);

@@ -8,12 +8,20 @@ namespace rldp::models {
 
 /// Positions that predict a labelled token: position t of a row predicts label t+1.
 struct predicted_positions {
-    at::Tensor rows;     ///< [M] int64, into [b·T, width]
-    at::Tensor targets;  ///< [M] int64
-    at::Tensor record;   ///< [M] int64, which of the b records
-    at::Tensor tokens;   ///< [b] int64
+    at::Tensor rows;     ///< [M] int64 on the device, into [b·T, width]
+    at::Tensor targets;  ///< [M] int64 on the device
+    at::Tensor places;   ///< [b·T] int64 on the device, the reverse of rows: which of the M, or M for none
+    at::Tensor record;   ///< [M] int64 on the CPU, which of the b records
+    at::Tensor tokens;   ///< [b] int64 on the CPU
 };
-predicted_positions predicted(const at::Tensor& labels);
+/// Of labels [b, T] on the CPU, where they were made and are counted: a device would have to be waited for.
+predicted_positions predicted(const at::Tensor& labels, at::Device device);
+
+/// x[rows], [M, width], differentiable. As spread_out(), by reading: nothing is added to one place by many threads of a
+/// device, in whichever order they come.
+at::Tensor rows_of(const at::Tensor& x, const predicted_positions& where);
+/// values [M, …] where they belong, [b·T, …], zeros elsewhere.
+at::Tensor spread_out(const at::Tensor& values, const predicted_positions& where);
 
 struct token_losses {
     at::Tensor nll;       ///< [M] float32, nats

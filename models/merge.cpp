@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
@@ -128,8 +129,10 @@ void merge(const fs::path& base, const fs::path& adapter, const fs::path& out) {
             forms.emplace(name, tensor_form{stored.scalar_type(), stored.sizes().vec()});
             bytes += stored.nbytes();
         }
+        std::optional<std::string> written;
         const auto tensor_of = [&](const std::string& name) {
-            files.forget(name);  // what came before it is written
+            if (written) files.forget(*written);
+            written = name;
             const auto weight = files.tensor(name, std::nullopt);
             const auto by = by_name.find(name);
             return by == by_name.end() ? weight : changed(weight, by->second, loaded, is_conv1d(model));

@@ -39,15 +39,6 @@ std::vector<std::vector<std::size_t>> plan_chunks(std::span<const unit_records> 
     return chunks;
 }
 
-std::size_t passes_of(std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
-                      std::int64_t micro_batch, const std::optional<unit_shape>& shape) {
-    const auto least = static_cast<std::size_t>(shape ? shape->records : 0);
-    std::size_t records = 0;
-    for (const auto unit : chunk) records += std::max(units[unit].size(), least);
-    const auto most = static_cast<std::size_t>(micro_batch);
-    return (records + most - 1) / most;
-}
-
 std::vector<std::vector<std::size_t>> plan_padded_chunks(std::size_t units, const unit_shape& shape,
                                                          std::int64_t micro_batch) {
     const auto together = static_cast<std::size_t>(std::max<std::int64_t>(1, micro_batch / shape.records));
@@ -93,7 +84,7 @@ double share_of_record(const unit_records& unit) {
 
 record_gradients unit_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
                                 std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
-                                const chunk_rule& how, const dropout_factory& dropout, std::size_t first_pass) {
+                                const chunk_rule& how, const dropout_factory& dropout) {
     const auto micro_batch = how.micro_batch;
     const auto batching = batching_of(how);
     const auto held = records_of(units, chunk, how.shape ? how.shape->records : 0);
@@ -101,15 +92,16 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
     const auto& owner = held.owner;
     const auto pass = [&](std::size_t begin, std::size_t end) {
         const auto some = std::span(records).subspan(begin, end - begin);
-        return model.gradients(make_batch(some, batching), layout, adapter,
-                               dropout ? dropout(first_pass++) : dropout_source{});
+        return model.gradients(make_batch(some, batching), layout, adapter, dropout ? dropout(some) : dropout_source{},
+                               how.between);
     };
     const bool one_each = std::all_of(chunk.begin(), chunk.end(), [&](auto unit) { return units[unit].size() == 1; });
     if (one_each && records.size() == chunk.size() && static_cast<std::int64_t>(records.size()) <= micro_batch)
         return pass(0, records.size());
 
     const auto rows = static_cast<std::int64_t>(chunk.size());
-    record_gradients units_out{at::zeros({rows, layout.dimension}, adapter.options()), at::zeros({rows}, at::kDouble)};
+    record_gradients units_out{at::zeros({rows, layout.dimension}, adapter.options()),
+                               at::zeros({rows}, adapter.options().dtype(at::kDouble))};
     for (std::size_t begin = 0; begin < records.size(); begin += static_cast<std::size_t>(micro_batch)) {
         const auto end = std::min(records.size(), begin + static_cast<std::size_t>(micro_batch));
         const auto part = pass(begin, end);

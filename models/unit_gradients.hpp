@@ -31,26 +31,22 @@ struct unit_shape {
 std::vector<std::vector<std::size_t>> plan_padded_chunks(std::size_t units, const unit_shape& shape,
                                                          std::int64_t micro_batch);
 
-/// Forward passes that unit_gradients() takes for a chunk.
-std::size_t passes_of(std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
-                      std::int64_t micro_batch, const std::optional<unit_shape>& shape = {});
-
-/// Dropout of forward pass number `pass` of the step.
-using dropout_factory = std::function<dropout_source(std::size_t pass)>;
+/// Dropout of a forward pass over these records; a dummy is an empty one.
+using dropout_factory = std::function<dropout_source(std::span<const token_span> records)>;
 
 struct chunk_rule {
     std::int64_t micro_batch = 1;          ///< records of a forward pass
     std::optional<unit_shape> shape = {};  ///< of every unit: then passes and their shapes depend on their number
     double value_weight = 1;               ///< of marked tokens in a record's mean loss; others weigh 1
     bool answers_only = false;             ///< others are not predicted at all; a record without any has a loss of 0
+    activations between = activations::kept;
 };
 
-/// Gradient and loss of each unit of one chunk: the mean over its records of their mean token losses; zeros for a unit
-/// without records. `first_pass` numbers the chunk's first forward pass; a unit of more than `micro_batch` records
-/// takes several.
+/// Gradient and loss, on the adapter's device, of each unit of one chunk: the mean over its records of their mean token
+/// losses; zeros for a unit without records. A unit of more than `micro_batch` records takes several forward passes.
 record_gradients unit_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
                                 std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
-                                const chunk_rule& how, const dropout_factory& dropout = {}, std::size_t first_pass = 0);
+                                const chunk_rule& how, const dropout_factory& dropout = {});
 
 /// The same of tensors that are trained whole, all records of the chunk in one pass.
 struct whole_unit_gradients {

@@ -1,8 +1,14 @@
 #include "models/weights.hpp"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sodium.h>
+
+#include <array>
+#include <atomic>
+#include <string_view>
 
 #include "config/base/error.hpp"
 #include "config/base/json_reader.hpp"
@@ -46,13 +52,14 @@ weight_files::weight_files(const fs::path& directory, const model_config& config
     if (sharded)
         file_of = indexed_files(index);
     else
-        for (const auto& name : open(single_name).names()) file_of[name] = single_name;
+        for (const auto& name : opened(single_name).names()) file_of[name] = single_name;
     for (const auto& [name, shape] : base_tensors(config)) {
         auto found = file_of.find(name);
         if (found == file_of.end() && name.starts_with(hub_prefix))
             found = file_of.find(name.substr(hub_prefix.size()));
         if (found == file_of.end()) refuse(fmt::format("{}: tensor '{}' is missing", main.string(), name));
         places_[name] = {found->second, found->first};
+        opened(found->second);
         const auto view = stored(name);
         if (!view.is_floating_point())
             refuse(fmt::format("{}: tensor '{}' is not of floats", path_of(name).string(), name));
@@ -62,7 +69,7 @@ weight_files::weight_files(const fs::path& directory, const model_config& config
     }
 }
 
-const safetensors_file& weight_files::open(const std::string& file) {
+const safetensors_file& weight_files::opened(const std::string& file) {
     return files_.try_emplace(file, directory_ / file).first->second;
 }
 
@@ -76,12 +83,12 @@ std::map<std::string, std::vector<std::string>> weight_files::names_by_file() co
     return out;
 }
 
-at::Tensor weight_files::stored(const std::string& name) {
+at::Tensor weight_files::stored(const std::string& name) const {
     const auto& [file, inside] = places_.at(name);
-    return open(file).tensor(inside);
+    return files_.at(file).tensor(inside);
 }
 
-at::Tensor weight_files::tensor(const std::string& name, std::optional<at::ScalarType> dtype) {
+at::Tensor weight_files::tensor(const std::string& name, std::optional<at::ScalarType> dtype) const {
     const auto view = stored(name);
     // Also what was finite in the file may not be in a narrower type.
     const auto out = view.to(dtype.value_or(view.scalar_type()));
@@ -93,24 +100,89 @@ at::Tensor weight_files::tensor(const std::string& name, std::optional<at::Scala
     return out;
 }
 
-void weight_files::forget(const std::string& name) {
-    open(places_.at(name).file).forget();
+void weight_files::forget(const std::string& name) const {
+    const auto& [file, inside] = places_.at(name);
+    files_.at(file).forget(inside);
 }
 
 at::ScalarType own_precision(const fs::path& directory, const model_config& config) {
-    weight_files files(directory, config);
+    const weight_files files(directory, config);
     for (const auto& [file, names] : files.names_by_file())
         for (const auto& name : names)
             if (files.stored(name).scalar_type() != at::kBFloat16) return at::kFloat;
     return at::kBFloat16;
 }
 
-std::map<std::string, at::Tensor> load_weights(const fs::path& directory, const model_config& config,
-                                               std::optional<at::ScalarType> dtype, at::Device device) {
-    weight_files files(directory, config);
-    std::map<std::string, at::Tensor> out;
-    for (const auto& [file, names] : files.names_by_file())
-        for (const auto& name : names) out.emplace(name, files.tensor(name, dtype).to(device));
+namespace {
+
+using digest = std::array<unsigned char, crypto_generichash_BYTES>;
+
+std::string_view bytes_of(const at::Tensor& numbers) {
+    return {static_cast<const char*>(numbers.data_ptr()), numbers.nbytes()};
+}
+
+std::string_view bytes_of(const digest& from) {
+    return {reinterpret_cast<const char*>(from.data()), from.size()};
+}
+
+digest hash(std::string_view bytes) {
+    digest out;
+    crypto_generichash(out.data(), out.size(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+                       nullptr, 0);
+    return out;
+}
+
+std::string hex(const digest& from) {
+    std::array<char, 2 * std::tuple_size_v<digest> + 1> out;
+    return sodium_bin2hex(out.data(), out.size(), from.data(), from.size());
+}
+
+/// What one tensor becomes.
+struct loaded_tensor {
+    at::Tensor tensor;
+    digest stored = {};
+};
+
+}  // namespace
+
+loaded_weights load_weights(const fs::path& directory, const model_config& config, std::optional<at::ScalarType> dtype,
+                            at::Device device, const weights_reading& how) {
+    const weight_files files(directory, config);
+    std::vector<std::string> names;
+    std::int64_t total = 0;
+    for (const auto& [name, shape] : base_tensors(config)) {
+        names.push_back(name);
+        total += static_cast<std::int64_t>(files.stored(name).nbytes());
+    }
+    std::vector<loaded_tensor> loaded(names.size());
+    std::atomic<std::int64_t> done = 0;
+    const auto load = [&](std::size_t i) {
+        const auto stored = files.stored(names[i]);
+        if (how.digest) loaded[i].stored = hash(bytes_of(stored));
+        const auto wanted =
+            how.known_good ? stored.to(dtype.value_or(stored.scalar_type())) : files.tensor(names[i], dtype);
+        loaded[i].tensor = wanted.to(device);
+        if (!loaded[i].tensor.is_alias_of(stored)) files.forget(names[i]);
+        done += static_cast<std::int64_t>(stored.nbytes());
+        if (how.tell) how.tell({"weights", done, total, true});
+    };
+    // Tensors differ in size: each thread takes the next one when it is done with its last.
+    std::atomic<std::size_t> next = 0;
+    at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (auto thread = begin; thread < end; ++thread)
+            for (std::size_t i = next++; i < names.size(); i = next++) load(i);
+    });
+
+    loaded_weights out;
+    std::string facts;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto stored = files.stored(names[i]);
+        facts +=
+            fmt::format("{} {} [{}]\n", names[i], *dtype_name(stored.scalar_type()), fmt::join(stored.sizes(), ", "));
+        facts += bytes_of(loaded[i].stored);
+        out.tensors.emplace(names[i], std::move(loaded[i].tensor));
+    }
+    if (how.digest) out.digest = hex(hash(facts));
     return out;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/loading.hpp"
 #include "models/causal_lm.hpp"
 #include "models/checkpoint/safetensors.hpp"
 
@@ -22,18 +23,18 @@ class weight_files {
     /// As Hugging Face names them, in order, for each file of the directory that holds some.
     std::map<std::string, std::vector<std::string>> names_by_file() const;
     /// A view of the mapped file, unchecked.
-    at::Tensor stored(const std::string& name);
+    at::Tensor stored(const std::string& name) const;
     /// The same, or a copy in `dtype`. Errors: bad_input where it holds NaN or infinity, as stored or in `dtype`.
-    at::Tensor tensor(const std::string& name, std::optional<at::ScalarType> dtype);
-    /// Gives back the memory that holds what was read of its file.
-    void forget(const std::string& name);
+    at::Tensor tensor(const std::string& name, std::optional<at::ScalarType> dtype) const;
+    /// Gives back the memory that holds what was read of it.
+    void forget(const std::string& name) const;
 
   private:
     struct place {
         std::string file, inside;  ///< its name in the file
     };
 
-    const safetensors_file& open(const std::string& file);
+    const safetensors_file& opened(const std::string& file);
     std::filesystem::path path_of(const std::string& name) const;
 
     std::filesystem::path directory_;
@@ -44,10 +45,21 @@ class weight_files {
 /// bfloat16 where all of them are stored so, else float32.
 at::ScalarType own_precision(const std::filesystem::path& directory, const model_config& config);
 
+struct weights_reading {
+    bool digest = false;      ///< of what is stored: names, types, shapes, bytes
+    bool known_good = false;  ///< the same files were found finite before, and are not looked through
+    on_loading tell = {};
+};
+
+struct loaded_weights {
+    std::map<std::string, at::Tensor> tensors;
+    std::string digest;  ///< in hex; empty unless asked for
+};
+
 /// Exactly the tensors of base_tensors(config), in `dtype` (without it, as they are stored) on `device`: views of the
-/// mapped file where these are the file's. Errors: bad_input naming file and tensor (missing, wrong shape, not of
-/// floats, NaN or infinity as stored or in `dtype`), or file and key of the index.
-std::map<std::string, at::Tensor> load_weights(const std::filesystem::path& directory, const model_config& config,
-                                               std::optional<at::ScalarType> dtype, at::Device device);
+/// mapped file where these are the file's. Each is read once, several at a time. Errors: bad_input naming file and
+/// tensor (missing, wrong shape, not of floats, NaN or infinity as stored or in `dtype`), or file and key of the index.
+loaded_weights load_weights(const std::filesystem::path& directory, const model_config& config,
+                            std::optional<at::ScalarType> dtype, at::Device device, const weights_reading& how = {});
 
 }  // namespace rldp::models

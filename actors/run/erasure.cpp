@@ -38,6 +38,7 @@ std::vector<fs::path> erase_all(const eval::run_directory& where) {
     erase(where.releases(), erased);
     erase(where.checkpoint(), erased);
     erase(where.lessons(), erased);
+    erase(where.weights_seen(), erased);
     if (data::erase_shelf(where.corpus())) erased.push_back(where.corpus());
     for (const auto& path : unfinished_writes(where)) erase(path, erased);
     if (!erased.empty()) sync_directory(where.key());

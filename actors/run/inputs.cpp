@@ -2,11 +2,10 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <sodium.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -19,14 +18,17 @@
 #include "config/base/directory.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
-#include "config/base/input_file.hpp"
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
+#include "config/open_keys.hpp"
 #include "data/chat/chat_template.hpp"
 #include "data/units/corpus_facts.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/blas.hpp"
+#include "models/device.hpp"
 #include "models/marked_token.hpp"
+#include "models/weights.hpp"
+#include "privacy/keys/digest.hpp"
 
 namespace rldp::actors {
 
@@ -112,36 +114,30 @@ data::audit_rule audit_rule_of(const config::run_config& config) {
     return {.seed = config.data.split_seed, .targets = config.audit.targets, .canaries = config.audit.canaries};
 }
 
-/// Of the files in a model's directory that loading it reads, its weights among them or not, in hex.
-std::string digest_of_files(const std::filesystem::path& directory, bool weights) {
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : entries_of(directory)) {
-        const auto extension = entry.path().extension();
-        const bool read = extension == ".json" || extension == ".model" || extension == ".txt" ||
-                          extension == ".jinja" || (weights && extension == ".safetensors");
-        if (read && entry.is_regular_file()) files.push_back(entry.path());
+std::vector<std::filesystem::path> files_with(const std::filesystem::path& directory,
+                                              std::initializer_list<std::string_view> extensions) {
+    std::vector<std::filesystem::path> out;
+    for (const auto& entry : entries_of(directory))
+        if (entry.is_regular_file() &&
+            std::find(extensions.begin(), extensions.end(), entry.path().extension()) != extensions.end())
+            out.push_back(entry.path());
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+/// Of the files in a model's directory that loading it reads, but for its weights, in hex.
+std::string digest_beside_weights(const std::filesystem::path& directory) {
+    std::string all;
+    for (const auto& path : files_with(directory, {".json", ".model", ".txt", ".jinja"})) {
+        const auto text = read_file(path);
+        all += fmt::format("{}\n{}\n{}", path.filename().string(), text.size(), text);
     }
-    std::sort(files.begin(), files.end());
-    crypto_generichash_state hash;
-    crypto_generichash_init(&hash, nullptr, 0, crypto_generichash_BYTES);
-    const auto add = [&](std::string_view bytes) {
-        crypto_generichash_update(&hash, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-    };
-    std::vector<char> block(1 << 20);
-    for (const auto& path : files) {
-        input_file file(path);
-        add(path.filename().string() + fmt::format("\n{}\n", file.size()));
-        while (const auto got = file.read(block.data(), block.size())) add({block.data(), got});
-    }
-    std::array<unsigned char, crypto_generichash_BYTES> digest;
-    crypto_generichash_final(&hash, digest.data(), digest.size());
-    std::array<char, 2 * crypto_generichash_BYTES + 1> hex;
-    return sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
+    return privacy::sha256(all);
 }
 
 /// What encodes, marks and inspects records: the tokenizer, and the public records that must not be among them.
 std::string identity_of(const config::run_config& config) {
-    auto out = digest_of_files(config.model.path, false);
+    auto out = digest_beside_weights(config.model.path);
     if (!config.public_data.path) return out;
     const auto from = public_source(config);
     return out + data::file_facts(from.path) + data::file_facts(data::code_book_of(from).value_or(""));
@@ -179,11 +175,7 @@ models::lora_layout layout_of(const config::run_config& config, const models::mo
 }
 
 at::Device device_of(const config::run_config& config) {
-    if (config.device == "cuda" && !at::hasCUDA())
-        refuse(
-            "device: cuda is asked for, but this LibTorch sees no CUDA device; use \"cpu\" or a CUDA LibTorch "
-            "(CMAKE_PREFIX_PATH)");
-    return at::Device(config.device);
+    return models::find_device(config.device, "device");
 }
 
 sided_records load_records(const config::run_config& config) {
@@ -199,7 +191,7 @@ sided_records load_records(const config::run_config& config) {
 }
 
 run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens,
-                   kept_corpus* kept) {
+                   kept_corpus* kept, const on_loading& tell) {
     std::optional<public_records> refuse_public;
     const data::token_rule how{
         .identity = kept ? identity_of(config) : "",
@@ -209,9 +201,10 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
         .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, tokens, ids); },
         .mark_training = marks_training(config),
-        .held_out = config.train.eval_records,
+        .held_out = config.train.eval_records.value_or(config::most_chosen_eval_records),
         .held_out_seed = config.data.split_seed,
-        .inspect = [&](const std::string& record) { (*refuse_public)(record); }};
+        .inspect = [&](const std::string& record) { (*refuse_public)(record); },
+        .tell = tell};
     const auto from = private_source(config);
     const auto split = training_split_of(config);
     const auto read_now = [&](auto&... sink) {
@@ -223,7 +216,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     run_data out;
     if (read.held_out.records.empty())
         refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
-    out.held_out = held_out_of(read.held_out, {tokens, max_tokens, config.eval.target, config.data.chat});
+    out.held_out = std::move(read.held_out);
     out.train = std::move(read.train);
     out.records = read.records;
     out.cut = read.cut;
@@ -234,6 +227,14 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     if (config.data.chat) mark_all(out.audit_canaries);  // or they would not be learned
     out.warnings = std::move(read.warnings);
     return out;
+}
+
+eval::held_out held_out_of(const config::run_config& config, data::held_out_side side, const models::tokenizer& tokens,
+                           std::int64_t max_tokens) {
+    const auto count = config::chosen(config.train.eval_records, "train.eval_records");
+    if (count < std::ssize(side.records))
+        side.records.erase(side.records.begin() + count, side.records.end());  // which are in random order
+    return held_out_of(side, {tokens, max_tokens, config.eval.target, config.data.chat});
 }
 
 std::unique_ptr<const models::tokenizer> load_tokenizer(const config::run_config& config,
@@ -249,12 +250,26 @@ std::unique_ptr<const models::tokenizer> load_tokenizer(const config::run_config
     return out;
 }
 
-run_model load_model(const config::run_config& config) {
+std::string weight_file_facts(const std::filesystem::path& directory) {
+    std::string out;
+    for (const auto& path : files_with(directory, {".safetensors"})) out += data::file_facts(path) + "\n";
+    return out;
+}
+
+run_model load_model(const config::run_config& config, const model_reading& how) {
     const auto device = device_of(config);
+    const std::filesystem::path directory = config.model.path;
+    const auto described = models::read_model_config(directory);
     run_model out;
-    out.base = models::causal_lm::load(config.model.path, models::use_precision(config.model.dtype, device), device);
-    models::choose_threads(out.base->config());
-    out.layout = layout_of(config, out.base->config());
+    out.weights.facts = weight_file_facts(directory);  // before reading: what is written meanwhile shall be noticed
+    const bool known = how.known && how.known->facts == out.weights.facts;
+    auto read = models::load_weights(directory, described, models::use_precision(config.model.dtype, device), device,
+                                     {.digest = how.identify && !known, .known_good = known, .tell = how.tell});
+    out.weights.digest = known ? how.known->digest : read.digest;
+    if (how.identify) out.digest = privacy::sha256(digest_beside_weights(directory) + out.weights.digest);
+    out.base = models::causal_lm::from_weights(described, std::move(read.tensors));
+    models::choose_threads(described);
+    out.layout = layout_of(config, described);
     for (auto& ground : out.layout.grounds) ground.a = ground.a.to(device);
     if (out.layout.is_whole()) {
         out.initial_adapter = out.base->flat_of(out.layout);
@@ -307,10 +322,6 @@ void check_gradients(const run_model& model, const std::string& path) {
                 path, pair.module, norm));
         offset += pair.size;
     }
-}
-
-std::string model_digest(const std::filesystem::path& directory) {
-    return digest_of_files(directory, true);
 }
 
 }  // namespace rldp::actors

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "config/base/loading.hpp"
 #include "config/config.hpp"
 #include "data/units/canary.hpp"
 #include "data/units/corpus.hpp"
+#include "data/units/load_tokens.hpp"
 #include "data/units/token_store.hpp"
 #include "eval/audit/report/membership_record.hpp"
 #include "eval/held_out.hpp"
@@ -25,7 +27,7 @@ class kept_corpus;
 /// The data of a run, in clear: belongs on the trusted side but for `held_out`.
 struct run_data {
     data::token_store train;
-    eval::held_out held_out;            ///< the fixed subset of Eval
+    data::held_out_side held_out;       ///< of the Eval side as many as train.eval_records says, or may say
     std::int64_t records = 0, cut = 0;  ///< training records, and how many of them were longer than max_tokens
     std::string digest;                 ///< of the training units; goes out only as an HMAC
     std::vector<eval::membership_record::planted_secret> planted;  ///< data.canaries
@@ -61,12 +63,26 @@ sided_records load_records(const config::run_config& config);
 /// Reads, verbalises, splits, tokenises, on all cores and without ever holding the texts; or finds that done in
 /// `kept`, and else leaves it there. Errors: bad_input, one line each.
 run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens,
-                   kept_corpus* kept);
+                   kept_corpus* kept, const on_loading& tell = {});
+
+/// The fixed subset of the Eval side that is evaluated: the first config.train.eval_records of `side`. Errors: as of
+/// the other held_out_of.
+eval::held_out held_out_of(const config::run_config& config, data::held_out_side side, const models::tokenizer& tokens,
+                           std::int64_t max_tokens);
 
 /// The tokenizer beside a model. Errors: bad_input where it can give a token that the model has no embedding for,
 /// whether or not a record holds one: else one record could end a run when it is drawn (docs/privacy.md §2).
 std::unique_ptr<const models::tokenizer> load_tokenizer(const config::run_config& config,
                                                         const models::model_config& model);
+
+/// A model's weights, as they were read once.
+struct read_weights {
+    std::string facts;   ///< of their files: names, sizes, inodes, times
+    std::string digest;  ///< of what they hold, in hex
+};
+
+/// Of the files that hold the weights in a model's directory.
+std::string weight_file_facts(const std::filesystem::path& directory);
 
 struct run_model {
     std::shared_ptr<const models::causal_lm> base;
@@ -75,17 +91,22 @@ struct run_model {
     std::vector<double> public_norms =
         {};  ///< medians of public unit gradients' norms per group, where they are asked for
     std::vector<models::sequence> public_sample = {};  ///< public records that judge adapters; none without public.path
+    read_weights weights = {};
+    std::string digest = {};  ///< of the weights and every other file that loading reads, in hex; where it is asked for
 };
-run_model load_model(const config::run_config& config);
+
+struct model_reading {
+    bool identify = false;                   ///< run_model.digest is wanted
+    std::optional<read_weights> known = {};  ///< weights whose files have these facts are not looked through again
+    on_loading tell = {};
+};
+run_model load_model(const config::run_config& config, const model_reading& how = {});
 
 /// One forward and backward pass over made-up tokens, before anything is charged: errors with bad_input naming `path`
 /// where the loss is not finite or an adapter gets no gradient, for no budget can train such a model.
 void check_gradients(const run_model& model, const std::string& path);
 
-/// Of every file in a model's directory that loading it reads, in hex: a resumed run must go on with the same model.
-std::string model_digest(const std::filesystem::path& directory);
-
-/// cpu or cuda. Errors: bad_input where cuda is asked for and LibTorch has none.
+/// Errors: bad_input for one that LibTorch does not see.
 at::Device device_of(const config::run_config& config);
 
 }  // namespace rldp::actors

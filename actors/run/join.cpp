@@ -7,12 +7,12 @@
 
 namespace rldp::actors {
 
-joined_run join_run(const config::run_config& asked, const std::filesystem::path& directory,
-                    const shared_places& shared, ranks::team& team) {
+joined_run join_run(const config::run_config& asked, const std::filesystem::path& directory, const opening& how,
+                    ranks::team& team) {
     // What public records teach, rank 0 tells with the adapter.
-    const auto kept = kept_corpus::of_run(asked, directory, shared.corpora, false);
-    auto ready = prepare(
-        asked, [](const config::run_config&, run_model model) { return model; }, kept.get());
+    const auto kept = kept_corpus::of_run(asked, directory, how.corpora, false);
+    auto ready = prepare(asked, [](const config::run_config&, run_model model) { return model; }, kept.get(),
+                         {.identify = true});
     team.agree(common_facts(ready));
     const auto key = team.share({});
     auto book = std::make_shared<privacy::ledger_copy>(team.broadcast());

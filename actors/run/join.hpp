@@ -18,7 +18,7 @@ struct joined_run {
 
 /// Reads everything, and meets rank 0, which creates or resumes the run in `directory` of its own machine. Errors:
 /// bad_input, among them ranks that don't belong together; failed where rank 0 ends before.
-joined_run join_run(const config::run_config& config, const std::filesystem::path& directory,
-                    const shared_places& shared, ranks::team& team);
+joined_run join_run(const config::run_config& config, const std::filesystem::path& directory, const opening& how,
+                    ranks::team& team);
 
 }  // namespace rldp::actors

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "actors/run/steering.hpp"
 #include "config/base/accountants.hpp"
 #include "config/base/error.hpp"
+#include "config/base/machine_memory.hpp"
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
@@ -39,50 +39,22 @@ privacy::spending_plan privacy_plan(const config::run_config& config, std::int64
             .deck_ratio = config.noise.deck.ratio};
 }
 
-/// Peak of a run, roughly: weights, tokens, activations of one micro-batch that backward keeps, gradients, optimiser.
-std::int64_t estimate_memory(const config::run_config& config, const models::model_config& model,
-                             const models::lora_layout& layout, std::int64_t units, std::int64_t max_tokens) {
-    const double width = static_cast<double>(model.width), layers = static_cast<double>(model.layers);
-    const double linear = width * static_cast<double>((model.heads + model.kv_heads) * model.head_dim) * 2;
-    const double mlp = width * static_cast<double>(model.inner) * (model.model_type == "gpt2" ? 2 : 3);
-    const double embeddings = static_cast<double>(model.vocab) * width * (model.tied_head ? 1 : 2);
-    const double bytes_per_weight = config.model.dtype == "bfloat16" ? 2 : 4;
-    const bool whole = layout.is_whole();
-    // Of whole tensors all records of a unit go through one pass.
-    const auto records = whole && config.privacy.unit_is_group
-                             ? std::max(config.train.micro_batch, config.privacy.max_records_per_unit)
-                             : config.train.micro_batch;
-    const double tokens = static_cast<double>(records * max_tokens);
-    // Capped scores are kept beside the weights that come of them.
-    const double attention =
-        static_cast<double>(model.heads) * static_cast<double>(max_tokens) * (model.attention_cap ? 2 : 1);
-    const double activations = 4 * tokens * layers * (10 * width + 3 * static_cast<double>(model.inner) + attention);
-    constexpr double head_rows = 1024;  // logits are made for few positions at a time
-    const bool trains_head = std::any_of(layout.tensors.begin(), layout.tensors.end(), [&](const auto& tensor) {
-        return tensor.size == model.vocab * model.width;  // the head, or a table of its size that may be tied to it
-    });
-    const double logits =
-        4 * static_cast<double>(model.vocab) * (3 * std::min(tokens, head_rows) + (trains_head ? tokens : 0));
-    // What the backward pass leaves: the gradients of every module's outputs, beside its inputs.
-    const double kept = whole ? 4 * tokens * layers * (6 * width + 2 * static_cast<double>(model.inner)) : 0;
-    const double data = 4 * static_cast<double>(units * max_tokens);
-    constexpr double program = 256 << 20;  // LibTorch itself, threads, reports
-    // Beside the optimiser's: rows of unit gradients, or, of whole tensors, their sum in 64 bits and what it stands
-    // for.
-    const double vectors = whole ? 4 + 8 : static_cast<double>(config.train.micro_batch) + 8;
-    const double adapter = 4 * static_cast<double>(layout.dimension) * vectors;
-    return std::llround(program + data + bytes_per_weight * (layers * (linear + mlp) + embeddings) + activations +
-                        kept + logits + adapter);
-}
-
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
-void check_memory(const run_plan& plan) {
-    const auto there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    if (static_cast<double>(plan.memory_bytes) > there)
-        refuse(
-            fmt::format("privacy.pad_batches: a step takes about {:.0f} MiB, this machine has {:.0f}; lower "
-                        "train.micro_batch or data.max_tokens",
-                        static_cast<double>(plan.memory_bytes) / (1 << 20), there / (1 << 20)));
+void check_memory(const config::run_config& config, const models::model_config& model,
+                  const models::lora_layout& layout, run_plan& plan) {
+    const auto there = memory_there();
+    if (config.device != "cpu" || plan.memory.total() <= there) return;
+    auto other = config;
+    other.train.micro_batch.reset();
+    choose_micro_batch(other, model, layout, plan.population, plan.max_tokens);
+    const auto left = memory_of(other, model, layout, plan.population, plan.max_tokens).total();
+    const auto said =
+        fmt::format("a run takes about {} where records are as long as data.max_tokens, {}, and this machine has {}; ",
+                    memory_text(plan.memory.total()), plan.max_tokens, memory_text(there)) +
+        (left <= there ? fmt::format("train.micro_batch {} takes {}", *other.train.micro_batch, memory_text(left))
+                       : "lower data.max_tokens, or take model.checkpoint_activations or model.dtype bfloat16");
+    if (plan.padded) refuse("privacy.pad_batches: " + said);
+    plan.warnings.push_back("memory: " + said);
 }
 
 bool has_weights(const std::filesystem::path& directory) {
@@ -199,6 +171,9 @@ chosen_config with_choices(config::run_config config, std::int64_t units, const 
     }
     for (auto& made : config::choose_open_keys(out.config, population, model.width))
         out.choices.push_back(std::move(made));
+    if (auto made = choose_micro_batch(out.config, model, layout_of(out.config, model), population,
+                                       token_limit(out.config, model)))
+        out.choices.push_back(std::move(*made));
     if (!out.config.privacy.book) out.config.privacy.book = config::no_book;
     config::validate(out.config);  // of what is chosen beside what is given
     return out;
@@ -228,10 +203,10 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     if (config.privacy.semantics == semantics::as_published)
         out.published = price_as_published(committed, out.groups.size(), mechanism_delta);
     out.trainable_parameters = layout.dimension;
-    out.memory_bytes = estimate_memory(config, model, layout, out.population, out.max_tokens);
+    out.memory = memory_of(config, model, layout, out.population, out.max_tokens);
     if (config.privacy.unit_is_group) out.max_records_per_unit = config.privacy.max_records_per_unit;
     out.rounding_margin = rounding_margin_of(config);
-    if (out.padded) check_memory(out);
+    check_memory(config, model, layout, out);
     if (config.noise.insecure_reproducible)
         out.warnings.emplace_back(
             "noise.insecure_reproducible: draws and noise follow from the seed; there is NO guarantee");
@@ -269,7 +244,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     return out;
 }
 
-run_plan check(const config::run_config& config) {
+run_plan check(const config::run_config& config, const on_loading& tell) {
     const auto model = models::read_model_config(config.model.path);
     const auto layout = layout_once_taught(config, layout_of(config, model));
     device_of(config);
@@ -282,7 +257,7 @@ run_plan check(const config::run_config& config) {
     std::vector<std::string> missing;
     const bool weights = has_weights(config.model.path);
     if (weights)
-        check_gradients(load_model(config), config.model.path);
+        check_gradients(load_model(config, {.tell = tell}), config.model.path);
     else
         missing.push_back(config.model.path +
                           ": holds config.json only; a run needs the model's safetensors and tokenizer there");
@@ -296,8 +271,11 @@ run_plan check(const config::run_config& config) {
     }
     if (!weights) refuse(missing.front());
     const auto tokens = load_tokenizer(config, model);
-    const auto data = load_data(config, *tokens, token_limit(config, model), kept_corpus::of_reader(config).get());
-    auto out = plan_of(static_cast<std::int64_t>(data.train.size()));
+    auto data = load_data(config, *tokens, token_limit(config, model), kept_corpus::of_reader(config).get(), tell);
+    const auto units = static_cast<std::int64_t>(data.train.size());
+    auto out = plan_of(units);
+    held_out_of(with_choices(config, units, model).config, std::move(data.held_out), *tokens,
+                token_limit(config, model));  // for its refusals
     out.counts = counts_of(data);
     // For the owner, who asked: a run says nothing of it.
     if (2 * out.counts->cut > out.counts->records)
@@ -329,7 +307,7 @@ std::string to_json(const run_plan& plan, bool counts) {
                        {"groups", plan.groups.size()},
                        {"adapters", plan.groups},
                        {"trainable_parameters", plan.trainable_parameters},
-                       {"memory_bytes", plan.memory_bytes},
+                       {"memory_bytes", plan.memory.total()},
                        {"max_tokens", plan.max_tokens},
                        {"max_records_per_unit", plan.max_records_per_unit},
                        {"rounding_margin", plan.rounding_margin},

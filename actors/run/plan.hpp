@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/run/inputs.hpp"
+#include "actors/run/memory.hpp"
 #include "actors/run/padding.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
@@ -35,7 +36,7 @@ struct run_plan {
     std::optional<published_price> published;  ///< as_published only
     std::vector<std::string> groups;           ///< adapter names
     std::int64_t trainable_parameters = 0;
-    std::int64_t memory_bytes = 0;  ///< estimate of the peak
+    memory_need memory;  ///< where records are as long as max_tokens
     std::int64_t max_tokens = 0;
     std::int64_t max_records_per_unit = 1;
     std::optional<padding> padded;                      ///< privacy.pad_batches
@@ -95,7 +96,7 @@ run_plan::private_counts counts_of(const run_data& data);
 
 /// `rldp check`: reads what is there. Data or weights may be absent if privacy.population is declared; warnings say
 /// what a run will need.
-run_plan check(const config::run_config& config);
+run_plan check(const config::run_config& config, const on_loading& tell = {});
 
 /// With `counts` the private counts too, if there are any.
 std::string to_json(const run_plan& plan, bool counts);

@@ -7,17 +7,19 @@
 
 namespace rldp::actors {
 
-prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept) {
+prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept,
+                 const model_reading& reading) {
     prepared out;
-    out.model = load_model(asked);
+    out.model = load_model(asked, reading);
     check_gradients(out.model, asked.model.path);
     const auto& described = out.model.base->config();
     const auto tokens = load_tokenizer(asked, described);
-    out.data = load_data(asked, *tokens, token_limit(asked, described),
-                         kept);  // refuses public records that are private
+    out.data = load_data(asked, *tokens, token_limit(asked, described), kept,
+                         reading.tell);  // refuses public records that are private
     const auto units = static_cast<std::int64_t>(out.data.train.size());
     auto [config, choices] = with_choices(asked, units, described);
     out.config = std::move(config);
+    out.held_out = held_out_of(out.config, std::move(out.data.held_out), *tokens, token_limit(asked, described));
     if (out.config.public_data.path) out.model = teach(out.config, std::move(out.model));
     out.plan = plan_run(out.config, units, described, out.model.layout);
     out.plan.choices = std::move(choices);
@@ -41,7 +43,7 @@ std::vector<std::pair<std::string, std::string>> common_facts(const prepared& re
             "process, without --workers and launcher");
     return {{"version of rldp", RLDP_VERSION},
             {"configuration", privacy::sha256(config::common_json(ready.config))},
-            {"model", model_digest(ready.config.model.path)},
+            {"model", ready.model.digest},
             {"table", ready.data.digest}};
 }
 

@@ -15,6 +15,7 @@ struct prepared {
     config::run_config config;  ///< without open keys
     run_model model;
     run_data data;
+    eval::held_out held_out;  ///< what is evaluated
     run_plan plan;
 };
 
@@ -22,7 +23,8 @@ struct prepared {
 using teaching = std::function<run_model(const config::run_config&, run_model)>;
 
 /// `kept`: where the records may lie as tokens already, or null. Errors: bad_input, one line each.
-prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept);
+prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept,
+                 const model_reading& reading);
 
 /// Takes the training units out of `ready`.
 privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key);

@@ -58,8 +58,10 @@ const proposal& best_of(const std::vector<proposal>& all) {
     return beyond == all.begin() ? all.front() : *(beyond - 1);
 }
 
-double seconds_per_unit(const config::run_config& config) {
-    const auto model = load_model(config);
+double seconds_per_unit(const config::run_config& asked) {
+    const auto model = load_model(asked);
+    auto config = asked;
+    choose_micro_batch(config, model.base->config(), model.layout, 0, token_limit(config, model.base->config()));
     const auto length = token_limit(config, model.base->config());
     const auto how = gradient_settings_of(config, model);
     const auto records = config.privacy.unit_is_group ? config.privacy.max_records_per_unit : 1;

@@ -13,6 +13,7 @@
 #include "actors/run/held_out.hpp"
 #include "actors/run/lessons_file.hpp"
 #include "actors/run/method.hpp"
+#include "actors/run/step_gradients.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/method_choices.hpp"
@@ -66,9 +67,10 @@ at::Tensor train(const config::run_config& config, const run_model& model,
                  const std::vector<std::vector<models::sequence>>& held, const on_gradients& see) {
     const auto units = models::views_of(held);
     const auto batch = std::min(static_cast<std::size_t>(config::batch_of(config)), units.size());
-    const models::chunk_rule how{.micro_batch = config.train.micro_batch,
+    const models::chunk_rule how{.micro_batch = config::micro_batch_of(config),
                                  .value_weight = config::choices_of(config).value_weight,
-                                 .answers_only = config.data.chat};
+                                 .answers_only = config.data.chat,
+                                 .between = activations_of(config)};
     models::adamw optimizer(model.initial_adapter);
     const double rate = rate_of(config);
     std::size_t next = 0;
@@ -144,13 +146,14 @@ run_model teach(const config::run_config& config, run_model model,
 }
 
 /// Of all that lessons depend on, in hex.
-std::string name_of_lessons(const config::run_config& config, const std::vector<std::vector<models::sequence>>& units) {
+std::string name_of_lessons(const config::run_config& config, const std::string& model,
+                            const std::vector<std::vector<models::sequence>>& units) {
     auto used = nlohmann::json::parse(config::to_json(config));
     auto& train = used["train"];
     nlohmann::json text = {{"version", RLDP_VERSION},
                            {"public", used["public"]},
                            {"lora", used["lora"]},
-                           {"model", model_digest(config.model.path)},
+                           {"model", model},
                            {"dtype", used["model"]["dtype"]},
                            {"groups", config.public_data.used_for("radii") ? config::choices_of(config).groups : ""},
                            {"batch", train["expected_batch_size"]},
@@ -170,8 +173,9 @@ std::string name_of_lessons(const config::run_config& config, const std::vector<
 
 /// Nats of the public sample under an adapter: per token, or per record on its values where the loss weighs those.
 double nats_of_sample(const run_model& model, const config::run_config& config, const at::Tensor& adapter) {
-    const auto found = eval::score_held_out(*model.base, &model.layout, &adapter, model.public_sample,
-                                            {.batch = config.train.micro_batch, .answers_only = config.data.chat});
+    const auto found =
+        eval::score_held_out(*model.base, &model.layout, &adapter, model.public_sample,
+                             {.batch = config::micro_batch_of(config), .answers_only = config.data.chat});
     return found.value_nats.value_or(std::log(found.perplexity));
 }
 
@@ -200,7 +204,7 @@ run_model taught(const config::run_config& config, run_model model,
     layout_once_taught(config, model.layout);  // errors come before the work
     const auto units = public_units(config, model);
     if (!shared) return teach(config, std::move(model), units);
-    const auto depends_on = name_of_lessons(config, units);
+    const auto depends_on = name_of_lessons(config, model.digest, units);
     const auto file = *shared / (depends_on + ".safetensors");
     const auto seal = privacy::file_seal::checksum(depends_on);
     if (std::filesystem::exists(file)) try {

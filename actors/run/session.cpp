@@ -15,6 +15,7 @@
 #include "actors/run/prepared.hpp"
 #include "actors/run/public_lessons.hpp"
 #include "actors/run/ranks/team.hpp"
+#include "actors/run/sealed_tensors.hpp"
 #include "actors/run/steering.hpp"
 #include "actors/run/test_hooks.hpp"
 #include "config/base/error.hpp"
@@ -75,8 +76,8 @@ privacy::ledger_header header_of(const config::run_config& config, const run_pla
 }
 
 std::string ownership(const privacy::run_key& key, const privacy::ledger_content& book,
-                      const config::run_config& config, const run_plan& plan) {
-    auto all = book.header_hash + "\n" + config::to_json(config) + "\n" + model_digest(config.model.path);
+                      const config::run_config& config, const run_model& model, const run_plan& plan) {
+    auto all = book.header_hash + "\n" + config::to_json(config) + "\n" + model.digest;
     if (plan.policy) all.append("\n").append(plan.policy->digest());
     return key.hmac(all);
 }
@@ -125,16 +126,15 @@ struct found_before {
 
 std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepared ready, std::string belongs_to,
                                         const privacy::run_key& key, found_before found = {}) {
-    return std::make_shared<session>(
-        session{.where = where,
-                .config = std::move(ready.config),
-                .plan = std::move(ready.plan),
-                .model = std::move(ready.model),
-                .held_out = std::make_shared<eval::held_out>(std::move(ready.data.held_out)),
-                .belongs_to = std::move(belongs_to),
-                .seal = privacy::file_seal(key),
-                .known = std::move(found.known),
-                .passed = std::move(found.passed)});
+    return std::make_shared<session>(session{.where = where,
+                                             .config = std::move(ready.config),
+                                             .plan = std::move(ready.plan),
+                                             .model = std::move(ready.model),
+                                             .held_out = std::make_shared<eval::held_out>(std::move(ready.held_out)),
+                                             .belongs_to = std::move(belongs_to),
+                                             .seal = privacy::file_seal(key),
+                                             .known = std::move(found.known),
+                                             .passed = std::move(found.passed)});
 }
 
 /// The run log as it stood, to the checkpoint's step: the later lines are made again, these can't be.
@@ -220,6 +220,18 @@ class replay {
     eval::progress_price price_;
 };
 
+const std::string weights_kind = "weights seen";
+
+/// For resumes: what the weights were when they were read.
+void note_weights(const eval::run_directory& where, const read_weights& seen, const privacy::file_seal& seal) {
+    write_sealed(where.weights_seen(), weights_kind, {{}, {{"facts", seen.facts}, {"digest", seen.digest}}}, seal);
+}
+
+read_weights weights_seen(const eval::run_directory& where, const privacy::file_seal& seal) {
+    const auto noted = read_sealed(where.weights_seen(), weights_kind, seal);
+    return {noted.texts.at("facts"), noted.texts.at("digest")};
+}
+
 /// Tells the other ranks what they need besides their own copy of the data: the key, and what was charged so far.
 void begin_together(ranks::team& team, const privacy::run_key& key, const eval::run_directory& where) {
     team.share(key);
@@ -251,17 +263,17 @@ void decide_in_line(const moving_parts& parts, double progress_epsilon) {
     parts.controller->learn();
 }
 
-opened_run create_run(const config::run_config& given, const std::filesystem::path& directory,
-                      const shared_places& shared, const std::shared_ptr<ranks::team>& team) {
+opened_run create_run(const config::run_config& given, const std::filesystem::path& directory, const opening& how,
+                      const std::shared_ptr<ranks::team>& team) {
     auto asked = given;
     if (!asked.run.date) asked.run.date = today();  // before any record is read, whose number takes time
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());
-    const auto kept = kept_corpus::of_run(asked, directory, shared.corpora, team == nullptr);
-    auto ready = prepare(
-        asked, [&](const auto& full, run_model model) { return taught(full, std::move(model), shared.lessons); },
-        kept.get());
+    const auto kept = kept_corpus::of_run(asked, directory, how.corpora, team == nullptr);
+    auto ready =
+        prepare(asked, [&](const auto& full, run_model model) { return taught(full, std::move(model), how.lessons); },
+                kept.get(), {.identify = true, .tell = how.tell});
     const auto& config = ready.config;
     if (team) team->agree(common_facts(ready));
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::insecure_from_seed(config.seed)
@@ -275,9 +287,10 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     write_file(partial.config(), config::to_json(config));
     write_file(partial.membership(), eval::to_json(membership_of(config, ready.data, key)));
     auto book = privacy::ledger::create(partial.ledger(), header);
-    auto owner = ownership(key, book.content(), config, ready.plan);
+    auto owner = ownership(key, book.content(), config, ready.model, ready.plan);
     const auto parts = parts_of(ready, std::move(policy), std::move(book));
     write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
+    note_weights(partial, ready.model.weights, privacy::file_seal(key));
     if (config.public_data.path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
     if (kept) kept->settle(partial);
     if (has_book(config)) enter_in_book(config, ready.plan, parts.budget->book(), ready.data.digest, directory);
@@ -288,7 +301,7 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
             team};
 }
 
-opened_run resume_run(const std::filesystem::path& directory, const shared_places& shared,
+opened_run resume_run(const std::filesystem::path& directory, const opening& how,
                       const std::shared_ptr<ranks::team>& team) {
     const eval::run_directory where{directory};
     if (!std::filesystem::exists(where.ledger()))
@@ -304,11 +317,14 @@ opened_run resume_run(const std::filesystem::path& directory, const shared_place
                                                         : privacy::run_key::load(where.key());
     auto book = privacy::ledger::open(where.ledger());
     const privacy::file_seal seal(key);
-    const auto kept = kept_corpus::of_run(config, directory, shared.corpora, team == nullptr);
+    const auto kept = kept_corpus::of_run(config, directory, how.corpora, team == nullptr);
     auto ready = prepare(
         config,
         [&](const auto& full, run_model model) { return recalled(full, std::move(model), where.lessons(), seal); },
-        kept.get());
+        kept.get(),
+        {.identify = true,
+         .known = how.verify_model ? std::nullopt : std::optional(weights_seen(where, seal)),
+         .tell = how.tell});
     const auto hmac = test_hooks::data_hmac(key.hmac(ready.data.digest));
     if (book.content().header.data_hmac != hmac)
         refuse(fmt::format(
@@ -317,7 +333,7 @@ opened_run resume_run(const std::filesystem::path& directory, const shared_place
             where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
     if (team) team->agree(common_facts(ready));
     const auto saved = read_checkpoint(where.checkpoint(), seal);
-    auto ours = ownership(key, book.content(), config, ready.plan);
+    auto ours = ownership(key, book.content(), config, ready.model, ready.plan);
     if (saved.belongs_to != ours)
         refuse(fmt::format(
             "{}: belongs to {:.12}…, but ledger header, public/config.json and the files in {} amount to {:.12}…; "

@@ -61,21 +61,24 @@ struct opened_run {
     std::shared_ptr<ranks::team> team = {};  ///< whose rank 0 this is; null in one process
 };
 
-/// Directories that runs share, where they are given.
-struct shared_places {
-    std::optional<std::filesystem::path> lessons = {};  ///< of what public records teach (public_lessons.hpp)
-    std::optional<std::filesystem::path> corpora = {};  ///< of records as tokens (kept_corpus.hpp)
+/// How a run is opened; what it computes does not depend on it.
+struct opening {
+    /// Directories that runs share, where they are given: of what public records teach (public_lessons.hpp), and of
+    /// records as tokens (kept_corpus.hpp).
+    std::optional<std::filesystem::path> lessons = {}, corpora = {};
+    bool verify_model = false;  ///< a resume reads the weights again, also where their files seem untouched
+    on_loading tell = {};
 };
 
 /// Reads everything, plans, and only then makes the run directory, whole or not at all. With a team, as its rank 0.
 /// Errors: bad_input, among them a directory that exists, and ranks that don't belong together.
-opened_run create_run(const config::run_config& config, const std::filesystem::path& directory,
-                      const shared_places& shared = {}, const std::shared_ptr<ranks::team>& team = {});
+opened_run create_run(const config::run_config& config, const std::filesystem::path& directory, const opening& how = {},
+                      const std::shared_ptr<ranks::team>& team = {});
 
 /// Goes on from the last checkpoint and the logged releases (docs/privacy.md §5). A charged step without a logged
 /// release is lost and stays charged. Errors: bad_input where ledger, checkpoint, configuration and data don't belong
 /// together, naming both sides, and for a run that has finished.
-opened_run resume_run(const std::filesystem::path& directory, const shared_places& shared = {},
+opened_run resume_run(const std::filesystem::path& directory, const opening& how = {},
                       const std::shared_ptr<ranks::team>& team = {});
 
 privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout);

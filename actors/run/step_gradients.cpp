@@ -14,7 +14,9 @@
 #include "actors/run/whole_parts.hpp"
 #include "config/base/error.hpp"
 #include "config/method_choices.hpp"
+#include "config/open_keys.hpp"
 #include "models/blas.hpp"
+#include "models/lora/dropout.hpp"
 #include "models/thread_count.hpp"
 
 namespace rldp::actors {
@@ -23,13 +25,14 @@ models::dropout_factory dropout_of(const privacy::run_key& key, std::uint64_t se
                                    at::Device device) {
     const double p = layout.config.dropout;
     if (p == 0) return {};
-    return [&key, seq, pairs = layout.pairs.size(), p, device](std::size_t pass) -> models::dropout_source {
-        return [&key, seq, pairs, p, device, pass](std::size_t pair, at::IntArrayRef shape) {
-            privacy::random_stream random(key, privacy::purpose::dropout, seq, pass * pairs + pair);
-            auto mask = at::empty(shape, at::kFloat);
-            random.dropout({mask.data_ptr<float>(), static_cast<std::size_t>(mask.numel())}, p);
-            return mask.to(device);
-        };
+    const auto seeds = std::make_shared<const privacy::record_seeds>(key, seq);
+    return [seeds, p, device](std::span<const models::token_span> records) -> models::dropout_source {
+        std::vector<models::mask_seed> named;
+        for (const auto& record : records) {
+            const auto words = (*seeds)(record);
+            named.push_back({words[0], words[1]});
+        }
+        return models::dropout_masks(std::move(named), p, device);
     };
 }
 
@@ -39,8 +42,7 @@ namespace {
 struct step_work {
     std::vector<models::unit_records> units;
     std::vector<std::vector<std::size_t>> chunks;
-    std::vector<std::size_t> first_pass{0};  ///< of each chunk, then of none: what comes after
-    std::size_t dummies = 0;                 ///< units at the end that stand for nobody
+    std::size_t dummies = 0;  ///< units at the end that stand for nobody
 };
 
 /// Dummies where fewer units were drawn than there is room for. A larger draw, which the plan's δ pays for, takes
@@ -62,9 +64,6 @@ step_work plan_work(std::vector<models::unit_records> units, const gradient_sett
     const auto together = how.apart ? 1 : how.micro_batch;
     out.chunks = how.padded ? models::plan_padded_chunks(out.units.size(), how.padded->shape, together)
                             : models::plan_chunks(out.units, together);
-    for (const auto& chunk : out.chunks)
-        out.first_pass.push_back(out.first_pass.back() +
-                                 models::passes_of(out.units, chunk, how.micro_batch, shape_of(how.padded)));
     return out;
 }
 
@@ -90,7 +89,7 @@ struct chunk_worker {
   private:
     privacy::unit_gradients computed(std::size_t i) const {
         try {
-            return made(work.chunks[i], work.first_pass[i]);
+            return made(work.chunks[i]);
         } catch (const std::bad_alloc&) {
             throw;
         } catch (const c10::OutOfMemoryError&) {
@@ -102,28 +101,27 @@ struct chunk_worker {
         return one_by_one(work.chunks[i]);
     }
 
-    privacy::unit_gradients made(const std::vector<std::size_t>& units, std::size_t first_pass) const {
-        const models::chunk_rule rule{how.micro_batch, shape_of(how.padded), how.value_weight, how.answers_only};
+    privacy::unit_gradients made(const std::vector<std::size_t>& units) const {
+        const models::chunk_rule rule{how.micro_batch, shape_of(how.padded), how.value_weight, how.answers_only,
+                                      how.between};
         privacy::unit_gradients out;
         if (model.layout.is_whole()) {
             auto whole = models::gradients_of_whole(*model.base, model.layout, adapter, work.units, units, rule);
             out.parts = as_parts(std::move(whole.gradients));
             out.losses = whole.losses;
         } else {
-            auto rows = models::unit_gradients(*model.base, model.layout, adapter, work.units, units, rule, dropout,
-                                               first_pass);
+            auto rows = models::unit_gradients(*model.base, model.layout, adapter, work.units, units, rule, dropout);
             out.gradients = rows.gradients;
             out.losses = rows.losses;
         }
         std::vector<at::Tensor> losses{out.losses};
         for (const auto& at : probes)
             losses.push_back(models::unit_losses(*model.base, model.layout, at, work.units, units, rule));
-        out.losses = at::stack(losses, 1);
+        out.losses = at::stack(losses, 1).cpu();
         return out;
     }
 
-    /// Each unit alone; zeros for one that fails. Masks are of passes beyond the step's others: as many for each unit
-    /// as the step has, so none is used twice.
+    /// Each unit alone; zeros for one that fails.
     privacy::unit_gradients one_by_one(const std::vector<std::size_t>& units) const {
         const auto rows = std::ssize(units);
         privacy::unit_gradients out{at::zeros({rows, model.layout.dimension}, adapter.options()), no_losses(rows)};
@@ -157,7 +155,7 @@ struct chunk_worker {
         for (std::int64_t row = 0; row < std::ssize(units); ++row) {
             const auto unit = units[static_cast<std::size_t>(row)];
             try {
-                take(row, made({unit}, (unit + 1) * work.first_pass.back()));
+                take(row, made({unit}));
             } catch (const std::bad_alloc&) {
                 throw;
             } catch (const c10::OutOfMemoryError&) {
@@ -179,12 +177,17 @@ int chunks_abreast(const run_model& model) {
 
 }  // namespace
 
+models::activations activations_of(const config::run_config& config) {
+    return config.model.checkpoint_activations ? models::activations::recomputed : models::activations::kept;
+}
+
 gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model) {
-    return {.micro_batch = config.train.micro_batch,
+    return {.micro_batch = config::micro_batch_of(config),
             .apart = computes_apart(config),
             .abreast = chunks_abreast(model),
             .value_weight = config::choices_of(config).value_weight,
-            .answers_only = config.data.chat};
+            .answers_only = config.data.chat,
+            .between = activations_of(config)};
 }
 
 bool is_long_step(const run_plan& plan, std::int64_t parameters) {

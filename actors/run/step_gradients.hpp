@@ -24,20 +24,24 @@ struct gradient_settings {
     int abreast = 1;                     ///< chunks computed at a time, each on one thread where there are several
     double value_weight = 1;             ///< of tokens that carry a value
     bool answers_only = false;           ///< see models::chunk_rule
-    std::size_t rank = 0, ranks = 1;     ///< computed here are the chunks m with m mod ranks = rank
-    std::stop_token stop = {};           ///< of long steps, which are given up between chunks once a stop is asked for
+    models::activations between = models::activations::kept;  ///< model.checkpoint_activations
+    std::size_t rank = 0, ranks = 1;  ///< computed here are the chunks m with m mod ranks = rank
+    std::stop_token stop = {};        ///< of long steps, which are given up between chunks once a stop is asked for
 };
 
 /// Whether an expected step takes more than some seconds, by public numbers alone, for it is public which steps were
 /// given up.
 bool is_long_step(const run_plan& plan, std::int64_t parameters);
 
+models::activations activations_of(const config::run_config& config);
+
 /// As many chunks of a narrow model abreast as there are threads, one of others, which share out each operator.
 gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model);
 /// And as the plan pads.
 gradient_settings gradient_settings_of(const session& run);
 
-/// Dropout masks of step `seq` from the stream (run key, dropout, seq, pass·pairs + pair).
+/// Dropout masks of step `seq`, made on the device: those of a record by (run key, dropout, seq), its tokens and the
+/// pair, whoever else was drawn.
 models::dropout_factory dropout_of(const privacy::run_key& key, std::uint64_t seq, const models::lora_layout& layout,
                                    at::Device device);
 
@@ -45,7 +49,9 @@ using on_chunk = std::function<void(privacy::unit_gradients)>;
 using on_failed_unit = std::function<void(const std::exception&)>;
 
 /// Calls `take` with the unit gradients of each chunk of `units` at `adapter` ([D] float32 on the device), and their
-/// losses there and at the probes (likewise), in order; of the chunks that are this rank's. A unit whose gradient can't
+/// losses there and at the probes (likewise), in order; of the chunks that are this rank's. Gradients are on the device
+/// and may still be under way there, losses on the CPU: for them each chunk is waited for, which keeps what the device
+/// has to do, and so memory, at one chunk. A unit whose gradient can't
 /// be computed counts as zero (docs/privacy.md §2) and is told to `failed`, from any thread. Errors: what made-up
 /// tokens provoke too, for that is the machine's failure, and exhausted memory; interrupted where the step is given up.
 void step_gradients(const run_model& model, const gradient_settings& how, const at::Tensor& adapter,

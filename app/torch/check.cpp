@@ -1,17 +1,29 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string>
 
 #include "actors/run/plan.hpp"
 #include "app/commands.hpp"
 #include "app/torch_commands.hpp"
+#include "config/base/machine_memory.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
+#include "monitor/terminal/live_line.hpp"
 #include "privacy/accounting/accountant.hpp"
 
 namespace rldp::app {
 
 namespace {
+
+std::string described(const actors::memory_need& need) {
+    const auto mebibytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+    return fmt::format(
+        "{:.0f} MiB of this machine's {:.0f}, where records are as long as they may be: weights {:.0f}, activations "
+        "{:.0f}, logits and the like {:.0f}, adapter {:.0f}, records {:.0f}, program {:.0f}",
+        mebibytes(need.total()), mebibytes(memory_there()), mebibytes(need.weights), mebibytes(need.activations),
+        mebibytes(need.passing), mebibytes(need.adapter), mebibytes(need.records), mebibytes(need.program));
+}
 
 struct check_arguments {
     std::string config;
@@ -56,7 +68,7 @@ void print(const actors::run_plan& plan, bool counts) {
         row("padded to",
             fmt::format("{} units of {} records of {} tokens at every step; larger draws take {:.1e} of δ",
                         plan.padded->units, plan.padded->shape.records, plan.padded->shape.tokens, plan.padded->delta));
-    row("memory, estimated", fmt::format("{:.0f} MiB", static_cast<double>(plan.memory_bytes) / (1 << 20)));
+    row("memory, estimated", described(plan.memory));
     for (const auto& sentence : plan.controller) row("controller", sentence);
     for (const auto& one : plan.choices) row(one.key, fmt::format("{}  ({})", one.value, one.reason));
     for (const auto& warning : plan.warnings) say("warning: {}\n", warning);
@@ -75,7 +87,7 @@ void add_check(CLI::App& program, action& chosen) {
     command->footer("Example: rldp check config/demo.json --set privacy.epsilon=2 --json");
     command->callback([given, &chosen] {
         chosen = [given] {
-            const auto plan = actors::check(config::load(given->config, given->set));
+            const auto plan = actors::check(config::load(given->config, given->set), monitor::loading_line());
             if (given->json)
                 say("{}\n", actors::to_json(plan, given->private_counts));
             else

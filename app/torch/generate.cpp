@@ -16,10 +16,12 @@
 #include "config/base/output.hpp"
 #include "data/chat/chat_template.hpp"
 #include "models/blas.hpp"
+#include "models/device.hpp"
 #include "models/generate.hpp"
 #include "models/tokenizer/growing_text.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 #include "models/weights.hpp"
+#include "monitor/terminal/live_line.hpp"
 
 namespace rldp::app {
 
@@ -85,8 +87,7 @@ void check(const generate_arguments& given) {
 }
 
 at::Device device_of(const generate_arguments& given) {
-    if (given.device == "cuda" && !at::hasCUDA()) refuse("--device cuda: this LibTorch sees no CUDA device; use cpu");
-    return at::Device(given.device);
+    return models::find_device(given.device, "--device");
 }
 
 at::ScalarType precision_of(const generate_arguments& given, at::Device device) {
@@ -97,7 +98,8 @@ at::ScalarType precision_of(const generate_arguments& given, at::Device device) 
 int generate(const generate_arguments& given) {
     check(given);
     const auto device = device_of(given);
-    const auto model = models::causal_lm::load(given.model, precision_of(given, device), device);
+    const auto model =
+        models::causal_lm::load(given.model, precision_of(given, device), device, monitor::loading_line());
     models::choose_threads(model->config());
     auto words = models::tokenizer::load(given.model);
     if (given.chat) words = models::once_begun(std::move(words));
@@ -171,9 +173,7 @@ void add_generate(CLI::App& program, action& chosen) {
                      "float32, tf32 or bfloat16; default as the model is stored: bfloat16 where all of it is, which is "
                      "then not copied but read from its file, else float32")
         ->check(CLI::IsMember({"float32", "tf32", "bfloat16"}));
-    command->add_option("--device", given->device, "cpu or cuda")
-        ->check(CLI::IsMember({"cpu", "cuda"}))
-        ->capture_default_str();
+    command->add_option("--device", given->device, "cpu, cuda or cuda:N")->capture_default_str();
     command->add_option("--seed", given->seed, "of the draws")->capture_default_str();
     command->add_option("--logprobs", config.alternatives,
                         "with --json: the log-probabilities of so many likeliest tokens at each step, as [id, ln p]");

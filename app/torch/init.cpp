@@ -100,7 +100,7 @@ void print(const actors::first_config& made, const actors::first_request& asked)
     row("batch, steps",
         fmt::format("{} units in each of {} steps, {:.3g} times through the data", made.expected_batch_size,
                     made.plan.steps, static_cast<double>(made.plan.steps) * made.plan.sample_rate));
-    row("memory", fmt::format("about {:.0f} MiB", static_cast<double>(made.plan.memory_bytes) / (1 << 20)));
+    row("memory", fmt::format("about {:.0f} MiB", static_cast<double>(made.plan.memory.total()) / (1 << 20)));
     say("\nwhat ε costs: the noise on the sum of a batch, in clip radii, and per unit of the batch\n");
     std::vector<std::vector<std::string>> rows = {{"  ε", "noise", "per unit", ""}};
     for (const auto& one : made.budgets)

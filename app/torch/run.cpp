@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "config/config.hpp"
 #include "monitor/http/options.hpp"
 #include "monitor/stream/endpoint.hpp"
+#include "monitor/terminal/live_line.hpp"
 #include "monitor/terminal/terminal.hpp"
 #include "version.hpp"
 
@@ -32,29 +32,31 @@ namespace {
 struct run_arguments {
     std::string config, resume, out, lessons, corpora, monitor, dashboard, sign;
     std::vector<std::string> set;
-    bool json = false, quiet = false, verbose = false, private_counts = false, resume_or_start = false;
+    bool json = false, quiet = false, verbose = false, private_counts = false, resume_or_start = false,
+         verify_model = false;
     std::size_t workers = 1;
     int restarts = 3;
 };
 
-std::size_t terminal_width() {
-    winsize size{};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-/// A bar that rewrites its line on a terminal; elsewhere a line now and then.
-/// `verbose`: a line for every value, in place of one that is rewritten or, in a file, of one in ten.
+/// On a terminal a line that is rewritten; elsewhere one now and then, or, `verbose`, one for every value.
 actors::show progress_bar(bool verbose) {
-    return [terminal = isatty(STDERR_FILENO) != 0 && !verbose, verbose, time = std::make_shared<monitor::time_left>(),
-            shown = std::int64_t{-1}](const monitor::telemetry& seen) mutable {
+    const auto time = std::make_shared<monitor::time_left>();
+    if (isatty(STDERR_FILENO) != 0 && !verbose)
+        return [time, line = std::make_shared<monitor::live_line>()](const monitor::telemetry& seen) {
+            if (seen.steps == 0) return;
+            time->observe(seen, monitor::time_left::clock::now());
+            line->show([seen, left = time->estimate()](std::size_t width) {
+                return monitor::progress_line(seen, left, width);
+            });
+            if (monitor::is_over(seen)) line->keep();
+        };
+    return [time, verbose, shown = std::int64_t{-1}](const monitor::telemetry& seen) mutable {
         if (seen.steps == 0) return;
         time->observe(seen, monitor::time_left::clock::now());
-        const bool over = monitor::is_over(seen);
         const std::int64_t tenth = seen.step * 10 / seen.steps;
-        if (!terminal && !verbose && !over && tenth == shown) return;
+        if (!verbose && !monitor::is_over(seen) && tenth == shown) return;
         shown = tenth;
-        const auto line = monitor::progress_line(seen, time->estimate(), terminal ? terminal_width() - 1 : 200);
-        say(stderr, "{}{}{}", terminal ? "\r\x1b[K" : "", line, terminal && !over ? "" : "\n");
+        say(stderr, "{}\n", monitor::progress_line(seen, time->estimate(), 200));
     };
 }
 
@@ -72,7 +74,7 @@ void print_plan(const actors::run_plan& plan, bool counts, bool verbose) {
     if (verbose) {
         for (const auto& one : plan.choices) say(stderr, "chosen: {} = {} ({})\n", one.key, one.value, one.reason);
         for (const auto& sentence : plan.controller) say(stderr, "controller: {}\n", sentence);
-        say(stderr, "memory, estimated: {:.0f} MiB\n", static_cast<double>(plan.memory_bytes) / (1 << 20));
+        say(stderr, "memory, estimated: {:.0f} MiB\n", static_cast<double>(plan.memory.total()) / (1 << 20));
     }
     for (const auto& warning : plan.warnings) say(stderr, "warning: {}\n", warning);
 }
@@ -156,6 +158,10 @@ int run_workers(const run_arguments& given) {
 std::shared_ptr<ranks::team> team_of(const config::run_config& config, const std::optional<ranks::place>& where) {
     const auto& keys = config.cluster;
     if (!where) return nullptr;
+    refuse_unless(!config.device.starts_with("cuda:"),
+                  fmt::format("device: {} is one device, and of several ranks each takes its own; use \"cuda\", and "
+                              "CUDA_VISIBLE_DEVICES for which",
+                              config.device));
     if (config.device == "cuda") {
         const auto device = ranks::device_of_rank(std::getenv("CUDA_VISIBLE_DEVICES"), where->local_rank);
         ::setenv("CUDA_VISIBLE_DEVICES", device.c_str(), 1);
@@ -204,21 +210,24 @@ beginning beginning_of(const run_arguments& given) {
 /// What rank 0 tells the others first: whether there is anything to do.
 const std::string nothing_to_do = "over", go = "go";
 
-actors::shared_places shared_by(const run_arguments& given) {
+actors::opening opening_of(const run_arguments& given) {
     const auto place = [](const std::string& path) {
         return path.empty() ? std::nullopt : std::optional<std::filesystem::path>(path);
     };
-    return {.lessons = place(given.lessons), .corpora = place(given.corpora)};
+    return {.lessons = place(given.lessons),
+            .corpora = place(given.corpora),
+            .verify_model = given.verify_model,
+            .tell = given.quiet ? on_loading{} : monitor::loading_line()};
 }
 
-int follow(const beginning& from, const actors::shared_places& shared, const std::shared_ptr<ranks::team>& team) {
+int follow(const beginning& from, const actors::opening& how, const std::shared_ptr<ranks::team>& team) {
     if (team->broadcast() == nothing_to_do) {
         team->leave();
         return 0;
     }
     actors::signal_watch signals;
     signals.on_signal([] {});  // a launcher tells all ranks to stop: the first ends the step, and then the others
-    actors::follow([&] { return actors::join_run(from.config, from.directory, shared, *team); }, team,
+    actors::follow([&] { return actors::join_run(from.config, from.directory, how, *team); }, team,
                    eval::run_directory{from.directory}.log());
     return 0;
 }
@@ -239,7 +248,7 @@ int run(const run_arguments& given) {
     const auto from = beginning_of(given);
     const auto& directory = from.directory;
     const auto team = team_of(from.config, where);
-    if (!first) return follow(from, shared_by(given), team);
+    if (!first) return follow(from, opening_of(given), team);
     const bool over = from.resumed && given.resume_or_start && actors::is_over(eval::run_directory{directory});
     if (team) team->broadcast(over ? nothing_to_do : go);
     if (over) {
@@ -247,10 +256,10 @@ int run(const run_arguments& given) {
         if (!given.quiet) say(stderr, "rldp: {}: that run has finished already\n", directory.string());
         return 0;
     }
-    const auto shared = shared_by(given);
+    const auto how = opening_of(given);
     const auto open = [&] {
-        return from.resumed ? actors::resume_run(directory, shared, team)
-                            : actors::create_run(from.config, directory, shared, team);
+        return from.resumed ? actors::resume_run(directory, how, team)
+                            : actors::create_run(from.config, directory, how, team);
     };
     auto watched = from.config.monitor;
     if (!given.monitor.empty()) watched.address = given.monitor;
@@ -297,6 +306,9 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("--resume", given->resume, "go on with the interrupted run in this directory");
     command->add_flag("--resume-or-start", given->resume_or_start,
                       "go on with the run in --out where there is one, else begin it: for jobs that are queued again");
+    command->add_flag("--verify-model", given->verify_model,
+                      "read the model's weights again when a run goes on, also where their files' sizes and times are "
+                      "those of its beginning");
     command
         ->add_option("--workers", given->workers,
                      "so many processes of this machine compute the run together; each has a share of the processors")

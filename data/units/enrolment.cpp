@@ -62,7 +62,8 @@ void hash_occurrences(identities& of, const identity_hasher& hash, int threads) 
     });
 }
 
-identities walk_through(record_stream& from, bool grouped, const identity_hasher& hash, int threads) {
+identities walk_through(record_stream& from, bool grouped, const identity_hasher& hash, int threads,
+                        const on_loading& tell) {
     identities out;
     std::vector<unsigned char> keyed;  // of a block: bits of a vector<bool> can't be written by several threads
     std::size_t begin = 0;
@@ -83,7 +84,11 @@ identities walk_through(record_stream& from, bool grouped, const identity_hasher
                                                                 : hash("record", read.key);
                              if (grouped) out.home[number] = hash("group", read.group);
                          },
-                     .done = [&] { out.keyed.insert(out.keyed.end(), keyed.begin(), keyed.end()); }});
+                     .done =
+                         [&] {
+                             out.keyed.insert(out.keyed.end(), keyed.begin(), keyed.end());
+                             if (tell) tell({"records", std::ssize(out.own), 0, false});
+                         }});
     return out;
 }
 
@@ -175,9 +180,9 @@ std::string no_eval_warning(const source& what) {
     return what.path + ": no unit fell to Eval, so perplexity can't be measured";
 }
 
-enrolment enrol(record_stream& from, const source& what, const split_rule& split, int threads) {
+enrolment enrol(record_stream& from, const source& what, const split_rule& split, int threads, const on_loading& tell) {
     const identity_hasher hash(split.seed);
-    auto found = walk_through(from, what.group.has_value(), hash, threads);
+    auto found = walk_through(from, what.group.has_value(), hash, threads, tell);
     const auto records = found.own.size();
     if (records == 0) refuse(what.path + ": no records; add some");
     refuse_repeated_keys(found, from, what);

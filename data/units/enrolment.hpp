@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "config/base/loading.hpp"
 #include "data/sources/records.hpp"
 #include "data/units/corpus.hpp"
 
@@ -28,7 +29,8 @@ struct enrolment {
 };
 
 /// Errors: bad_input where a record key appears twice, there is no record, or the train side is empty; see place().
-enrolment enrol(record_stream& from, const source& what, const split_rule& split, int threads);
+enrolment enrol(record_stream& from, const source& what, const split_rule& split, int threads,
+                const on_loading& tell = {});
 
 /// Where no unit fell to Eval.
 std::string no_eval_warning(const source& what);

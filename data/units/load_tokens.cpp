@@ -83,7 +83,7 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
 token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how, token_sink& into) {
     check_cut(how.max_tokens, how.threads);
     const auto records = open_records(from);
-    auto all = enrol(*records, from, split, how.threads);
+    auto all = enrol(*records, from, split, how.threads, how.tell);
     token_corpus out;
     out.planted = planted_in(all);
     all.ids = {};  // eight bytes a unit that nobody needs any more
@@ -119,7 +119,11 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
         into.take(worker, slot, tokens);
     };
     read_again(*records, from, all, how.threads,
-               {.take = take, .inspect = how.inspect, .done = [&] { into.settle(); }});
+               {.take = take, .inspect = how.inspect, .done = [&](std::size_t done) {
+                    into.settle();
+                    if (how.tell)
+                        how.tell({"records", static_cast<std::int64_t>(done), std::ssize(all.slot_of), false});
+                }});
 
     std::erase_if(kept, [](const auto& one) { return one.tokens.empty(); });
     out.held_out.columns = records->columns();

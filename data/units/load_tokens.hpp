@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/base/loading.hpp"
 #include "data/units/corpus.hpp"
 #include "data/units/token_store.hpp"
 
@@ -27,6 +28,7 @@ struct token_rule {
     std::int64_t held_out_seed = 0;             ///< decides which
     /// Called with every record's own text, by several threads; may throw.
     std::function<void(const std::string&)> inspect = [](const std::string&) {};
+    on_loading tell = {};
 };
 
 /// A record that training never sees.

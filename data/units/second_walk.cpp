@@ -36,7 +36,7 @@ void read_again(record_stream& from, const source& what, const enrolment& enroll
                              if (secret != enrolled.secrets.end()) plant(secret->second, told);
                              how.take(worker, slot, std::move(told));
                          },
-                     .done = how.done});
+                     .done = [&] { how.done(records); }});
     if (records != enrolled.slot_of.size()) changed();
 }
 

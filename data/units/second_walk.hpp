@@ -14,8 +14,8 @@ struct text_taker {
     std::function<void(std::size_t worker, std::uint32_t slot, record told)> take;
     /// Every record's own text before that, whether it has a slot or not; called by several threads.
     std::function<void(const std::string& text)> inspect = [](const std::string&) {};
-    /// Called when a block of records is done.
-    std::function<void()> done = [] {};
+    /// Called when a block of records is done, with how many are.
+    std::function<void(std::size_t records)> done = [](std::size_t) {};
 };
 
 /// Errors: bad_input where the source no longer holds as many records as were enrolled; what `how` throws.

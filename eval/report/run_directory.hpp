@@ -28,6 +28,8 @@ struct run_directory {
     std::filesystem::path checkpoint() const { return trusted_side() / "checkpoint.safetensors"; }
     /// What public records taught the model before the first step; only where there are any.
     std::filesystem::path lessons() const { return trusted_side() / "lessons.safetensors"; }
+    /// What the weights' files were, and held, when the run began.
+    std::filesystem::path weights_seen() const { return trusted_side() / "weights_seen.safetensors"; }
     std::filesystem::path corpus() const { return trusted_side() / "corpus"; }  ///< the records as tokens, sealed
     std::filesystem::path membership() const { return trusted_side() / "membership.json"; }
     std::filesystem::path trace() const { return trusted_side() / "trace.safetensors"; }

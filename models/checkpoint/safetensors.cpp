@@ -4,6 +4,7 @@
 #include <c10/core/ScalarType.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -178,8 +179,13 @@ at::Tensor safetensors_file::tensor(const std::string& name) const {
         data, e.shape, [keep = mapping_](void*) {}, options);
 }
 
-void safetensors_file::forget() const {
-    if (mapped_) ::madvise(mapping_.get(), size_, MADV_DONTNEED);  // of a private mapping that nobody writes to
+void safetensors_file::forget(const std::string& name) const {
+    if (!mapped_) return;
+    const entry& e = entries_.at(name);
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const auto begin = (data_begin_ + e.begin + page - 1) / page * page, end = (data_begin_ + e.end) / page * page;
+    // Of a private mapping that nobody writes to.
+    if (begin < end) ::madvise(static_cast<char*>(mapping_.get()) + begin, end - begin, MADV_DONTNEED);
 }
 
 void save_safetensors(const std::filesystem::path& path, const std::map<std::string, at::Tensor>& tensors,

@@ -24,9 +24,9 @@ class safetensors_file {
     bool contains(const std::string& name) const;
     /// A view into the mapping (no copy), CPU, in the stored dtype; the mapping lives as long as any view. Read only.
     at::Tensor tensor(const std::string& name) const;
-    /// Gives back the memory in which the system keeps what was read of the file so far; what is read again comes from
-    /// the file.
-    void forget() const;
+    /// Gives back the memory in which this process keeps what it read of a tensor; what is read again comes from the
+    /// file.
+    void forget(const std::string& name) const;
     const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
   private:

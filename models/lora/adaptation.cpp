@@ -1,6 +1,7 @@
 #include "models/lora/adaptation.hpp"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/custom_class.h>
 
@@ -43,6 +44,28 @@ at::Tensor frozen(const at::Tensor& x, const linear& module, const at::Tensor& r
     return offsets.defined() ? at::addmm(offsets, x, module.matrix()) : at::mm(x, module.matrix());
 }
 
+/// Whether they are neighbouring rows of one module (GPT-2's q, k and v, Phi-3's gate and up).
+bool are_one(const adaptation::modules& group) {
+    auto row = group.front()->module.first_row;
+    for (const linear* each : group) {
+        if (each->module.inside.empty() || each->module.inside != group.front()->module.inside) return false;
+        if (each->module.first_row != row) return false;
+        row += each->module.d_out;
+    }
+    return group.size() > 1;
+}
+
+/// The outputs of modules that are one, as parts of one product.
+std::vector<at::Tensor> frozen_as_one(const at::Tensor& x, const adaptation::modules& group) {
+    linear all = *group.front();
+    all.module.d_out = group.back()->module.first_row + group.back()->module.d_out - all.module.first_row;
+    const auto product = frozen(x, all, {});
+    std::vector<at::Tensor> outputs;
+    for (const linear* each : group)
+        outputs.push_back(product.narrow(1, each->module.first_row - all.module.first_row, each->module.d_out));
+    return outputs;
+}
+
 }  // namespace
 
 std::vector<adaptation::pair_at_work> adaptation::pairs_of(const modules& group) const {
@@ -76,14 +99,26 @@ std::vector<adaptation::pair_at_work> adaptation::pairs_of(const modules& group)
     return pairs;
 }
 
+at::Tensor adaptation::pair_at_work::input() const {
+    return kept.defined() ? x * kept : x;
+}
+
+double adaptation::scaling() const {
+    return dropout_ ? layout_->scaling() / (1 - layout_->config.dropout) : layout_->scaling();
+}
+
 // Differentiable in x, the residual, the base's weights and the flat adapter, where these ask for it.
 std::vector<at::Tensor> adaptation::evaluate(const at::Tensor& x, const modules& group, const at::Tensor& residual,
                                              std::vector<pair_at_work>& pairs) const {
     std::vector<at::Tensor> outputs;
-    for (const linear* module : group) outputs.push_back(frozen(x, *module, residual));
+    // What autograd itself records must not be changed in parts, as adapters change it below.
+    if (!residual.defined() && !at::GradMode::is_enabled() && are_one(group))
+        outputs = frozen_as_one(x, group);
+    else
+        for (const linear* module : group) outputs.push_back(frozen(x, *module, residual));
     for (auto& pair : pairs) {
-        pair.input = pair.kept.defined() ? x * pair.kept : x;
-        pair.hidden = pair.input.mm(pair.a.t()).mul_(layout_->scaling());
+        pair.x = x;
+        pair.hidden = pair.input().mm(pair.a.t()).mul_(scaling());
         for (const auto& piece : pair.pieces)
             outputs[piece.output].addmm_(pair.hidden, pair.b.narrow(0, piece.first_row, piece.rows).t());
     }
@@ -166,7 +201,7 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         write(state, pair, gradients, d_hidden);
         if (!d_x.defined()) return;
         if (pair.kept.defined())
-            d_x.addcmul_(at::mm(d_hidden, pair.a), pair.kept);
+            d_x.add_(at::mm(d_hidden, pair.a).mul_(pair.kept));
         else
             d_x.addmm_(d_hidden, pair.a);
     }
@@ -178,7 +213,7 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         const auto row = state.sink->gradients.narrow(1, pair.offset, pair.a_size + pair.b_size);
         if (pair.a_size > 0)
             product(row.narrow(1, 0, pair.a_size).view({units, rank, -1}), per_unit(d_hidden),
-                    per_unit(pair.in.defined() ? pair.input.mm(pair.in) : pair.input));
+                    per_unit(pair.in.defined() ? pair.input().mm(pair.in) : pair.input()));
         const auto b = row.narrow(1, pair.a_size, pair.b_size).view({units, -1, rank});
         if (pair.out.defined())
             product(b, per_unit(projected(pair, gradients)), per_unit(pair.hidden));
@@ -199,12 +234,10 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         return sum;
     }
 
-    // out [units, m, n] = leftᵀ·right for left [units, T, m], right [units, T, n].
+    // out [units, m, n] = leftᵀ·right for left [units, T, m], right [units, T, n]. In float32, also of a base in
+    // bfloat16: what is clipped is not rounded first.
     static void product(at::Tensor out, const at::Tensor& left, const at::Tensor& right) {
-        if (left.scalar_type() == out.scalar_type())
-            at::bmm_out(out, left.transpose(1, 2), right);
-        else
-            out.copy_(at::bmm(left.transpose(1, 2), right));
+        at::bmm_out(out, left.to(at::kFloat).transpose(1, 2), right.to(at::kFloat));
     }
 };
 
@@ -284,9 +317,7 @@ std::vector<at::Tensor> adaptation::run(const at::Tensor& x, const modules& grou
     if (dropout_) {
         const std::int64_t units = sink_->gradients.size(0);
         for (auto& pair : pairs)
-            pair.kept = dropout_(pair.index, {units, x.size(0) / units, x.size(1)})
-                            .to(x.options().requires_grad(false))
-                            .view(x.sizes());
+            pair.kept = dropout_(pair.index, {units, x.size(0) / units, x.size(1)}).view(x.sizes());
     }
     if (!sink_ || (pairs.empty() && !leads_back(x) && !leads_back(residual)))
         return evaluate(x, group, residual, pairs);
@@ -294,7 +325,7 @@ std::vector<at::Tensor> adaptation::run(const at::Tensor& x, const modules& grou
     state->group = group;
     state->pairs = std::move(pairs);
     state->sink = sink_;
-    state->scaling = layout_->scaling();
+    state->scaling = scaling();
     state->has_residual = residual.defined();
     variable_list inputs{x, sink_->anchor};
     if (residual.defined()) inputs.push_back(residual);

@@ -60,9 +60,10 @@ class adaptation {
             std::int64_t first_row, rows;
         };
         std::vector<piece> pieces;
-        at::Tensor kept;    ///< dropout [N, d_in]: 0 or 1/(1-p); undefined without
-        at::Tensor input;   ///< what A saw, [N, d_in]
-        at::Tensor hidden;  ///< A's output times the scale, [N, r]
+        at::Tensor kept;  ///< dropout, bool [N, d_in]; undefined without
+        at::Tensor x;  ///< the group's input [N, d_in]: pairs share it, and multiply by their masks when they need to
+        at::Tensor hidden;         ///< A's output times the scale, [N, r]
+        at::Tensor input() const;  ///< what A saw but for the scale, [N, d_in]
     };
 
   private:
@@ -71,6 +72,7 @@ class adaptation {
     std::vector<pair_at_work> pairs_of(const modules& group) const;
     std::vector<at::Tensor> evaluate(const at::Tensor& x, const modules& group, const at::Tensor& residual,
                                      std::vector<pair_at_work>& pairs) const;
+    double scaling() const;  ///< alpha/r; with dropout over 1 - p
 
     const lora_layout* layout_ = nullptr;
     at::Tensor flat_;

@@ -97,8 +97,9 @@ struct loaded_adapter {
 /// Errors: bad_input naming file and key (missing tensor, wrong shape, unsupported option).
 loaded_adapter load_adapter(const std::filesystem::path& directory, const model_config& model);
 
-/// Dropout of pair `pair` of a micro-batch: a tensor of the given shape holding 0 or 1/(1-p). Empty function: no
-/// dropout.
+/// Dropout of pair `pair` of a micro-batch: bool of the given shape [records, T, d_in], false where an input is
+/// dropped; the others are divided by 1 - p (lora_config::dropout). Empty function: no dropout. It gives the
+/// same tensor each time.
 using dropout_source = std::function<at::Tensor(std::size_t pair, at::IntArrayRef shape)>;
 
 }  // namespace rldp::models

@@ -187,20 +187,17 @@ void random_stream::normals(std::span<double> out) {
     sodium_memzero(last.data(), sizeof last);
 }
 
-void random_stream::dropout(std::span<float> out, double p) {
-    if (!(p >= 0 && p < 1)) refuse("dropout must be in [0, 1), not " + std::to_string(p));
-    const auto threshold = static_cast<std::uint64_t>(std::lround(p * 65536));
-    const auto kept = static_cast<float>(1 / (1 - p));
-    std::array<std::uint64_t, 512> drawn;
-    while (!out.empty()) {
-        const std::size_t count = std::min(out.size(), 4 * drawn.size());
-        words(std::span(drawn).first((count + 3) / 4));
-        for (std::size_t j = 0; j < count; ++j) {
-            const std::uint64_t uniform = (drawn[j / 4] >> (16 * (j % 4))) & 0xffff;
-            out[j] = uniform < threshold ? 0.f : kept;
-        }
-        out = out.subspan(count);
-    }
+record_seeds::record_seeds(const run_key& key, std::uint64_t seq) {
+    random_stream(key, purpose::dropout, seq, 0).words(*key_);
+}
+
+std::array<std::uint64_t, 2> record_seeds::operator()(std::span<const std::int32_t> tokens) const {
+    std::array<std::uint64_t, 2> out;
+    static_assert(sizeof out >= crypto_generichash_BYTES_MIN);
+    crypto_generichash(reinterpret_cast<unsigned char*>(out.data()), sizeof out,
+                       reinterpret_cast<const unsigned char*>(tokens.data()), tokens.size_bytes(),
+                       reinterpret_cast<const unsigned char*>(key_->data()), sizeof *key_);
+    return out;
 }
 
 }  // namespace rldp::privacy

@@ -67,8 +67,6 @@ class random_stream {
     /// Standard normals: each the sum of four normals made from 53-bit uniforms, halved (Holohan and Braghin 2021).
     /// Every call starts at a fresh block of 128; calls of multiples of 128 give what one long call gives.
     void normals(std::span<double> out);
-    /// 0 with probability `p`, else 1/(1-p): inverted dropout. Resolution 2⁻¹⁶.
-    void dropout(std::span<float> out, double p);
 
   private:
     static constexpr std::size_t buffered = 512;  ///< words
@@ -80,6 +78,17 @@ class random_stream {
     locked_ptr<state> state_ = make_locked<state>();
     std::uint64_t block_ = 0;  ///< ChaCha20 blocks of 64 bytes used so far
     std::size_t used_ = buffered;
+};
+
+/// 128 bits for each record of step `seq`, from (run key, dropout, seq) and the record's tokens alone. So a unit's
+/// masks depend on nothing but the unit, and the bound holds for every key of them, secret or not (docs/privacy.md §6).
+class record_seeds {
+  public:
+    record_seeds(const run_key& key, std::uint64_t seq);
+    std::array<std::uint64_t, 2> operator()(std::span<const std::int32_t> tokens) const;
+
+  private:
+    locked_ptr<std::array<std::uint64_t, 4>> key_ = make_locked<std::array<std::uint64_t, 4>>();
 };
 
 }  // namespace rldp::privacy

@@ -56,6 +56,13 @@ void device_squares(const at::Tensor& gradients, const std::vector<segment>& seg
     }
 }
 
+/// The one thing of a micro-batch that the host waits for; factors are made of it there, as on the CPU.
+group_norms_result on_cpu(const group_norms_result& found) {
+    const auto both = at::cat({found.norms, found.finite.to(at::kDouble).unsqueeze(1)}, 1).cpu();
+    const auto groups = found.norms.size(1);
+    return {both.narrow(1, 0, groups), both.select(1, groups).ne(0)};
+}
+
 /// What of a factor is left so that rounding towards zero does not make M's norm exceed C. A coordinate moves by at
 /// most C·dev_j/per_unit, and Σ dev_j² is ‖M⁻¹‖_F² <= D·‖M⁻¹‖², so the norm by C·√D·condition/per_unit.
 double rounded_factor(const geometry& shape) {
@@ -132,7 +139,7 @@ group_norms_result group_bounds(const gradient_parts& parts, const std::vector<s
 }
 
 at::Tensor clip_factors(clip_rule rule, const at::Tensor& norms, const std::vector<double>& radii, double stabiliser) {
-    const auto limits = at::tensor(radii, at::kDouble).to(norms.device());
+    const auto limits = at::tensor(radii, at::kDouble).to(norms.device(), /*non_blocking=*/true);
     constexpr double rounding = 1 - 1e-9;
     switch (rule) {
         case clip_rule::normalise:
@@ -196,7 +203,7 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     const at::NoGradGuard no_grad;
     if (batch.parts) return add_parts(batch);
     auto gradients = batch.gradients;
-    auto [norms, finite] = group_norms(gradients, segments_);
+    auto [norms, finite] = on_cpu(group_norms(gradients, segments_));
     const auto points = 1 + std::ssize(terms_.probes);
     require(batch.losses.numel() == gradients.size(0) * points, "sanitizer: losses must be [units, 1 + probes]");
     auto losses = batch.losses.to(at::kCPU, at::kDouble);
@@ -205,9 +212,9 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     if (!finite.all().item<bool>()) {
         const auto whole = finite.nonzero().squeeze(1);
         dummies = whole.ge(gradients.size(0) - dummies).sum().item<std::int64_t>();
-        gradients = gradients.index_select(0, whole);
+        gradients = gradients.index_select(0, whole.to(gradients.device(), /*non_blocking=*/true));
         norms = norms.index_select(0, whole);
-        losses = losses.index_select(0, whole.to(at::kCPU));
+        losses = losses.index_select(0, whole);
     }
     const auto units = gradients.size(0) - dummies;
     if (gradients.size(0) > 0) {
@@ -219,7 +226,7 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
         else
             add_rows(gradients, norms, units);
     }
-    return {norms.narrow(0, 0, units).to(at::kCPU), losses.narrow(0, 0, units)};
+    return {norms.narrow(0, 0, units), losses.narrow(0, 0, units)};
 }
 
 void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms, std::int64_t units) {
@@ -227,8 +234,8 @@ void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms,
                        ? at::ones_like(norms)
                        : clip_factors(terms_.rule, norms, terms_.radii, terms_.stabiliser);
     weights.slice(0, units).zero_();
-    weights /= at::tensor(grid_, at::kDouble).to(weights.device());
-    const auto factors = weights.t().contiguous();  // [n, b]
+    weights /= at::tensor(grid_, at::kDouble);
+    const auto factors = weights.t().contiguous().to(gradients.device(), /*non_blocking=*/true);  // [n, b]
     const auto rows = gradients.is_cpu() ? float_rows(gradients) : gradients;
     const auto add_segment = gradients.is_cpu() ? host_sum : device_sum;
     std::int64_t offset = 0;
@@ -308,8 +315,8 @@ clipped_sum::seen clipped_sum::add_parts(const unit_gradients& batch) {
 }
 
 void clipped_sum::add_shaped(const at::Tensor& gradients, std::int64_t units) {
-    const auto centre = terms_.shape->centre().to(gradients.device());
-    const auto grid = shaped_grid_.to(gradients.device());
+    const auto centre = terms_.shape->centre().to(gradients.device(), /*non_blocking=*/true);
+    const auto grid = shaped_grid_.to(gradients.device(), /*non_blocking=*/true);
     const double kept = rounded_factor(*terms_.shape);
     const auto rows = std::max<std::int64_t>(1, double_elements / gradients.size(1));
     for (std::int64_t first = 0; first < gradients.size(0); first += rows) {

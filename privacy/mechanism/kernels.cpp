@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "privacy/keys/random_clones.hpp"
+#include "config/base/processor_clones.hpp"
 
 namespace rldp::privacy::detail {
 

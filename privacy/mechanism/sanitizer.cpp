@@ -6,10 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <numeric>
-#include <span>
 #include <utility>
 
 #include "config/base/require.hpp"
@@ -20,20 +17,20 @@ namespace {
 
 constexpr double grid_of = 0x1p-20;  // the public grid, in standard deviations
 
-/// Adds Gaussian noise and rounds to the public grid s·2⁻²⁰: beyond it the low bits of a double could tell about the
-/// sum. `stream` must not have been used.
+/// Adds deviation times standard normals, and rounds to the public grid s·2⁻²⁰: beyond it the low bits of a double
+/// could tell about the sum.
 template <class T>
-void noise_and_round(const double* sum, T* out, std::int64_t count, double deviation, random_stream& stream) {
+void noise_and_round(const double* sum, const double* noise, T* out, std::int64_t count, double deviation) {
     const double grid = deviation * grid_of;
-    std::array<double, 4096> noise;
-    for (std::int64_t at = 0; at < count; at += std::ssize(noise)) {
-        const auto n = static_cast<std::size_t>(std::min<std::int64_t>(count - at, std::ssize(noise)));
-        stream.normals(std::span(noise).first(n));
-        for (std::size_t j = 0; j < n; ++j) {
-            const double noised = sum[at + static_cast<std::int64_t>(j)] + deviation * noise[j];
-            out[at + static_cast<std::int64_t>(j)] = static_cast<T>(std::nearbyint(noised / grid) * grid);
-        }
-    }
+    for (std::int64_t at = 0; at < count; ++at)
+        out[at] = static_cast<T>(std::nearbyint((sum[at] + deviation * noise[at]) / grid) * grid);
+}
+
+/// Where each segment begins, and the end.
+std::vector<std::int64_t> offsets_of(const std::vector<segment>& segments) {
+    std::vector<std::int64_t> offsets{0};
+    for (const auto& part : segments) offsets.push_back(offsets.back() + part.size);
+    return offsets;
 }
 
 }  // namespace
@@ -71,6 +68,7 @@ void sanitizer::begin(const step_order& order) {
     sum_.emplace(config_.segments, terms);  // refuses a measurement that does not fit before anything is drawn
     order_ = order;
     last_seq_ = charged->seq;
+    noise_ = standard_noise();
     raw_norms_.clear();
     raw_losses_.clear();
 }
@@ -95,26 +93,38 @@ void sanitizer::add(const unit_gradients& batch) {
     }
 }
 
-at::Tensor sanitizer::noised(const at::Tensor& sum) {
-    auto out = at::empty_like(sum, at::kFloat);
-    const auto& segments = config_.segments;
-    std::vector<std::int64_t> offsets{0};
-    for (const auto& part : segments) offsets.push_back(offsets.back() + part.size);
+at::Tensor sanitizer::standard_noise() {
+    const auto offsets = offsets_of(config_.segments);
+    auto out = at::empty({offsets.back()}, at::kDouble);
+    const auto draw = [&](std::size_t stream, std::int64_t begin, std::int64_t end) {
+        random_stream(key_, purpose::noise, order_->charged->seq, stream)
+            .normals({out.data_ptr<double>() + begin, static_cast<std::size_t>(end - begin)});
+    };
+    if (order_->terms.shape) {
+        draw(0, 0, offsets.back());
+        return out;
+    }
     // A stream per segment: the numbers don't depend on the number of threads.
-    at::parallel_for(0, std::ssize(segments), 1, [&](std::int64_t first, std::int64_t last) {
-        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
-            random_stream stream(key_, purpose::noise, order_->charged->seq, i);
-            noise_and_round(sum.data_ptr<double>() + offsets[i], out.data_ptr<float>() + offsets[i], segments[i].size,
-                            deviations_[segments[i].group], stream);
-        }
+    at::parallel_for(0, std::ssize(config_.segments), 1, [&](std::int64_t first, std::int64_t last) {
+        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i)
+            draw(i, offsets[i], offsets[i + 1]);
     });
     return out;
 }
 
-at::Tensor sanitizer::noised_in_shape(const at::Tensor& sum) {
-    auto white = at::empty_like(sum);
-    random_stream stream(key_, purpose::noise, order_->charged->seq, 0);
-    stream.normals({white.data_ptr<double>(), static_cast<std::size_t>(white.numel())});
+at::Tensor sanitizer::noised(const at::Tensor& sum, const at::Tensor& noise) const {
+    auto out = at::empty_like(sum, at::kFloat);
+    const auto offsets = offsets_of(config_.segments);
+    at::parallel_for(0, std::ssize(config_.segments), 1, [&](std::int64_t first, std::int64_t last) {
+        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i)
+            noise_and_round(sum.data_ptr<double>() + offsets[i], noise.data_ptr<double>() + offsets[i],
+                            out.data_ptr<float>() + offsets[i], config_.segments[i].size,
+                            deviations_[config_.segments[i].group]);
+    });
+    return out;
+}
+
+at::Tensor sanitizer::noised_in_shape(const at::Tensor& sum, const at::Tensor& white) const {
     const auto noise = order_->terms.shape->colour(white) * deviations_.front();
     const auto grid = order_->terms.shape->deviations() * (deviations_.front() * grid_of);
     return (((sum + noise) / grid).round_() * grid).to(at::kFloat);
@@ -132,13 +142,16 @@ release sanitizer::finish() {
     numbers.reset();  // as large as the sum
     mine.reset();
     const auto& terms = order_->terms;
-    release out{order_->charged, terms.shape ? noised_in_shape(sum) : noised(sum), {}, {}};
+    const auto noise = std::exchange(noise_, {});
+    release out{order_->charged, terms.shape ? noised_in_shape(sum, noise) : noised(sum, noise), {}, {}};
     if (terms.measured) {
         random_stream stream(key_, purpose::noise, order_->charged->seq, config_.segments.size());
         out.statistics.resize(measured.size());
         const double sensitivity = terms.measured->sensitivity() * (1 + config_.rounding_margin);
-        noise_and_round(measured.data(), out.statistics.data(), std::ssize(measured),
-                        terms.measurement_multiplier * sensitivity, stream);
+        std::vector<double> of_statistics(measured.size());
+        stream.normals(of_statistics);
+        noise_and_round(measured.data(), of_statistics.data(), out.statistics.data(), std::ssize(measured),
+                        terms.measurement_multiplier * sensitivity);
     }
     if (config_.as_published) {
         const auto none = at::zeros({0, static_cast<std::int64_t>(group_sizes_.size())}, at::kDouble);

@@ -37,12 +37,13 @@ class sanitizer {
     /// `over`: where the sums of several ranks are added up; null in one process.
     sanitizer(sanitizer_config config, run_key key, std::shared_ptr<reducer> over = {});
 
-    /// Errors: bad_input for radii, shares or a multiplier out of range; failed for a seq that is not new.
+    /// Draws the step's noise, which its charge pays for: while the first gradients are computed, not when all wait for
+    /// the release. Errors: bad_input for radii, shares or a multiplier out of range; failed for a seq that is not new.
     void begin(const step_order& order);
     /// Clips every unit as the order says and adds to the sums. A unit with any non-finite gradient counts as zero.
     void add(const unit_gradients& batch);
-    /// Noise (float64), rounding to the grid s_i·2⁻²⁰ (s of each coordinate, where the order has a geometry), float32.
-    /// An empty draw gives pure noise.
+    /// Adds the noise (float64) and rounds to the grid s_i·2⁻²⁰ (s of each coordinate, where the order has a geometry),
+    /// float32. An empty draw gives pure noise.
     release finish();
     /// As_published only: of the step finished last. Trusted.
     const raw_statistics& raw() const { return raw_; }
@@ -50,8 +51,9 @@ class sanitizer {
   private:
     /// Errors: failed unless radii, deviations and measurement amount to the multiplier that was charged.
     void check_charge(const step_order& order) const;
-    at::Tensor noised(const at::Tensor& sum);  ///< float32 [D]
-    at::Tensor noised_in_shape(const at::Tensor& sum);
+    at::Tensor standard_noise();                                              ///< of this charge, float64 [D]
+    at::Tensor noised(const at::Tensor& sum, const at::Tensor& noise) const;  ///< float32 [D]
+    at::Tensor noised_in_shape(const at::Tensor& sum, const at::Tensor& noise) const;
 
     sanitizer_config config_;
     run_key key_;
@@ -60,6 +62,7 @@ class sanitizer {
     std::optional<step_order> order_;
     std::vector<double> deviations_;  ///< s_i
     std::optional<step_sum> sum_;     ///< between begin and finish
+    at::Tensor noise_;                ///< likewise; used once
     std::shared_ptr<reducer> over_;
     std::vector<at::Tensor> raw_norms_, raw_losses_;  ///< kept under as_published only
     raw_statistics raw_;

@@ -15,7 +15,7 @@ diagonal_geometry::diagonal_geometry(at::Tensor centre, at::Tensor scales)
 }
 
 at::Tensor diagonal_geometry::norms(const at::Tensor& centred) const {
-    return at::linalg_vector_norm(centred / scales_.to(centred.device()), 2, at::IntArrayRef{1});
+    return at::linalg_vector_norm(centred / scales_.to(centred.device(), /*non_blocking=*/true), 2, at::IntArrayRef{1});
 }
 
 }  // namespace rldp::privacy

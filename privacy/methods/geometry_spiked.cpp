@@ -48,6 +48,7 @@ spiked_geometry::spiked_geometry(at::Tensor centre, std::vector<spiked_block> bl
 at::Tensor spiked_geometry::norms(const at::Tensor& centred) const {
     // ‖Mc‖² = (1/S) Σ_p [λ⊥^(−½)·‖c_p‖² + Σ_i (λ_i^(−½) − λ⊥^(−½))·(u_i·c_p)²]
     auto squares = at::zeros({centred.size(0)}, centred.options());
+    const auto there = [&](const at::Tensor& t) { return t.to(centred.device(), /*non_blocking=*/true); };
     std::int64_t offset = 0;
     for (const auto& block : blocks_) {
         const auto size = block.directions.size(0);
@@ -55,8 +56,8 @@ at::Tensor spiked_geometry::norms(const at::Tensor& centred) const {
         const double tail = 1 / std::sqrt(block.tail);
         squares.add_(at::linalg_vector_norm(part, 2, at::IntArrayRef{1}).square(), tail);
         if (block.variances.numel() > 0) {
-            const auto along = part.matmul(block.directions.to(centred.device()));
-            squares.addmv_(along.square(), (block.variances.rsqrt() - tail).to(centred.device()));
+            const auto along = part.matmul(there(block.directions));
+            squares.addmv_(along.square(), there(block.variances.rsqrt() - tail));
         }
         offset += size;
     }

@@ -2,7 +2,9 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <fstream>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "actors/run/public_lessons.hpp"
@@ -358,6 +360,11 @@ run_data data_of(const config::run_config& config) {
     return load_data(config, *load_tokenizer(config, model), token_limit(config, model), nullptr);
 }
 
+eval::held_out evaluated(const config::run_config& config) {
+    const auto model = models::read_model_config(config.model.path);
+    return held_out_of(config, data_of(config).held_out, *load_tokenizer(config, model), token_limit(config, model));
+}
+
 }  // namespace
 
 TEST_CASE("of conversations the answers are learned, and secrets that are planted in them or made up for an audit") {
@@ -380,20 +387,73 @@ TEST_CASE("of conversations the answers are learned, and secrets that are plante
     REQUIRE(data.audit_canaries.size() == 3);
     for (const auto& unit : data.audit_canaries)
         CHECK(learned(*words, unit.records.at(0)).find("secret_id=") != std::string::npos);
-    CHECK(data.held_out.answers_only);
+    CHECK(evaluated(config).answers_only);
     CHECK(refusal([&] {
-              data_of(talking(scratch, {"data.max_tokens=4", "data.keep=head"}));
+              evaluated(talking(scratch, {"data.max_tokens=4", "data.keep=head"}));
           }).find("no held-out conversation has an answer") != std::string::npos);
     CHECK(refusal([&] {
               private_source(small({"data.chat=true", "data.template=null", "eval.target=null"}));
           }).find("has no chat template") != std::string::npos);
 }
 
+TEST_CASE("fewer evaluated records are the first of more, whether the number was given or chosen") {
+    auto config = small({"train.eval_records=20"});
+    const auto many = evaluated(config).sequences;
+    REQUIRE(many.size() == 20);
+    config.train.eval_records = 7;
+    const auto few = evaluated(config).sequences;
+    CHECK(few == std::vector(many.begin(), many.begin() + 7));
+    config.train.eval_records.reset();
+    auto chosen = config;
+    chosen.train.eval_records = 7;
+    const auto model = models::read_model_config(config.model.path);
+    const auto tokens = load_tokenizer(config, model);
+    CHECK(held_out_of(chosen, data_of(config).held_out, *tokens, token_limit(config, model)).sequences == few);
+}
+
 TEST_CASE("a model's chat template is a part of what a run belongs to") {
     const scratch_directory scratch;
     const auto config = talking(scratch);
-    const auto before = model_digest(config.model.path);
-    CHECK(model_digest(config.model.path) == before);
+    const auto digest = [&] { return load_model(config, {.identify = true}).digest; };
+    const auto before = digest();
+    CHECK(digest() == before);
     scratch.write("talker/chat_template.jinja", "{{ messages[0].content }}");
-    CHECK(model_digest(config.model.path) != before);
+    CHECK(digest() != before);
+}
+
+TEST_CASE("weights are read once, and not again while their files are what they were") {
+    const scratch_directory scratch;
+    const auto config = talking(scratch);
+    const auto file = std::filesystem::path(config.model.path) / "model.safetensors";
+    const auto first = load_model(config, {.identify = true});
+    CHECK(load_model(config).digest.empty());
+    const read_weights noted{first.weights.facts, "noted"};
+    CHECK(load_model(config, {.identify = true, .known = noted}).weights.digest == "noted");
+    const auto written = std::filesystem::last_write_time(file);
+    auto bytes = read_file(file);
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    std::ofstream(file, std::ios::binary) << bytes;
+    std::filesystem::last_write_time(file, written);  // as a copying program does; ctime tells
+    const auto changed = load_model(config, {.identify = true, .known = noted});
+    CHECK(changed.weights.digest.size() == 64);
+    CHECK(changed.weights.digest != first.weights.digest);
+    CHECK(changed.digest != first.digest);
+}
+
+TEST_CASE("a model and its records tell how much of them is read") {
+    const scratch_directory scratch;
+    const auto config = talking(scratch);
+    std::mutex one_at_a_time;
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> most;  // done, of how much
+    const on_loading tell = [&](const loading& seen) {
+        const std::lock_guard lock(one_at_a_time);
+        auto& held = most[std::string(seen.what)];
+        held = std::max(held, std::pair(seen.done, seen.total));
+    };
+    const auto model = load_model(config, {.tell = tell});
+    const auto tokens = load_tokenizer(config, model.base->config());
+    const auto data = load_data(config, *tokens, 64, nullptr, tell);
+    CHECK(most.at("weights") == std::pair(4 * model.base->parameters(), 4 * model.base->parameters()));
+    CHECK(most.at("records").first == most.at("records").second);
+    CHECK(most.at("records").first >= data.records);
 }

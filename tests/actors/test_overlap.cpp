@@ -64,7 +64,7 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
     wiring.accountant = run.spawn(make_accountant, opened.parts.budget, price_times_of(facts.config, facts.plan));
     const auto library = opened.parts.controller;
     wiring.controller = run.spawn(make_controller, library);
-    wiring.evaluator = run.spawn(make_evaluator, facts.model, facts.held_out, facts.config.train.micro_batch,
+    wiring.evaluator = run.spawn(make_evaluator, facts.model, facts.held_out, config::micro_batch_of(facts.config),
                                  wiring.hub, evaluations{}, std::stop_token{});
     const auto steps_ = opened.parts.steps;
     const auto trainer = run.spawn(make_trainer, steps_, wiring,

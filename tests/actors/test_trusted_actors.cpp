@@ -78,12 +78,10 @@ at::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double radiu
     std::vector<models::unit_records> units;
     for (const auto& unit : privacy::opened(drawn).units) units.push_back(unit.records);
     auto sum = at::zeros({side.model.layout.dimension}, at::kDouble);
-    std::size_t pass = 0;
     const auto dropout = dropout_of(side.closed->key, seq, side.model.layout, at::kCPU);
     for (const auto& chunk : models::plan_chunks(units, 4)) {
         const auto made = models::unit_gradients(*side.model.base, side.model.layout, side.model.initial_adapter, units,
-                                                 chunk, {.micro_batch = 4}, dropout, pass);
-        pass += models::passes_of(units, chunk, 4);
+                                                 chunk, {.micro_batch = 4}, dropout);
         const auto gradients = made.gradients.to(at::kDouble);
         for (const auto& pair : side.model.layout.pairs) {
             const auto part = gradients.narrow(1, pair.offset, pair.size);

@@ -34,7 +34,8 @@ TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each c
     CHECK(c.train.eval_every == 5);
     CHECK(c.rl.interval == 9);  // 12 blocks, the last of 8; intervals of 8 would leave 3 in the last
     CHECK(c.rl.warmup == 9);
-    REQUIRE(made.size() == 8);
+    CHECK(c.train.eval_records == 3072);  // a tenth of the time of 5 steps of 2048 units, three passes each
+    REQUIRE(made.size() == 9);
     for (const auto& one : made) CHECK_FALSE(one.reason.empty());
     CHECK(of(made, "train.schedule")->value == "\"linear\"");
     CHECK(of(made, "train.expected_batch_size")->value == "2048");

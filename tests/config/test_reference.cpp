@@ -29,7 +29,7 @@ TEST_CASE("a JSON Schema says of a value what reading it says") {
     CHECK(at("privacy", "delta")["exclusiveMinimum"] == 0);
     CHECK(at("privacy", "delta")["exclusiveMaximum"] == 1);
     CHECK(at("train", "expected_batch_size")["anyOf"][0]["type"] == "integer");
-    CHECK(at("train", "micro_batch")["type"] == "integer");
+    CHECK(at("lora", "rank")["type"] == "integer");
     CHECK(at("noise", "policy")["anyOf"][0]["enum"] == json({"fixed", "deck", "filter"}));
     CHECK(at("noise", "policy")["anyOf"][1]["type"] == "null");
     CHECK(at("noise", "deck")["properties"]["levels"]["maximum"] == 256);

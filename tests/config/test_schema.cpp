@@ -84,6 +84,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "data.split_seed",
                                             "data.cache",
                                             "model.path",
+                                            "model.checkpoint_activations",
                                             "model.dtype",
                                             "lora.rank",
                                             "lora.alpha",

@@ -153,6 +153,14 @@ TEST_CASE("what keys left alone mean depends on the method") {
 TEST_CASE("tf32 needs a CUDA device") {
     CHECK(has(refused(R"({"model": {"dtype": "tf32"}})"), "model.dtype"));
     CHECK(refused(R"({"model": {"dtype": "tf32"}, "device": "cuda"})").empty());
+    CHECK(refused(R"({"model": {"dtype": "tf32"}, "device": "cuda:1"})").empty());
+}
+
+TEST_CASE("a device is cpu, cuda or cuda with a number") {
+    for (const std::string good : {"cpu", "cuda", "cuda:0", "cuda:12"})
+        CHECK(refused(R"({"device": ")" + good + R"("})").empty());
+    for (const std::string bad : {"", "gpu", "cpu:0", "cuda:", "cuda:x", "cuda:-1", "cuda:1000", "cuda: 1", "CUDA"})
+        CHECK(has(refused(R"({"device": ")" + bad + R"("})"), "cpu, cuda or cuda:N"));
 }
 
 TEST_CASE("validate checks the range of every member, NaN and infinity included") {

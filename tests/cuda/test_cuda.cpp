@@ -4,6 +4,8 @@
 #include "actors/follower.hpp"
 #include "actors/run/ranks/wire.hpp"
 #include "config/base/files.hpp"
+#include "models/blas.hpp"
+#include "models/lora/dropout.hpp"
 #include "models/lora/layout.hpp"
 #include "models/unit_gradients.hpp"
 #include "tests/actors/run/ranks/teams.hpp"
@@ -52,9 +54,10 @@ TEST_CASE("cuda: unit gradients are the processor's, up to rounding") {
         const auto weights = models::test::random_weights(config);
         const auto layout = models::make_layout(config, models::test::random_lora(random, config));
         const at::Tensor flat = 0.3 * at::randn({layout.dimension});
+        const auto sequences = models::test::random_sequences(random, config.vocab, 12);
         std::vector<models::unit_records> units;
-        for (auto& sequence : models::test::random_sequences(random, config.vocab, 12))
-            units.push_back(models::unit_records{sequence});
+        for (const auto& sequence : sequences) units.push_back(models::unit_records{sequence});
+        if (seed % 2 == 0) units.push_back({sequences.begin(), sequences.end()});  // a group
         std::vector<std::size_t> all(units.size());
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
         const auto here =
@@ -67,6 +70,42 @@ TEST_CASE("cuda: unit gradients are the processor's, up to rounding") {
         const auto apart = (there.gradients.cpu() - here.gradients).norm(2, 1);
         CHECK((apart <= 1e-3 * norms + 1e-6).all().item<bool>());
         CHECK(at::allclose(there.losses.cpu(), here.losses, 1e-4, 1e-5));
+    }
+}
+
+TEST_CASE("cuda: masks are the processor's, bit by bit") {
+    if (no_device()) return;
+    const std::vector<models::mask_seed> seeds{{1, 2}, {0x123456789abcdef0, 0xfedcba9876543210}, {3, ~0ULL}};
+    for (const std::int64_t width : {1, 37, 768})
+        CHECK(models::dropout_masks(seeds, 0.05, at::kCUDA)(5, {3, 50, width})
+                  .cpu()
+                  .equal(models::dropout_masks(seeds, 0.05, at::kCPU)(5, {3, 50, width})));
+}
+
+TEST_CASE("cuda: what is computed again is the same, bit by bit") {
+    if (no_device()) return;
+    for (const std::string precision : {"float32", "tf32", "bfloat16"}) {
+        const auto dtype = models::use_precision(precision, at::kCUDA);
+        for (unsigned seed = 0; seed < 20; ++seed) {
+            models::test::random_source random(seed);
+            const auto config = models::test::random_config(random);
+            auto weights = on_device(models::test::random_weights(config));
+            for (auto& [name, tensor] : weights) tensor = tensor.to(dtype);
+            const auto model = models::causal_lm::from_weights(config, weights);
+            const auto layout = on_device(models::make_layout(config, models::test::random_lora(random, config)));
+            const at::Tensor flat = (0.3 * at::randn({layout.dimension})).to(at::kCUDA);
+            std::vector<std::int32_t> tokens(200);
+            for (auto& token : tokens) token = static_cast<std::int32_t>(random.between(0, config.vocab - 1));
+            const std::vector<models::unit_records> units{{tokens}};
+            const auto compute = [&] { return models::unit_gradients(*model, layout, flat, units, {0}, {}); };
+            const auto first = compute();
+            for (int again = 0; again < 5; ++again) {
+                const auto next = compute();
+                INFO(precision << ", seed " << seed);
+                CHECK(next.gradients.equal(first.gradients));
+                CHECK(next.losses.equal(first.losses));
+            }
+        }
     }
 }
 

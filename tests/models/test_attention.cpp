@@ -4,6 +4,7 @@
 
 #include "models/functions.hpp"
 #include "models/narrow_attention.hpp"
+#include "models/torch_compat.hpp"
 #include "tests/models/random_models.hpp"
 
 #include "tests/catch.hpp"
@@ -132,3 +133,26 @@ TEST_CASE("in narrow heads no number is lost", "[attention]") {
 }
 
 }  // namespace rldp::models::test
+
+TEST_CASE("attention by groups is that with keys and values repeated, and so are its gradients", "[attention]") {
+    at::manual_seed(4);
+    const auto plain = [](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+        return at::softmax(q.matmul(k.transpose(2, 3)), -1).matmul(v);
+    };
+    for (const std::int64_t group : {2, 3}) {
+        std::vector<at::Tensor> given{at::randn({2, 2 * group, 5, 4}), at::randn({2, 2, 5, 4}),
+                                      at::randn({2, 2, 5, 4})};
+        const auto direction = at::randn(given[0].sizes());
+        const auto out = [&](bool by_group) {
+            std::vector<at::Tensor> leaves;
+            for (const auto& t : given) leaves.push_back(t.detach().clone().requires_grad_());
+            const auto& [q, k, v] = std::tie(leaves[0], leaves[1], leaves[2]);
+            const auto y = by_group ? rldp::models::compat::attend_by_group(q, k, v, plain)
+                                    : plain(q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1));
+            torch::autograd::backward({y}, {direction});
+            return std::vector<at::Tensor>{y, q.grad(), k.grad(), v.grad()};
+        };
+        const auto grouped = out(true), repeated = out(false);
+        for (std::size_t i = 0; i < grouped.size(); ++i) CHECK(at::allclose(grouped[i], repeated[i], 1e-5, 1e-6));
+    }
+}

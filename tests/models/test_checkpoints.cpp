@@ -196,6 +196,53 @@ TEST_CASE("weights that are not finite, or not in the type asked for, are refuse
     CHECK(has(refused(1e300, at::kDouble, at::kFloat), "not finite in F32"));
 }
 
+TEST_CASE("a digest of weights is of what is stored, wherever it lies", "[checkpoint]") {
+    const scratch_directory scratch;
+    write(scratch.path() / "config.json", gpt2_config().dump());
+    const auto model = read_model_config(scratch.path());
+    auto weights = random_weights(model);
+    const auto digest = [&](std::optional<at::ScalarType> dtype = std::nullopt) {
+        return load_weights(scratch.path(), model, dtype, at::kCPU, {.digest = true}).digest;
+    };
+    const auto single = scratch.path() / "model.safetensors";
+    save_safetensors(single, weights);
+    const auto first = digest();
+    CHECK(first.size() == 64);
+    CHECK(digest(at::kBFloat16) == first);
+    CHECK(load_weights(scratch.path(), model, std::nullopt, at::kCPU).digest.empty());
+    for (const auto& [name, weight] : weights) {
+        INFO(name);
+        auto changed = weights;
+        changed[name] = weight.clone();
+        changed[name].flatten()[-1] += 1;
+        save_safetensors(single, changed);
+        CHECK(digest() != first);
+    }
+    auto stored_otherwise = weights;
+    stored_otherwise.begin()->second = weights.begin()->second.to(at::kDouble);
+    save_safetensors(single, stored_otherwise);
+    CHECK(digest() != first);
+
+    fs::remove(single);
+    save_safetensors(scratch.path() / "x.safetensors", weights);
+    nlohmann::json map;
+    for (const auto& [name, unused] : weights) map[name] = "x.safetensors";
+    std::ofstream(scratch.path() / "model.safetensors.index.json") << nlohmann::json{{"weight_map", map}};
+    CHECK(digest() == first);
+}
+
+TEST_CASE("weights that were found finite are not looked through again", "[checkpoint]") {
+    const scratch_directory scratch;
+    write(scratch.path() / "config.json", gpt2_config().dump());
+    const auto model = read_model_config(scratch.path());
+    auto weights = random_weights(model);
+    weights.begin()->second.flatten()[0] = NAN;
+    save_safetensors(scratch.path() / "model.safetensors", weights);
+    CHECK(has(refusal([&] { load_weights(scratch.path(), model, at::kFloat, at::kCPU); }), "not finite"));
+    CHECK(load_weights(scratch.path(), model, at::kFloat, at::kCPU, {.known_good = true}).tensors.size() ==
+          weights.size());
+}
+
 TEST_CASE("unaligned data is read all the same", "[safetensors]") {
     const scratch_directory scratch;
     const auto path = scratch.path() / "odd.safetensors";

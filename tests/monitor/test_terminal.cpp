@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "monitor/terminal/live_line.hpp"
 #include "monitor/terminal/terminal.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
@@ -49,6 +50,24 @@ TEST_CASE("the progress line fits its width and shows step, loss, ε and the tim
     value.step = 60;
     time.observe(value, start + std::chrono::seconds(30));
     CHECK(time.estimate() == std::chrono::seconds(60));
+}
+
+TEST_CASE("a line that waits shows a sign of life, and fits its width still") {
+    const line_text text = [](std::size_t width) { return std::string("reading weights").substr(0, width); };
+    using std::chrono::milliseconds;
+    CHECK(with_sign_of_life(text, 80, milliseconds(999), 0) == "reading weights");
+    CHECK(with_sign_of_life(text, 80, milliseconds(1000), 0) == "reading weights  ⠋ 1 s");
+    CHECK(with_sign_of_life(text, 80, milliseconds(59999), 11) == "reading weights  ⠙ 59 s");
+    CHECK(with_sign_of_life(text, 80, milliseconds(125000), 2) == "reading weights  ⠹ 2:05 min");
+    CHECK(with_sign_of_life(text, 80, milliseconds(7500000), 9) == "reading weights  ⠏ 2:05 h");
+    CHECK(with_sign_of_life(text, 12, milliseconds(1000), 0) == "readi  ⠋ 1 s");
+    CHECK(with_sign_of_life(text, 7, milliseconds(1000), 0) == "reading");
+}
+
+TEST_CASE("what is read is told in the words of its kind") {
+    CHECK(loading_text({"weights", 1 << 29, 1 << 30, true}) == "reading weights  50 % (0.5 of 1.0 GiB)");
+    CHECK(loading_text({"records", 250, 1000, false}) == "reading records  25 % (250 of 1000)");
+    CHECK(loading_text({"records", 250, 0, false}) == "reading records  250");
 }
 
 TEST_CASE("a progress line fits whatever the width, and keeps what matters longest") {

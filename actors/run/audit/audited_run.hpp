@@ -5,6 +5,7 @@
 
 #include "actors/run/inputs.hpp"
 #include "config/config.hpp"
+#include "config/open_keys.hpp"
 #include "eval/audit/likelihood.hpp"
 #include "eval/audit/report/membership_record.hpp"
 #include "eval/report/report.hpp"
@@ -26,9 +27,9 @@ struct audited_run {
     privacy::ledger_header header;
 
     eval::attacked_model tuned() const {
-        return {*model.base, &adapter.layout, &adapter.flat, config.train.micro_batch};
+        return {*model.base, &adapter.layout, &adapter.flat, config::micro_batch_of(config)};
     }
-    eval::attacked_model base() const { return {*model.base, nullptr, nullptr, config.train.micro_batch}; }
+    eval::attacked_model base() const { return {*model.base, nullptr, nullptr, config::micro_batch_of(config)}; }
     /// As training cuts a record, split behind its first `beginning` bytes.
     std::optional<eval::split_text> split(const std::string& record, std::size_t beginning) const;
 };

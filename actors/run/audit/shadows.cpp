@@ -50,7 +50,7 @@ eval::shadow_model shadow_of(const audited_run& run, const targets& of, const st
         refuse(directory.string() + ": is no shadow run of this one");
     const auto loaded = released_adapter(where, run.model);
     eval::shadow_model out;
-    out.phi = log_odds_of({*run.model.base, &loaded.layout, &loaded.flat, run.config.train.micro_batch}, of);
+    out.phi = log_odds_of({*run.model.base, &loaded.layout, &loaded.flat, config::micro_batch_of(run.config)}, of);
     for (const auto id : of.ids)
         out.trained_on.push_back(data::in_shadow(run.config.data.split_seed, *config.audit.shadow, id));
     return out;

@@ -8,6 +8,7 @@
 #include "actors/run/proposals.hpp"
 #include "actors/run/steering.hpp"
 #include "config/base/error.hpp"
+#include "config/base/machine_memory.hpp"
 #include "config/config.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/made_up_policy.hpp"
@@ -126,6 +127,55 @@ TEST_CASE("the policy that ships steers runs as long as it has seen, and the pub
     CHECK(planned("80", {"train.schedule=linear"}) == "published 5");
     CHECK(planned("80", {"noise.policy=deck"}) == "published 5");
     CHECK(planned("108", {"rl.online=true", "public.path=synthetic:60"}) == "prepared 4");  // asked for
+}
+
+TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until it does") {
+    const auto model = models::read_model_config("config/models/llama-3.2-1b");
+    auto config = config::load("config/published-llama-3.2-1b-eps8.json", {"model.dtype=float32"});
+    const auto layout = actors::layout_of(config, model);
+    const auto need = [&](std::int64_t micro_batch, std::int64_t tokens) {
+        config.train.micro_batch = micro_batch;
+        return actors::memory_of(config, model, layout, 1000, tokens);
+    };
+    const auto there = memory_there();
+    for (const std::int64_t tokens : {64, 256, 1024, 4096, 16384}) {
+        CAPTURE(tokens);
+        config.train.micro_batch.reset();
+        const auto made = actors::choose_micro_batch(config, model, layout, 1000, tokens);
+        REQUIRE(made);
+        const auto chosen = *config.train.micro_batch;
+        CHECK(made->value == std::to_string(chosen));
+        CHECK((chosen == 1 || 4 * need(chosen, tokens).total() <= 3 * there));
+        CHECK((chosen == 16 || 4 * need(2 * chosen, tokens).total() > 3 * there));
+    }
+    config.train.micro_batch = 5;
+    CHECK_FALSE(actors::choose_micro_batch(config, model, layout, 1000, 64));
+    CHECK(need(2, 512).activations > need(1, 512).activations);
+    CHECK(need(1, 512).weights == 4LL * 1'235'814'400);
+    config.model.dtype = "bfloat16";  // a unit at a time
+    CHECK(need(16, 512).activations == need(1, 512).activations);
+    CHECK(need(16, 512).weights == 2LL * 1'235'814'400);
+    const auto kept = need(1, 4096).activations;
+    config.model.checkpoint_activations = true;
+    CHECK(5 * need(1, 4096).activations < kept);
+}
+
+TEST_CASE("a run that is larger than the machine is warned of, with what would fit") {
+    const auto said = [](const std::vector<std::string>& set) {
+        const auto warnings = actors::check(config::load("config/published-llama-3.2-1b-eps8.json", set)).warnings;
+        const auto found =
+            std::find_if(warnings.begin(), warnings.end(), [](const auto& one) { return one.starts_with("memory: "); });
+        return found == warnings.end() ? std::string() : *found;
+    };
+    CHECK(said({"train.micro_batch=1", "data.max_tokens=64"}).empty());
+    CHECK(has(said({"model.dtype=float32", "train.micro_batch=4096", "data.max_tokens=512"}), "train.micro_batch "));
+    CHECK(has(said({"model.dtype=float32", "train.micro_batch=1", "data.max_tokens=131072"}),
+              "model.checkpoint_activations"));
+    CHECK(has(
+        refusal([&] {
+            said({"privacy.pad_batches=true", "model.dtype=float32", "train.micro_batch=4096", "data.max_tokens=512"});
+        }),
+        "privacy.pad_batches: a run takes about "));
 }
 
 TEST_CASE("a controller that never decides is warned of") {

@@ -18,17 +18,18 @@ struct outcome {
     int failures = 0;
 };
 
-/// Of three units in one chunk; `fail` is called before forward pass number `pass`.
+/// Of three units in one chunk; `fail` is called before forward pass number `pass` of those made.
 outcome computed(const std::function<void(std::size_t pass)>& fail) {
     const auto model = tiny_model();
     std::vector<std::vector<models::sequence>> units;
     for (const auto& unit : tiny_units(3)) units.push_back(unit.records);
     outcome out;
     std::vector<at::Tensor> rows;
+    std::size_t passes = 0;
     step_gradients(
         model, {.micro_batch = 4}, model.initial_adapter, {}, models::views_of(units),
-        [&](std::size_t pass) {
-            fail(pass);
+        [&](std::span<const models::token_span>) {
+            fail(passes++);
             return models::dropout_source{};
         },
         [&](const privacy::unit_gradients& chunk) { rows.push_back(chunk.gradients); },
@@ -51,6 +52,35 @@ TEST_CASE("a unit that fails counts as zero, and the others as they are") {
         CHECK(whole.gradients[row].norm().item<float>() > 0);
         CHECK((one_fails.gradients[row] - whole.gradients[row]).norm().item<float>() <
               1e-4F * whole.gradients[row].norm().item<float>());
+    }
+}
+
+TEST_CASE("dropout leaves a unit's gradient its own whoever else was drawn") {
+    auto model = tiny_model();
+    model.layout.config.dropout = 0.5;
+    std::vector<std::vector<models::sequence>> units;
+    for (const auto& unit : tiny_units(9)) units.push_back(unit.records);
+    units[4].push_back(units[5][0]);  // a group
+    const auto key = privacy::run_key::insecure_from_seed(8);
+    const auto gradients_of = [&](const std::vector<std::vector<models::sequence>>& drawn, std::uint64_t seq,
+                                  std::size_t unit) {
+        const auto views = models::views_of(drawn);
+        for (const auto& chunk : models::plan_chunks(views, 3))
+            for (std::size_t row = 0; row < chunk.size(); ++row)
+                if (chunk[row] == unit)
+                    return models::unit_gradients(*model.base, model.layout, model.initial_adapter, views, chunk,
+                                                  {.micro_batch = 3}, dropout_of(key, seq, model.layout, at::kCPU))
+                        .gradients[static_cast<std::int64_t>(row)];
+        return at::Tensor();
+    };
+    const auto apart = [](const at::Tensor& x, const at::Tensor& y) {
+        return (x - y).norm().item<double>() / x.norm().item<double>();
+    };
+    for (std::size_t unit = 0; unit < units.size(); ++unit) {
+        CAPTURE(unit);
+        const auto beside = gradients_of(units, 1, unit), alone = gradients_of({units[unit]}, 1, 0);
+        CHECK(apart(beside, alone) < 1e-4);
+        CHECK(apart(beside, gradients_of(units, 2, unit)) > 1e-2);  // another step, other masks
     }
 }
 

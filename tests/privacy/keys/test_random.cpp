@@ -133,21 +133,19 @@ TEST_CASE("streams of other keys, purposes, steps and tensors are independent, t
     CHECK(run_key::from_system().hmac("a") != run_key::from_system().hmac("a"));
 }
 
-TEST_CASE("dropout keeps the mean and the rate") {
+TEST_CASE("a record's seed is its own: of the key, the step and its tokens, and of nothing else") {
     const auto key = run_key::insecure_from_seed(6);
-    for (double p : {0.0, 0.05, 0.5, 0.999}) {
-        std::vector<float> mask(100001);
-        random_stream(key, purpose::dropout, 1, 0).dropout(mask, p);
-        double zeros = 0;
-        for (float m : mask) {
-            REQUIRE((m == 0 || m == static_cast<float>(1 / (1 - p))));
-            zeros += m == 0;
-        }
-        CHECK(zeros / 100001 == Approx(p).margin(4 * std::sqrt(p * (1 - p) / 100001) + 1e-5));
+    const record_seeds seeds(key, 1);
+    const std::vector<std::int32_t> tokens{1, 2, 3}, other{1, 2, 4}, shorter{1, 2};
+    const auto own = seeds(tokens);
+    seeds(other);
+    CHECK(seeds(tokens) == own);
+    CHECK(record_seeds(key, 1)(tokens) == own);
+    for (const auto& one : {seeds(other), seeds(shorter), seeds({}), record_seeds(key, 2)(tokens),
+                            record_seeds(run_key::insecure_from_seed(7), 1)(tokens)}) {
+        CHECK(one[0] != own[0]);
+        CHECK(one[1] != own[1]);
     }
-    std::vector<float> mask(4);
-    random_stream stream(key, purpose::dropout, 1, 0);
-    for (double p : {-0.1, 1.0, std::nan("")}) CHECK_THROWS_AS(stream.dropout(mask, p), rldp::error);
 }
 
 TEST_CASE("a run key is saved for its owner only and read back") {

@@ -1,0 +1,158 @@
+#include "actors/run/memory.hpp"
+
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "actors/run/plan.hpp"
+#include "config/base/machine_memory.hpp"
+#include "models/architecture/family.hpp"
+#include "models/architecture/modules.hpp"
+#include "models/blas.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+/// Numbers per token, of one layer.
+struct layer_numbers {
+    double kept = 0;     ///< for the backward pass, without scores of attention
+    double passing = 0;  ///< that come and go while it is computed, at the most
+};
+
+/// The roles of the modules that an adapter leads to.
+std::set<std::string> adapted_roles(const models::model_config& model, const models::lora_layout& layout) {
+    std::set<std::string> named, roles;
+    for (const auto& pair : layout.pairs) named.insert(pair.module);
+    for (std::int64_t layer = 0; layer < model.layers; ++layer)
+        for (const auto& module : models::block_modules(model, layer))
+            if (named.contains(module.name) || (!module.inside.empty() && named.contains(module.inside)))
+                roles.insert(module.role);
+    return roles;
+}
+
+/// Attention on the processor that keeps no scores: narrow heads', and LibTorch 2's own.
+bool keeps_scores(const config::run_config& config, const models::model_config& model) {
+    if (model.attention_cap) return true;
+    const bool narrow = config.model.dtype != "bfloat16" && model.head_dim % 8 == 0 && model.head_dim <= 32;
+    return !narrow && TORCH_VERSION_MAJOR < 2;
+}
+
+/// As models/families.cpp and models/lora/adaptation.cpp keep them: the inputs of norms, of adapters (with dropout a
+/// mask of bytes for each), of attention and of the MLP's products.
+layer_numbers numbers_of(const config::run_config& config, const models::model_config& model,
+                         const std::set<std::string>& adapted) {
+    const bool gpt2 = model.model_type == "gpt2";
+    const double bytes = config.model.dtype == "bfloat16" ? 2 : 4;
+    const auto width = static_cast<double>(model.width), inner = static_cast<double>(model.inner);
+    const auto queries = static_cast<double>(model.heads * model.head_dim),
+               keys = static_cast<double>(model.kv_heads * model.head_dim);
+    const auto inputs = [&](std::initializer_list<const char*> roles, double size) {
+        const auto count = static_cast<double>(
+            std::count_if(roles.begin(), roles.end(), [&](const char* role) { return adapted.contains(role); }));
+        return std::min(count, 1.0) * size + (config.lora.dropout > 0 ? count * size / bytes : 0);
+    };
+    double kept = 2 * width;         // what the two norms saw
+    kept += 2 * queries + 2 * keys;  // attention: its three inputs and its result, or copies of them
+    kept += inputs({"q", "k", "v"}, width) + inputs({"o"}, queries);
+    kept += (gpt2 ? 1 : 3) * inner + inputs({"gate", "up", "fc"}, width) + inputs({"down", "proj"}, inner);
+    if (!gpt2) {
+        const auto& family = models::family_of(model.model_type);
+        if (family.outer_norms) kept += 2 * width;
+        if (family.head_norms) kept += queries + keys;
+    }
+    return {kept, 4 * width + (gpt2 ? 3 : 4) * inner};
+}
+
+}  // namespace
+
+memory_need memory_of(const config::run_config& config, const models::model_config& model,
+                      const models::lora_layout& layout, std::int64_t units, std::int64_t max_tokens) {
+    const auto layers = static_cast<double>(model.layers), width = static_cast<double>(model.width);
+    const double bytes = config.model.dtype == "bfloat16" ? 2 : 4;
+    const auto most = static_cast<double>(max_tokens);
+    const auto micro_batch = config::micro_batch_of(config);
+    // In bfloat16 a pass holds records of one unit.
+    const auto of_unit = config.privacy.unit_is_group ? config.privacy.max_records_per_unit : 1;
+    const auto together = static_cast<double>(computes_apart(config) ? std::min(micro_batch, of_unit) : micro_batch);
+    // Of whole tensors all records of a unit go through one pass.
+    const bool whole = layout.is_whole();
+    const double tokens = (whole ? std::max(together, static_cast<double>(of_unit)) : together) * most;
+    const double abreast = config.device == "cpu" && models::is_narrow(model) ? models::default_threads() : 1;
+    memory_need out;
+
+    constexpr double program = 190 << 20;
+    out.program = std::llround(program);
+
+    double parameters = 0;
+    for (const auto& [name, shape] : models::base_tensors(model)) {
+        double count = 1;
+        for (const auto size : shape) count *= static_cast<double>(size);
+        parameters += count;
+    }
+    out.weights = std::llround(bytes * parameters);
+
+    const auto numbers = numbers_of(config, model, adapted_roles(model, layout));
+    const double scores = keeps_scores(config, model)  // of a query's keys up to the end of its block, on average half
+                              ? static_cast<double>(model.heads) * (most / 2 + 64) * (model.attention_cap ? 2 : 1)
+                              : 0;
+    const double layer = numbers.kept + scores;
+    const double kept =
+        config.model.checkpoint_activations ? std::min(2.0, layers) * layer + layers * width : layers * layer;
+    // Tensors of several sizes from two threads leave gaps between them: measured (docs/performance.md).
+    constexpr double with_gaps = 1.25;
+    out.activations = std::llround(with_gaps * abreast * bytes * tokens * (kept + 3 * width));
+
+    // Logits: models/head.cpp; for them in training and in evaluation, which has batches of micro_batch records.
+    const auto vocabulary = static_cast<double>(model.vocab);
+    const auto logits = [&](double rows) {
+        return vocabulary * std::min(rows, std::max(std::exp2(24) / vocabulary, 256.0)) * (bytes == 2 ? 6 : 4);
+    };
+    const double evaluated = static_cast<double>(micro_batch) * most;
+    const double evaluation = logits(evaluated) + bytes * evaluated * (numbers.passing + 2 * scores);
+    const double training = std::max(logits(tokens), bytes * tokens * numbers.passing);
+    out.passing = std::llround(abreast * training + evaluation);
+
+    // Unit gradients of the chunks under way; and per number the adapter and its copies, AdamW, sum, noise, release.
+    // Of whole tensors there are no rows of unit gradients, but the gradients of every module's outputs, of the logits
+    // too where the head is trained (docs/privacy.md §12).
+    constexpr double beside = 72;
+    const double rows = whole ? 0 : 4 * (abreast + 1) * together;
+    out.adapter = std::llround(static_cast<double>(layout.dimension) * (rows + beside));
+    if (whole) {
+        const bool head = std::any_of(layout.tensors.begin(), layout.tensors.end(), [&](const auto& tensor) {
+            return tensor.size == model.vocab * model.width;  // the head, or a table of its size that may be tied to it
+        });
+        const double upstream = layers * (6 * width + 2 * static_cast<double>(model.inner));
+        out.activations += std::llround(bytes * tokens * (upstream + (head ? vocabulary : 0)));
+    }
+    constexpr double per_unit = 64;
+    out.records = std::llround(per_unit * static_cast<double>(units * of_unit));
+    return out;
+}
+
+std::optional<config::choice> choose_micro_batch(config::run_config& config, const models::model_config& model,
+                                                 const models::lora_layout& layout, std::int64_t units,
+                                                 std::int64_t max_tokens) {
+    auto& micro_batch = config.train.micro_batch;
+    if (micro_batch) return std::nullopt;
+    constexpr std::int64_t most = 16;
+    constexpr double share = 0.75;
+    const double room = share * static_cast<double>(memory_there());
+    const auto fits = [&](std::int64_t count) {
+        micro_batch = count;
+        return static_cast<double>(memory_of(config, model, layout, units, max_tokens).total()) <= room;
+    };
+    std::int64_t count = most;
+    while (count > 1 && !fits(count)) count /= 2;
+    micro_batch = count;
+    return config::choice{"train.micro_batch", std::to_string(count),
+                          count == most ? "more would hardly be faster"
+                                        : "the most with which a quarter of this machine's memory stays free"};
+}
+
+}  // namespace rldp::actors

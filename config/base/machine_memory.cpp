@@ -1,0 +1,74 @@
+#include "config/base/machine_memory.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <optional>
+#include <regex>
+#include <string_view>
+
+namespace rldp {
+
+namespace {
+
+/// Bytes that a line of /proc/meminfo gives in kB; absent where it has no such line.
+std::optional<std::int64_t> meminfo(std::string_view name) {
+    std::ifstream file("/proc/meminfo");
+    std::string word;
+    std::int64_t number = 0;
+    while (file >> word >> number) {
+        if (word == name) return number * 1024;
+        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    return std::nullopt;
+}
+
+/// What was asked for when memory ran out, "" where that is not known; absent for any other failure.
+std::optional<std::string> shortage(const std::exception& thrown) {
+    if (dynamic_cast<const std::bad_alloc*>(&thrown)) return "";
+    // LibTorch's processor and CUDA allocators have no type of their own in every version.
+    static const std::regex cpu("DefaultCPUAllocator: .*you tried to allocate ([0-9]{1,18}) bytes"),
+        cuda("out of memory. *Tried to allocate ([0-9.]+ [KMG]iB)");
+    const std::string said(thrown.what());
+    std::smatch found;
+    if (std::regex_search(said, found, cpu)) return memory_text(std::stoll(found[1]));
+    if (std::regex_search(said, found, cuda)) return found[1].str() + " on the device";
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t memory_there() {
+    auto out = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
+    // Of this process' group, where there is a limit ("max": none); absent outside of version 2.
+    std::ifstream group("/sys/fs/cgroup/memory.max");
+    if (std::int64_t limit = 0; group >> limit) out = std::min(out, limit);
+    return out;
+}
+
+std::string memory_text(std::int64_t bytes) {
+    constexpr double mebi = 1 << 20;
+    const auto amount = static_cast<double>(bytes) / mebi;
+    return amount < 100 ? fmt::format("{:.1f} MiB", amount) : fmt::format("{:.1f} GiB", amount / 1024);
+}
+
+std::string line_of(const std::exception& thrown) {
+    const auto asked = shortage(thrown);
+    if (!asked) {
+        const std::string_view all = thrown.what();
+        return std::string(all.substr(0, all.find('\n')));
+    }
+    const auto left = meminfo("MemAvailable:");
+    return fmt::format(
+        "not enough memory: {} was asked for{}, of this machine's {}; a smaller train.micro_batch or data.max_tokens, "
+        "model.checkpoint_activations and bfloat16 take less (rldp check estimates how much), and so does a limit that "
+        "is raised (ulimit -v)",
+        asked->empty() ? "more" : *asked, left ? fmt::format(" where {} are free", memory_text(*left)) : "",
+        memory_text(memory_there()));
+}
+
+}  // namespace rldp
