@@ -1,8 +1,8 @@
 #include "eval/grid/progress.hpp"
 #include "config/base/output.hpp"
+#include "config/base/terminal_width.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,11 +13,6 @@ namespace rldp::eval {
 namespace {
 
 using clock = std::chrono::steady_clock;
-
-std::size_t terminal_width() {
-    winsize size{};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 std::string in_words(double seconds) {
     if (seconds < 90) return fmt::format("{:.0f} s", seconds);

@@ -1,7 +1,6 @@
 #include "monitor/terminal/live_line.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "config/base/output.hpp"
+#include "config/base/terminal_width.hpp"
 
 namespace rldp::monitor {
 
@@ -18,12 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr auto between_drawings = 200ms;
 constexpr auto patience = 1000ms;  // before a sign of life is called for
-
-/// Of standard error.
-std::size_t terminal_width() {
-    winsize size{};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 }  // namespace
 

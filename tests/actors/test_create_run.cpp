@@ -322,7 +322,7 @@ TEST_CASE("padding pays for larger draws within a hundredth of δ") {
     CHECK(refusal([&] {
               check(small({"privacy.pad_batches=true", "privacy.population=300", "data.max_tokens=256",
                            "train.micro_batch=65536"}));
-          }).find("MiB") != std::string::npos);
+          }).find("GiB") != std::string::npos);
 }
 
 namespace {

@@ -202,7 +202,7 @@ TEST_CASE("what a kill during the last erasure left is erased by the next comman
         CHECK(refusal([&] { resume_run(over.root); }).find("has finished") != std::string::npos);
     }
     SECTION("by cleaning up") {
-        CHECK(clean(scratch / ".").size() == 4);
+        CHECK(clean(scratch / ".").size() == 5);
     }
     CHECK(names_in(over.trusted_side()) == std::vector<std::string>{"membership.json"});
     CHECK(clean(underway.root).empty());
