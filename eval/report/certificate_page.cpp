@@ -69,7 +69,8 @@ std::string protection(const contract& promised) {
                {fmt::format("<b>What:</b> whether a {} was used at all, and hence everything that it alone says.",
                             unit_of(promised)),
                 whom,
-                "<b>In what:</b> all files under <code>public/</code> together (adapter, ledger, metrics, report), "
+                "<b>In what:</b> all files under <code>public/</code> together (trained weights, ledger, metrics, "
+                "report), "
                 "and whatever is made from them later.",
                 "<b>Against whom:</b> anyone, whatever else they know, however long they compute."});
 }

@@ -77,13 +77,13 @@ captioned radii_figure(const std::vector<metrics_line>& metrics) {
     std::size_t groups = 0;
     for (const auto& line : metrics) groups = std::max(groups, line.radii.size());
     captioned result;
-    result.drawing = {"radii", "Clip radius of each adapter", "step", "clip radius", {}, {}, {}, false};
+    result.drawing = {"radii", "Clip radius of each group", "step", "clip radius", {}, {}, {}, false};
     for (std::size_t i = 0; i < groups; ++i) {
         const auto radius = [i](const auto& line) {
             return i < line.radii.size() ? std::optional(line.radii[i]) : std::nullopt;
         };
         result.drawing.lines.push_back(
-            {i == 0 ? "each adapter" : "", mark::thin_steps, grey, changes(over_steps(metrics, radius))});
+            {i == 0 ? "each group" : "", mark::thin_steps, grey, changes(over_steps(metrics, radius))});
     }
     const auto mean = [](const auto& line) -> std::optional<double> {
         double sum = 0;
@@ -92,7 +92,7 @@ captioned radii_figure(const std::vector<metrics_line>& metrics) {
     };
     result.drawing.lines.push_back({"mean", mark::steps, blue, changes(over_steps(metrics, mean))});
     result.drawing.log_y = spans_decades(result.drawing.lines);
-    result.caption = "The L2 norm to which a unit's gradient is cut, per adapter. Radii cost no privacy.";
+    result.caption = "The L2 norm to which a unit's gradient is cut, per group. Radii cost no privacy.";
     return result;
 }
 
@@ -108,7 +108,7 @@ captioned rate_figure(const std::vector<metrics_line>& metrics) {
             return line.steered->lr_factor * line.steered->rates[i];
         };
         result.drawing.lines.push_back(
-            {i == 0 ? "each adapter" : "", mark::thin_steps, grey, changes(over_steps(metrics, factor))});
+            {i == 0 ? "each group" : "", mark::thin_steps, grey, changes(over_steps(metrics, factor))});
     }
     const auto common = [](const auto& line) {
         return line.steered ? std::optional(line.steered->lr_factor) : std::nullopt;

@@ -45,15 +45,16 @@ void add_sound(const run_summary& s, guarantees& out) {
         "Everything this run published is <b>(ε, δ)-differentially private with ε = {}, δ = {}</b> for its training "
         "units.",
         readable(s.guaranteed_epsilon), readable(s.delta));
-    out.holds = {fmt::format("Whatever adapter, ledger, metrics and this page together tell about the training units "
-                             "obeys the bound, when {} is added or removed.",
-                             unit_of(s)),
-                 "The whole committed budget counts from the first release on, however the run ended. Stopping early "
-                 "saves nothing.",
-                 config::policy_named(s.policy).proof,
-                 fmt::format("A step draws every unit independently with probability {}; who was drawn stays secret.",
-                             readable(s.sample_rate)),
-                 "Anything computed from the public files alone, and any use of the adapter, stays within the bound."};
+    out.holds = {
+        fmt::format("Whatever trained weights, ledger, metrics and this page together tell about the training units "
+                    "obeys the bound, when {} is added or removed.",
+                    unit_of(s)),
+        "The whole committed budget counts from the first release on, however the run ended. Stopping early "
+        "saves nothing.",
+        config::policy_named(s.policy).proof,
+        fmt::format("A step draws every unit independently with probability {}; who was drawn stays secret.",
+                    readable(s.sample_rate)),
+        "Anything computed from the public files alone, and any use of the trained weights, stays within the bound."};
     if (s.split == "exact")
         out.holds.emplace_back(
             "<b>Conditional on the split.</b> The exact split shuffles the whole table, so one more unit can move "

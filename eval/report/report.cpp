@@ -69,8 +69,8 @@ std::string head(const run_summary& s, const guarantees& claims) {
                ? card("ε = " + readable(s.guaranteed_epsilon),
                       "guaranteed, at δ = " + readable(s.delta) + ", of a budget of " + readable(s.epsilon_budget))
                : card("none", "guaranteed; a budget of ε = " + readable(s.epsilon_budget) + " was asked for");
-    out += card(readable(s.trainable_parameters),
-                fmt::format("trainable parameters in {} adapter{}", s.groups.size(), s.groups.size() == 1 ? "" : "s"));
+    out += card(readable(s.trainable_parameters), fmt::format("trainable parameters in {} clip group{}",
+                                                              s.groups.size(), s.groups.size() == 1 ? "" : "s"));
     out += "</div></header>\n";
     out += fmt::format("<p class=\"note{}\">{}</p>\n", claims.any ? " good" : " bad", claims.headline);
     for (const auto& warning : s.warnings) out += "<p class=\"note\">" + escaped(warning) + "</p>\n";
@@ -175,8 +175,8 @@ std::string expectation(std::int64_t parameters) {
 std::string samples_section(const run_summary& s) {
     if (s.samples.empty()) return {};
     std::string out =
-        "<h2>What it writes</h2>\n<p>Made from the adapter and public words alone: within the contract, and about no "
-        "one. " +
+        "<h2>What it writes</h2>\n<p>Made from the tuned model and public words alone: within the contract, and about "
+        "no one. " +
         expectation(s.base_parameters) + "</p>\n";
     for (const auto& text : s.samples) out += "<pre class=\"text\">" + escaped(text) + "</pre>\n";
     return out;
@@ -196,8 +196,8 @@ std::string adapters(const run_summary& s, const std::vector<metrics_line>& metr
         }
     if (!first || s.groups.empty()) return {};
     std::string out = fmt::format(
-        "<details><summary>Clip radius of each of the {} adapters, first and "
-        "last</summary><table><thead><tr><th>adapter</th>"
+        "<details><summary>Clip radius of each of the {} groups, first and "
+        "last</summary><table><thead><tr><th>group</th>"
         "<th class=\"n\">first</th><th class=\"n\">last</th></tr></thead>\n",
         s.groups.size());
     for (std::size_t i = 0; i < s.groups.size(); ++i)

@@ -28,7 +28,7 @@ struct run_summary {
     std::int64_t steps_lost = 0;  ///< to crashes; for the owner's eyes, in no file: a record may have caused one
     std::int64_t units = 0;       ///< N
     std::int64_t trainable_parameters = 0;
-    std::vector<std::string> groups;  ///< adapter names, in order
+    std::vector<std::string> groups;  ///< names of the clip groups, in order
     /// Of a model that knows the template by heart, and of the values only how often each occurs: what a perplexity
     /// after training has to be below to show that records were learned from. Absent for text, and where records are
     /// cut.
@@ -61,7 +61,7 @@ struct run_summary {
     std::string kept;                     ///< "last" or "average" iterate, where public records chose; else empty
     std::vector<std::string> controller;  ///< sentences on a prepared one; empty without
     std::int64_t base_parameters = 0;     ///< 0: not known
-    std::vector<std::string> samples;     ///< what the model writes with the adapter
+    std::vector<std::string> samples;     ///< what the tuned model writes
     std::vector<std::string> warnings;
 };
 
@@ -72,7 +72,7 @@ std::string to_json(const run_summary& summary);
 run_summary parse_summary(const std::string& json);
 
 /// The whole page: table of the numbers, what is and is not guaranteed, figures of eval perplexity, released loss,
-/// radii per adapter, noise multiplier and progress ε over steps, and how to reproduce.
+/// radii per group, noise multiplier and progress ε over steps, and how to reproduce.
 std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics,
                         const std::string& config_json);
 

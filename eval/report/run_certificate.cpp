@@ -189,7 +189,7 @@ verification verify_certificate(const fs::path& file, const std::optional<privac
     auto out = opened(file, owner);
     price_again(out.found, file, out);
     out.not_checked.push_back(
-        {"files", "adapter, ledger, configuration and the rest: give the run directory that holds public/"});
+        {"files", "trained weights, ledger, configuration and the rest: give the run directory that holds public/"});
     add_beyond_files(out.found, out);
     return out;
 }

@@ -182,3 +182,22 @@ TEST_CASE("validate checks the range of every member, NaN and infinity included"
     CHECK(has(bad([](auto& c) { c.train.micro_batch = 0; }), "train.micro_batch"));
     CHECK(has(bad([](auto& c) { c.train.steps = 1, c.train.epochs = 1; }), "train.steps"));
 }
+
+TEST_CASE("train.parameters excludes what is of adapters alone") {
+    const auto whole = [](const std::string& more, const std::string& train = R"("lr": 0.001)") {
+        return refused(R"({"train": {"parameters": ["bias"], )" + train + "}" + more + "}");
+    };
+    CHECK(whole("").empty());
+    CHECK(has(whole(R"(, "lora": {"rank": 4})"), "the keys of lora are of adapters"));
+    CHECK(has(whole(R"(, "lora": {"targets": ["o"]})"), "the keys of lora are of adapters"));
+    CHECK(has(whole("", R"("steps": 8)"), "train.lr is open"));
+    CHECK(has(whole(R"(, "model": {"dtype": "bfloat16"})"), "model.dtype is \"bfloat16\""));
+    CHECK(has(whole(R"(, "model": {"checkpoint_activations": true})"), "model.checkpoint_activations"));
+    CHECK(has(whole(R"(, "privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true})"),
+              "leave train.parameters out"));
+    CHECK(has(whole(R"(, "method": {"name": "geoclip"})"), "method.name is geoclip"));
+    CHECK(whole(R"(, "method": {"name": "auto_s"})").empty());
+    CHECK(has(whole(R"(, "method": {"name": "static"}, "clip": {"groups": "factors"})"), "clip.groups \"factors\""));
+    CHECK(has(whole(R"(, "public": {"path": "synthetic:9"})"), "public.path teaches adapters"));
+    CHECK(has(whole(R"(, "audit": {"gradient_canaries": 4})"), "audit.gradient_canaries"));
+}

@@ -147,8 +147,8 @@ function oneRun(id, shownRange, shownAgainst) {
     [make("Noise multiplier", {}), (c) => [{name: "z", points: c.noise_multiplier || []}]],
     [make("Learning rate, factor of the schedule's", {log: true}), (c) => [{name: "factor", points: c.rate_factor || []}]],
   ];
-  const radii = charts.heat(figures, {title: "Clip radius of each adapter"});
-  const rates = charts.heat(figures, {title: "Rate factor of each adapter"});
+  const radii = charts.heat(figures, {title: "Clip radius of each group"});
+  const rates = charts.heat(figures, {title: "Rate factor of each group"});
   const shares = charts.heat(figures, {title: "Share of the noise of each adapter"});
 
   function drawTop() {
