@@ -9,6 +9,7 @@
 
 #include "bench/timing.hpp"
 #include "models/architecture/modules.hpp"
+#include "models/kernels/products.hpp"
 
 namespace rldp::bench {
 
@@ -37,7 +38,7 @@ class products {
         auto out = at::empty({batch, rows, n}, options_), out_first = out[0];
         const auto span = median_milliseconds(5, options_.device(), [&] {
             if (batch == 1)
-                at::mm_out(out_first, first, second);
+                models::product_into(out_first, first, second);
             else
                 at::bmm_out(out, left, right);
         });

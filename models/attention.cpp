@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "models/functions.hpp"
-#include "models/narrow_attention.hpp"
+#include "models/kernels/narrow_attention.hpp"
 #include "models/torch_compat.hpp"
 
 namespace rldp::models {

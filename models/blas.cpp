@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "config/base/error.hpp"
+#include "models/kernels/products.hpp"
 #include "models/thread_count.hpp"
 #include "models/torch_compat.hpp"
 
@@ -120,8 +121,9 @@ std::string blas_name() {
                                                              {blas_threading::own, "threads of its own"},
                                                              {blas_threading::openmp, "OpenMP"}};
     const auto kind = kinds.find(threading().value_or(blas_threading::none));
-    return fmt::format("{} ({}{})", text.substr(0, version_end), core ? core() + std::string(" kernels, ") : "",
-                       kind == kinds.end() ? "unknown threads" : kind->second);
+    const auto other = onednn_name();
+    return fmt::format("{} ({}{}){}", text.substr(0, version_end), core ? core() + std::string(" kernels, ") : "",
+                       kind == kinds.end() ? "unknown threads" : kind->second, other.empty() ? "" : ", " + other);
 }
 
 }  // namespace rldp::models

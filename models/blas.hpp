@@ -31,7 +31,8 @@ void choose_threads(const model_config& model, int threads = default_threads());
 /// differ. Errors: bad_input for another word, and for tf32 on a device that is not CUDA.
 at::ScalarType use_precision(const std::string& precision, at::Device device);
 
-/// The BLAS that answers, with its version, kernels and kind of threads; empty where it is not OpenBLAS.
+/// The BLAS that answers, with its version, kernels and kind of threads, and oneDNN's version where it computes
+/// products, too; empty where the BLAS is not OpenBLAS.
 std::string blas_name();
 
 }  // namespace rldp::models

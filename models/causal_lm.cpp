@@ -13,6 +13,7 @@
 #include "models/families.hpp"
 #include "models/forward_pass.hpp"
 #include "models/head.hpp"
+#include "models/kernels/products.hpp"
 #include "models/marked_token.hpp"
 #include "models/recomputed.hpp"
 #include "models/weights.hpp"
@@ -136,7 +137,7 @@ const at::Tensor& causal_lm::head() const {
 
 // Of hidden states after the final norm, [N, width].
 at::Tensor causal_lm::logits_of(const at::Tensor& normed) const {
-    return soft_cap(at::mm(normed, head().t()), config_.final_cap);
+    return soft_cap(product(normed, head().t()), config_.final_cap);
 }
 
 at::TensorOptions causal_lm::options() const {

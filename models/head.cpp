@@ -8,6 +8,7 @@
 
 #include "config/base/require.hpp"
 #include "models/functions.hpp"
+#include "models/kernels/products.hpp"
 
 namespace rldp::models {
 
@@ -74,7 +75,7 @@ token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::
         const std::int64_t rows = std::min(step, count - begin);
         const auto part = [&](const at::Tensor& t) { return t.narrow(0, begin, rows); };
         const auto target = part(targets).unsqueeze(1);
-        auto logits = soft_cap(at::mm(part(hidden), head.t()), cap);
+        auto logits = soft_cap(product(part(hidden), head.t()), cap);
         auto log_p = logits.to(at::kFloat, false, cap.has_value());
         if (!cap) logits.reset();
         at::_log_softmax_out(log_p, log_p, 1, false);
@@ -86,7 +87,7 @@ token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::
                              /*unsafe=*/true);
         if (cap) d_logits.sub_(d_logits * (logits.to(at::kFloat) / *cap).square());  // · (1 - tanh²)
         auto d_hidden = part(result.d_hidden);
-        at::mm_out(d_hidden, d_logits.to(head.scalar_type()), head);
+        product_into(d_hidden, d_logits.to(head.scalar_type()), head);
         d_hidden.mul_(part(weights).unsqueeze(1));
         if (keeps_d_logits) part(result.d_logits).copy_(d_logits.mul_(part(weights).unsqueeze(1)));
     }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "models/kernels/products.hpp"
 #include "models/whole/gradient_book.hpp"
 
 namespace rldp::models {
@@ -39,9 +40,11 @@ at::Tensor frozen(const at::Tensor& x, const linear& module, const at::Tensor& r
     const auto offsets = module.offsets();
     if (residual.defined()) {
         auto y = offsets.defined() ? residual + offsets : residual.clone();
-        return y.addmm_(x, module.matrix());
+        return add_product(y, x, module.matrix());
     }
-    return offsets.defined() ? at::addmm(offsets, x, module.matrix()) : at::mm(x, module.matrix());
+    if (!offsets.defined()) return product(x, module.matrix());
+    auto y = offsets.repeat({x.size(0), 1});
+    return add_product(y, x, module.matrix());
 }
 
 /// Whether they are neighbouring rows of one module (GPT-2's q, k and v, Phi-3's gate and up).
@@ -59,10 +62,10 @@ bool are_one(const adaptation::modules& group) {
 std::vector<at::Tensor> frozen_as_one(const at::Tensor& x, const adaptation::modules& group) {
     linear all = *group.front();
     all.module.d_out = group.back()->module.first_row + group.back()->module.d_out - all.module.first_row;
-    const auto product = frozen(x, all, {});
+    const auto whole = frozen(x, all, {});
     std::vector<at::Tensor> outputs;
     for (const linear* each : group)
-        outputs.push_back(product.narrow(1, each->module.first_row - all.module.first_row, each->module.d_out));
+        outputs.push_back(whole.narrow(1, each->module.first_row - all.module.first_row, each->module.d_out));
     return outputs;
 }
 
@@ -118,9 +121,9 @@ std::vector<at::Tensor> adaptation::evaluate(const at::Tensor& x, const modules&
         for (const linear* module : group) outputs.push_back(frozen(x, *module, residual));
     for (auto& pair : pairs) {
         pair.x = x;
-        pair.hidden = pair.input().mm(pair.a.t()).mul_(scaling());
+        pair.hidden = product(pair.input(), pair.a.t()).mul_(scaling());
         for (const auto& piece : pair.pieces)
-            outputs[piece.output].addmm_(pair.hidden, pair.b.narrow(0, piece.first_row, piece.rows).t());
+            add_product(outputs[piece.output], pair.hidden, pair.b.narrow(0, piece.first_row, piece.rows).t());
     }
     return outputs;
 }
@@ -177,9 +180,9 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
             if (!gradients[i].defined()) continue;
             const auto back = state.group[i]->matrix().t();
             if (d_x.defined())
-                d_x.addmm_(gradients[i], back);
+                add_product(d_x, gradients[i], back);
             else
-                d_x = at::mm(gradients[i], back);
+                d_x = product(gradients[i], back);
         }
         return d_x;
     }
@@ -193,17 +196,17 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
             if (!g.defined()) return;
             const auto b = pair.b.narrow(0, piece.first_row, piece.rows);
             if (d_hidden.defined())
-                d_hidden.addmm_(g, b);
+                add_product(d_hidden, g, b);
             else
-                d_hidden = at::mm(g, b);
+                d_hidden = product(g, b);
         }
         d_hidden.mul_(state.scaling);
         write(state, pair, gradients, d_hidden);
         if (!d_x.defined()) return;
         if (pair.kept.defined())
-            d_x.add_(at::mm(d_hidden, pair.a).mul_(pair.kept));
+            d_x.add_(product(d_hidden, pair.a).mul_(pair.kept));
         else
-            d_x.addmm_(d_hidden, pair.a);
+            add_product(d_x, d_hidden, pair.a);
     }
 
     static void write(const call& state, const adaptation::pair_at_work& pair, const variable_list& gradients,
@@ -212,15 +215,15 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         const auto per_unit = [units](const at::Tensor& t) { return t.view({units, -1, t.size(1)}); };
         const auto row = state.sink->gradients.narrow(1, pair.offset, pair.a_size + pair.b_size);
         if (pair.a_size > 0)
-            product(row.narrow(1, 0, pair.a_size).view({units, rank, -1}), per_unit(d_hidden),
-                    per_unit(pair.in.defined() ? pair.input().mm(pair.in) : pair.input()));
+            unit_products(row.narrow(1, 0, pair.a_size).view({units, rank, -1}), per_unit(d_hidden),
+                          per_unit(pair.in.defined() ? product(pair.input(), pair.in) : pair.input()));
         const auto b = row.narrow(1, pair.a_size, pair.b_size).view({units, -1, rank});
         if (pair.out.defined())
-            product(b, per_unit(projected(pair, gradients)), per_unit(pair.hidden));
+            unit_products(b, per_unit(projected(pair, gradients)), per_unit(pair.hidden));
         else
             for (const auto& piece : pair.pieces)
-                product(b.narrow(1, piece.first_row, piece.rows), per_unit(gradients[piece.output]),
-                        per_unit(pair.hidden));
+                unit_products(b.narrow(1, piece.first_row, piece.rows), per_unit(gradients[piece.output]),
+                              per_unit(pair.hidden));
         ++state.sink->written;
     }
 
@@ -228,7 +231,7 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
     static at::Tensor projected(const adaptation::pair_at_work& pair, const variable_list& gradients) {
         at::Tensor sum;
         for (const auto& piece : pair.pieces) {
-            const auto part = gradients[piece.output].mm(pair.out.narrow(0, piece.first_row, piece.rows));
+            const auto part = product(gradients[piece.output], pair.out.narrow(0, piece.first_row, piece.rows));
             sum = sum.defined() ? sum.add_(part) : part;
         }
         return sum;
@@ -236,7 +239,7 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
 
     // out [units, m, n] = leftᵀ·right for left [units, T, m], right [units, T, n]. In float32, also of a base in
     // bfloat16: what is clipped is not rounded first.
-    static void product(at::Tensor out, const at::Tensor& left, const at::Tensor& right) {
+    static void unit_products(at::Tensor out, const at::Tensor& left, const at::Tensor& right) {
         at::bmm_out(out, left.to(at::kFloat).transpose(1, 2), right.to(at::kFloat));
     }
 };
@@ -270,7 +273,10 @@ struct noted_function : torch::autograd::Function<noted_function> {
         for (std::size_t i = 0; i < gradients.size(); ++i) {
             if (!gradients[i].defined() || !ctx->needs_input_grad(0)) continue;
             const auto back = state.group[i]->matrix().t();
-            d_x = d_x.defined() ? d_x.addmm_(gradients[i], back) : at::mm(gradients[i], back);
+            if (d_x.defined())
+                add_product(d_x, gradients[i], back);
+            else
+                d_x = product(gradients[i], back);
         }
         note(state, gradients);
         state.x.reset();

@@ -3,7 +3,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "models/functions.hpp"
-#include "models/narrow_attention.hpp"
+#include "models/kernels/narrow_attention.hpp"
 #include "models/torch_compat.hpp"
 #include "tests/models/random_models.hpp"
 

@@ -1,4 +1,4 @@
-#include "models/narrow_attention.hpp"
+#include "models/kernels/narrow_attention.hpp"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -28,20 +28,20 @@ struct head {
 // The kernel once for each instruction set, in a namespace of its own.
 #define RLDP_KERNEL baseline
 #define RLDP_LANES 4
-#include "models/narrow_attention_kernel.hpp"
+#include "models/kernels/narrow_attention_kernel.hpp"
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define RLDP_KERNELS_OF_X86 1
 #pragma GCC push_options
 #pragma GCC target("arch=x86-64-v3")
 #define RLDP_KERNEL avx2
 #define RLDP_LANES 8
-#include "models/narrow_attention_kernel.hpp"
+#include "models/kernels/narrow_attention_kernel.hpp"
 #pragma GCC pop_options
 #pragma GCC push_options
 #pragma GCC target("arch=x86-64-v4")
 #define RLDP_KERNEL avx512
 #define RLDP_LANES 16
-#include "models/narrow_attention_kernel.hpp"
+#include "models/kernels/narrow_attention_kernel.hpp"
 #pragma GCC pop_options
 #endif
 
