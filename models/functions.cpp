@@ -1,12 +1,14 @@
 #include "models/functions.hpp"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "models/kernels/rows.hpp"
 #include "models/whole/gradient_book.hpp"
 
 namespace rldp::models {
@@ -16,6 +18,18 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+bool in_rows_of_floats(const at::Tensor& t) {
+    return t.device().is_cpu() && t.scalar_type() == at::kFloat && t.is_contiguous();
+}
+
+/// body(first, count) for parts of so many rows.
+template <class Body>
+void for_rows(std::int64_t rows, std::int64_t width, const Body& body) {
+    constexpr std::int64_t numbers = std::int64_t{1} << 14;  // fewer are not worth another thread
+    at::parallel_for(0, rows, std::max<std::int64_t>(1, numbers / std::max<std::int64_t>(1, width)),
+                     [&](std::int64_t begin, std::int64_t end) { body(begin, end - begin); });
+}
+
 struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
     /// The fifth leads back to the book; without one it is any tensor.
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, double epsilon,
@@ -24,11 +38,22 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
             ctx->saved_data["book"] = reinterpret_cast<std::int64_t>(book);
             ctx->saved_data["tensor"] = static_cast<std::int64_t>(*book->index_of(weight));
         }
+        ctx->saved_data["from_one"] = rule == gain_rule::one_and_weight;
+        if (in_rows_of_floats(x)) {
+            const auto gain = gain_of(weight, rule == gain_rule::one_and_weight);
+            auto out = at::empty_like(x), inverse = at::empty({x.size(0), 1}, x.options());
+            ctx->save_for_backward({x, weight, inverse});
+            const auto width = x.size(1);
+            for_rows(x.size(0), width, [&](std::int64_t begin, std::int64_t count) {
+                scale_to_rms(x.data_ptr<float>() + begin * width, gain.data_ptr<float>(), static_cast<float>(epsilon),
+                             out.data_ptr<float>() + begin * width, inverse.data_ptr<float>() + begin, count, width);
+            });
+            return out;
+        }
         const auto wide = x.to(at::kFloat);  // as the reference does for a base in bfloat16
         const auto inverse = wide.square().mean({-1}, true).add_(epsilon).rsqrt_();
         ctx->save_for_backward({x, weight, inverse});
-        ctx->saved_data["from_one"] = rule == gain_rule::one_and_weight;
-        if (rule == gain_rule::one_and_weight) return (wide * inverse).mul_(from_one(weight)).to(x.scalar_type());
+        if (rule == gain_rule::one_and_weight) return (wide * inverse).mul_(gain_of(weight, true)).to(x.scalar_type());
         return (wide * inverse).to(x.scalar_type()).mul_(weight);
     }
 
@@ -36,28 +61,63 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
         const auto saved = ctx->get_saved_variables();
         const auto& weight = saved[1];
         const auto& inverse = saved[2];
-        const auto normed = saved[0].to(at::kFloat) * inverse;
         const auto g = gradients[0].to(at::kFloat);
+        const auto gain = gain_of(weight, ctx->saved_data["from_one"].toBool());
+        const auto book = ctx->saved_data.find("book");
+        const bool noted = book != ctx->saved_data.end();
+        if (!noted && !weight.requires_grad() && in_rows_of_floats(saved[0]))
+            return {ctx->needs_input_grad(0) ? by_rows(g.contiguous(), saved[0], gain, inverse) : at::Tensor(),
+                    {},
+                    {},
+                    {},
+                    {},
+                    {}};
+        const auto normed = saved[0].to(at::kFloat) * inverse;
         at::Tensor d_weight;
         if (weight.requires_grad()) d_weight = (g * normed).sum(0).to(weight.scalar_type());
-        if (const auto book = ctx->saved_data.find("book"); book != ctx->saved_data.end())
+        if (noted)
             reinterpret_cast<gradient_book*>(book->second.toInt())
                 ->add_summands(static_cast<std::size_t>(ctx->saved_data["tensor"].toInt()), g * normed);
         if (!ctx->needs_input_grad(0)) return {{}, d_weight, {}, {}, {}, {}};
-        auto d_x = g * (ctx->saved_data["from_one"].toBool() ? from_one(weight) : weight);
+        auto d_x = g * gain;
         const auto along = (d_x * normed).mean({-1}, true);
         d_x.addcmul_(normed, along, -1).mul_(inverse);
         return {d_x.to(saved[0].scalar_type()), d_weight, {}, {}, {}, {}};
     }
 
   private:
-    static at::Tensor from_one(const at::Tensor& weight) { return weight.to(at::kFloat) + 1; }
+    static at::Tensor gain_of(const at::Tensor& weight, bool from_one) {
+        return from_one ? weight.to(at::kFloat) + 1 : weight.contiguous();
+    }
+
+    static at::Tensor by_rows(const at::Tensor& g, const at::Tensor& x, const at::Tensor& gain,
+                              const at::Tensor& inverse) {
+        auto d_x = at::empty_like(x);
+        const auto width = x.size(1);
+        for_rows(x.size(0), width, [&](std::int64_t begin, std::int64_t count) {
+            const auto at = begin * width;
+            scale_to_rms_backward(g.data_ptr<float>() + at, x.data_ptr<float>() + at, gain.data_ptr<float>(),
+                                  inverse.data_ptr<float>() + begin, d_x.data_ptr<float>() + at, count, width);
+        });
+        return d_x;
+    }
 };
 
 // x [b, T, H, d] turned by ±angle [T, d/2] or [b, T, d/2].
 at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign) {
     const std::int64_t half = x.size(-1) / 2;
     auto out = at::empty(x.sizes(), x.options());
+    if (in_rows_of_floats(x) && in_rows_of_floats(cos) && in_rows_of_floats(sin)) {
+        const std::int64_t heads = x.size(2), angles = cos.numel() / half;  // T of them, or b·T
+        for_rows(x.size(0) * x.size(1), heads * 2 * half, [&](std::int64_t begin, std::int64_t count) {
+            for (auto row = begin; row < begin + count; ++row) {
+                const auto angle = row % angles * half, at = row * heads * 2 * half;
+                turn_heads(x.data_ptr<float>() + at, cos.data_ptr<float>() + angle, sin.data_ptr<float>() + angle,
+                           static_cast<float>(sign), out.data_ptr<float>() + at, heads, half);
+            }
+        });
+        return out;
+    }
     const auto c = cos.unsqueeze(-2), s = sin.unsqueeze(-2);
     const auto first = x.narrow(-1, 0, half), second = x.narrow(-1, half, half);
     auto out_first = out.narrow(-1, 0, half), out_second = out.narrow(-1, half, half);

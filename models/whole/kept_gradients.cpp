@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "config/base/require.hpp"
+#include "models/kernels/products.hpp"
 
 namespace rldp::models {
 
@@ -65,7 +66,7 @@ at::Tensor inner_products(const at::Tensor& x, const at::Tensor& y, bool wide) {
     auto out = at::zeros({x.size(0), y.size(0)}, x.options().dtype(at::kDouble));
     for (std::int64_t at = 0; at < x.size(1); at += gram_columns) {
         const auto width = std::min(gram_columns, x.size(1) - at);
-        out.add_(at::mm(x.narrow(1, at, width), y.narrow(1, at, width).t()));
+        out.add_(product(x.narrow(1, at, width), y.narrow(1, at, width).t()));
     }
     return out;
 }
@@ -105,7 +106,7 @@ class unit_tiles {
 
     /// All rows from `begin` on into `out` [r, columns]. Only of products, or products and a lookup.
     void rows(std::int64_t begin, at::Tensor& out) const {
-        at::mm_out(out, factors_.left.narrow(1, begin, out.size(0)).t(), factors_.right);
+        product_into(out, factors_.left.narrow(1, begin, out.size(0)).t(), factors_.right);
         if (!touched_.defined()) return;
         const auto here = touched_.ge(begin).logical_and(touched_.lt(begin + out.size(0))).nonzero().squeeze(1);
         if (here.numel() > 0) out.index_add_(0, touched_.index_select(0, here) - begin, sums_.index_select(0, here));
