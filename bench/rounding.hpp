@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <limits>
+#include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
+#include "actors/run/whole_parts.hpp"
 #include "models/unit_gradients.hpp"
 #include "privacy/mechanism/clipping.hpp"
 #include "privacy/mechanism/statistics.hpp"
@@ -51,16 +54,36 @@ class rounding_probe {
         const auto extra = draw(1).front();
         const auto place = random_() % (units.size() + 1);
         with.insert(with.begin() + static_cast<std::ptrdiff_t>(place), extra);
-        const auto alone = computed(units), beside = computed(with);
-        std::vector<std::int64_t> others;
-        for (std::size_t i = 0; i < with.size(); ++i)
-            if (i != place) others.push_back(static_cast<std::int64_t>(i));
-        const auto rows = at::tensor(others);
-        return effect(alone.gradients, alone.losses, beside.gradients.index_select(0, rows.to(adapter_.device())),
-                      beside.losses.index_select(0, rows.to(beside.losses.device())));
+        return effect(computed(units), computed(with), place);
     }
 
   private:
+    /// What a draw's micro-batches leave, in order of the units: rows, or where tensors are trained whole, parts.
+    struct company {
+        at::Tensor gradients, losses;
+        std::vector<std::pair<std::vector<std::size_t>, std::shared_ptr<const privacy::gradient_parts>>> parts;
+    };
+    static constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+
+    /// Parts of whom one unit counts as zero.
+    class parts_without final : public privacy::gradient_parts {
+      public:
+        parts_without(std::shared_ptr<const privacy::gradient_parts> all, std::int64_t unit)
+            : all_(std::move(all)), unit_(unit) {}
+        std::int64_t units() const override { return all_->units(); }
+        const std::vector<std::int64_t>& sizes() const override { return all_->sizes(); }
+        at::Tensor norm_bounds() const override {
+            auto out = all_->norm_bounds();
+            out[unit_].fill_(std::numeric_limits<double>::infinity());
+            return out;
+        }
+        void show(const std::vector<bool>& wanted, const viewer& see) const override { all_->show(wanted, see); }
+
+      private:
+        std::shared_ptr<const privacy::gradient_parts> all_;
+        std::int64_t unit_;
+    };
+
     std::vector<std::vector<models::sequence>> draw(std::size_t count) {
         std::vector<std::vector<models::sequence>> out;
         for (std::size_t i = 0; i < count; ++i) {
@@ -72,40 +95,61 @@ class rounding_probe {
         return out;
     }
 
-    models::record_gradients computed(const std::vector<std::vector<models::sequence>>& held) const {
+    company computed(const std::vector<std::vector<models::sequence>>& held) const {
         const auto units = models::views_of(held);
-        models::record_gradients out{at::zeros({std::ssize(units), layout_.dimension}, adapter_.options()),
-                                     at::zeros({std::ssize(units)}, at::kDouble)};
+        company out{{}, at::zeros({std::ssize(units)}, at::kDouble), {}};
+        if (!layout_.is_whole()) out.gradients = at::zeros({std::ssize(units), layout_.dimension}, adapter_.options());
         for (const auto& chunk : models::plan_chunks(units, apart_ ? 1 : micro_batch_)) {
-            const auto made = layout_.is_whole()
-                                  ? multiplied_out(units, chunk)
-                                  : models::unit_gradients(*model_, layout_, adapter_, units, chunk, {micro_batch_});
-            for (std::size_t row = 0; row < chunk.size(); ++row) {
-                const auto unit = static_cast<std::int64_t>(chunk[row]);
-                out.gradients[unit].copy_(made.gradients[static_cast<std::int64_t>(row)]);
-                out.losses[unit].copy_(made.losses[static_cast<std::int64_t>(row)]);
+            const auto rows = at::tensor(std::vector<std::int64_t>(chunk.begin(), chunk.end()));
+            if (layout_.is_whole()) {
+                auto made = models::gradients_of_whole(*model_, layout_, adapter_, units, chunk, {micro_batch_});
+                out.losses.index_copy_(0, rows, made.losses);
+                out.parts.emplace_back(chunk, actors::as_parts(std::move(made.gradients)));
+                continue;
             }
+            const auto made = models::unit_gradients(*model_, layout_, adapter_, units, chunk, {micro_batch_});
+            out.gradients.index_copy_(0, rows.to(adapter_.device()), made.gradients);
+            out.losses.index_copy_(0, rows, made.losses.to(at::kCPU));
         }
         return out;
     }
 
-    /// Rows of what a run shows its clipper part by part.
-    models::record_gradients multiplied_out(const std::vector<models::unit_records>& units,
-                                            const std::vector<std::size_t>& chunk) const {
-        const auto made = models::gradients_of_whole(*model_, layout_, adapter_, units, chunk, {micro_batch_});
-        models::record_gradients out{at::zeros({std::ssize(chunk), layout_.dimension}, adapter_.options()),
-                                     made.losses};
-        made.gradients.each(std::vector<bool>(chunk.size(), true),
-                            [&](std::int64_t unit, std::int64_t offset, const at::Tensor& numbers) {
-                                out.gradients[unit].narrow(0, offset, numbers.numel()).copy_(numbers);
-                            });
+    /// [units, groups]; of parts what the clipper takes for their norms.
+    at::Tensor norms_of(const company& of) const {
+        if (of.parts.empty()) return privacy::group_norms(of.gradients, segments_).norms.cpu();
+        auto out = at::zeros({of.losses.size(0), std::ssize(segments_)}, at::kDouble);
+        for (const auto& [chunk, parts] : of.parts)
+            out.index_copy_(0, at::tensor(std::vector<std::int64_t>(chunk.begin(), chunk.end())),
+                            privacy::group_bounds(*parts, segments_).norms);
         return out;
     }
 
-    rounding_effect effect(const at::Tensor& gradients, const at::Tensor& losses, const at::Tensor& other_gradients,
-                           const at::Tensor& other_losses) const {
-        const auto norms = privacy::group_norms(gradients, segments_).norms.cpu();
-        const auto other_norms = privacy::group_norms(other_gradients, segments_).norms.cpu();
+    at::Tensor sum_of(const company& of, std::size_t left_out, const privacy::step_terms& terms) const {
+        privacy::clipped_sum sum(segments_, terms);
+        if (of.parts.empty()) {
+            const auto rows = others(of, left_out);
+            sum.add({of.gradients.index_select(0, rows.to(adapter_.device())), of.losses.index_select(0, rows), 0});
+        }
+        for (const auto& [chunk, parts] : of.parts) {
+            const auto found = std::find(chunk.begin(), chunk.end(), left_out);
+            auto shown = parts;
+            if (found != chunk.end()) shown = std::make_shared<parts_without>(parts, found - chunk.begin());
+            sum.add({{}, at::zeros({std::ssize(chunk)}, at::kDouble), 0, std::move(shown)});
+        }
+        return sum.take();
+    }
+
+    static at::Tensor others(const company& of, std::size_t left_out) {
+        std::vector<std::int64_t> rows;
+        for (std::int64_t i = 0; i < of.losses.size(0); ++i)
+            if (static_cast<std::size_t>(i) != left_out) rows.push_back(i);
+        return at::tensor(rows);
+    }
+
+    rounding_effect effect(const company& alone, const company& beside, std::size_t extra) const {
+        const auto rows = others(beside, extra);
+        const auto norms = norms_of(alone), other_norms = norms_of(beside).index_select(0, rows);
+        const auto losses = alone.losses, other_losses = beside.losses.index_select(0, rows);
         // Radii and trackers amid the norms, where they are while training: about half of the units are clipped.
         const auto medians = std::get<0>(norms.median(0)).contiguous();
         privacy::step_terms terms;
@@ -116,7 +160,7 @@ class rounding_probe {
         frame.norm_range = 2 * medians.max().item<double>();
 
         rounding_effect out;
-        const auto gap = sum_of(gradients, losses, terms) - sum_of(other_gradients, other_losses, terms);
+        const auto gap = sum_of(alone, nobody, terms) - sum_of(beside, extra, terms);
         std::int64_t offset = 0;
         for (std::size_t i = 0; i < segments_.size(); offset += segments_[i].size, ++i)
             out.gradient =
@@ -126,12 +170,6 @@ class rounding_probe {
         for (std::size_t j = 0; j < a.sum.size(); ++j) out.statistics += std::pow(a.sum[j] - b.sum[j], 2);
         out.statistics = std::sqrt(out.statistics) / a.sensitivity;
         return out;
-    }
-
-    at::Tensor sum_of(const at::Tensor& gradients, const at::Tensor& losses, const privacy::step_terms& terms) const {
-        privacy::clipped_sum sum(segments_, terms);
-        sum.add({gradients, losses, 0});
-        return sum.take();
     }
 
     std::shared_ptr<const models::causal_lm> model_;

@@ -328,7 +328,7 @@ whole_gradients causal_lm::gradients_of_units(const token_batch& batch, const lo
     book.set_predictions(where.tokens);
     const auto x = model->final_norm(rows_of(model->hidden(ids, adaptation(&book)), where));
     const auto means = shares_of(where, batch);
-    const auto of_record = at::tensor(shares, at::kDouble).to(ids.device()).index_select(0, where.record);
+    const auto of_record = at::tensor(shares, at::kDouble).index_select(0, where.record).to(ids.device());
     const auto head_index = book.index_of(model->head());
     const auto parts = head_losses(x.detach(), model->head(), config_.final_cap, where.targets,
                                    (means * of_record).to(at::kFloat), head_index.has_value());

@@ -12,6 +12,7 @@
 #include "config/base/nascent_directory.hpp"
 #include "config/base/require.hpp"
 #include "models/architecture/modules.hpp"
+#include "models/checkpoint/companions.hpp"
 #include "models/checkpoint/finite.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/weights.hpp"
@@ -21,18 +22,6 @@ namespace rldp::models {
 namespace {
 
 namespace fs = std::filesystem;
-
-// What makes a directory of Hugging Face's usable beside the tensors; what is there of it is copied.
-constexpr const char* companions[] = {"config.json",
-                                      "generation_config.json",
-                                      "tokenizer.json",
-                                      "tokenizer_config.json",
-                                      "special_tokens_map.json",
-                                      "added_tokens.json",
-                                      "vocab.json",
-                                      "merges.txt",
-                                      "tokenizer.model",
-                                      "chat_template.jinja"};
 
 /// Pairs of an adapter by the weight that they change.
 struct change {
@@ -118,8 +107,7 @@ void merge(const fs::path& base, const fs::path& adapter, const fs::path& out) {
     const auto loaded = load_adapter(adapter, model);
     const auto by_name = changes_of(model, loaded.layout);
     nascent_directory directory(out);
-    for (const auto* name : companions)
-        if (fs::exists(base / name)) write_file(directory.path() / name, read_file(base / name));
+    copy_companions(base, directory.path());
     const auto names_by_file = files.names_by_file();
     std::size_t bytes = 0;
     for (const auto& [file, names] : names_by_file) {

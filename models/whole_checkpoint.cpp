@@ -2,11 +2,9 @@
 
 #include <ATen/ATen.h>
 
-#include <set>
-
 #include "config/base/directory.hpp"
-#include "config/base/files.hpp"
 #include "models/architecture/modules.hpp"
+#include "models/checkpoint/companions.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/weights.hpp"
 
@@ -17,13 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto weights_name = "model.safetensors";
-
-/// What of a model's directory is read beside its tensors; an index would name files that are not there.
-bool is_companion(const fs::path& path) {
-    static const std::set<std::string> read{".json", ".model", ".txt", ".jinja"};
-    return fs::is_regular_file(path) && read.contains(path.extension().string()) &&
-           !path.filename().string().ends_with(".index.json");
-}
 
 }  // namespace
 
@@ -42,8 +33,7 @@ void save_whole(const fs::path& base, const lora_layout& layout, const at::Tenso
         return files.tensor(name, std::nullopt);
     };
     make_directory(out);
-    for (const auto& entry : entries_of(base))
-        if (is_companion(entry.path())) write_file(out / entry.path().filename(), read_file(entry.path()));
+    copy_companions(base, out);
     save_safetensors(out / weights_name, forms, tensor_of, {{"format", "pt"}});
 }
 

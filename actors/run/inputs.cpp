@@ -290,14 +290,19 @@ void check_loss(const at::Tensor& losses, const std::string& path) {
 void check_whole(const run_model& model, const std::vector<models::unit_records>& unit, const std::string& path) {
     const auto made = models::gradients_of_whole(*model.base, model.layout, model.initial_adapter, unit, {0}, {});
     check_loss(made.losses, path);
-    const auto norms = made.gradients.norm_bounds();
-    for (std::size_t i = 0; i < model.layout.tensors.size(); ++i) {
-        const auto norm = norms[0][static_cast<std::int64_t>(i)].item<double>();
-        if (!(std::isfinite(norm) && norm > 0))
+    const auto& tensors = model.layout.tensors;
+    std::vector<double> squares(tensors.size());
+    made.gradients.each({true}, [&](std::int64_t, std::int64_t offset, const at::Tensor& numbers) {
+        const auto after = std::upper_bound(tensors.begin(), tensors.end(), offset,
+                                            [](auto at, const auto& tensor) { return at < tensor.offset; });
+        squares[static_cast<std::size_t>(after - tensors.begin() - 1)] +=
+            numbers.to(at::kDouble).square().sum().item<double>();
+    });
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        if (!(std::isfinite(squares[i]) && squares[i] > 0))
             refuse(fmt::format(
                 "{}: {} gets a gradient of norm {}; the weights are damaged, or train.parameters should leave it out",
-                path, model.layout.tensors[i].name, norm));
-    }
+                path, tensors[i].name, std::sqrt(squares[i])));
 }
 
 }  // namespace

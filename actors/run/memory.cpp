@@ -105,7 +105,9 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
         config.model.checkpoint_activations ? std::min(2.0, layers) * layer + layers * width : layers * layer;
     // Tensors of several sizes from two threads leave gaps between them: measured (docs/performance.md).
     constexpr double with_gaps = 1.25;
-    out.activations = std::llround(with_gaps * abreast * bytes * tokens * (kept + 3 * width));
+    // Of whole tensors what is kept of a chunk goes to the sanitizer (step_gradients waits for it).
+    const double chunks = whole && abreast > 1 ? abreast + 1 : abreast;
+    out.activations = std::llround(with_gaps * chunks * bytes * tokens * (kept + 3 * width));
 
     // Logits: models/head.cpp; for them in training and in evaluation, which has batches of micro_batch records.
     const auto vocabulary = static_cast<double>(model.vocab);
@@ -128,7 +130,7 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
             return tensor.size == model.vocab * model.width;  // the head, or a table of its size that may be tied to it
         });
         const double upstream = layers * (6 * width + 2 * static_cast<double>(model.inner));
-        out.activations += std::llround(bytes * tokens * (upstream + (head ? vocabulary : 0)));
+        out.activations += std::llround(chunks * bytes * tokens * (upstream + (head ? vocabulary : 0)));
     }
     constexpr double per_unit = 64;
     out.records = std::llround(per_unit * static_cast<double>(units * of_unit));

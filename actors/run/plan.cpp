@@ -51,8 +51,9 @@ void check_memory(const config::run_config& config, const models::model_config& 
     const auto said =
         fmt::format("a run takes about {} where records are as long as data.max_tokens, {}, and this machine has {}; ",
                     memory_text(plan.memory.total()), plan.max_tokens, memory_text(there)) +
-        (left <= there ? fmt::format("train.micro_batch {} takes {}", *other.train.micro_batch, memory_text(left))
-                       : "lower data.max_tokens, or take model.checkpoint_activations or model.dtype bfloat16");
+        (left <= there       ? fmt::format("train.micro_batch {} takes {}", *other.train.micro_batch, memory_text(left))
+         : layout.is_whole() ? "lower data.max_tokens"
+                             : "lower data.max_tokens, or take model.checkpoint_activations or model.dtype bfloat16");
     if (plan.padded) refuse("privacy.pad_batches: " + said);
     plan.warnings.push_back("memory: " + said);
 }

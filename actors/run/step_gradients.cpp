@@ -9,6 +9,7 @@
 #include <cmath>
 #include <future>
 #include <new>
+#include <semaphore>
 #include <utility>
 
 #include "actors/run/whole_parts.hpp"
@@ -220,12 +221,17 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
         }
         return;
     }
-    // Chunks differ in length: each thread takes the next one when it is done with its last.
+    // Chunks differ in length: each thread takes the next one when it is done with its last, and waits with it while
+    // so many are not taken yet: they are what takes memory.
+    std::counting_semaphore<> room(how.abreast + 1);
     std::vector<std::promise<privacy::unit_gradients>> computed(mine.size());
     std::atomic<std::size_t> next = 0;
     const auto work_off = [&] {
         models::use_threads(1);
-        for (std::size_t j = next++; j < mine.size(); j = next++) {
+        for (;;) {
+            room.acquire();
+            const std::size_t j = next++;
+            if (j >= mine.size()) return;
             try {
                 computed[j].set_value(made(mine[j]));
             } catch (...) {
@@ -241,9 +247,11 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
         for (std::size_t j = 0; j < mine.size(); ++j) {
             go_on(how);
             take(computed[j].get_future().get());
+            room.release();
         }
     } catch (...) {
         next = mine.size();  // nobody asks for more
+        room.release(how.abreast);
         throw;
     }
 }

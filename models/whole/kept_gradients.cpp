@@ -17,10 +17,10 @@ namespace {
 
 constexpr double unit_roundoff = 0x1p-24;  // of float32
 constexpr double least_normal = 0x1p-126;  // what a product may lose where it underflows
-/// Rows and numbers that large are not computed with: their products could overflow.
+/// Sums that large are not computed with: they could overflow.
 constexpr double most = 0x1p50;
-/// Columns whose products are added up in float32 before float64 takes over, in a Gram matrix.
-constexpr std::int64_t gram_columns = 256;
+/// Numbers that are widened to float64 at a time.
+constexpr std::int64_t wide_numbers = std::int64_t{1} << 20;
 /// Numbers of a gradient that are there at a time: they stay in the second-level cache.
 constexpr std::int64_t tile_numbers = std::int64_t{1} << 18;
 
@@ -56,17 +56,23 @@ unit_factors factors_of(const kept_factors& page, std::int64_t unit) {
 }
 
 at::Tensor row_norms(const at::Tensor& rows) {
-    return rows.to(at::kDouble).square_().sum(1).sqrt_();
+    auto out = at::empty({rows.size(0)}, rows.options().dtype(at::kDouble));
+    const auto step = std::max<std::int64_t>(1, wide_numbers / std::max<std::int64_t>(1, rows.size(1)));
+    for (std::int64_t at = 0; at < rows.size(0); at += step) {
+        const auto count = std::min(step, rows.size(0) - at);
+        out.narrow(0, at, count).copy_(rows.narrow(0, at, count).to(at::kDouble).square_().sum(1).sqrt_());
+    }
+    return out;
 }
 
-/// x·yᵀ in float64; unless `wide`, of columns added up in float32 few at a time: each entry is then off by
-/// γ_k·‖x_i‖‖y_j‖, k = gram_columns.
-at::Tensor inner_products(const at::Tensor& x, const at::Tensor& y, bool wide) {
-    if (wide) return at::mm(x.to(at::kDouble), y.to(at::kDouble).t());
+/// x·yᵀ in float64.
+at::Tensor inner_products(const at::Tensor& x, const at::Tensor& y) {
     auto out = at::zeros({x.size(0), y.size(0)}, x.options().dtype(at::kDouble));
-    for (std::int64_t at = 0; at < x.size(1); at += gram_columns) {
-        const auto width = std::min(gram_columns, x.size(1) - at);
-        out.add_(product(x.narrow(1, at, width), y.narrow(1, at, width).t()));
+    const auto step = std::max<std::int64_t>(1, wide_numbers / std::max<std::int64_t>(1, x.size(0) + y.size(0)));
+    for (std::int64_t at = 0; at < x.size(1); at += step) {
+        const auto width = std::min(step, x.size(1) - at);
+        const auto columns = [&](const at::Tensor& t) { return t.narrow(1, at, width).to(at::kDouble); };
+        out.addmm_(columns(x), columns(y).t());
     }
     return out;
 }
@@ -76,15 +82,14 @@ double summed(const at::Tensor& t) {
 }
 
 /// ‖Σ left_i·right_iᵀ‖² by Gram matrices: Σ_ij ⟨left_i, left_j⟩⟨right_i, right_j⟩.
-double squared_by_grams(const unit_factors& f, bool wide) {
+double squared_by_grams(const unit_factors& f) {
     double out = 0;
-    if (f.left.defined())
-        out += summed(inner_products(f.left, f.left, wide).mul_(inner_products(f.right, f.right, wide)));
+    if (f.left.defined()) out += summed(inner_products(f.left, f.left).mul_(inner_products(f.right, f.right)));
     if (!f.ids.defined()) return out;
     const auto same = f.ids.unsqueeze(1).eq(f.ids);
-    out += summed(inner_products(f.looked_up, f.looked_up, wide).mul_(same));
+    out += summed(inner_products(f.looked_up, f.looked_up).mul_(same));
     if (f.left.defined())  // a tied head and its embedding meet in the rows of the unit's own tokens
-        out += 2 * summed(inner_products(f.right, f.looked_up, wide).mul_(f.left.index_select(1, f.ids)));
+        out += 2 * summed(inner_products(f.right, f.looked_up).mul_(f.left.index_select(1, f.ids)));
     return out;
 }
 
@@ -147,56 +152,42 @@ double squared_by_tiles(const unit_factors& f, std::int64_t rows) {
     return out;
 }
 
-/// What a bound needs of the factors' sizes.
+/// What a bound needs of the factors' sizes. Positions whose right factor is zero, such as those of padding, are not
+/// counted: how many there are is up to the other units.
 struct row_sizes {
-    double products = 0;         ///< Σ ‖left_i‖·‖right_i‖
-    double left = 0, right = 0;  ///< the largest of each
-    bool are_usual() const { return products < most && left < most && right < most; }  // neither NaN nor infinite
+    double products = 0;  ///< Σ ‖left_i‖·‖right_i‖
+    std::int64_t positions = 0;
 };
 
 row_sizes sizes_of(const unit_factors& f) {
     row_sizes out;
     const auto take = [&](const at::Tensor& left, const at::Tensor& right) {
-        if (right.numel() == 0) return;
         out.products += summed(left * right);
-        out.left = std::max(out.left, left.max().item<double>());
-        out.right = std::max(out.right, right.max().item<double>());
+        out.positions += right.ne(0).sum().item<std::int64_t>();
     };
     if (f.left.defined()) take(row_norms(f.left), row_norms(f.right));
     if (f.ids.defined()) {
         const auto right = row_norms(f.looked_up);
         take(at::ones_like(right), right);
     }
-    // A maximum of no numbers would pass what is none.
-    if (!(out.products >= 0)) out.products = std::numeric_limits<double>::infinity();
     return out;
 }
 
-/// docs/privacy.md §12. S = Σ ‖left_i‖‖right_i‖ bounds every sum of absolute values below.
+/// docs/privacy.md §12. S = Σ ‖left_i‖‖right_i‖ bounds every sum of absolute values below. Which way the norm is
+/// computed depends on shapes alone, and moves the bound by what rounding moves the numbers.
 double bound_of(const unit_factors& f, std::int64_t rows, std::int64_t columns) {
-    const auto n = f.positions();
-    if (n == 0) return 0;
+    if (f.positions() == 0) return 0;
     const auto sizes = sizes_of(f);
-    if (!sizes.are_usual()) return std::numeric_limits<double>::infinity();
-    const auto count = static_cast<double>(n), area = static_cast<double>(rows * columns);
-    const double safe = 1 + area * 0x1p-52;  // for what is computed in float64
-    // How far the gradient is from the exact sum, whoever adds it up.
-    const double shown = gamma_of(n + 1) * sizes.products + 2 * least_normal * count * std::sqrt(area);
+    if (!(sizes.products < most)) return std::numeric_limits<double>::infinity();  // no number, too
     // A Gram matrix takes n²·(rows + columns) products, the gradient n·rows·columns.
-    if (!f.left.defined() || count * static_cast<double>(rows + columns) >= area)
-        return (std::sqrt(squared_by_tiles(f, rows)) + 2 * shown) * safe;
+    const bool long_unit = f.positions() * (rows + columns) >= rows * columns;
+    const double squares = !f.left.defined() || long_unit ? squared_by_tiles(f, rows) : squared_by_grams(f);
+    const auto count = static_cast<double>(sizes.positions), area = static_cast<double>(rows * columns);
     const double of_float64 = (count * count + static_cast<double>(rows + columns)) * 0x1p-52;  // in parts of S²
-    const double lost = 2 * least_normal * count * count *
-                        (static_cast<double>(rows) * (sizes.right * sizes.right + 1) +
-                         static_cast<double>(columns) * (sizes.left * sizes.left + 1));
-    const double all = sizes.products * sizes.products;
-    double error = (2.01 * gamma_of(gram_columns) + of_float64) * all + lost;
-    double squares = squared_by_grams(f, false);
-    if (error > 0.01 * squares) {  // the summands cancel so far that the bound would be of little use
-        squares = squared_by_grams(f, true);
-        error = of_float64 * all + lost;
-    }
-    return (std::sqrt(std::max(0.0, squares) + error) + shown) * safe;
+    // How far the numbers are from the exact sum, whoever adds them up: once as measured here, once as shown.
+    const double shown = gamma_of(sizes.positions + 1) * sizes.products + 2 * least_normal * count * std::sqrt(area);
+    return (std::sqrt(std::max(0.0, squares) + of_float64 * sizes.products * sizes.products) + 2 * shown) *
+           (1 + area * 0x1p-52);
 }
 
 }  // namespace

@@ -104,6 +104,35 @@ TEST_CASE("what does not belong together is not resumed, and both sides are name
     CHECK(refusal([&] { resume_run(scratch / "nowhere"); }).find("holds no run") != std::string::npos);
 }
 
+TEST_CASE("a resume reads weights again where their files were touched, and goes on only with the same numbers") {
+    scratch_directory scratch;
+    const auto model = scratch / "model", weights = model / "model.safetensors";
+    std::filesystem::copy("config/tiny-gpt2", model);
+    const auto config = small({"noise.insecure_reproducible=true", "model.path=" + model.string()});
+    run_quietly(config, scratch / "whole");
+    const auto cut = [&](const std::string& name) {
+        auto opened = create_run(config, scratch / name);
+        bench::run_plain(opened, 7);
+        return scratch / name;
+    };
+    const auto untouched = cut("untouched"), touched = cut("touched"), verified = cut("verified");
+
+    { const auto read = resume_run(verified, {.verify_model = true}); }
+    resume_quietly(untouched);
+    const auto original = read_file(weights);
+    write_file(weights, original);  // another time
+    resume_quietly(touched);
+    for (const auto& run : {untouched, touched}) CHECK(at::equal(saved_adapter(run), saved_adapter(scratch / "whole")));
+
+    // One bit of one weight, size and time of writing as before: the time of change tells.
+    const auto written = std::filesystem::last_write_time(weights);
+    auto other = original;
+    other.back() = static_cast<char>(other.back() ^ 1);
+    write_file(weights, other);
+    std::filesystem::last_write_time(weights, written);
+    CHECK(refusal([&] { resume_run(verified); }).find("checkpoint.safetensors") != std::string::npos);
+}
+
 TEST_CASE("every method runs, spends the budget, and resumes to the bits of an uninterrupted run") {
     for (const auto& row : config::methods()) {
         const auto& name = row.name;

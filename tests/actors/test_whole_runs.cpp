@@ -1,6 +1,8 @@
 // Runs that train tensors of the base whole, from configuration to checkpoint.
 #include <ATen/ATen.h>
 
+#include <set>
+
 #include "actors/run/audit/audit.hpp"
 #include "actors/run/audit/audited_run.hpp"
 #include "bench/plain_loop.hpp"
@@ -33,9 +35,13 @@ std::string weights_of(const std::filesystem::path& run) {
 
 TEST_CASE("whole: a run of all parameters learns, moves every tensor, and leaves a model that others read") {
     scratch_directory scratch;
+    const auto base = scratch / "base";
+    std::filesystem::copy("config/tiny-gpt2", base);
+    for (const auto* name : {"records.txt", "notes.json"}) write_file(base / name, "{\"patient\": \"Smith\"}");
     const auto config = config::load(
-        "config/demo.json", {R"(train.parameters=["all"])", "train.lr=0.004", "clip.groups=flat", "method.name=static",
-                             "train.steps=40", "data.max_tokens=64", "train.eval_every=20", "train.eval_records=40"});
+        "config/demo.json",
+        {R"(train.parameters=["all"])", "train.lr=0.004", "clip.groups=flat", "method.name=static", "train.steps=40",
+         "data.max_tokens=64", "train.eval_every=20", "train.eval_records=40", "model.path=" + base.string()});
     const auto summary = run_quietly(config, scratch / "run");
     CHECK(summary.how == eval::ending::done);
     CHECK(summary.groups == std::vector<std::string>{"all parameters"});
@@ -52,9 +58,10 @@ TEST_CASE("whole: a run of all parameters learns, moves every tensor, and leaves
         CHECK_FALSE(at::equal(models::part_of(before->flat_of(layout), tensor),
                               models::part_of(after->flat_of(layout), tensor)));
     }
-    for (const auto* name : {"config.json", "tokenizer.json"})
-        if (std::filesystem::exists(std::filesystem::path(config.model.path) / name))
-            CHECK(std::filesystem::exists(directory / name));
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) names.insert(entry.path().filename());
+    CHECK(names == std::set<std::string>{"config.json", "generation_config.json", "model.safetensors", "tokenizer.json",
+                                         "tokenizer_config.json"});
     CHECK_FALSE(std::filesystem::exists(scratch / "run/public/adapter"));
     eval::check_named_files({scratch / "run"});
 }

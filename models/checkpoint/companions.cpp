@@ -1,0 +1,14 @@
+#include "models/checkpoint/companions.hpp"
+
+#include "config/base/files.hpp"
+
+namespace rldp::models {
+
+void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to) {
+    for (const char* name :
+         {"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+          "added_tokens.json", "vocab.json", "merges.txt", "tokenizer.model", "chat_template.jinja"})
+        if (std::filesystem::exists(from / name)) write_file(to / name, read_file(from / name));
+}
+
+}  // namespace rldp::models
