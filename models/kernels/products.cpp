@@ -51,25 +51,35 @@ bool is_recorded(const at::Tensor& a, const at::Tensor& b, const at::Tensor& sum
            (a.requires_grad() || b.requires_grad() || (sum.defined() && sum.requires_grad()));
 }
 
+/// Whether a·b is oneDNN's.
+bool suits_onednn(const at::Tensor& a, const at::Tensor& b) {
+    return onednn() && is_of_floats(a) && is_of_floats(b) && a.size(1) == b.size(0) &&
+           std::min(b.size(0), b.size(1)) <= most_of_shorter_side && layout_of(a) && layout_of(b);
+}
+
 /// out = beta·out + a·b, or false where that is LibTorch's.
 bool by_onednn(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b, float beta) {
-    if (!onednn() || !is_of_floats(a) || !is_of_floats(b) || !is_of_floats(out)) return false;
-    const auto n = a.size(0), k = a.size(1), m = b.size(1);
-    if (std::min(k, m) > most_of_shorter_side || b.size(0) != k || out.size(0) != n || out.size(1) != m) return false;
-    const auto left = layout_of(a), right = layout_of(b), to = layout_of(out);
-    if (!left || !right || !to || to->turned != 'N') return false;
+    if (!suits_onednn(a, b) || !is_of_floats(out) || out.size(0) != a.size(0) || out.size(1) != b.size(1)) return false;
+    const auto left = *layout_of(a), right = *layout_of(b);
+    const auto to = layout_of(out);
+    if (!to || to->turned != 'N') return false;
     RECORD_FUNCTION("onednn::sgemm", {});
-    return onednn()(left->turned, right->turned, n, m, k, 1, a.data_ptr<float>(), left->stride, b.data_ptr<float>(),
-                    right->stride, beta, out.data_ptr<float>(), to->stride) == 0;
+    return onednn()(left.turned, right.turned, a.size(0), b.size(1), a.size(1), 1, a.data_ptr<float>(), left.stride,
+                    b.data_ptr<float>(), right.stride, beta, out.data_ptr<float>(), to->stride) == 0;
 }
 
 }  // namespace
 
-at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
-    if (!onednn() || is_recorded(a, b)) return at::mm(a, b);
-    auto out = at::empty({a.size(0), b.size(1)}, a.options());
-    product_into(out, a, b);
-    return out;
+at::Tensor product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& offsets) {
+    if (is_recorded(a, b, offsets) || !suits_onednn(a, b))
+        return offsets.defined() ? at::addmm(offsets, a, b) : at::mm(a, b);
+    if (!offsets.defined()) {
+        auto out = at::empty({a.size(0), b.size(1)}, a.options());
+        product_into(out, a, b);
+        return out;
+    }
+    auto out = offsets.expand({a.size(0), b.size(1)}).clone(at::MemoryFormat::Contiguous);
+    return add_product(out, a, b);
 }
 
 void product_into(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {

@@ -7,8 +7,9 @@
 
 namespace rldp::models {
 
-/// a·b for a [n, k], b [k, m] of one type and device. Autograd sees it where it records.
-at::Tensor product(const at::Tensor& a, const at::Tensor& b);
+/// a·b for a [n, k], b [k, m] of one type and device, and offsets [m] of each row where they are given. Autograd sees
+/// it where it records.
+at::Tensor product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& offsets = {});
 /// out [n, m] = a·b; autograd doesn't see it.
 void product_into(at::Tensor& out, const at::Tensor& a, const at::Tensor& b);
 /// sum [n, m] += a·b; answers sum.

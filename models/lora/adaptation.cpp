@@ -42,9 +42,7 @@ at::Tensor frozen(const at::Tensor& x, const linear& module, const at::Tensor& r
         auto y = offsets.defined() ? residual + offsets : residual.clone();
         return add_product(y, x, module.matrix());
     }
-    if (!offsets.defined()) return product(x, module.matrix());
-    auto y = offsets.repeat({x.size(0), 1});
-    return add_product(y, x, module.matrix());
+    return product(x, module.matrix(), offsets);
 }
 
 /// Whether they are neighbouring rows of one module (GPT-2's q, k and v, Phi-3's gate and up).

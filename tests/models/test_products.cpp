@@ -47,6 +47,8 @@ TEST_CASE("products of matrices in any layout are those of the definition") {
         product_into(out, a, b);
         CHECK(worst(out, none, a, b) < allowed);
         CHECK(at::equal(out, product(a, b)));
+        const auto offsets = at::randn({m});
+        CHECK(worst(product(a, b, offsets), offsets.expand({n, m}), a, b) < allowed);
         auto sum = before.clone(), part = at::cat({before, before}, 1).narrow(1, m, m);
         CHECK(worst(add_product(sum, a, b), before, a, b) < allowed);
         CHECK(worst(add_product(part, a, b), before, a, b) < allowed);
@@ -69,6 +71,9 @@ TEST_CASE("autograd goes through products that it records") {
     auto a = at::randn({3, 4}).requires_grad_(), b = at::randn({4, 2}).requires_grad_();
     torch::autograd::backward({product(a, b).sum()}, {});
     CHECK(at::allclose(a.grad(), b.detach().sum(1).expand({3, 4})));
+    auto offsets = at::zeros({2}).requires_grad_();
+    torch::autograd::backward({product(a.detach(), b.detach(), offsets).sum()}, {});
+    CHECK(at::equal(offsets.grad(), at::full({2}, 3)));
     auto c = at::randn({3, 4}).requires_grad_();
     auto sum = at::zeros({3, 2}) + 0 * c.sum();
     torch::autograd::backward({add_product(sum, c, b.detach()).sum()}, {});
