@@ -2,12 +2,17 @@
 // does.
 #include <ATen/ATen.h>
 
+#include <numeric>
+
 #include "actors/run/step_gradients.hpp"
+#include "actors/run/whole_parts.hpp"
 #include "eval/held_out.hpp"
 #include "models/adamw.hpp"
 #include "models/device.hpp"
 #include "models/lora/dropout.hpp"
 #include "models/marked_token.hpp"
+#include "models/unit_gradients.hpp"
+#include "privacy/mechanism/clipping.hpp"
 #include "privacy/mechanism/sanitizer.hpp"
 #include "privacy/methods/geometry_diagonal.hpp"
 #include "privacy/methods/geometry_spiked.hpp"
@@ -216,6 +221,28 @@ TEST_CASE("device: gradients of a base in bfloat16 are the CPU's but for its rou
         }
     }
     CHECK(sum / 10 < 0.1);
+}
+
+TEST_CASE("device: sums of whole tensors are the CPU's, though their rows are never there") {
+    if (no_device()) return;
+    for (unsigned seed = 0; seed < 30; ++seed) {
+        const both model(seed);
+        CAPTURE(seed, model.config.model_type);
+        const auto layout = models::whole_layout(model.config, {"all"});
+        const auto flat = model.here->flat_of(layout);
+        const auto views = models::views_of(model.units);
+        std::vector<std::size_t> all(views.size());
+        std::iota(all.begin(), all.end(), 0);
+        privacy::step_terms terms;
+        terms.radii = {0.5};
+        const auto sum_of = [&](const models::causal_lm& base, const at::Tensor& tensors) {
+            auto made = models::gradients_of_whole(base, layout, tensors, views, all, {.micro_batch = 4});
+            privacy::clipped_sum sum({{layout.dimension, 0}}, terms);
+            sum.add({{}, made.losses, 0, actors::as_parts(std::move(made.gradients))});
+            return sum.take();
+        };
+        CHECK(apart(sum_of(*model.here, flat), sum_of(*model.device, there(flat))) < 1e-4);
+    }
 }
 
 TEST_CASE("device: clipped sums are the CPU's, whatever the rule, the metric and the rows") {
