@@ -22,7 +22,7 @@ constexpr double most = 0x1p50;
 /// Numbers that are widened to float64 at a time.
 constexpr std::int64_t wide_numbers = std::int64_t{1} << 20;
 /// Numbers of a gradient that are there at a time: they stay in the second-level cache.
-constexpr std::int64_t tile_numbers = std::int64_t{1} << 18;
+constexpr std::int64_t tile_numbers = std::int64_t{1} << 16;
 
 /// γ_n of Higham 2002, §3.1: a sum of n products is off by at most γ_n·Σ|products|, in any order.
 double gamma_of(std::int64_t n) {

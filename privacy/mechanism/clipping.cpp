@@ -335,9 +335,24 @@ at::Tensor clipped_sum::numbers() {
     return sum_on(sum_.defined() ? sum_.device() : at::kCPU).to(at::kCPU);
 }
 
-at::Tensor clipped_sum::whole(const at::Tensor& numbers, std::int64_t units) const {
+namespace {
+
+/// Whole numbers as float64 in their own place, which is as wide.
+at::Tensor in_place_as_doubles(const at::Tensor& numbers) {
+    constexpr std::int64_t at_a_time = std::int64_t{1} << 16;
+    auto out = numbers.view(at::kDouble);
+    for (std::int64_t at = 0; at < numbers.numel(); at += at_a_time) {
+        const auto count = std::min(at_a_time, numbers.numel() - at);
+        out.narrow(0, at, count).copy_(numbers.narrow(0, at, count).to(at::kDouble));
+    }
+    return out;
+}
+
+}  // namespace
+
+at::Tensor clipped_sum::whole(at::Tensor&& numbers, std::int64_t units) const {
     const at::NoGradGuard no_grad;
-    auto sum = numbers.to(at::kDouble);
+    auto sum = in_place_as_doubles(numbers);
     if (terms_.shape) return sum.mul_(shaped_grid_);
     std::int64_t offset = 0;
     for (const auto& part : segments_) {

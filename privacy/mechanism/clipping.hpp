@@ -50,9 +50,9 @@ class clipped_sum {
     at::Tensor numbers();
     std::int64_t units() const { return units_; }  ///< whole ones so far: private
     /// What numbers of so many units, of any micro-batches under these terms, stand for: float64 [D] on the CPU; under
-    /// batch_mean the clipped mean.
-    at::Tensor whole(const at::Tensor& numbers, std::int64_t units) const;
-    /// The same of this sum alone.
+    /// batch_mean the clipped mean. It lies where the numbers lay.
+    at::Tensor whole(at::Tensor&& numbers, std::int64_t units) const;
+    /// The same of this sum alone, once.
     at::Tensor take() { return whole(numbers(), units_); }
 
   private:

@@ -36,4 +36,26 @@ RLDP_CLONES void add_whole(std::int64_t* __restrict sum, const float* __restrict
     }
 }
 
+namespace {
+
+template <class T>
+[[gnu::always_inline]] inline void noised(const double* __restrict sum, const double* __restrict noise,
+                                          T* __restrict out, std::int64_t count, double deviation) {
+    const double grid = deviation * public_grid;
+    for (std::int64_t at = 0; at < count; ++at)
+        out[at] = static_cast<T>(std::nearbyint((sum[at] + deviation * noise[at]) / grid) * grid);
+}
+
+}  // namespace
+
+RLDP_CLONES void noise_and_round(const double* sum, const double* noise, float* out, std::int64_t count,
+                                 double deviation) {
+    noised(sum, noise, out, count, deviation);
+}
+
+RLDP_CLONES void noise_and_round(const double* sum, const double* noise, double* out, std::int64_t count,
+                                 double deviation) {
+    noised(sum, noise, out, count, deviation);
+}
+
 }  // namespace rldp::privacy::detail

@@ -10,21 +10,14 @@
 #include <utility>
 
 #include "config/base/require.hpp"
+#include "privacy/mechanism/kernels.hpp"
 
 namespace rldp::privacy {
 
 namespace {
 
-constexpr double grid_of = 0x1p-20;  // the public grid, in standard deviations
-
-/// Adds deviation times standard normals, and rounds to the public grid s·2⁻²⁰: beyond it the low bits of a double
-/// could tell about the sum.
-template <class T>
-void noise_and_round(const double* sum, const double* noise, T* out, std::int64_t count, double deviation) {
-    const double grid = deviation * grid_of;
-    for (std::int64_t at = 0; at < count; ++at)
-        out[at] = static_cast<T>(std::nearbyint((sum[at] + deviation * noise[at]) / grid) * grid);
-}
+/// A step's noise of more numbers (128 MiB) is drawn when it is needed, so many numbers at a time.
+constexpr std::int64_t most_drawn_early = std::int64_t{1} << 24, drawn_at_a_time = std::int64_t{1} << 14;
 
 /// Where each segment begins, and the end.
 std::vector<std::int64_t> offsets_of(const std::vector<segment>& segments) {
@@ -68,7 +61,7 @@ void sanitizer::begin(const step_order& order) {
     sum_.emplace(config_.segments, terms);  // refuses a measurement that does not fit before anything is drawn
     order_ = order;
     last_seq_ = charged->seq;
-    noise_ = standard_noise();
+    noise_ = terms.shape || coordinates_of(config_.segments) <= most_drawn_early ? standard_noise() : at::Tensor();
     raw_norms_.clear();
     raw_losses_.clear();
 }
@@ -93,40 +86,56 @@ void sanitizer::add(const unit_gradients& batch) {
     }
 }
 
-at::Tensor sanitizer::standard_noise() {
+random_stream sanitizer::noise_stream(std::size_t stream) const {
+    return random_stream(key_, purpose::noise, order_->charged->seq, stream);
+}
+
+// A stream per segment: the numbers don't depend on the number of threads.
+void sanitizer::for_each_segment(
+    const std::function<void(std::size_t segment, std::int64_t begin, std::int64_t size)>& body) const {
     const auto offsets = offsets_of(config_.segments);
-    auto out = at::empty({offsets.back()}, at::kDouble);
-    const auto draw = [&](std::size_t stream, std::int64_t begin, std::int64_t end) {
-        random_stream(key_, purpose::noise, order_->charged->seq, stream)
-            .normals({out.data_ptr<double>() + begin, static_cast<std::size_t>(end - begin)});
-    };
-    if (order_->terms.shape) {
-        draw(0, 0, offsets.back());
-        return out;
-    }
-    // A stream per segment: the numbers don't depend on the number of threads.
     at::parallel_for(0, std::ssize(config_.segments), 1, [&](std::int64_t first, std::int64_t last) {
         for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i)
-            draw(i, offsets[i], offsets[i + 1]);
+            body(i, offsets[i], config_.segments[i].size);
     });
+}
+
+at::Tensor sanitizer::standard_noise() const {
+    auto out = at::empty({coordinates_of(config_.segments)}, at::kDouble);
+    auto* const to = out.data_ptr<double>();
+    if (order_->terms.shape)
+        noise_stream(0).normals({to, static_cast<std::size_t>(out.numel())});
+    else
+        for_each_segment([&](std::size_t segment, std::int64_t begin, std::int64_t size) {
+            noise_stream(segment).normals({to + begin, static_cast<std::size_t>(size)});
+        });
     return out;
 }
 
 at::Tensor sanitizer::noised(const at::Tensor& sum, const at::Tensor& noise) const {
     auto out = at::empty_like(sum, at::kFloat);
-    const auto offsets = offsets_of(config_.segments);
-    at::parallel_for(0, std::ssize(config_.segments), 1, [&](std::int64_t first, std::int64_t last) {
-        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i)
-            noise_and_round(sum.data_ptr<double>() + offsets[i], noise.data_ptr<double>() + offsets[i],
-                            out.data_ptr<float>() + offsets[i], config_.segments[i].size,
-                            deviations_[config_.segments[i].group]);
+    const auto* const from = sum.data_ptr<double>();
+    auto* const to = out.data_ptr<float>();
+    for_each_segment([&](std::size_t segment, std::int64_t begin, std::int64_t size) {
+        const double deviation = deviations_[config_.segments[segment].group];
+        if (noise.defined()) {
+            detail::noise_and_round(from + begin, noise.data_ptr<double>() + begin, to + begin, size, deviation);
+            return;
+        }
+        auto stream = noise_stream(segment);
+        std::vector<double> drawn(static_cast<std::size_t>(std::min(size, drawn_at_a_time)));
+        for (std::int64_t at = 0; at < size; at += drawn_at_a_time) {
+            const auto count = std::min(drawn_at_a_time, size - at);
+            stream.normals({drawn.data(), static_cast<std::size_t>(count)});
+            detail::noise_and_round(from + begin + at, drawn.data(), to + begin + at, count, deviation);
+        }
     });
     return out;
 }
 
 at::Tensor sanitizer::noised_in_shape(const at::Tensor& sum, const at::Tensor& white) const {
     const auto noise = order_->terms.shape->colour(white) * deviations_.front();
-    const auto grid = order_->terms.shape->deviations() * (deviations_.front() * grid_of);
+    const auto grid = order_->terms.shape->deviations() * (deviations_.front() * detail::public_grid);
     return (((sum + noise) / grid).round_() * grid).to(at::kFloat);
 }
 
@@ -138,8 +147,7 @@ release sanitizer::finish() {
     if (over_)
         over_->reduce(order_->charged->seq,
                       {numbers.data_ptr<std::int64_t>(), static_cast<std::size_t>(numbers.numel())});
-    const auto [sum, measured] = mine->of(numbers);
-    numbers.reset();  // as large as the sum
+    const auto [sum, measured] = mine->of(std::move(numbers));
     mine.reset();
     const auto& terms = order_->terms;
     const auto noise = std::exchange(noise_, {});
@@ -150,8 +158,8 @@ release sanitizer::finish() {
         const double sensitivity = terms.measured->sensitivity() * (1 + config_.rounding_margin);
         std::vector<double> of_statistics(measured.size());
         stream.normals(of_statistics);
-        noise_and_round(measured.data(), of_statistics.data(), out.statistics.data(), std::ssize(measured),
-                        terms.measurement_multiplier * sensitivity);
+        detail::noise_and_round(measured.data(), of_statistics.data(), out.statistics.data(), std::ssize(measured),
+                                terms.measurement_multiplier * sensitivity);
     }
     if (config_.as_published) {
         const auto none = at::zeros({0, static_cast<std::int64_t>(group_sizes_.size())}, at::kDouble);

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,8 +38,9 @@ class sanitizer {
     /// `over`: where the sums of several ranks are added up; null in one process.
     sanitizer(sanitizer_config config, run_key key, std::shared_ptr<reducer> over = {});
 
-    /// Draws the step's noise, which its charge pays for: while the first gradients are computed, not when all wait for
-    /// the release. Errors: bad_input for radii, shares or a multiplier out of range; failed for a seq that is not new.
+    /// Draws the step's noise, which its charge pays for, unless it is large: while the first gradients are computed,
+    /// not when all wait for the release. Errors: bad_input for radii, shares or a multiplier out of range; failed for
+    /// a seq that is not new.
     void begin(const step_order& order);
     /// Clips every unit as the order says and adds to the sums. A unit with any non-finite gradient counts as zero.
     void add(const unit_gradients& batch);
@@ -51,8 +53,11 @@ class sanitizer {
   private:
     /// Errors: failed unless radii, deviations and measurement amount to the multiplier that was charged.
     void check_charge(const step_order& order) const;
-    at::Tensor standard_noise();                                              ///< of this charge, float64 [D]
-    at::Tensor noised(const at::Tensor& sum, const at::Tensor& noise) const;  ///< float32 [D]
+    random_stream noise_stream(std::size_t stream) const;  ///< of this charge
+    void for_each_segment(const std::function<void(std::size_t, std::int64_t, std::int64_t)>& body) const;
+    at::Tensor standard_noise() const;  ///< of this charge, float64 [D]
+    /// Float32 [D]. Undefined noise is drawn here.
+    at::Tensor noised(const at::Tensor& sum, const at::Tensor& noise) const;
     at::Tensor noised_in_shape(const at::Tensor& sum, const at::Tensor& noise) const;
 
     sanitizer_config config_;
@@ -62,7 +67,7 @@ class sanitizer {
     std::optional<step_order> order_;
     std::vector<double> deviations_;  ///< s_i
     std::optional<step_sum> sum_;     ///< between begin and finish
-    at::Tensor noise_;                ///< likewise; used once
+    at::Tensor noise_;                ///< likewise, unless it is drawn at the end; used once
     std::shared_ptr<reducer> over_;
     std::vector<at::Tensor> raw_norms_, raw_losses_;  ///< kept under as_published only
     raw_statistics raw_;

@@ -25,8 +25,8 @@ class step_sum {
         at::Tensor gradient;           ///< float64 [D]
         std::vector<double> measured;  ///< empty where nothing is
     };
-    /// What the numbers of all ranks, added up, stand for. Errors: failed for another length.
-    whole of(const at::Tensor& numbers) const;
+    /// What the numbers of all ranks, added up, stand for. It lies where they lay. Errors: failed for another length.
+    whole of(at::Tensor&& numbers) const;
 
   private:
     std::int64_t coordinates_;

@@ -79,7 +79,7 @@ TEST_CASE(
         for (const auto& batch : order) parts[dice() % ranks].add(batch);
         auto sum = at::zeros_like(alone.numbers());
         for (auto& part : parts) sum += part.numbers();
-        const auto together = alone.of(sum);
+        const auto together = alone.of(std::move(sum));
         INFO("kind " << round % 6);
         CHECK(at::equal(one.gradient, together.gradient));
         CHECK(one.measured == together.measured);
