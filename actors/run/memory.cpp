@@ -122,7 +122,8 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     // Unit gradients of the chunks under way; and per number the adapter and its copies, AdamW, sum, noise, release.
     // Of whole tensors there are no rows of unit gradients, but the gradients of every module's outputs, of the logits
     // too where the head is trained (docs/privacy.md §12).
-    constexpr double beside = 72;
+    // Noise of whole tensors is drawn in pieces, and their sums become numbers where they lie.
+    const double beside = whole ? 32 : 72;
     const double rows = whole ? 0 : 4 * (abreast + 1) * together;
     out.adapter = std::llround(static_cast<double>(layout.dimension) * (rows + beside));
     if (whole) {
