@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "config/base/require.hpp"
+#include "privacy/keys/random_normals.hpp"
 #include "privacy/mechanism/kernels.hpp"
 
 namespace rldp::privacy {
@@ -18,6 +19,7 @@ namespace {
 
 /// A step's noise of more numbers (128 MiB) is drawn when it is needed, so many numbers at a time.
 constexpr std::int64_t most_drawn_early = std::int64_t{1} << 24, drawn_at_a_time = std::int64_t{1} << 14;
+static_assert(drawn_at_a_time % detail::normals_per_block == 0, "else pieces are other numbers than the whole");
 
 /// Where each segment begins, and the end.
 std::vector<std::int64_t> offsets_of(const std::vector<segment>& segments) {

@@ -1,8 +1,11 @@
 // What becomes of a unit whose gradient can't be computed, and of a machine that can't compute.
 #include "actors/run/step_gradients.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <new>
 #include <stdexcept>
+#include <thread>
 
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
@@ -82,6 +85,32 @@ TEST_CASE("dropout leaves a unit's gradient its own whoever else was drawn") {
         CHECK(apart(beside, alone) < 1e-4);
         CHECK(apart(beside, gradients_of(units, 2, unit)) > 1e-2);  // another step, other masks
     }
+}
+
+TEST_CASE("no more chunks are computed ahead of those that are taken than threads, and one") {
+    const auto model = tiny_model();
+    std::vector<std::vector<models::sequence>> units;
+    for (const auto& unit : tiny_units(12)) units.push_back(unit.records);
+    const auto views = models::views_of(units);
+    std::atomic<int> begun = 0;
+    int taken = 0;
+    step_gradients(
+        model, {.micro_batch = 1, .abreast = 2}, model.initial_adapter, {}, views,
+        [&](std::span<const models::token_span>) {
+            ++begun;
+            return models::dropout_source{};
+        },
+        [&](const privacy::unit_gradients&) {
+            const int allowed = std::min(12, taken + 3);
+            while (begun < allowed) std::this_thread::yield();
+            // As long as the threads would take for several chunks more.
+            for (int i = 0; i < 6; ++i)
+                models::unit_gradients(*model.base, model.layout, model.initial_adapter, views, {0}, {});
+            CHECK(begun == allowed);
+            ++taken;
+        },
+        [](const std::exception& reason) { FAIL(reason.what()); });
+    CHECK(taken == 12);
 }
 
 TEST_CASE("exhausted memory is the machine's failure, in a chunk and in a unit alone") {

@@ -242,6 +242,26 @@ TEST_CASE("noise of other groups and steps is uncorrelated, the same step gives 
     CHECK(at::equal(first.gradient, one_step(make(), {}, order(1)).gradient));
 }
 
+TEST_CASE("noise that is too large to be drawn early is that of the same streams, drawn at once") {
+    const std::vector<std::int64_t> large = {std::int64_t{1} << 24, 100003};
+    const auto key = run_key::insecure_from_seed(11);
+    const sanitizer_config config{.segments = segments_of(large)};
+    auto step = order(5, 0.8, 0);
+    step.terms.radii = {0.2, 1};
+    const auto released = one_step(sanitizer(config, key), {}, step).gradient;
+    const auto deviations = noise_of(config, step.charged, step.terms);
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < large.size(); ++i) {
+        auto noise = at::empty({large[i]}, at::kDouble);
+        random_stream(key, purpose::noise, 5, i)
+            .normals({noise.data_ptr<double>(), static_cast<std::size_t>(noise.numel())});
+        const double grid = deviations[i] * 0x1p-20;
+        const auto expected = noise.mul_(deviations[i]).div_(grid).round_().mul_(grid).to(at::kFloat);
+        CHECK(at::equal(released.narrow(0, offset, large[i]), expected));
+        offset += large[i];
+    }
+}
+
 TEST_CASE("a unit with a non-finite gradient counts as no unit") {
     const auto batch = random_batch(5, 7);
     for (float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
