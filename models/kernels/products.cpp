@@ -79,14 +79,14 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& o
         return out;
     }
     auto out = offsets.expand({a.size(0), b.size(1)}).clone(at::MemoryFormat::Contiguous);
-    return add_product(out, a, b);
+    return product_onto(out, a, b);
 }
 
 void product_into(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
     if (!by_onednn(out, a, b, 0)) at::mm_out(out, a, b);
 }
 
-at::Tensor& add_product(at::Tensor& sum, const at::Tensor& a, const at::Tensor& b) {
+at::Tensor& product_onto(at::Tensor& sum, const at::Tensor& a, const at::Tensor& b) {
     if (is_recorded(a, b, sum) || !by_onednn(sum, a, b, 1)) sum.addmm_(a, b);
     return sum;
 }

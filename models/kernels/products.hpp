@@ -13,7 +13,7 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& o
 /// out [n, m] = a·b; autograd doesn't see it.
 void product_into(at::Tensor& out, const at::Tensor& a, const at::Tensor& b);
 /// sum [n, m] += a·b; answers sum.
-at::Tensor& add_product(at::Tensor& sum, const at::Tensor& a, const at::Tensor& b);
+at::Tensor& product_onto(at::Tensor& sum, const at::Tensor& a, const at::Tensor& b);
 
 /// oneDNN's name and version where it computes products, else empty. It does where LibTorch's BLAS is OpenBLAS, and
 /// oneDNN, which comes with LibTorch, shows its sgemm.

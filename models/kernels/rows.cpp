@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "config/base/processor_clones.hpp"
+
 namespace rldp::models {
 
 namespace {
@@ -24,8 +26,8 @@ float sum_over(std::int64_t width, Term term) {
 
 }  // namespace
 
-void scale_to_rms(const float* __restrict x, const float* __restrict gain, float epsilon, float* __restrict out,
-                  float* __restrict inverse, std::int64_t rows, std::int64_t width) {
+RLDP_CLONES void scale_to_rms(const float* __restrict x, const float* __restrict gain, float epsilon,
+                              float* __restrict out, float* __restrict inverse, std::int64_t rows, std::int64_t width) {
     for (std::int64_t row = 0; row < rows; ++row, x += width, out += width) {
         const float squares = sum_over(width, [x](auto i) { return x[i] * x[i]; });
         const float scale = 1 / std::sqrt(squares / static_cast<float>(width) + epsilon);
@@ -35,9 +37,9 @@ void scale_to_rms(const float* __restrict x, const float* __restrict gain, float
 }
 
 // With n = x·inverse and d = g·gain: inverse·(d - n·mean(d·n)).
-void scale_to_rms_backward(const float* __restrict g, const float* __restrict x, const float* __restrict gain,
-                           const float* __restrict inverse, float* __restrict d_x, std::int64_t rows,
-                           std::int64_t width) {
+RLDP_CLONES void scale_to_rms_backward(const float* __restrict g, const float* __restrict x,
+                                       const float* __restrict gain, const float* __restrict inverse,
+                                       float* __restrict d_x, std::int64_t rows, std::int64_t width) {
     for (std::int64_t row = 0; row < rows; ++row, g += width, x += width, d_x += width) {
         const float scale = inverse[row];
         const float along = sum_over(width, [=](auto i) { return g[i] * gain[i] * x[i]; });
@@ -46,8 +48,8 @@ void scale_to_rms_backward(const float* __restrict g, const float* __restrict x,
     }
 }
 
-void turn_heads(const float* __restrict x, const float* __restrict cos, const float* __restrict sin, float sign,
-                float* __restrict out, std::int64_t heads, std::int64_t half) {
+RLDP_CLONES void turn_heads(const float* __restrict x, const float* __restrict cos, const float* __restrict sin,
+                            float sign, float* __restrict out, std::int64_t heads, std::int64_t half) {
     for (std::int64_t head = 0; head < heads; ++head, x += 2 * half, out += 2 * half)
         for (std::int64_t i = 0; i < half; ++i) {
             const float first = x[i], second = x[half + i], across = sign * sin[i];

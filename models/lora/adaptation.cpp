@@ -40,7 +40,7 @@ at::Tensor frozen(const at::Tensor& x, const linear& module, const at::Tensor& r
     const auto offsets = module.offsets();
     if (residual.defined()) {
         auto y = offsets.defined() ? residual + offsets : residual.clone();
-        return add_product(y, x, module.matrix());
+        return product_onto(y, x, module.matrix());
     }
     return product(x, module.matrix(), offsets);
 }
@@ -121,7 +121,7 @@ std::vector<at::Tensor> adaptation::evaluate(const at::Tensor& x, const modules&
         pair.x = x;
         pair.hidden = product(pair.input(), pair.a.t()).mul_(scaling());
         for (const auto& piece : pair.pieces)
-            add_product(outputs[piece.output], pair.hidden, pair.b.narrow(0, piece.first_row, piece.rows).t());
+            product_onto(outputs[piece.output], pair.hidden, pair.b.narrow(0, piece.first_row, piece.rows).t());
     }
     return outputs;
 }
@@ -178,7 +178,7 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
             if (!gradients[i].defined()) continue;
             const auto back = state.group[i]->matrix().t();
             if (d_x.defined())
-                add_product(d_x, gradients[i], back);
+                product_onto(d_x, gradients[i], back);
             else
                 d_x = product(gradients[i], back);
         }
@@ -194,7 +194,7 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
             if (!g.defined()) return;
             const auto b = pair.b.narrow(0, piece.first_row, piece.rows);
             if (d_hidden.defined())
-                add_product(d_hidden, g, b);
+                product_onto(d_hidden, g, b);
             else
                 d_hidden = product(g, b);
         }
@@ -204,7 +204,7 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         if (pair.kept.defined())
             d_x.add_(product(d_hidden, pair.a).mul_(pair.kept));
         else
-            add_product(d_x, d_hidden, pair.a);
+            product_onto(d_x, d_hidden, pair.a);
     }
 
     static void write(const call& state, const adaptation::pair_at_work& pair, const variable_list& gradients,
@@ -272,7 +272,7 @@ struct noted_function : torch::autograd::Function<noted_function> {
             if (!gradients[i].defined() || !ctx->needs_input_grad(0)) continue;
             const auto back = state.group[i]->matrix().t();
             if (d_x.defined())
-                add_product(d_x, gradients[i], back);
+                product_onto(d_x, gradients[i], back);
             else
                 d_x = product(gradients[i], back);
         }

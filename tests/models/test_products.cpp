@@ -50,8 +50,8 @@ TEST_CASE("products of matrices in any layout are those of the definition") {
         const auto offsets = at::randn({m});
         CHECK(worst(product(a, b, offsets), offsets.expand({n, m}), a, b) < allowed);
         auto sum = before.clone(), part = at::cat({before, before}, 1).narrow(1, m, m);
-        CHECK(worst(add_product(sum, a, b), before, a, b) < allowed);
-        CHECK(worst(add_product(part, a, b), before, a, b) < allowed);
+        CHECK(worst(product_onto(sum, a, b), before, a, b) < allowed);
+        CHECK(worst(product_onto(part, a, b), before, a, b) < allowed);
     }
 }
 
@@ -76,6 +76,6 @@ TEST_CASE("autograd goes through products that it records") {
     CHECK(at::equal(offsets.grad(), at::full({2}, 3)));
     auto c = at::randn({3, 4}).requires_grad_();
     auto sum = at::zeros({3, 2}) + 0 * c.sum();
-    torch::autograd::backward({add_product(sum, c, b.detach()).sum()}, {});
+    torch::autograd::backward({product_onto(sum, c, b.detach()).sum()}, {});
     CHECK(at::allclose(c.grad(), b.detach().sum(1).expand({3, 4})));
 }
