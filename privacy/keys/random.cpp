@@ -10,13 +10,14 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
+#include "config/base/require.hpp"
 #include "privacy/keys/cluster_secret.hpp"
 #include "privacy/keys/random_normals.hpp"
 
 namespace rldp::privacy {
 
 static_assert(std::endian::native == std::endian::little, "key streams and files are little-endian");
-static_assert(crypto_generichash_KEYBYTES == 32 && crypto_stream_chacha20_KEYBYTES == 32);
+static_assert(crypto_generichash_KEYBYTES == 32);
 
 namespace {
 
@@ -41,6 +42,22 @@ key_checksum checksum_of(const key_bytes& bytes) {
     key_checksum out;
     crypto_generichash(out.data(), out.size(), bytes.data(), bytes.size(), nullptr, 0);
     return out;
+}
+
+/// BLAKE2b keyed by a secret is a pseudorandom function: streams of other labels look independent.
+locked_ptr<key_bytes> subkey_of(std::span<const unsigned char, 32> key, purpose why, std::uint64_t seq,
+                                std::uint64_t tensor) {
+    constexpr std::string_view label = "rldp stream v2";
+    std::array<unsigned char, label.size() + 4 + 8 + 8> message;
+    std::memcpy(message.data(), label.data(), label.size());
+    put(put(put(message.data() + label.size(), static_cast<std::uint32_t>(why)), seq), tensor);
+    auto out = make_locked<key_bytes>();
+    crypto_generichash(out->data(), out->size(), message.data(), message.size(), key.data(), key.size());
+    return out;
+}
+
+void read_words(key_stream& from, std::span<std::uint64_t> out) {
+    from.read({reinterpret_cast<unsigned char*>(out.data()), out.size_bytes()});
 }
 
 }  // namespace
@@ -131,41 +148,24 @@ random_stream::random_stream(const run_key& key, purpose why, std::uint64_t seq,
     : random_stream(key.inside_->streams, why, seq, tensor) {}
 
 random_stream::random_stream(std::span<const unsigned char, 32> key, purpose why, std::uint64_t seq,
-                             std::uint64_t tensor) {
-    // BLAKE2b keyed by a secret is a pseudorandom function: streams of other labels look independent.
-    constexpr std::string_view label = "rldp stream v1";
-    std::array<unsigned char, label.size() + 4 + 8 + 8> message;
-    std::memcpy(message.data(), label.data(), label.size());
-    put(put(put(message.data() + label.size(), static_cast<std::uint32_t>(why)), seq), tensor);
-    crypto_generichash(state_->subkey.data(), state_->subkey.size(), message.data(), message.size(), key.data(),
-                       key.size());
-}
-
-void random_stream::keystream(std::uint64_t* out, std::size_t blocks) {
-    // The key is used for this stream alone, so the nonce may stay zero.
-    constexpr std::array<unsigned char, crypto_stream_chacha20_NONCEBYTES> nonce{};
-    const std::size_t bytes = blocks * sizeof(state_->buffer);
-    auto* target = reinterpret_cast<unsigned char*>(out);
-    std::memset(target, 0, bytes);
-    crypto_stream_chacha20_xor_ic(target, target, bytes, nonce.data(), block_, state_->subkey.data());
-    block_ += bytes / 64;
-}
+                             std::uint64_t tensor)
+    : stream_(*subkey_of(key, why, seq, tensor)) {}
 
 std::uint64_t random_stream::next() {
     if (used_ == buffered) {
-        keystream(state_->buffer.data(), 1);
+        read_words(stream_, buffer_->words);
         used_ = 0;
     }
-    return state_->buffer[used_++];
+    return buffer_->words[used_++];
 }
 
 void random_stream::words(std::span<std::uint64_t> out) {
     const std::size_t left = std::min(out.size(), buffered - used_);
-    std::copy_n(state_->buffer.begin() + static_cast<std::ptrdiff_t>(used_), left, out.begin());
+    std::copy_n(buffer_->words.begin() + static_cast<std::ptrdiff_t>(used_), left, out.begin());
     used_ += left;
     out = out.subspan(left);
     if (const std::size_t whole = out.size() / buffered; whole > 0) {
-        keystream(out.data(), whole);
+        read_words(stream_, out.first(whole * buffered));
         out = out.subspan(whole * buffered);
     }
     for (auto& word : out) word = next();
@@ -176,15 +176,21 @@ void random_stream::normals(std::span<double> out) {
     static_assert(detail::words_per_block == buffered);
     used_ = buffered;
     for (; out.size() >= n; out = out.subspan(n)) {
-        keystream(state_->buffer.data(), 1);
-        detail::normal_block(state_->buffer.data(), out.data());
+        read_words(stream_, buffer_->words);
+        detail::normal_block(buffer_->words.data(), out.data());
     }
     if (out.empty()) return;
     std::array<double, n> last;
-    keystream(state_->buffer.data(), 1);
-    detail::normal_block(state_->buffer.data(), last.data());
+    read_words(stream_, buffer_->words);
+    detail::normal_block(buffer_->words.data(), last.data());
     std::copy_n(last.begin(), out.size(), out.begin());
     sodium_memzero(last.data(), sizeof last);
+}
+
+void random_stream::seek_normal(std::uint64_t which) {
+    require(which % detail::normals_per_block == 0, "normals are drawn in blocks");
+    stream_.seek(which / detail::normals_per_block * (sizeof(words_ahead) / key_stream::block));
+    used_ = buffered;
 }
 
 record_seeds::record_seeds(const run_key& key, std::uint64_t seq) {

@@ -1,5 +1,5 @@
 #pragma once
-// Secret randomness: independent ChaCha20 streams under one run key (docs/privacy.md §6).
+// Secret randomness: independent AES-256 streams under one run key (docs/privacy.md §6).
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "privacy/keys/key_stream.hpp"
 #include "privacy/keys/locked.hpp"
 
 namespace rldp::privacy {
@@ -52,7 +53,7 @@ class run_key {
 
 enum class purpose : std::uint32_t { draw = 1, dropout = 2, noise = 3, audit = 4, mask = 5, tag = 6 };
 
-/// The ChaCha20 key stream of (run key, purpose, ledger seq, tensor): in one process the same four give the same
+/// The key stream of (run key, purpose, ledger seq, tensor): in one process the same four give the same
 /// numbers, any other four independent ones. Never make the same noise stream twice for different dials.
 class random_stream {
   public:
@@ -67,16 +68,16 @@ class random_stream {
     /// Standard normals: each the sum of four normals made from 53-bit uniforms, halved (Holohan and Braghin 2021).
     /// Every call starts at a fresh block of 128; calls of multiples of 128 give what one long call gives.
     void normals(std::span<double> out);
+    /// The next normals are what one long call gives from this one on, a multiple of 128.
+    void seek_normal(std::uint64_t which);
 
   private:
     static constexpr std::size_t buffered = 512;  ///< words
-    struct state {
-        alignas(64) std::array<std::uint64_t, buffered> buffer;
-        std::array<unsigned char, 32> subkey;
+    struct words_ahead {
+        alignas(64) std::array<std::uint64_t, buffered> words;
     };
-    void keystream(std::uint64_t* out, std::size_t blocks);  ///< the next blocks of 512 words
-    locked_ptr<state> state_ = make_locked<state>();
-    std::uint64_t block_ = 0;  ///< ChaCha20 blocks of 64 bytes used so far
+    key_stream stream_;
+    locked_ptr<words_ahead> buffer_ = make_locked<words_ahead>();
     std::size_t used_ = buffered;
 };
 

@@ -21,6 +21,9 @@ constexpr std::int64_t block_columns = 2048;
 /// Elements that are held in float64 at a time, where rows are converted.
 constexpr std::int64_t double_elements = std::int64_t{1} << 25;
 
+/// Fewer numbers are not worth another thread, which on a busy machine is waited for.
+constexpr std::int64_t numbers_of_a_thread = std::int64_t{1} << 16;
+
 at::Tensor float_rows(const at::Tensor& gradients) {
     return gradients.to(at::kFloat).contiguous();
 }
@@ -34,16 +37,17 @@ std::int64_t groups_of(const std::vector<segment>& segments) {
 /// squares [b, n] on the CPU.
 void host_squares(const at::Tensor& gradients, const std::vector<segment>& segments, at::Tensor& squares) {
     const auto rows = float_rows(gradients);
-    at::parallel_for(0, rows.size(0), 1, [&](std::int64_t first, std::int64_t last) {
-        for (auto unit = first; unit < last; ++unit) {
-            const float* x = rows.data_ptr<float>() + unit * rows.size(1);
-            double* const out = squares.data_ptr<double>() + unit * squares.size(1);
-            for (const auto& part : segments) {
-                out[part.group] += detail::squared_norm(x, part.size);
-                x += part.size;
-            }
-        }
-    });
+    at::parallel_for(0, rows.size(0), numbers_of_a_thread / rows.size(1) + 1,
+                     [&](std::int64_t first, std::int64_t last) {
+                         for (auto unit = first; unit < last; ++unit) {
+                             const float* x = rows.data_ptr<float>() + unit * rows.size(1);
+                             double* const out = squares.data_ptr<double>() + unit * squares.size(1);
+                             for (const auto& part : segments) {
+                                 out[part.group] += detail::squared_norm(x, part.size);
+                                 x += part.size;
+                             }
+                         }
+                     });
 }
 
 void device_squares(const at::Tensor& gradients, const std::vector<segment>& segments, at::Tensor& squares) {
@@ -74,7 +78,8 @@ double rounded_factor(const geometry& shape) {
 void host_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t offset, std::int64_t size,
               at::Tensor& sum) {
     const std::int64_t blocks = (size + block_columns - 1) / block_columns;
-    at::parallel_for(0, blocks, 1, [&](std::int64_t first, std::int64_t last) {
+    const auto blocks_of_a_thread = numbers_of_a_thread / (block_columns * std::max<std::int64_t>(1, rows.size(0))) + 1;
+    at::parallel_for(0, blocks, blocks_of_a_thread, [&](std::int64_t first, std::int64_t last) {
         for (auto at = offset + first * block_columns; at < std::min(offset + last * block_columns, offset + size);
              at += block_columns) {
             const auto width = std::min(block_columns, offset + size - at);
@@ -252,7 +257,7 @@ double host_add(const at::Tensor& numbers, double factor, std::int64_t* sum) {
     const std::int64_t count = numbers.numel(), blocks = (count + block_columns - 1) / block_columns;
     const float* const x = numbers.data_ptr<float>();
     std::vector<double> squares(static_cast<std::size_t>(blocks));
-    at::parallel_for(0, blocks, 1, [&](std::int64_t first, std::int64_t last) {
+    at::parallel_for(0, blocks, numbers_of_a_thread / (2 * block_columns), [&](std::int64_t first, std::int64_t last) {
         for (auto block = first; block < last; ++block) {
             const auto at = block * block_columns, width = std::min(block_columns, count - at);
             squares[static_cast<std::size_t>(block)] = detail::squared_norm(x + at, width);
@@ -337,26 +342,26 @@ at::Tensor clipped_sum::numbers() {
 
 namespace {
 
-/// Whole numbers as float64 in their own place, which is as wide.
-at::Tensor in_place_as_doubles(const at::Tensor& numbers) {
-    constexpr std::int64_t at_a_time = std::int64_t{1} << 16;
-    auto out = numbers.view(at::kDouble);
-    for (std::int64_t at = 0; at < numbers.numel(); at += at_a_time) {
-        const auto count = std::min(at_a_time, numbers.numel() - at);
-        out.narrow(0, at, count).copy_(numbers.narrow(0, at, count).to(at::kDouble));
-    }
-    return out;
+/// Whole numbers times `step` as float64, in their own place, which is as wide.
+void scale_in_place(const at::Tensor& numbers, double step) {
+    auto* const at = numbers.data_ptr<std::int64_t>();
+    at::parallel_for(0, numbers.numel(), numbers_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
+        detail::scale_in_place(at + begin, end - begin, step);
+    });
 }
 
 }  // namespace
 
 at::Tensor clipped_sum::whole(at::Tensor&& numbers, std::int64_t units) const {
     const at::NoGradGuard no_grad;
-    auto sum = in_place_as_doubles(numbers);
-    if (terms_.shape) return sum.mul_(shaped_grid_);
+    auto sum = numbers.view(at::kDouble);
+    if (terms_.shape) {
+        scale_in_place(numbers, 1);
+        return sum.mul_(shaped_grid_);
+    }
     std::int64_t offset = 0;
     for (const auto& part : segments_) {
-        sum.narrow(0, offset, part.size).mul_(grid_[part.group]);
+        scale_in_place(numbers.narrow(0, offset, part.size), grid_[part.group]);
         offset += part.size;
     }
     return terms_.rule == clip_rule::batch_mean

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -17,18 +18,20 @@ namespace rldp::privacy {
 
 namespace {
 
-/// A step's noise of more numbers (128 MiB) is drawn when it is needed, so many numbers at a time.
-constexpr std::int64_t most_drawn_early = std::int64_t{1} << 24, drawn_at_a_time = std::int64_t{1} << 14;
+/// A step's noise of more numbers (128 MiB) is drawn when it is needed.
+constexpr std::int64_t most_drawn_early = std::int64_t{1} << 24;
+/// So many numbers are drawn at a time, which stay in the second-level cache.
+constexpr std::int64_t drawn_at_a_time = std::int64_t{1} << 13;
 static_assert(drawn_at_a_time % detail::normals_per_block == 0, "else pieces are other numbers than the whole");
 
-/// Where each segment begins, and the end.
-std::vector<std::int64_t> offsets_of(const std::vector<segment>& segments) {
-    std::vector<std::int64_t> offsets{0};
-    for (const auto& part : segments) offsets.push_back(offsets.back() + part.size);
-    return offsets;
-}
-
 }  // namespace
+
+struct sanitizer::piece {
+    std::size_t segment;
+    std::int64_t within;  ///< where it begins in the segment
+    std::int64_t begin;   ///< and among all coordinates
+    std::int64_t size;
+};
 
 double multiplier_of(const sanitizer_config& config, const charge& charged) {
     const double z = charged->noise_multiplier;
@@ -92,14 +95,28 @@ random_stream sanitizer::noise_stream(std::size_t stream) const {
     return random_stream(key_, purpose::noise, order_->charged->seq, stream);
 }
 
-// A stream per segment: the numbers don't depend on the number of threads.
-void sanitizer::for_each_segment(
-    const std::function<void(std::size_t segment, std::int64_t begin, std::int64_t size)>& body) const {
-    const auto offsets = offsets_of(config_.segments);
-    at::parallel_for(0, std::ssize(config_.segments), 1, [&](std::int64_t first, std::int64_t last) {
-        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i)
-            body(i, offsets[i], config_.segments[i].size);
+// A stream per segment, gone on from where a piece begins: the numbers don't depend on the number of threads.
+void sanitizer::for_each_piece(const std::function<void(const piece&)>& body) const {
+    std::vector<piece> pieces;
+    std::int64_t numbers = 0;
+    for (std::size_t i = 0; i < config_.segments.size(); ++i) {
+        const auto size = config_.segments[i].size;
+        for (std::int64_t at = 0; at < size; at += drawn_at_a_time)
+            pieces.push_back({i, at, numbers + at, std::min(drawn_at_a_time, size - at)});
+        numbers += size;
+    }
+    // Less work is not worth another thread, which on a busy machine is waited for.
+    constexpr std::int64_t numbers_of_a_thread = std::int64_t{1} << 15;
+    const auto pieces_of_a_thread = std::ssize(pieces) * numbers_of_a_thread / numbers + 1;
+    at::parallel_for(0, std::ssize(pieces), pieces_of_a_thread, [&](std::int64_t first, std::int64_t last) {
+        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) body(pieces[i]);
     });
+}
+
+void sanitizer::draw(const piece& of, double* out) const {
+    auto stream = noise_stream(of.segment);
+    stream.seek_normal(static_cast<std::uint64_t>(of.within));
+    stream.normals({out, static_cast<std::size_t>(of.size)});
 }
 
 at::Tensor sanitizer::standard_noise() const {
@@ -108,9 +125,7 @@ at::Tensor sanitizer::standard_noise() const {
     if (order_->terms.shape)
         noise_stream(0).normals({to, static_cast<std::size_t>(out.numel())});
     else
-        for_each_segment([&](std::size_t segment, std::int64_t begin, std::int64_t size) {
-            noise_stream(segment).normals({to + begin, static_cast<std::size_t>(size)});
-        });
+        for_each_piece([&](const piece& one) { draw(one, to + one.begin); });
     return out;
 }
 
@@ -118,19 +133,12 @@ at::Tensor sanitizer::noised(const at::Tensor& sum, const at::Tensor& noise) con
     auto out = at::empty_like(sum, at::kFloat);
     const auto* const from = sum.data_ptr<double>();
     auto* const to = out.data_ptr<float>();
-    for_each_segment([&](std::size_t segment, std::int64_t begin, std::int64_t size) {
-        const double deviation = deviations_[config_.segments[segment].group];
-        if (noise.defined()) {
-            detail::noise_and_round(from + begin, noise.data_ptr<double>() + begin, to + begin, size, deviation);
-            return;
-        }
-        auto stream = noise_stream(segment);
-        std::vector<double> drawn(static_cast<std::size_t>(std::min(size, drawn_at_a_time)));
-        for (std::int64_t at = 0; at < size; at += drawn_at_a_time) {
-            const auto count = std::min(drawn_at_a_time, size - at);
-            stream.normals({drawn.data(), static_cast<std::size_t>(count)});
-            detail::noise_and_round(from + begin + at, drawn.data(), to + begin + at, count, deviation);
-        }
+    for_each_piece([&](const piece& one) {
+        std::array<double, drawn_at_a_time> drawn;
+        if (!noise.defined()) draw(one, drawn.data());
+        const auto* const standard = noise.defined() ? noise.data_ptr<double>() + one.begin : drawn.data();
+        detail::noise_and_round(from + one.begin, standard, to + one.begin, one.size,
+                                deviations_[config_.segments[one.segment].group]);
     });
     return out;
 }

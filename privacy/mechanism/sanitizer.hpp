@@ -54,8 +54,10 @@ class sanitizer {
     /// Errors: failed unless radii, deviations and measurement amount to the multiplier that was charged.
     void check_charge(const step_order& order) const;
     random_stream noise_stream(std::size_t stream) const;  ///< of this charge
-    void for_each_segment(const std::function<void(std::size_t, std::int64_t, std::int64_t)>& body) const;
-    at::Tensor standard_noise() const;  ///< of this charge, float64 [D]
+    struct piece;                                          ///< of the coordinates
+    void for_each_piece(const std::function<void(const piece&)>& body) const;
+    void draw(const piece& of, double* out) const;  ///< its standard normals
+    at::Tensor standard_noise() const;              ///< of this charge, float64 [D]
     /// Float32 [D]. Undefined noise is drawn here.
     at::Tensor noised(const at::Tensor& sum, const at::Tensor& noise) const;
     at::Tensor noised_in_shape(const at::Tensor& sum, const at::Tensor& noise) const;

@@ -12,6 +12,7 @@
 #include "tests/support/goodness.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
+#include "tests/support/threads.hpp"
 
 using namespace rldp::privacy;
 
@@ -242,23 +243,40 @@ TEST_CASE("noise of other groups and steps is uncorrelated, the same step gives 
     CHECK(at::equal(first.gradient, one_step(make(), {}, order(1)).gradient));
 }
 
-TEST_CASE("noise that is too large to be drawn early is that of the same streams, drawn at once") {
-    const std::vector<std::int64_t> large = {std::int64_t{1} << 24, 100003};
+TEST_CASE("noise is that of a stream for each segment, drawn early or, where it is large, at the end") {
+    const auto sizes = GENERATE(std::vector<std::int64_t>{20000, 100}, std::vector<std::int64_t>{1 << 24, 100003});
     const auto key = run_key::insecure_from_seed(11);
-    const sanitizer_config config{.segments = segments_of(large)};
+    const sanitizer_config config{.segments = segments_of(sizes)};
     auto step = order(5, 0.8, 0);
     step.terms.radii = {0.2, 1};
     const auto released = one_step(sanitizer(config, key), {}, step).gradient;
     const auto deviations = noise_of(config, step.charged, step.terms);
     std::int64_t offset = 0;
-    for (std::size_t i = 0; i < large.size(); ++i) {
-        auto noise = at::empty({large[i]}, at::kDouble);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        auto noise = at::empty({sizes[i]}, at::kDouble);
         random_stream(key, purpose::noise, 5, i)
             .normals({noise.data_ptr<double>(), static_cast<std::size_t>(noise.numel())});
         const double grid = deviations[i] * 0x1p-20;
         const auto expected = noise.mul_(deviations[i]).div_(grid).round_().mul_(grid).to(at::kFloat);
-        CHECK(at::equal(released.narrow(0, offset, large[i]), expected));
-        offset += large[i];
+        CHECK(at::equal(released.narrow(0, offset, sizes[i]), expected));
+        offset += sizes[i];
+    }
+}
+
+TEST_CASE("a release is the same bits on any number of threads") {
+    const std::vector<std::int64_t> large = {300001, 90000, 7};
+    at::manual_seed(13);
+    const unit_gradients batch{at::randn({5, 390008}), at::rand({5}, at::kDouble)};
+    const auto released = [&](int threads) {
+        const rldp::testing::on_threads so_many(threads);
+        return one_step(sanitizer({.segments = segments_of(large)}, run_key::insecure_from_seed(11)), {batch},
+                        order(5));
+    };
+    const auto alone = released(1);
+    for (const int threads : {2, 3, 7}) {
+        const auto shared = released(threads);
+        CHECK(at::equal(shared.gradient, alone.gradient));
+        CHECK(shared.statistics == alone.statistics);
     }
 }
 
