@@ -25,7 +25,7 @@ bool in_rows_of_floats(const at::Tensor& t) {
 /// body(first, count) for parts of so many rows.
 template <class Body>
 void for_rows(std::int64_t rows, std::int64_t width, const Body& body) {
-    constexpr std::int64_t numbers = std::int64_t{1} << 14;  // fewer are not worth another thread
+    constexpr std::int64_t numbers = std::int64_t{1} << 15;  // fewer are not worth another thread
     at::parallel_for(0, rows, std::max<std::int64_t>(1, numbers / std::max<std::int64_t>(1, width)),
                      [&](std::int64_t begin, std::int64_t end) { body(begin, end - begin); });
 }

@@ -76,7 +76,8 @@ at::Tensor dropout_masks::operator()(std::size_t pair, at::IntArrayRef shape) co
         // A thread's parts are whole blocks.
         constexpr std::int64_t part = 1 << 12;
         const std::int64_t parts = (numbers + part - 1) / part;
-        at::parallel_for(0, parts * shape[0], 1, [&](std::int64_t first, std::int64_t last) {
+        constexpr std::int64_t parts_of_a_thread = 8;  // fewer are not worth another one
+        at::parallel_for(0, parts * shape[0], parts_of_a_thread, [&](std::int64_t first, std::int64_t last) {
             for (auto i = first; i < last; ++i) {
                 const auto& seed = seeds_[static_cast<std::size_t>(i / parts)];
                 const auto begin = i % parts * part;

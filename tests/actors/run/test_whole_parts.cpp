@@ -11,6 +11,7 @@
 #include "privacy/mechanism/step_sum.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/threads.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;
@@ -158,6 +159,29 @@ TEST_CASE("whole: where a gradient's summands cancel, its bound holds all the sa
                 sum.add({{}, at::zeros({1}, at::kDouble), 0, parts});  // fails where the bound does not hold
                 CHECK(sum.take().norm().item<double>() <= 1e-3);
             }
+}
+
+TEST_CASE("whole: a sum is the same bits on any number of threads") {
+    class one_part final : public privacy::gradient_parts {
+      public:
+        std::int64_t units() const override { return 1; }
+        const std::vector<std::int64_t>& sizes() const override { return sizes_; }
+        at::Tensor norm_bounds() const override { return numbers_.to(at::kDouble).norm().view({1, 1}) * 1.001; }
+        void show(const std::vector<bool>&, const viewer& see) const override { see(0, 0, numbers_); }
+
+      private:
+        std::vector<std::int64_t> sizes_{200003};
+        at::Tensor numbers_ = at::randn(sizes_);
+    };
+    const auto part = std::make_shared<one_part>();
+    const auto sum = [&](int threads) {
+        const testing::on_threads so_many(threads);
+        privacy::clipped_sum out({{200003, 0}}, terms_of(clip_rule::clip, 1, 1));
+        out.add({{}, at::zeros({1}, at::kDouble), 0, part});
+        return out.take();
+    };
+    const auto alone = sum(1);
+    for (const int threads : {2, 3, 7}) CHECK(at::equal(sum(threads), alone));
 }
 
 TEST_CASE("whole: a part that is longer than its bound is not summed") {
