@@ -4,8 +4,10 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include "bench/timing.hpp"
 #include "models/architecture/modules.hpp"
@@ -15,6 +17,13 @@ namespace rldp::bench {
 
 namespace {
 
+/// More than last-level caches hold.
+constexpr std::int64_t beyond_caches = std::int64_t{1} << 28;
+
+struct spans {
+    double cached, from_memory;
+};
+
 class products {
   public:
     explicit products(const at::TensorOptions& options) : options_(options) {}
@@ -23,31 +32,44 @@ class products {
     void add(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n, double times, double part = 1) {
         const auto shape = std::tuple(batch, m, k, n);
         if (!known_.contains(shape)) known_[shape] = time(batch, m, k, n);
-        total_.milliseconds += times * part * known_[shape];
+        total_.milliseconds += times * part * known_[shape].cached;
+        total_.milliseconds_from_memory += times * part * known_[shape].from_memory;
         total_.gigaflop += times * part * 2e-9 * static_cast<double>(batch * m) * static_cast<double>(k * n);
     }
     const product_bound& total() const { return total_; }
 
   private:
-    double time(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n) const {
+    spans time(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n) const {
         // Of a very tall product a part is timed.
         const std::int64_t rows =
             std::min(m, std::max<std::int64_t>(256, (std::int64_t{1} << 27) / (batch * std::max(k, n))));
-        const auto left = at::randn({batch, rows, k}, options_), right = at::randn({batch, k, n}, options_);
-        const auto first = left[0], second = right[0];
-        auto out = at::empty({batch, rows, n}, options_), out_first = out[0];
-        const auto span = median_milliseconds(5, options_.device(), [&] {
-            if (batch == 1)
-                models::product_into(out_first, first, second);
-            else
+        const auto bytes =
+            batch * (rows * k + k * n + rows * n) * static_cast<std::int64_t>(options_.dtype().itemsize());
+        const auto copies = static_cast<std::size_t>(std::clamp<std::int64_t>(beyond_caches / bytes, 1, 64));
+        std::vector<std::array<at::Tensor, 3>> operands(copies);
+        for (auto& [left, right, out] : operands) {
+            left = at::randn({batch, rows, k}, options_);
+            right = at::randn({batch, k, n}, options_);
+            out = at::empty({batch, rows, n}, options_);
+        }
+        const auto compute = [&](std::size_t copy) {
+            auto& [left, right, out] = operands[copy];
+            if (batch == 1) {
+                auto first = out[0];
+                models::product_into(first, left[0], right[0]);
+            } else {
                 at::bmm_out(out, left, right);
-        });
-        return span * static_cast<double>(m) / static_cast<double>(rows);
+            }
+        };
+        std::size_t next = 0;
+        const double whole = static_cast<double>(m) / static_cast<double>(rows);
+        return {median_milliseconds(5, options_.device(), [&] { compute(0); }) * whole,
+                median_milliseconds(5, options_.device(), [&] { compute(next++ % copies); }) * whole};
     }
 
     at::TensorOptions options_;
-    std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, double> known_;
-    product_bound total_{0, 0};
+    std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, spans> known_;
+    product_bound total_{0, 0, 0};
 };
 
 bool fed_by_embedding(const models::linear_module& module) {

@@ -9,8 +9,9 @@
 namespace rldp::bench {
 
 struct product_bound {
-    double milliseconds;  ///< sum over all products, each shape timed alone (median of several)
-    double gigaflop;      ///< multiply and add counted as two
+    double milliseconds;              ///< sum over all products, each shape timed alone (median of several)
+    double milliseconds_from_memory;  ///< the same where no call finds its operands in a cache, as in a step
+    double gigaflop;                  ///< multiply and add counted as two
 };
 
 /// Forward and input-gradient products of the base's linear modules and head, and attention's six batched ones, of
