@@ -19,9 +19,9 @@ sanitizer_actor::behavior_type make_contributor(sanitizer_actor::stateful_pointe
                                                 std::shared_ptr<privacy::reducer> over,
                                                 std::shared_ptr<spdlog::logger> trusted_log) {
     fail_silently(self, std::move(trusted_log));
-    use_threads(1);  // the next chunk's gradients are under way on all of them
     return {
         [self, segments = std::move(segments)](begin_atom, const privacy::step_order& order) {
+            use_threads(1);  // gradients are under way on all of them
             self->state.order = order;
             self->state.sum.emplace(segments, order.terms);
         },

@@ -36,11 +36,13 @@ sanitizer_actor::behavior_type make_sanitizer(sanitizer_actor::stateful_pointer<
                                               std::filesystem::path release_log,
                                               std::shared_ptr<spdlog::logger> trusted_log) {
     fail_silently(self, std::move(trusted_log));
-    use_threads(1);  // the next chunk's gradients are under way on all of them
     self->state.unsound = unsound;
     self->state.open(closed, std::move(config), std::move(over), release_log);
     return {
-        [self](begin_atom, const privacy::step_order& order) { self->state.library->begin(order); },
+        [self](begin_atom, const privacy::step_order& order) {
+            use_threads(1);  // gradients are under way on all of them
+            self->state.library->begin(order);
+        },
         [self](clip_atom, const trusted<privacy::unit_gradients>& chunk) { self->state.add(chunk); },
         [self](finish_atom) { return self->state.finish(); },
         [self](forget_atom) { self->state.log->clear(); },

@@ -45,21 +45,22 @@ class products {
             std::min(m, std::max<std::int64_t>(256, (std::int64_t{1} << 27) / (batch * std::max(k, n))));
         const auto bytes =
             batch * (rows * k + k * n + rows * n) * static_cast<std::int64_t>(options_.dtype().itemsize());
-        const auto copies = static_cast<std::size_t>(std::clamp<std::int64_t>(beyond_caches / bytes, 1, 64));
+        const auto copies = static_cast<std::size_t>(2 + beyond_caches / bytes);
         std::vector<std::array<at::Tensor, 3>> operands(copies);
+        const auto shaped = [&](std::int64_t height, std::int64_t width) {
+            return batch == 1 ? std::vector{height, width} : std::vector{batch, height, width};
+        };
         for (auto& [left, right, out] : operands) {
-            left = at::randn({batch, rows, k}, options_);
-            right = at::randn({batch, k, n}, options_);
-            out = at::empty({batch, rows, n}, options_);
+            left = at::randn(shaped(rows, k), options_);
+            right = at::randn(shaped(k, n), options_);
+            out = at::empty(shaped(rows, n), options_);
         }
         const auto compute = [&](std::size_t copy) {
             auto& [left, right, out] = operands[copy];
-            if (batch == 1) {
-                auto first = out[0];
-                models::product_into(first, left[0], right[0]);
-            } else {
+            if (batch == 1)
+                models::product_into(out, left, right);
+            else
                 at::bmm_out(out, left, right);
-            }
         };
         std::size_t next = 0;
         const double whole = static_cast<double>(m) / static_cast<double>(rows);

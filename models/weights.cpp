@@ -8,6 +8,8 @@
 
 #include <array>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <string_view>
 
 #include "config/base/error.hpp"
@@ -155,7 +157,8 @@ loaded_weights load_weights(const fs::path& directory, const model_config& confi
         total += static_cast<std::int64_t>(files.stored(name).nbytes());
     }
     std::vector<loaded_tensor> loaded(names.size());
-    std::atomic<std::int64_t> done = 0;
+    std::mutex telling;
+    std::int64_t done = 0;
     const auto load = [&](std::size_t i) {
         const auto stored = files.stored(names[i]);
         if (how.digest) loaded[i].stored = hash(bytes_of(stored));
@@ -163,15 +166,25 @@ loaded_weights load_weights(const fs::path& directory, const model_config& confi
             how.known_good ? stored.to(dtype.value_or(stored.scalar_type())) : files.tensor(names[i], dtype);
         loaded[i].tensor = wanted.to(device);
         if (!loaded[i].tensor.is_alias_of(stored)) files.forget(names[i]);
+        const std::lock_guard one_at_a_time(telling);
         done += static_cast<std::int64_t>(stored.nbytes());
         if (how.tell) how.tell({"weights", done, total, true});
     };
     // Tensors differ in size: each thread takes the next one when it is done with its last.
     std::atomic<std::size_t> next = 0;
+    std::vector<std::exception_ptr> refused(names.size());
     at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto thread = begin; thread < end; ++thread)
-            for (std::size_t i = next++; i < names.size(); i = next++) load(i);
+            for (std::size_t i = next++; i < names.size(); i = next++) try {
+                    load(i);
+                } catch (...) {
+                    refused[i] = std::current_exception();
+                    next = names.size();  // the others need not be read
+                }
     });
+    // Those before it are all read: the first is the same on any number of threads.
+    for (const auto& first : refused)
+        if (first) std::rethrow_exception(first);
 
     loaded_weights out;
     std::string facts;

@@ -98,9 +98,9 @@ at::ScalarType precision_of(const generate_arguments& given, at::Device device) 
 int generate(const generate_arguments& given) {
     check(given);
     const auto device = device_of(given);
+    models::choose_threads(models::read_model_config(given.model));
     const auto model =
         models::causal_lm::load(given.model, precision_of(given, device), device, monitor::loading_line());
-    models::choose_threads(model->config());
     auto words = models::tokenizer::load(given.model);
     if (given.chat) words = models::once_begun(std::move(words));
     std::optional<models::loaded_adapter> adapter;

@@ -100,7 +100,10 @@ void for_each_head(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
     const std::int64_t length = q.size(1), d = q.size(3), kv_heads = k.size(2), group = q.size(2) / kv_heads;
     const std::int64_t query_stride = q.size(2) * d, key_stride = kv_heads * d;
     const auto *keys = k.data_ptr<float>(), *values = v.data_ptr<float>();
-    at::parallel_for(0, q.size(0) * kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
+    // Fewer products are not worth another thread.
+    constexpr std::int64_t products_of_a_thread = std::int64_t{1} << 18;
+    const auto heads_of_a_thread = products_of_a_thread / (length * length * d * group + 1) + 1;
+    at::parallel_for(0, q.size(0) * kv_heads, heads_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
         const workspace own(d, length);
         for (std::int64_t at = begin; at < end; ++at) {
             const std::int64_t unit = at / kv_heads, which = at % kv_heads;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gcrypt.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -17,20 +18,30 @@ void check(gcry_error_t code) {
     if (code != 0) throw error(errc::failed, fmt::format("libgcrypt: no key stream: {}", gcry_strerror(code)));
 }
 
+constexpr int most_locked = 1 << 18;  // a stream needs 2 KiB, a thread one stream at a time
+
+/// All of it is locked, or nothing; libsodium's keys need locked memory, too.
+int locked_bytes() {
+    constexpr rlim_t least = 1 << 14;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return most_locked;
+    return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, least, most_locked));
+}
+
 /// Once in a process. Another library may have started libgcrypt before (LibTorch's video readers come with one).
 void start_gcrypt() {
     static const bool started = [] {
-        constexpr int bytes_of_keys = 1 << 18;  // a thread that draws needs 1 KiB
         if (gcry_check_version(GCRYPT_VERSION) == nullptr)
             throw error(errc::failed, fmt::format("libgcrypt: {} is older than {}, which this program was built with",
                                                   gcry_check_version(nullptr), GCRYPT_VERSION));
         gcry_control(GCRYCTL_DISABLE_SECMEM_WARN, 0);
         if (gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P) == 0) {
-            // Fails where the system's limit allows no more locked memory; keys then lie in other memory.
-            gcry_control(GCRYCTL_INIT_SECMEM, bytes_of_keys, 0);
+            // Fails where the system's limit allows no more; keys then lie in memory that is not locked.
+            gcry_control(GCRYCTL_INIT_SECMEM, locked_bytes(), 0);
             check(gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0));
         }
-        check(gcry_control(GCRYCTL_AUTO_EXPAND_SECMEM, bytes_of_keys));  // by memory that is zeroed, but not locked
+        // By memory that is zeroed, but not locked. (In FIPS mode libgcrypt refuses that, and the stream fails.)
+        check(gcry_control(GCRYCTL_AUTO_EXPAND_SECMEM, most_locked));
         return true;
     }();
     static_cast<void>(started);

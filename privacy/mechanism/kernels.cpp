@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "config/base/processor_clones.hpp"
 
@@ -37,8 +38,10 @@ RLDP_CLONES void add_whole(std::int64_t* __restrict sum, const float* __restrict
 }
 
 RLDP_CLONES void scale_in_place(std::int64_t* numbers, std::int64_t count, double step) {
-    for (std::int64_t at = 0; at < count; ++at)
-        numbers[at] = std::bit_cast<std::int64_t>(static_cast<double>(numbers[at]) * step);
+    for (std::int64_t at = 0; at < count; ++at) {
+        const double scaled = static_cast<double>(numbers[at]) * step;
+        std::memcpy(numbers + at, &scaled, sizeof scaled);
+    }
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include "tests/models/random_models.hpp"
 
 #include "tests/catch.hpp"
+#include "tests/support/threads.hpp"
 
 namespace rldp::models::test {
 
@@ -241,6 +242,38 @@ TEST_CASE("weights that were found finite are not looked through again", "[check
     CHECK(has(refusal([&] { load_weights(scratch.path(), model, at::kFloat, at::kCPU); }), "not finite"));
     CHECK(load_weights(scratch.path(), model, at::kFloat, at::kCPU, {.known_good = true}).tensors.size() ==
           weights.size());
+}
+
+TEST_CASE("weights are the same, and so is the refusal of several, on any number of threads", "[checkpoint]") {
+    const scratch_directory scratch;
+    write(scratch.path() / "config.json", gpt2_config().dump());
+    const auto model = read_model_config(scratch.path());
+    auto weights = random_weights(model);
+    const auto read = [&](int threads) {
+        const rldp::testing::on_threads so_many(threads);
+        std::int64_t calls = 0, most = 0;
+        auto out = load_weights(scratch.path(), model, at::kBFloat16, at::kCPU,
+                                {.digest = true, .tell = [&](const rldp::loading& seen) {
+                                     ++calls;
+                                     CHECK(seen.done > most);  // it is told in order
+                                     most = seen.done;
+                                 }});
+        CHECK(calls == std::ssize(weights));
+        return out;
+    };
+    save_safetensors(scratch.path() / "model.safetensors", weights);
+    const auto alone = read(1), shared = read(4);
+    CHECK(shared.digest == alone.digest);
+    for (const auto& [name, tensor] : alone.tensors) CHECK(at::equal(shared.tensors.at(name), tensor));
+
+    for (auto& [name, tensor] : weights) tensor.flatten()[0] = NAN;
+    save_safetensors(scratch.path() / "model.safetensors", weights);
+    const auto first = refusal([&] { load_weights(scratch.path(), model, at::kFloat, at::kCPU); });
+    CHECK(has(first, "not finite"));
+    for (int round = 0; round < 20; ++round) {
+        const rldp::testing::on_threads four(4);
+        CHECK(refusal([&] { load_weights(scratch.path(), model, at::kFloat, at::kCPU); }) == first);
+    }
 }
 
 TEST_CASE("unaligned data is read all the same", "[safetensors]") {
