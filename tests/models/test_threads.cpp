@@ -19,7 +19,7 @@ using rldp::testing::on_threads;
 
 namespace {
 
-std::set<std::thread::id> threads_of_a_loop(std::int64_t count, std::int64_t least) {
+[[maybe_unused]] std::set<std::thread::id> threads_of_a_loop(std::int64_t count, std::int64_t least) {
     std::mutex one_at_a_time;
     std::set<std::thread::id> out;
     at::parallel_for(0, count, least, [&](std::int64_t, std::int64_t) {
