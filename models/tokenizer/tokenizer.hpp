@@ -34,7 +34,8 @@ class tokenizer {
     /// Ids of `text` (UTF-8; what is not valid counts as U+FFFD), with the special tokens that the tokenizer's own
     /// post-processor adds (BOS for Llama).
     virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
-    /// Special tokens are left out.
+    /// Special tokens are left out, and so are ids beyond the vocabulary, which a model's may have. Errors: bad_input
+    /// for a negative id.
     virtual std::string decode(const std::vector<std::int32_t>& ids) const = 0;
     virtual std::int64_t size() const = 0;  ///< vocabulary
     /// Bytes of text that a token stands for, where the tokenizer leaves texts as they are; none of a special token.

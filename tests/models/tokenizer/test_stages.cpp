@@ -135,7 +135,8 @@ TEST_CASE("added tokens are found in the text, the longest first, special ones v
     CHECK(llama->encode("<|bos|>He<|bos|>!He") == ids{257, 257, 256, 258, 256});
     CHECK(llama->decode({257, 256, 258, 256}) == "He<|bos|>!He");
     CHECK(llama->encode("") == ids{257});
-    CHECK_THROWS_AS(llama->decode({259}), error);
+    // A model's vocabulary may be padded beyond its tokenizer's: such an id has no text.
+    CHECK(llama->decode({259}).empty());
     CHECK_THROWS_AS(llama->decode({-1}), error);
 }
 
