@@ -12,6 +12,7 @@
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/owned.hpp"
+#include "tests/support/threads.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;
@@ -112,6 +113,15 @@ TEST_CASE("the loader makes the next draw ahead of need, and the same one either
     for (std::size_t i = 0; i < again.units.size(); ++i)
         CHECK(owned(again.units[i]).records == owned(ahead.units[i]).records);
     CHECK(privacy::opened(third).units.size() != 0);
+}
+
+TEST_CASE("the sanitizer begins a step on one thread, however many it used for the last one") {
+    trusted_side side(60, 0.2);
+    side.run();
+    const on_threads as_after_whole_parameters(3);
+    side.self->send(side.sanitizer, begin_atom::value, order_for(side.model, 1, 0.5, 0.1));
+    REQUIRE(side.step(side.sanitizer));
+    CHECK(at::get_num_threads() == 1);
 }
 
 TEST_CASE("the gradient actor opens no draw before it is asked, and its answer is the sanitizer's release") {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <numbers>
 #include <vector>
 
@@ -79,6 +80,14 @@ TEST_CASE("words do not depend on how they are asked for") {
     stream.seek_normal(0);
     stream.normals(parts);
     CHECK(whole == parts);
+}
+
+TEST_CASE("more streams may be open at once than locked memory holds keys of") {
+    const auto key = run_key::insecure_from_seed(1);
+    std::vector<std::unique_ptr<random_stream>> open;
+    for (std::uint64_t i = 0; i < 600; ++i) open.push_back(std::make_unique<random_stream>(key, purpose::noise, 1, i));
+    for (std::uint64_t i = 0; i < open.size(); ++i)
+        REQUIRE(open[i]->next() == random_stream(key, purpose::noise, 1, i).next());
 }
 
 TEST_CASE("normals are accurate to 1e-12, also at the ends of the uniforms") {
