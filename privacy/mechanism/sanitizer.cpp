@@ -106,8 +106,8 @@ void sanitizer::for_each_piece(const std::function<void(const piece&)>& body) co
         numbers += size;
     }
     // Less work is not worth another thread, which on a busy machine is waited for.
-    constexpr std::int64_t numbers_of_a_thread = std::int64_t{1} << 15;
-    const auto pieces_of_a_thread = std::ssize(pieces) * numbers_of_a_thread / numbers + 1;
+    constexpr std::int64_t numbers_drawn_by_a_thread = std::int64_t{1} << 15;
+    const auto pieces_of_a_thread = std::ssize(pieces) * numbers_drawn_by_a_thread / numbers + 1;
     at::parallel_for(0, std::ssize(pieces), pieces_of_a_thread, [&](std::int64_t first, std::int64_t last) {
         for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) body(pieces[i]);
     });
