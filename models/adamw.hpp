@@ -1,6 +1,5 @@
 #pragma once
-// AdamW (Loshchilov and Hutter 2019) on one flat vector. A step makes new tensors: what was sent to others stays as it
-// was.
+// AdamW (Loshchilov and Hutter 2019) on one flat vector. What was handed to others stays as it was at any step.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -43,8 +44,10 @@ at::Tensor ungrouped(const at::Tensor& t, std::int64_t batch, std::int64_t lengt
 }
 
 struct attention_function : torch::autograd::Function<attention_function> {
+    // `records`: whether there will be a backward pass, which alone needs the weights. At 4,096 tokens those of one
+    // layer of Llama 1B are a gigabyte.
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                              const at::Tensor& mask, const attention_rule& rule) {
+                              const at::Tensor& mask, const attention_rule& rule, bool records) {
         const std::int64_t batch = q.size(0), length = q.size(1), kv_heads = k.size(2), group = q.size(2) / kv_heads;
         const auto queries = grouped(q * rule.scale, kv_heads), keys = grouped(k, kv_heads),
                    values = grouped(v, kv_heads);
@@ -54,7 +57,8 @@ struct attention_function : torch::autograd::Function<attention_function> {
             auto weights = at::bmm(queries.narrow(1, at.query * group, at.queries * group),
                                    keys.narrow(1, at.key, at.keys).transpose(1, 2));
             if (rule.cap) {
-                saved.push_back(weights.div_(*rule.cap).tanh_().clone());
+                weights.div_(*rule.cap).tanh_();
+                if (records) saved.push_back(weights.clone());
                 weights.mul_(*rule.cap);
             }
             const auto seen = mask.narrow(0, at.query, at.queries).narrow(1, at.key, at.keys);
@@ -62,8 +66,9 @@ struct attention_function : torch::autograd::Function<attention_function> {
             at::_softmax_out(weights, weights, -1, false);
             auto part = out.narrow(1, at.query * group, at.queries * group);
             at::bmm_out(part, weights, values.narrow(1, at.key, at.keys));
-            saved.push_back(weights);
+            if (records) saved.push_back(weights);
         }
+        if (!records) return ungrouped(out, batch, length);
         ctx->save_for_backward(saved);
         ctx->saved_data["batch"] = batch;
         ctx->saved_data["length"] = length;
@@ -102,7 +107,7 @@ struct attention_function : torch::autograd::Function<attention_function> {
         }
         if (wants_q) d_q.mul_(ctx->saved_data["scale"].toDouble());
         const auto shaped = [&](const at::Tensor& t) { return t.defined() ? ungrouped(t, batch, length) : t; };
-        return {shaped(d_q), shaped(d_k), shaped(d_v), {}, {}};
+        return {shaped(d_q), shaped(d_k), shaped(d_v), {}, {}, {}};
     }
 };
 
@@ -137,7 +142,8 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
         return out.transpose(1, 2).reshape({rows, -1});
     }
 #endif
-    return attention_function::apply(q, k, v, mask, rule).reshape({rows, -1});
+    const bool records = at::GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad());
+    return attention_function::apply(q, k, v, mask, rule, records).reshape({rows, -1});
 }
 
 }  // namespace rldp::models

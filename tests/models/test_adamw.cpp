@@ -57,6 +57,7 @@ TEST_CASE("a step leaves what was handed out as it was, and a snapshot goes on e
     first.step(gradient, 0.1);
     second.step(gradient, 0.1);
     CHECK(at::equal(first.parameters(), second.parameters()));
+    CHECK(at::equal(snapshot.first, moment));
     CHECK(second.snapshot().steps == 2);
     CHECK_THROWS_AS(first.step(at::ones({4}), 0.1), error);
 }

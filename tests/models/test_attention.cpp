@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "bench/tensor_memory.hpp"
 #include "models/functions.hpp"
 #include "models/kernels/narrow_attention.hpp"
 #include "models/torch_compat.hpp"
@@ -60,6 +61,9 @@ void compare(const inputs& in, double tolerance = 1e-5) {
         return attend(q, k, v, causal_mask(q.size(1), in.rule.window, q.options()), in.rule);
     });
     CHECK(largest_difference(found.out, expected.out.to(at::kFloat)) <= tolerance);
+    const at::NoGradGuard no_grad;
+    CHECK(at::equal(attend(in.q, in.k, in.v, causal_mask(in.q.size(1), in.rule.window, in.q.options()), in.rule),
+                    found.out));
     for (std::size_t i = 0; i < 3; ++i) {
         const double size = 1 + expected.gradients[i].abs().max().template item<double>();
         CHECK(largest_difference(found.gradients[i], expected.gradients[i].to(at::kFloat)) <= tolerance * size);
@@ -89,6 +93,25 @@ TEST_CASE("attention with capped scores and its gradients are those of the defin
         INFO("seed " << seed << ": " << in.q.sizes() << ", cap " << *in.rule.cap);
         compare(in);
     }
+}
+
+TEST_CASE("attention that nothing is asked back of holds the weights of one block of queries at a time",
+          "[attention]") {
+    random_source random(5);
+    inputs in(random, 1024, 40);
+    in.rule = {.scale = 0.1, .cap = 50};  // no other attention than the program's own has a cap
+    const auto mask = causal_mask(1024, in.rule.window, in.q.options());
+    const auto peak = [&](bool asked) {
+        const auto q = in.q.clone().requires_grad_(asked);
+        bench::tensor_memory memory;
+        memory.begin();
+        const auto out = attend(q, in.k, in.v, mask, in.rule);
+        return memory.peak_mebibytes();
+    };
+    const double mebibyte = 1 << 20, pairs = static_cast<double>(in.q.size(0) * in.q.size(2)) * 4,
+                 block = 1024 * 128 * pairs / mebibyte, copies = 1024 * 40 * pairs / mebibyte;
+    CHECK(peak(false) < 6 * copies + 2.5 * block);
+    CHECK(peak(true) > 8 * block);
 }
 
 TEST_CASE("scores of any size give weights and gradients", "[attention]") {

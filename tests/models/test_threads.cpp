@@ -4,10 +4,12 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "models/adamw.hpp"
 #include "models/functions.hpp"
 #include "models/kernels/narrow_attention.hpp"
 #include "models/lora/dropout.hpp"
@@ -47,6 +49,11 @@ std::vector<at::Tensor> computed() {
     keep(q, attend_narrow(q, k, v, std::nullopt, 0.3));
     out.push_back(k.grad());
     out.push_back(v.grad());
+    adamw optimizer(at::randn({100'003}), {.weight_decay = 0.1, .rate_factors = at::rand({100'003})});
+    for (const auto variance : {std::optional<double>(), std::optional(0.5)})
+        optimizer.step(at::randn({100'003}), 0.01, variance);
+    out.push_back(optimizer.parameters());
+    out.push_back(optimizer.snapshot().second);
     out.push_back(dropout_masks({{1, 2}, {3, 4}, {5, 6}}, 0.3, at::kCPU)(1, {3, 50, 1001}));
     return out;
 }
