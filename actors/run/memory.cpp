@@ -42,6 +42,21 @@ bool keeps_scores(const config::run_config& config, const models::model_config& 
     return !narrow && TORCH_VERSION_MAJOR < 2;
 }
 
+constexpr double block_of_queries = 128;  // models/attention.cpp's
+
+/// Per token of a record of `length` the scores that a layer keeps, on average over the layers: of a query's keys from
+/// the begin of its block's window to the end of its block.
+double kept_scores(const models::model_config& model, double length) {
+    double keys = 0;
+    for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+        const auto window = model.window_of(layer);
+        const double before = window ? std::min(length / 2, static_cast<double>(*window)) : length / 2;
+        keys += before + block_of_queries / 2;
+    }
+    const double copies = model.attention_cap ? 2 : 1;
+    return copies * static_cast<double>(model.heads) * keys / static_cast<double>(model.layers);
+}
+
 /// As models/families.cpp and models/lora/adaptation.cpp keep them: the inputs of norms, of adapters (with dropout a
 /// mask of bytes for each), of attention and of the MLP's products.
 layer_numbers numbers_of(const config::run_config& config, const models::model_config& model,
@@ -97,12 +112,9 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     out.weights = std::llround(bytes * parameters);
 
     const auto numbers = numbers_of(config, model, adapted_roles(model, layout));
-    const double scores = keeps_scores(config, model)  // of a query's keys up to the end of its block, on average half
-                              ? static_cast<double>(model.heads) * (most / 2 + 64) * (model.attention_cap ? 2 : 1)
-                              : 0;
-    const double layer = numbers.kept + scores;
-    const double kept =
-        config.model.checkpoint_activations ? std::min(2.0, layers) * layer + layers * width : layers * layer;
+    const bool scored = keeps_scores(config, model);
+    const double layer = numbers.kept + (scored ? kept_scores(model, most) : 0);
+    const double kept = config.model.checkpoint_activations ? layer + layers * width : layers * layer;
     // Tensors of several sizes from two threads leave gaps between them: measured (docs/performance.md).
     constexpr double with_gaps = 1.25;
     // Of whole tensors what is kept of a chunk goes to the sanitizer (step_gradients waits for it).
@@ -114,10 +126,11 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     const auto logits = [&](double rows) {
         return vocabulary * std::min(rows, std::max(std::exp2(24) / vocabulary, 256.0)) * (bytes == 2 ? 6 : 4);
     };
+    // Where scores come and go, a block of queries has them at a time.
+    const double block = scored ? static_cast<double>(model.heads) * block_of_queries : 0;
+    const auto passing = [&](double rows) { return std::max(logits(rows), bytes * rows * (numbers.passing + block)); };
     const double evaluated = static_cast<double>(micro_batch) * most;
-    const double evaluation = logits(evaluated) + bytes * evaluated * (numbers.passing + 2 * scores);
-    const double training = std::max(logits(tokens), bytes * tokens * numbers.passing);
-    out.passing = std::llround(abreast * training + evaluation);
+    out.passing = std::llround(abreast * passing(tokens) + passing(evaluated));
 
     // Unit gradients of the chunks under way; and per number the adapter and its copies, AdamW, sum, noise, release.
     // Of whole tensors there are no rows of unit gradients, but the gradients of every module's outputs, of the logits
