@@ -128,15 +128,17 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     };
     // Where scores come and go, a block of queries has them at a time.
     const double block = scored ? static_cast<double>(model.heads) * block_of_queries : 0;
-    const auto passing = [&](double rows) { return std::max(logits(rows), bytes * rows * (numbers.passing + block)); };
+    // Both count: the heap keeps what a layer has freed, and logits, which are large, are a mapping of their own.
+    const auto passing = [&](double rows) { return logits(rows) + bytes * rows * (numbers.passing + block); };
     const double evaluated = static_cast<double>(micro_batch) * most;
     out.passing = std::llround(abreast * passing(tokens) + passing(evaluated));
 
     // Unit gradients of the chunks under way; and per number the adapter and its copies, AdamW, sum, noise, release.
     // Of whole tensors there are no rows of unit gradients, but the gradients of every module's outputs, of the logits
     // too where the head is trained (docs/privacy.md §12).
-    // Noise of whole tensors is drawn in pieces, and their sums become numbers where they lie.
-    const double beside = whole ? 32 : 72;
+    // Noise of whole tensors is drawn in pieces, their sums become numbers where they lie, and AdamW makes new
+    // parameters only.
+    const double beside = whole ? 24 : 72;
     const double rows = whole ? 0 : 4 * (abreast + 1) * together;
     out.adapter = std::llround(static_cast<double>(layout.dimension) * (rows + beside));
     if (whole) {

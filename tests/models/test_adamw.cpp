@@ -1,5 +1,7 @@
 #include <torch/optim/adamw.h>
 
+#include <vector>
+
 #include "config/base/error.hpp"
 #include "models/adamw.hpp"
 #include "tests/models/support.hpp"
@@ -60,6 +62,13 @@ TEST_CASE("a step leaves what was handed out as it was, and a snapshot goes on e
     CHECK(at::equal(snapshot.first, moment));
     CHECK(second.snapshot().steps == 2);
     CHECK_THROWS_AS(first.step(at::ones({4}), 0.1), error);
+
+    // Nor is memory written to that a state only borrows, and of which no other tensor knows.
+    std::vector<float> borrowed(5, 1);
+    adamw third(at::zeros({5}));
+    third.restore({at::zeros({5}), at::from_blob(borrowed.data(), {5}), at::ones({5}), 0, 1});
+    third.step(gradient, 0.1);
+    CHECK(borrowed == std::vector<float>(5, 1));
 }
 
 TEST_CASE("factors of the rate are rates", "[adamw]") {
