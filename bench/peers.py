@@ -14,6 +14,7 @@ import importlib.machinery
 import json
 import math
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -245,7 +246,6 @@ def measure(given, kind):
         begin = time.perf_counter()
         step()
         spans.append(1e3 * (time.perf_counter() - begin))
-    import resource
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
     print(json.dumps({"milliseconds": statistics.median(spans), "mebibytes": peak, "trained": trained}))
@@ -264,7 +264,7 @@ def main():
     parser.add_argument("--one", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.parameters == "all" and given.model != "gpt2-small":
-        parser.error("--parameters all: of gpt2-small only; Opacus has no rule for this program's RMS norm")
+        parser.error("--parameters all: of gpt2-small only; Opacus has no rule for the RMS norm of the other")
     if given.one:
         return measure(given, given.one)
     found = {kind: [] for kind in given.kinds.split(",")}

@@ -22,10 +22,9 @@ struct block {
 };
 
 std::vector<block> blocks_of(std::int64_t length, std::optional<std::int64_t> window) {
-    constexpr std::int64_t most = 128;  // smaller blocks save more products but make them too small
     std::vector<block> blocks;
-    for (std::int64_t begin = 0; begin < length; begin += most) {
-        const std::int64_t end = std::min(begin + most, length);
+    for (std::int64_t begin = 0; begin < length; begin += queries_at_a_time) {
+        const std::int64_t end = std::min(begin + queries_at_a_time, length);
         const std::int64_t first_key = window ? std::max<std::int64_t>(0, begin - *window + 1) : 0;
         blocks.push_back({begin, end - begin, first_key, end - first_key});
     }

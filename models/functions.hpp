@@ -50,6 +50,9 @@ attention_rule rule_of(const model_config& config, std::int64_t layer);
 /// Whether attend() needs the mask for T tokens.
 bool needs_mask(const attention_rule& rule, std::int64_t length);
 
+/// Queries that attend() takes at a time: fewer would save more products and make them too small.
+inline constexpr std::int64_t queries_at_a_time = 128;
+
 /// Causal attention of q [b, T, H, d] over k, v [b, T, K, d], K dividing H; returns [b·T, H·d]. Each query sees itself,
 /// so padding on the right gives no NaN and no real position sees it. `mask` is causal_mask of the same window, or
 /// undefined where it is not needed.

@@ -13,6 +13,7 @@
 #include "models/architecture/family.hpp"
 #include "models/architecture/modules.hpp"
 #include "models/blas.hpp"
+#include "models/functions.hpp"
 
 namespace rldp::actors {
 
@@ -42,8 +43,6 @@ bool keeps_scores(const config::run_config& config, const models::model_config& 
     return !narrow && TORCH_VERSION_MAJOR < 2;
 }
 
-constexpr double block_of_queries = 128;  // models/attention.cpp's
-
 /// Per token of a record of `length` the scores that a layer keeps, on average over the layers: of a query's keys from
 /// the begin of its block's window to the end of its block.
 double kept_scores(const models::model_config& model, double length) {
@@ -51,7 +50,7 @@ double kept_scores(const models::model_config& model, double length) {
     for (std::int64_t layer = 0; layer < model.layers; ++layer) {
         const auto window = model.window_of(layer);
         const double before = window ? std::min(length / 2, static_cast<double>(*window)) : length / 2;
-        keys += before + block_of_queries / 2;
+        keys += before + models::queries_at_a_time / 2;
     }
     const double copies = model.attention_cap ? 2 : 1;
     return copies * static_cast<double>(model.heads) * keys / static_cast<double>(model.layers);
@@ -127,7 +126,7 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
         return vocabulary * std::min(rows, std::max(std::exp2(24) / vocabulary, 256.0)) * (bytes == 2 ? 6 : 4);
     };
     // Where scores come and go, a block of queries has them at a time.
-    const double block = scored ? static_cast<double>(model.heads) * block_of_queries : 0;
+    const double block = scored ? static_cast<double>(model.heads * models::queries_at_a_time) : 0;
     // Both count: the heap keeps what a layer has freed, and logits, which are large, are a mapping of their own.
     const auto passing = [&](double rows) { return logits(rows) + bytes * rows * (numbers.passing + block); };
     const double evaluated = static_cast<double>(micro_batch) * most;

@@ -155,9 +155,18 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
     config.model.dtype = "bfloat16";  // a unit at a time
     CHECK(need(16, 512).activations == need(1, 512).activations);
     CHECK(need(16, 512).weights == 2LL * 1'235'814'400);
+    // What an evaluation holds grows with a record's length, not with its square.
+    CHECK(need(1, 8192).passing < 2 * need(1, 4096).passing);
     const auto kept = need(1, 4096).activations;
     config.model.checkpoint_activations = true;
     CHECK(5 * need(1, 4096).activations < kept);
+
+    // Keys that no query sees have no scores. Attention with a cap keeps them under every LibTorch.
+    auto capped = model;
+    capped.attention_cap = 50;
+    const auto full = actors::memory_of(config, capped, layout, 1000, 4096).activations;
+    capped.sliding_window = 512;
+    CHECK(2 * actors::memory_of(config, capped, layout, 1000, 4096).activations < full);
 }
 
 TEST_CASE("a run that is larger than the machine is warned of, with what would fit") {
