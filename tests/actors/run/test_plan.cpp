@@ -162,6 +162,7 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
     CHECK(5 * need(1, 4096).activations < kept);
 
     // Keys that no query sees have no scores. Attention with a cap keeps them under every LibTorch.
+    config.model.checkpoint_activations = false;
     auto capped = model;
     capped.attention_cap = 50;
     const auto full = actors::memory_of(config, capped, layout, 1000, 4096).activations;
