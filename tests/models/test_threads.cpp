@@ -49,9 +49,9 @@ std::vector<at::Tensor> computed() {
     keep(q, attend_narrow(q, k, v, std::nullopt, 0.3));
     out.push_back(k.grad());
     out.push_back(v.grad());
-    adamw optimizer(at::randn({100'003}), {.weight_decay = 0.1, .rate_factors = at::rand({100'003})});
+    adamw optimizer(at::randn({600'003}), {.weight_decay = 0.1, .rate_factors = at::rand({600'003})});
     for (const auto variance : {std::optional<double>(), std::optional(0.5)})
-        optimizer.step(at::randn({100'003}), 0.01, variance);
+        optimizer.step(at::randn({600'003}), 0.01, variance);
     out.push_back(optimizer.parameters());
     out.push_back(optimizer.snapshot().second);
     out.push_back(dropout_masks({{1, 2}, {3, 4}, {5, 6}}, 0.3, at::kCPU)(1, {3, 50, 1001}));
