@@ -340,47 +340,41 @@ at::Tensor clipped_sum::numbers() {
     return sum_on(sum_.defined() ? sum_.device() : at::kCPU).to(at::kCPU);
 }
 
-namespace {
-
-/// Whole numbers times `step` as float64, in their own place, which is as wide.
-void scale_in_place(const at::Tensor& numbers, double step) {
-    auto* const at = numbers.data_ptr<std::int64_t>();
-    at::parallel_for(0, numbers.numel(), numbers_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
-        detail::scale_in_place(at + begin, end - begin, step);
-    });
+std::vector<double> clipped_sum::steps(const at::Tensor& numbers, std::int64_t units) const {
+    require(!terms_.shape, "sanitizer: under a geometry every coordinate has a step of its own");
+    auto of_groups = grid_;
+    if (terms_.rule == clip_rule::batch_mean) {
+        for (double& step : of_groups) step /= static_cast<double>(std::max<std::int64_t>(1, units));
+        const auto factors = mean_factors(numbers, of_groups);
+        for (std::size_t i = 0; i < of_groups.size(); ++i) of_groups[i] *= factors[i];
+    }
+    std::vector<double> out;
+    for (const auto& part : segments_) out.push_back(of_groups[part.group]);
+    return out;
 }
 
-}  // namespace
-
-at::Tensor clipped_sum::whole(at::Tensor&& numbers, std::int64_t units) const {
-    const at::NoGradGuard no_grad;
-    auto sum = numbers.view(at::kDouble);
-    if (terms_.shape) {
-        scale_in_place(numbers, 1);
-        return sum.mul_(shaped_grid_);
-    }
-    std::int64_t offset = 0;
-    for (const auto& part : segments_) {
-        scale_in_place(numbers.narrow(0, offset, part.size), grid_[part.group]);
-        offset += part.size;
-    }
-    return terms_.rule == clip_rule::batch_mean
-               ? clipped_mean(sum.div_(static_cast<double>(std::max<std::int64_t>(1, units))))
-               : sum;
-}
-
-at::Tensor clipped_sum::clipped_mean(at::Tensor sum) const {
+std::vector<double> clipped_sum::mean_factors(const at::Tensor& numbers, const std::vector<double>& steps) const {
     auto squares = at::zeros({1, groups_of(segments_)}, at::kDouble);
-    std::vector<at::Tensor> parts;
     std::int64_t offset = 0;
     for (const auto& part : segments_) {
-        parts.push_back(sum.narrow(0, offset, part.size));
-        squares[0][static_cast<std::int64_t>(part.group)] += parts.back().square().sum();
+        const auto mean = numbers.narrow(0, offset, part.size).to(at::kDouble) * steps[part.group];
+        squares[0][static_cast<std::int64_t>(part.group)] += mean.square().sum();
         offset += part.size;
     }
     const auto factors = clip_factors(clip_rule::clip, squares.sqrt(), terms_.radii, 0);
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        parts[i].mul_(factors[0][static_cast<std::int64_t>(segments_[i].group)]);
+    return {factors.data_ptr<double>(), factors.data_ptr<double>() + factors.numel()};
+}
+
+at::Tensor clipped_sum::whole(const at::Tensor& numbers, std::int64_t units) const {
+    const at::NoGradGuard no_grad;
+    auto sum = numbers.to(at::kDouble);
+    if (terms_.shape) return sum.mul_(shaped_grid_);
+    const auto of_segments = steps(numbers, units);
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < segments_.size(); ++i) {
+        sum.narrow(0, offset, segments_[i].size).mul_(of_segments[i]);
+        offset += segments_[i].size;
+    }
     return sum;
 }
 

@@ -49,11 +49,13 @@ class clipped_sum {
     /// where it lies there: no copy.
     at::Tensor numbers();
     std::int64_t units() const { return units_; }  ///< whole ones so far: private
-    /// What numbers of so many units, of any micro-batches under these terms, stand for: float64 [D] on the CPU; under
-    /// batch_mean the clipped mean. It lies where the numbers lay.
-    at::Tensor whole(at::Tensor&& numbers, std::int64_t units) const;
-    /// The same of this sum alone, once.
-    at::Tensor take() { return whole(numbers(), units_); }
+    /// What one of each segment's numbers stands for, in a sum [D] of so many units, of any micro-batches under these
+    /// terms; under batch_mean in the clipped mean. Errors: failed under a geometry.
+    std::vector<double> steps(const at::Tensor& numbers, std::int64_t units) const;
+    /// What such numbers stand for: float64 [D] on the CPU.
+    at::Tensor whole(const at::Tensor& numbers, std::int64_t units) const;
+    /// The same of this sum alone.
+    at::Tensor take() { return whole(numbers().narrow(0, 0, coordinates_of(segments_)), units_); }
 
   private:
     seen add_parts(const unit_gradients& batch);
@@ -61,7 +63,8 @@ class clipped_sum {
     /// Of [b, D] the first `units` rows count.
     void add_rows(const at::Tensor& gradients, const at::Tensor& norms, std::int64_t units);
     void add_shaped(const at::Tensor& gradients, std::int64_t units);
-    at::Tensor clipped_mean(at::Tensor sum) const;
+    /// Of the mean of each group: `steps` are the groups', before it is clipped.
+    std::vector<double> mean_factors(const at::Tensor& numbers, const std::vector<double>& steps) const;
 
     std::vector<segment> segments_;
     step_terms terms_;

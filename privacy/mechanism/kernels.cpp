@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "config/base/processor_clones.hpp"
 
@@ -37,33 +36,28 @@ RLDP_CLONES void add_whole(std::int64_t* __restrict sum, const float* __restrict
     }
 }
 
-RLDP_CLONES void scale_in_place(std::int64_t* numbers, std::int64_t count, double step) {
-    for (std::int64_t at = 0; at < count; ++at) {
-        const double scaled = static_cast<double>(numbers[at]) * step;
-        std::memcpy(numbers + at, &scaled, sizeof scaled);
-    }
-}
-
 namespace {
 
-template <class T>
-[[gnu::always_inline]] inline void noised(const double* __restrict sum, const double* __restrict noise,
-                                          T* __restrict out, std::int64_t count, double deviation) {
+template <class From, class To>
+[[gnu::always_inline]] inline void noised(const From* __restrict sum, double step, const double* __restrict noise,
+                                          To* __restrict out, std::int64_t count, double deviation) {
     const double grid = deviation * public_grid;
-    for (std::int64_t at = 0; at < count; ++at)
-        out[at] = static_cast<T>(std::nearbyint((sum[at] + deviation * noise[at]) / grid) * grid);
+    for (std::int64_t at = 0; at < count; ++at) {
+        const double value = static_cast<double>(sum[at]) * step + deviation * noise[at];
+        out[at] = static_cast<To>(std::nearbyint(value / grid) * grid);
+    }
 }
 
 }  // namespace
 
-RLDP_CLONES void noise_and_round(const double* sum, const double* noise, float* out, std::int64_t count,
-                                 double deviation) {
-    noised(sum, noise, out, count, deviation);
+RLDP_CLONES void noise_and_round(const std::int64_t* sum, double step, const double* noise, float* out,
+                                 std::int64_t count, double deviation) {
+    noised(sum, step, noise, out, count, deviation);
 }
 
 RLDP_CLONES void noise_and_round(const double* sum, const double* noise, double* out, std::int64_t count,
                                  double deviation) {
-    noised(sum, noise, out, count, deviation);
+    noised(sum, 1, noise, out, count, deviation);
 }
 
 }  // namespace rldp::privacy::detail

@@ -129,15 +129,16 @@ at::Tensor sanitizer::standard_noise() const {
     return out;
 }
 
-at::Tensor sanitizer::noised(const at::Tensor& sum, const at::Tensor& noise) const {
-    auto out = at::empty_like(sum, at::kFloat);
-    const auto* const from = sum.data_ptr<double>();
+at::Tensor sanitizer::noised(const at::Tensor& numbers, const std::vector<double>& steps,
+                             const at::Tensor& noise) const {
+    auto out = at::empty_like(numbers, at::kFloat);
+    const auto* const from = numbers.data_ptr<std::int64_t>();
     auto* const to = out.data_ptr<float>();
     for_each_piece([&](const piece& one) {
         std::array<double, drawn_at_a_time> drawn;
         if (!noise.defined()) draw(one, drawn.data());
         const auto* const standard = noise.defined() ? noise.data_ptr<double>() + one.begin : drawn.data();
-        detail::noise_and_round(from + one.begin, standard, to + one.begin, one.size,
+        detail::noise_and_round(from + one.begin, steps[one.segment], standard, to + one.begin, one.size,
                                 deviations_[config_.segments[one.segment].group]);
     });
     return out;
@@ -153,23 +154,26 @@ release sanitizer::finish() {
     const at::NoGradGuard no_grad;
     require(sum_.has_value(), "sanitizer: no step was begun");
     auto mine = std::exchange(sum_, std::nullopt);
-    auto numbers = mine->numbers();
+    const auto numbers = mine->numbers();
     if (over_)
         over_->reduce(order_->charged->seq,
                       {numbers.data_ptr<std::int64_t>(), static_cast<std::size_t>(numbers.numel())});
-    const auto [sum, measured] = mine->of(std::move(numbers));
-    mine.reset();
+    const auto sum = mine->of(numbers);
     const auto& terms = order_->terms;
     const auto noise = std::exchange(noise_, {});
-    release out{order_->charged, terms.shape ? noised_in_shape(sum, noise) : noised(sum, noise), {}, {}};
+    release out{
+        order_->charged,
+        terms.shape ? noised_in_shape(mine->gradient(sum), noise) : noised(sum.numbers, mine->steps(sum), noise),
+        {},
+        {}};
     if (terms.measured) {
         random_stream stream(key_, purpose::noise, order_->charged->seq, config_.segments.size());
-        out.statistics.resize(measured.size());
+        out.statistics.resize(sum.measured.size());
         const double sensitivity = terms.measured->sensitivity() * (1 + config_.rounding_margin);
-        std::vector<double> of_statistics(measured.size());
+        std::vector<double> of_statistics(sum.measured.size());
         stream.normals(of_statistics);
-        detail::noise_and_round(measured.data(), of_statistics.data(), out.statistics.data(), std::ssize(measured),
-                                terms.measurement_multiplier * sensitivity);
+        detail::noise_and_round(sum.measured.data(), of_statistics.data(), out.statistics.data(),
+                                std::ssize(sum.measured), terms.measurement_multiplier * sensitivity);
     }
     if (config_.as_published) {
         const auto none = at::zeros({0, static_cast<std::int64_t>(group_sizes_.size())}, at::kDouble);

@@ -58,8 +58,8 @@ class sanitizer {
     void for_each_piece(const std::function<void(const piece&)>& body) const;
     void draw(const piece& of, double* out) const;  ///< its standard normals
     at::Tensor standard_noise() const;              ///< of this charge, float64 [D]
-    /// Float32 [D]. Undefined noise is drawn here.
-    at::Tensor noised(const at::Tensor& sum, const at::Tensor& noise) const;
+    /// Float32 [D], of whole numbers in each segment's steps. Undefined noise is drawn here.
+    at::Tensor noised(const at::Tensor& numbers, const std::vector<double>& steps, const at::Tensor& noise) const;
     at::Tensor noised_in_shape(const at::Tensor& sum, const at::Tensor& noise) const;
 
     sanitizer_config config_;

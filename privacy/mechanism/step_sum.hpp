@@ -22,11 +22,16 @@ class step_sum {
     at::Tensor numbers();
 
     struct whole {
-        at::Tensor gradient;           ///< float64 [D]
+        at::Tensor numbers;            ///< int64 [D]: the gradient, in steps
+        std::int64_t units;            ///< private
         std::vector<double> measured;  ///< empty where nothing is
     };
-    /// What the numbers of all ranks, added up, stand for. It lies where they lay. Errors: failed for another length.
-    whole of(at::Tensor&& numbers) const;
+    /// What the numbers of all ranks, added up, are. Errors: failed for another length.
+    whole of(const at::Tensor& numbers) const;
+    /// What one of each segment's numbers stands for. Errors: failed under a geometry.
+    std::vector<double> steps(const whole& sum) const { return clipped_.steps(sum.numbers, sum.units); }
+    /// Float64 [D].
+    at::Tensor gradient(const whole& sum) const { return clipped_.whole(sum.numbers, sum.units); }
 
   private:
     std::int64_t coordinates_;

@@ -70,7 +70,7 @@ summed sum_of(const run_model& model, const std::vector<privacy::segment>& segme
         model, {.micro_batch = micro_batch}, adapter, {}, models::views_of(units), {},
         [&](const privacy::unit_gradients& chunk) { norms.push_back(sum.add(chunk).norms); },
         [](const std::exception& reason) { FAIL(reason.what()); });
-    return {sum.of(sum.numbers()).gradient, at::cat(norms)};
+    return {sum.gradient(sum.of(sum.numbers())), at::cat(norms)};
 }
 
 double longest(const at::Tensor& gradient, const std::vector<privacy::segment>& segments) {
@@ -221,7 +221,7 @@ TEST_CASE("whole: a unit that is not finite, or fails, counts as zero, and the o
         step_gradients(
             model, {.micro_batch = 4}, adapter, {}, models::views_of(of), {},
             [&](const privacy::unit_gradients& chunk) { out.add(chunk); }, [&](const std::exception&) { ++failures; });
-        return std::pair(out.of(out.numbers()).gradient, failures);
+        return std::pair(out.gradient(out.of(out.numbers())), failures);
     };
     const auto [plain, none] = sum(units, model.initial_adapter);
     CHECK(none == 0);
