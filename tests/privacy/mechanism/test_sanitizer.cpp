@@ -128,6 +128,17 @@ TEST_CASE("a release is the clipped sum plus noise, whatever the micro-batches")
     CHECK(whole.charged->noise_multiplier == z);
 }
 
+TEST_CASE("a release is the clipped sum plus noise where segments share a group, and groups follow no order") {
+    const std::vector<segment> shared = {{3000, 1}, {5000, 0}, {2000, 1}};
+    auto how = order(1, 1e-7, 0);
+    how.terms.radii = {0.05, 1};
+    const auto batch = random_batch(9, 4);
+    const auto released = one_step(sanitizer({.segments = shared}, run_key::insecure_from_seed(11)), {batch}, how);
+    clipped_sum sum(shared, how.terms);
+    sum.add(batch);
+    CHECK(at::allclose(released.gradient.to(at::kDouble), sum.take(), 1e-6, 3e-6));
+}
+
 TEST_CASE("one unit more or less moves the scaled release by at most 1/z, and no less than it may") {
     const auto without = random_batch(6, 5);
     for (auto how : {allocation::shares, allocation::proportional, allocation::uniform, allocation::min_variance}) {
