@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests under the address and undefined-behaviour sanitizers, then, where CAF_SOURCE names CAF's sources, the tests of
-# actors and servers under the thread sanitizer.
+# actors, servers, models and the mechanism under the thread sanitizer.
 # Arguments go to both ctest calls.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -30,12 +30,13 @@ caf=$root/build-tsan/caf
     -DCAF_NO_TOOLS=ON -DCAF_NO_OPENSSL=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
     -DCMAKE_CXX_FLAGS="-fsanitize=thread -g1 -include limits"
 cmake --build "$caf" --parallel "$jobs" --target libcaf_core_shared
-build tsan test_actors test_pipeline test_ranks test_audit test_monitor test_http
+build tsan test_actors test_pipeline test_ranks test_audit test_monitor test_http test_models test_mechanism
+export OMP_NUM_THREADS=2  # tests/support/parallel_regions.cpp shows the sanitizer each parallel region
 tsan() {  # TESTS ARGUMENTS…
     # GCC 12's thread sanitizer can't start where the kernel randomises addresses by more than 28 bits.
     LD_LIBRARY_PATH=$caf/lib setarch "$(uname -m)" -R \
         ctest --test-dir "$root/build-tsan" --output-on-failure -j "$jobs" -R "^test_($1):" "${@:2}"
 }
-tsan 'actors|pipeline|audit|monitor|http' "$@"
+tsan 'actors|pipeline|audit|monitor|http|models|mechanism' "$@"
 # Gloo and c10d hand over their own objects, whose locks the sanitizer can't see: only what is instrumented is looked at.
 TSAN_OPTIONS+=:ignore_noninstrumented_modules=1 tsan ranks "$@"

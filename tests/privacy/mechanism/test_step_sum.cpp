@@ -137,3 +137,14 @@ TEST_CASE("an empty share adds nothing, and a sum of another length is refused")
     CHECK(empty.numbers().equal(at::zeros({4}, at::kLong)));
     CHECK_THROWS_AS(empty.of(at::zeros({5}, at::kLong)), rldp::error);
 }
+
+TEST_CASE("under a geometry a segment has no one step, and is not said to have one") {
+    std::mt19937 dice(13);
+    for (const int kind : {4, 5}) {
+        const auto terms = terms_of(kind, dice);
+        step_sum sum(segments_for(terms), terms);
+        const auto all = sum.of(sum.numbers());
+        CHECK_THROWS_AS(sum.steps(all), rldp::error);
+        CHECK(sum.gradient(all).equal(at::zeros({entries_of_unit}, at::kDouble)));
+    }
+}
