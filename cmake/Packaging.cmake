@@ -10,9 +10,10 @@ install(TARGETS rldp-torch RUNTIME DESTINATION lib/rldp)
 install(DIRECTORY config/ DESTINATION share/rldp/config
   FILES_MATCHING PATTERN "*.json" PATTERN "canary-prompt.txt" PATTERN "*.safetensors"
   PATTERN "base" EXCLUDE PATTERN "*-stories260k.json" EXCLUDE PATTERN "arena-*.json" EXCLUDE)
-install(FILES README.md CHANGELOG.md DESTINATION share/doc/rldp)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/rldp)
 install(FILES LICENSE DESTINATION share/doc/rldp RENAME copyright)
-install(DIRECTORY docs/ DESTINATION share/doc/rldp/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
+# With all that pages link to: protocols, what their cells came to, the first policy.
+install(DIRECTORY docs/ DESTINATION share/doc/rldp/docs)
 # Man pages and the completion are what the program says of itself.
 set(manual ${PROJECT_BINARY_DIR}/manual)
 install(CODE "execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/manual.sh $<TARGET_FILE:rldp> ${manual} COMMAND_ERROR_IS_FATAL ANY)")
