@@ -4,6 +4,7 @@
 
 #include <spdlog/logger.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "actors/failure.hpp"
@@ -28,9 +29,13 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     const auto hand_over = [&](privacy::unit_gradients chunk) {
         take(trusted<privacy::unit_gradients>(std::move(chunk)));
     };
-    if (!canaries.empty())
-        hand_over({at::stack(canaries).to(device, /*non_blocking=*/true),
-                   at::zeros({std::ssize(canaries), 1 + std::ssize(task.order.probes)}, at::kDouble), 0});
+    // Where no rounding is charged for, every unit is alone in its chunk (docs/privacy.md §6).
+    const auto together = how.apart ? 1 : std::max<std::size_t>(1, canaries.size());
+    for (std::size_t first = 0; first < canaries.size(); first += together) {
+        const at::TensorList some(canaries.data() + first, together);
+        hand_over({at::stack(some).to(device, /*non_blocking=*/true),
+                   at::zeros({std::ssize(some), 1 + std::ssize(task.order.probes)}, at::kDouble), 0});
+    }
     step_gradients(
         model, how, task.adapter, task.order.probes, std::move(units),
         dropout_of(own.key, task.order.charged->seq, model.layout, device), hand_over,

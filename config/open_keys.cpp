@@ -33,7 +33,7 @@ constexpr std::int64_t least_batch = 16;
 /// The largest power of two, of at least least_batch where there are as many units, that leaves enough steps: with the
 /// work B·T given, the noise of a step's mean, z/B, falls as B grows (docs/privacy.md §3).
 std::int64_t batch_for(double work, double steps, std::int64_t population) {
-    const auto most = std::min(work / steps, static_cast<double>(population));
+    const auto most = std::min({work / steps, static_cast<double>(population), static_cast<double>(most_batch)});
     const auto least = std::min(least_batch, population);
     return std::max(least, static_cast<std::int64_t>(std::exp2(std::floor(std::log2(std::max(1.0, most))))));
 }

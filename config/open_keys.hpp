@@ -18,6 +18,10 @@ struct choice {
 /// Fewer steps than these are too few for an adaptive optimizer, whatever the noise (docs/experiments.md).
 constexpr std::int64_t least_steps = 75;
 
+/// The largest train.expected_batch_size: a step's sum holds twice as many units (privacy/mechanism/clipping.hpp),
+/// which a draw exceeds with a chance below e^(−3,000,000).
+constexpr std::int64_t most_batch = std::int64_t{1} << 23;
+
 /// train.eval_records is never chosen larger: a perplexity of more records is hardly more exact.
 constexpr std::int64_t most_chosen_eval_records = 4096;
 

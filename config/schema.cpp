@@ -12,6 +12,7 @@
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
+#include "config/open_keys.hpp"
 #include "config/policies.hpp"
 
 namespace rldp::config {
@@ -20,6 +21,8 @@ namespace {
 
 constexpr double most_units = 1e12;   // units or records: no table is larger
 constexpr double most_width = 65536;  // batches, records of a unit
+// The factor of a gradient that is zero, C over it in steps of C/2³⁶, stays finite by far.
+constexpr double least_stabiliser = 1e-30, most_stabiliser = 1e30;
 
 interval open(interval range) {
     range.least_open = range.most_open = true;
@@ -312,7 +315,7 @@ void add_train(std::vector<key>& keys) {
              "of "
              "the histogram's 20 counts (dcsgd_p, dcsgd_e); charged jointly with the gradient.",
              query_noise_by_method())
-        .add("stabiliser", &method_section::stabiliser, above(0), "gradient norm",
+        .add("stabiliser", &method_section::stabiliser, between(least_stabiliser, most_stabiliser), "gradient norm",
              "γ of auto_s and hyfreedp, r of psac: what keeps the weight of the smallest gradients finite. dp_adambc: "
              "the least root "
              "of a second moment without its noise, in standard deviations of that noise. scale_first: the least "
@@ -328,7 +331,7 @@ void add_train(std::vector<key>& keys) {
              "3 where steps is absent")
         .add("steps", &train_section::steps, between(1, most_steps), "steps",
              "Length of the run; not together with epochs.", "floor(epochs·N/expected_batch_size)")
-        .add("expected_batch_size", &train_section::expected_batch_size, between(1, most_units), "units",
+        .add("expected_batch_size", &train_section::expected_batch_size, between(1, most_batch), "units",
              "B: every unit is drawn with probability B/N at each step.",
              "chosen: the largest power of two that leaves enough steps")
         .add("micro_batch", &train_section::micro_batch, between(1, most_width), "records",

@@ -21,6 +21,7 @@
 #include "config/methods.hpp"
 #include "eval/metrics/json_number.hpp"
 #include "privacy/accounting/gdp.hpp"
+#include "privacy/mechanism/clipping.hpp"
 #include "rl/prepare/policy_description.hpp"
 
 namespace rldp::actors {
@@ -93,6 +94,8 @@ published_price price_as_published(std::vector<privacy::phase> charged, std::siz
 bool computes_apart(const config::run_config& config) {
     return config.model.dtype != "float32";
 }
+
+static_assert(2 * config::most_batch <= privacy::most_units);
 
 double rounding_margin_of(const config::run_config& config) {
     if (config.privacy.semantics == semantics::as_published) return 0;  // which charges nothing for it either

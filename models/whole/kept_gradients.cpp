@@ -152,8 +152,8 @@ double squared_by_tiles(const unit_factors& f, std::int64_t rows) {
     return out;
 }
 
-/// What a bound needs of the factors' sizes. Positions whose right factor is zero, such as those of padding, are not
-/// counted: how many there are is up to the other units.
+/// What a bound needs of the factors' sizes. Positions one of whose factors is zero add exact zeros and are not
+/// counted: how many of them padding makes is up to the other units, and which factor it leaves zero up to the module.
 struct row_sizes {
     double products = 0;  ///< Σ ‖left_i‖·‖right_i‖
     std::int64_t positions = 0;
@@ -162,8 +162,9 @@ struct row_sizes {
 row_sizes sizes_of(const unit_factors& f) {
     row_sizes out;
     const auto take = [&](const at::Tensor& left, const at::Tensor& right) {
-        out.products += summed(left * right);
-        out.positions += right.ne(0).sum().item<std::int64_t>();
+        const auto products = left * right;
+        out.products += summed(products);
+        out.positions += products.ne(0).sum().item<std::int64_t>();
     };
     if (f.left.defined()) take(row_norms(f.left), row_norms(f.right));
     if (f.ids.defined()) {

@@ -222,6 +222,35 @@ TEST_CASE("a unit whose gradient can't be computed counts as zero, and no one ou
     CHECK(without.abs().max().item<float>() > 1e-2);
 }
 
+TEST_CASE("canaries come together, but where units are computed apart each comes alone") {
+    const auto sizes_of_chunks = [](bool apart) {
+        auto units = tiny_units(5);
+        for (std::int64_t number = 0; number < 3; ++number) {
+            units.push_back({{{1, 2, 3}}});
+            units.back().gradient_canary = number;
+        }
+        auto side = trusted_side(
+            std::make_shared<secrets>(secrets{std::move(units), privacy::run_key::insecure_from_seed(5)}), 1);
+        side.run();
+        auto inside = std::make_shared<secrets>(*side.closed);
+        inside->gradient_canaries = {1, config_for(side.model).segments, 0.1};
+        auto& state = side.state<gradient_state>(side.gradient);
+        state.closed = trusted<closed_ptr>(inside);
+        state.how.apart = apart;
+        loader_state sampler;
+        sampler.closed = trusted<closed_ptr>(inside);
+        sampler.sample_rate = 1;
+        std::vector<std::int64_t> sizes;
+        state.compute({order_for(side.model, 1, 1, 0.1), side.model.initial_adapter}, sampler.make(1),
+                      [&](const trusted<privacy::unit_gradients>& chunk) {
+                          sizes.push_back(privacy::opened(chunk).gradients.size(0));
+                      });
+        return sizes;
+    };
+    CHECK(sizes_of_chunks(false) == std::vector<std::int64_t>{3, 4, 1});
+    CHECK(sizes_of_chunks(true) == std::vector<std::int64_t>(8, 1));
+}
+
 TEST_CASE("where a step has probes, units' losses are taken there, too") {
     trusted_side side(tiny_secrets(12), 1.0, {});
     side.run();

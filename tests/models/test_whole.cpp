@@ -159,6 +159,22 @@ TEST_CASE("whole: other units of a chunk, padding and dummies change no unit's g
     }
 }
 
+TEST_CASE("whole: positions that add nothing move no bound, however many company's padding makes") {
+    at::manual_seed(8);
+    const std::int64_t rows = 200, columns = 300, own = 5, padding = 90;  // by Gram matrices, padded or not
+    const auto left = at::randn({own, rows}), right = at::randn({own, columns});
+    const auto bound = [&](const at::Tensor& more_left, const at::Tensor& more_right) {
+        const auto count = own + more_left.size(0);
+        kept_factors page;
+        page.product = kept_product{at::cat({left, more_left}), at::cat({right, more_right}), {0, count}};
+        const kept_gradients kept({{"", "", {rows, columns}, 0, rows * columns}}, {page}, 1);
+        return kept.norm_bounds().item<double>();
+    };
+    const auto alone = bound(at::zeros({0, rows}), at::zeros({0, columns}));
+    CHECK(bound(at::zeros({padding, rows}), at::randn({padding, columns})) == Approx(alone).epsilon(1e-12));
+    CHECK(bound(at::randn({padding, rows}), at::zeros({padding, columns})) == Approx(alone).epsilon(1e-12));
+}
+
 TEST_CASE("whole: weights of marked tokens and answers count in a record's mean as they do for adapters") {
     whole_setting s(2, "llama", {"all"}, 1);
     s.units = {{{1, marked(2), 3, marked(0), 2}}, {{1, 1, 3}}};
