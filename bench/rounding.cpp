@@ -12,11 +12,13 @@ int main(int argc, char** argv) {
     std::string model = "config/tiny-gpt2", device = "cpu";
     std::vector<std::string> types = {"float32", "bfloat16"};
     std::vector<std::int64_t> batches = {16, 64, 256};
+    std::vector<std::string> parameters;
     bool together = false;
     std::int64_t draws = 200, micro_batch = 16, longest = 64;
     program.add_option("model", model, "model directory");
     program.add_option("--dtype", types, "arithmetics: float32, tf32, bfloat16");
     program.add_option("--batch", batches, "units per draw");
+    program.add_option("--parameters", parameters, "train.parameters: tensors that are trained whole, in float32");
     program.add_option("--draws", draws, "pairs of neighbouring draws");
     program.add_option("--micro-batch", micro_batch, "records per forward pass");
     program.add_option("--longest", longest, "tokens per record, at most");
@@ -32,6 +34,7 @@ int main(int argc, char** argv) {
         config.model.path = model;
         config.model.dtype = type;
         config.device = device;
+        if (!parameters.empty()) config.train.parameters = parameters;
         const auto loaded = rldp::actors::load_model(config);
         for (const auto batch : batches) {
             config.train.expected_batch_size = batch;
