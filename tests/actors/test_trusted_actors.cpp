@@ -229,8 +229,7 @@ TEST_CASE("canaries come together, but where units are computed apart each comes
             units.push_back({{{1, 2, 3}}});
             units.back().gradient_canary = number;
         }
-        auto side = trusted_side(
-            std::make_shared<secrets>(secrets{std::move(units), privacy::run_key::insecure_from_seed(5)}), 1);
+        trusted_side side(std::make_shared<secrets>(secrets{units, privacy::run_key::insecure_from_seed(5)}), 1);
         side.run();
         auto inside = std::make_shared<secrets>(*side.closed);
         inside->gradient_canaries = {1, config_for(side.model).segments, 0.1};
