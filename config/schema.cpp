@@ -21,8 +21,6 @@ namespace {
 
 constexpr double most_units = 1e12;   // units or records: no table is larger
 constexpr double most_width = 65536;  // batches, records of a unit
-// The factor of a gradient that is zero, C over it in steps of C/2³⁶, stays finite by far.
-constexpr double least_stabiliser = 1e-30, most_stabiliser = 1e30;
 
 interval open(interval range) {
     range.least_open = range.most_open = true;
@@ -315,7 +313,7 @@ void add_train(std::vector<key>& keys) {
              "of "
              "the histogram's 20 counts (dcsgd_p, dcsgd_e); charged jointly with the gradient.",
              query_noise_by_method())
-        .add("stabiliser", &method_section::stabiliser, between(least_stabiliser, most_stabiliser), "gradient norm",
+        .add("stabiliser", &method_section::stabiliser, above(0), "gradient norm",
              "γ of auto_s and hyfreedp, r of psac: what keeps the weight of the smallest gradients finite. dp_adambc: "
              "the least root "
              "of a second moment without its noise, in standard deviations of that noise. scale_first: the least "

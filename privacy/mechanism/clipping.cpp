@@ -234,13 +234,15 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     return {norms.narrow(0, 0, units), losses.narrow(0, 0, units)};
 }
 
+at::Tensor clipped_sum::weights_of(const at::Tensor& norms, std::int64_t units) const {
+    auto out = terms_.rule == clip_rule::batch_mean ? at::ones_like(norms)
+                                                    : clip_factors(terms_.rule, norms, terms_.radii, terms_.stabiliser);
+    out.slice(0, units).zero_();
+    return at::nan_to_num(out.div_(at::tensor(grid_, at::kDouble)), 0, 0, 0);
+}
+
 void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms, std::int64_t units) {
-    auto weights = terms_.rule == clip_rule::batch_mean
-                       ? at::ones_like(norms)
-                       : clip_factors(terms_.rule, norms, terms_.radii, terms_.stabiliser);
-    weights.slice(0, units).zero_();
-    weights /= at::tensor(grid_, at::kDouble);
-    const auto factors = weights.t().contiguous().to(gradients.device(), /*non_blocking=*/true);  // [n, b]
+    const auto factors = weights_of(norms, units).t().contiguous().to(gradients.device(), /*non_blocking=*/true);
     const auto rows = gradients.is_cpu() ? float_rows(gradients) : gradients;
     const auto add_segment = gradients.is_cpu() ? host_sum : device_sum;
     std::int64_t offset = 0;
@@ -293,9 +295,7 @@ clipped_sum::seen clipped_sum::add_parts(const unit_gradients& batch) {
     }
     units_ += std::ssize(whole);
     require(units_ <= most_units, "sanitizer: more units in a step than a sum in whole numbers holds");
-    auto factors = clip_factors(terms_.rule, bounds.norms, terms_.radii, terms_.stabiliser);
-    factors.slice(0, count).zero_();
-    factors /= at::tensor(grid_, at::kDouble);
+    const auto factors = weights_of(bounds.norms, count);
 
     std::vector<std::int64_t> ends;
     for (const auto& part : segments_) ends.push_back((ends.empty() ? 0 : ends.back()) + part.size);

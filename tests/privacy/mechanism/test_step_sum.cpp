@@ -138,6 +138,22 @@ TEST_CASE("an empty share adds nothing, and a sum of another length is refused")
     CHECK_THROWS_AS(empty.of(at::zeros({5}, at::kLong)), rldp::error);
 }
 
+TEST_CASE("a unit whose factor is beyond all numbers counts as zero") {
+    step_terms terms;
+    terms.radii = {1};
+    terms.rule = clip_rule::normalise;
+    terms.stabiliser = 1e-300;
+    const auto segments = segments_of({3});
+    const auto row = at::tensor({3.f, 0.f, 4.f}).reshape({1, 3});
+    step_sum with(segments, terms), without(segments, terms);
+    with.add({at::cat({at::zeros({1, 3}), row, at::full({1, 3}, 1e-44f)}), at::ones({3}, at::kDouble)});
+    without.add({row, at::ones({1}, at::kDouble)});
+    // The smallest that float32 has is still made as long as its radius: its norm is what keeps its factor finite.
+    const auto beside = with.gradient(with.of(with.numbers())) - without.gradient(without.of(without.numbers()));
+    CHECK(beside.norm().item<double>() <= 1);
+    CHECK(beside.norm().item<double>() > 0.99);
+}
+
 TEST_CASE("under a geometry a segment has no one step, and is not said to have one") {
     std::mt19937 dice(13);
     for (const int kind : {4, 5}) {
