@@ -4,7 +4,6 @@
 
 #include <spdlog/logger.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "actors/failure.hpp"
@@ -30,7 +29,7 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
         take(trusted<privacy::unit_gradients>(std::move(chunk)));
     };
     // Where no rounding is charged for, every unit is alone in its chunk (docs/privacy.md §6).
-    const auto together = how.apart ? 1 : std::max<std::size_t>(1, canaries.size());
+    const auto together = how.apart ? 1 : canaries.size();
     for (std::size_t first = 0; first < canaries.size(); first += together) {
         const at::TensorList some(canaries.data() + first, together);
         hand_over({at::stack(some).to(device, /*non_blocking=*/true),

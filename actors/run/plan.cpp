@@ -95,7 +95,7 @@ bool computes_apart(const config::run_config& config) {
     return config.model.dtype != "float32";
 }
 
-static_assert(2 * config::most_batch <= privacy::most_units);
+static_assert(2 * config::most_batch <= privacy::most_units, "no draw is larger than what a step's sum holds");
 
 double rounding_margin_of(const config::run_config& config) {
     if (config.privacy.semantics == semantics::as_published) return 0;  // which charges nothing for it either

@@ -22,6 +22,11 @@ TEST_CASE("as_published needs an acknowledgement, gdp_clt needs as_published") {
 TEST_CASE("the sampling rate can't exceed 1") {
     const std::string sixteen = R"("train": {"expected_batch_size": 16}})";
     CHECK(has(refused(R"({"privacy": {"population": 15}, )" + sixteen), "train.expected_batch_size is 16"));
+    const auto batch_of = [](const char* size) {
+        return R"({"train": {"expected_batch_size": )" + std::string(size) + "}}";
+    };
+    CHECK(has(refused(batch_of("8388609")), "train.expected_batch_size"));
+    CHECK(refused(batch_of("8388608")).empty());
     CHECK(refused(R"({"privacy": {"population": 16}, )" + sixteen).empty());
     CHECK(refused(R"({"privacy": {"population": 15}})").empty());  // the batch is still open
 }
