@@ -2,6 +2,7 @@
 // accountant. Needs no data and no model.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "app/commands.hpp"

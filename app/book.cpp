@@ -1,6 +1,7 @@
 // rldp book: what the runs on one data set have taken of its owner's budget, and how much that may be.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
 

@@ -1,5 +1,6 @@
 // rldp calibrate: the least noise that meets a budget.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "app/commands.hpp"
 #include "app/numbers.hpp"

@@ -1,7 +1,10 @@
 #pragma once
 // One function per subcommand: declares its options on the program and, when it was chosen, returns the exit status.
-#include <CLI/CLI.hpp>
 #include <functional>
+
+namespace CLI {
+class App;
+}
 
 namespace rldp::app {
 

@@ -1,4 +1,5 @@
 // rldp dashboard: runs and grids in a browser, followed without touching them.
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <memory>

@@ -1,6 +1,7 @@
 // rldp key new: what signs certificates, and what a dashboard is served with.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "app/commands.hpp"

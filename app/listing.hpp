@@ -1,5 +1,6 @@
 #pragma once
 // Subcommands that print a few named values.
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>

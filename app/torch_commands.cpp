@@ -1,5 +1,6 @@
 #include "app/torch_commands.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
 

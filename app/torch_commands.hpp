@@ -1,9 +1,12 @@
 #pragma once
 // The subcommands that need LibTorch. Loading it takes most of a second, so they live in a program of their own,
 // rldp-torch, in whose place rldp puts itself when one of them is called.
-#include <CLI/CLI.hpp>
 #include <array>
 #include <string_view>
+
+namespace CLI {
+class App;
+}
 
 namespace rldp::app {
 

@@ -1,6 +1,7 @@
 // rldp verify and rldp sign: a certificate, checked against everything at hand, and made anew.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
+#include <CLI/CLI.hpp>
 #include <caf/config.hpp>
 #include <cstdlib>
 #include <nlohmann/json.hpp>

@@ -13,25 +13,43 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
 endif()
 
-# Precompiled headers, one for each kind of source: parsing ATen takes 9 s, Catch2, CAF, CLI11 and JSON 3 s each. Sources include
-# what they use all the same.
+# Where the time of a run is spent in code of ours (HOT) the compiler optimises as the build type says. What calls LibTorch, and
+# commands, pages, JSON and messages, take half as long to compile with -Og and run as fast (docs/performance.md). Under it GCC
+# sees uninitialised values where none are.
+set(RLDP_COLD_OPTIONS "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(RLDP_COLD_OPTIONS $<$<CONFIG:Release>:-Og> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
+  # It would collect its garbage from 100 MB on, again and again; a source of ours takes a gigabyte at most.
+  add_compile_options(--param=ggc-min-expand=400 --param=ggc-min-heapsize=600000)
+endif()
+
+# Precompiled headers, one for each kind of source: parsing ATen takes 9 s, CAF and JSON 2 s each. Tests share them. Sources
+# include what they use all the same.
 set(RLDP_BASE_HEADERS <nlohmann/json.hpp> <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <chrono> <cmath> <filesystem> <fstream>
   <functional> <map> <memory> <optional> <set> <span> <sstream> <string> <string_view> <vector>)
 set(RLDP_BASE_LIBRARIES fmt::fmt nlohmann_json::nlohmann_json)
 
-# rldp_precompiled(NAME HEADERS … [DEPENDS targets…] [OPTIONS compile options…])
+# rldp_precompiled(NAME [HOT] HEADERS … [DEPENDS targets…]). GCC wants a header compiled as what uses it: a hot source crashes it
+# with a cold header.
 function(rldp_precompiled name)
-  cmake_parse_arguments(ARG "" "" "HEADERS;DEPENDS;OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "HOT" "" "HEADERS;DEPENDS" ${ARGN})
   if(RLDP_PRECOMPILED_HEADERS)
     add_library(${name} STATIC ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-    target_compile_options(${name} PRIVATE ${RLDP_WARNINGS} ${ARG_OPTIONS})
+    target_compile_options(${name} PRIVATE ${RLDP_WARNINGS})
+    if(NOT ARG_HOT)
+      target_compile_options(${name} PRIVATE ${RLDP_COLD_OPTIONS})
+    endif()
     target_link_libraries(${name} PUBLIC ${RLDP_BASE_LIBRARIES} ${ARG_DEPENDS})
     target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
   endif()
 endfunction()
 
+# Cold, unless the header is hot.
 function(rldp_reuse_precompiled target name)
+  if(NOT name MATCHES "_hot_")
+    target_compile_options(${target} PRIVATE ${RLDP_COLD_OPTIONS})
+  endif()
   if(RLDP_PRECOMPILED_HEADERS)
     # The header was compiled with -fPIC; programs, which CMake compiles with -fPIE, must agree with it.
     target_compile_options(${target} PRIVATE -fPIC)
@@ -53,9 +71,10 @@ function(rldp_use_openmp_blas target)
   endif()
 endfunction()
 
-# A dozen sources at a time: templates of JSON, CAF and CLI11 are instantiated once, not in each.
+# Two dozen sources at a time: templates of JSON, CAF and CLI11 are instantiated once, not in each, and a precompiled header of
+# torch's is read once (two seconds).
 function(rldp_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RLDP_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RLDP_UNITY} UNITY_BUILD_BATCH_SIZE 24)
 endfunction()
 
 # Definitions among the program's own objects come before those of libraries, whose objects may hold others that are needed.
@@ -63,20 +82,24 @@ function(rldp_own_definitions_first target)
   target_link_options(${target} PRIVATE -Wl,-z,muldefs)
 endfunction()
 
-# rldp_library(NAME [TORCH|CAF] SOURCES a.cpp… [DEPENDS targets…] [PRIVATE targets…]): all have fmt and JSON.
+# rldp_library(NAME [TORCH|CAF] [HOT] SOURCES a.cpp… [DEPENDS targets…] [PRIVATE targets…]): all have fmt and JSON.
 function(rldp_library name)
-  cmake_parse_arguments(ARG "TORCH;CAF" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH;CAF;HOT" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_options(${name} PRIVATE ${RLDP_WARNINGS})
   rldp_compile_together(${name})
   target_link_libraries(${name} PUBLIC ${RLDP_BASE_LIBRARIES} ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
   if(ARG_CAF)
-    target_link_libraries(${name} PUBLIC rldp_torch CAF::core)
-    rldp_reuse_precompiled(${name} rldp_pch_caf)
-  elseif(ARG_TORCH)
+    target_link_libraries(${name} PUBLIC CAF::core)
+  endif()
+  if(ARG_TORCH OR ARG_CAF)
     target_link_libraries(${name} PUBLIC rldp_torch)
-    rldp_reuse_precompiled(${name} rldp_pch_torch)
+    if(NOT ARG_HOT)  # the one that is hot reads ATen sooner than a header of its own would be compiled
+      rldp_reuse_precompiled(${name} rldp_pch_torch)
+    endif()
+  elseif(ARG_HOT)
+    rldp_reuse_precompiled(${name} rldp_pch_hot_base)
   else()
     rldp_reuse_precompiled(${name} rldp_pch_base)
   endif()
@@ -105,26 +128,4 @@ endfunction()
 function(rldp_vectorised)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
     COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math;-ffp-contract=off")
-endfunction()
-
-# rldp_test(NAME [TORCH] SOURCES a.cpp… [DEPENDS targets…]): a Catch2 program; ctest runs its cases one by one.
-function(rldp_test name)
-  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;DEPENDS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  target_compile_options(${name} PRIVATE ${RLDP_WARNINGS} ${RLDP_TEST_OPTIONS})
-  rldp_compile_together(${name})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} rldp_test_main)
-  if(ARG_TORCH)
-    target_link_libraries(${name} PRIVATE rldp_torch CAF::core)
-    rldp_use_openmp_blas(${name})
-    rldp_reuse_precompiled(${name} rldp_pch_test_torch)
-  else()
-    rldp_reuse_precompiled(${name} rldp_pch_test)
-  endif()
-  # Catch2 2 exits with 0 where a name matches no case: such an entry must fail. tests/every_case_runs.py compares the
-  # entries with what the programs list. One thread each: some fork the program, whose child would wait for a pool of
-  # OpenMP's that only its parent has.
-  catch_discover_tests(${name} TEST_PREFIX "${name}: " DISCOVERY_MODE PRE_TEST
-    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES FAIL_REGULAR_EXPRESSION "No tests ran" ENVIRONMENT OMP_NUM_THREADS=1)
-  set_property(GLOBAL APPEND PROPERTY RLDP_TEST_PROGRAMS ${name})
 endfunction()

@@ -3,9 +3,13 @@
 # made-up records. Arguments go to `rldp run`, for example: scripts/demo.sh --set privacy.epsilon=2
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+start=$SECONDS
+minutes() { printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); }
 
+echo "demo: some six minutes on two cores the first time: packages, compiling, a run of half a minute"
 "$root/scripts/setup.sh"
 "$root/scripts/build.sh" rldp
+echo "demo: ready after $(minutes $((SECONDS - start)))"
 
 out=()
 if [[ " $* " != *" --out"[\ =]* ]]; then
@@ -17,3 +21,4 @@ if [[ " $* " != *" --out"[\ =]* ]]; then
     out=(--out "$directory")
 fi
 "$root/build/rldp" run "$root/config/demo.json" "${out[@]}" "$@"
+echo "demo: took $(minutes $((SECONDS - start)))"

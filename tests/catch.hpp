@@ -13,3 +13,31 @@ using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
+
+#ifdef CATCH_CONFIG_RUNNER  // what tests/main.cpp needs
+#if __has_include(<catch2/catch_all.hpp>)
+using catch_listener = Catch::EventListenerBase;
+using catch_assertion_result = void;
+inline const Catch::TestCaseInfo& info_of(const Catch::TestCaseStats& stats) {
+    return *stats.testInfo;
+}
+inline const Catch::TestCaseInfo& info_of(const Catch::TestCaseInfo* info) {
+    return *info;
+}
+inline const auto& all_cases() {
+    return Catch::getRegistryHub().getTestCaseRegistry().getAllInfos();
+}
+#else
+using catch_listener = Catch::TestEventListenerBase;
+using catch_assertion_result = bool;
+inline const Catch::TestCaseInfo& info_of(const Catch::TestCaseStats& stats) {
+    return stats.testInfo;
+}
+inline const Catch::TestCaseInfo& info_of(const Catch::TestCase& one) {
+    return one;
+}
+inline const auto& all_cases() {
+    return Catch::getRegistryHub().getTestCaseRegistry().getAllTests();
+}
+#endif
+#endif

@@ -1,42 +1,53 @@
 #!/usr/bin/env python3
-"""Every case that a test program lists is an entry of ctest's, and every entry is a case.
+"""Every case that a test program holds is run by exactly one entry of ctest's, every entry belongs to one tier and runs some
+case: what looks like a test can't run nothing, and no case belongs to no tier.
 
-A name with a semicolon, for example, falls apart in CMake's lists: ctest then runs pieces of it, which match nothing.
-Usage: every_case_runs.py BUILD_DIRECTORY PREFIX=PROGRAM...
+    tests/every_case_runs.py BUILD_DIRECTORY TIER[,TIER…] NAME=PROGRAM…
 """
 import json
+import pathlib
+import re
 import subprocess
 import sys
 
+complaints = []
+build, tiers = sys.argv[1], set(sys.argv[2].split(","))
+programs = dict(argument.split("=", 1) for argument in sys.argv[3:])
+shown = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True)
 
-def listed(program):
-    """The names of a program's cases, as Catch2 2 (--list-test-names-only) or 3 (--list-tests) prints them."""
-    for option in (["--list-test-names-only"], ["--list-tests", "--verbosity", "quiet"]):
-        done = subprocess.run([program, *option], capture_output=True, text=True)
-        names = [line for line in done.stdout.splitlines() if line.strip()]
-        if names and not done.stderr:
-            return [name.strip() for name in names]
-    sys.exit(f"{program}: lists no case")
-
-
-def main():
-    build, programs = sys.argv[1], [argument.split("=", 1) for argument in sys.argv[2:]]
-    shown = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True)
-    entries = [test["name"] for test in json.loads(shown.stdout)["tests"]]
-    wrong = cases = 0
-    for prefix, program in programs:
-        expected = sorted(listed(program))
-        found = sorted(entry.split(":", 1)[1].strip() for entry in entries if entry.startswith(f"{prefix}:"))
-        cases += len(expected)
-        for name in sorted(set(expected) ^ set(found)):
-            print(("not an entry of ctest: " if name in expected else "no case of the program: ") + f"{prefix}: {name}")
-            wrong += 1
-        if len(expected) != len(found):
-            print(f"{prefix}: {len(expected)} cases, {len(found)} entries")
-            wrong += 1
-    print(f"{cases} cases in {len(programs)} programs, {wrong} differences")
-    return 1 if wrong or not programs else 0
+entries = {}  # of a program: each entry's name and filter
+for test in json.loads(shown.stdout)["tests"]:
+    labels = [one for at in test.get("properties", []) if at["name"] == "LABELS" for one in at["value"]]
+    if len(tiers.intersection(labels)) != 1:
+        complaints.append(f"{test['name']}: belongs to no tier" if not labels else f"{test['name']}: belongs to {', '.join(labels)}")
+    command = test.get("command", [])
+    if len(command) == 3 and command[1] == "-#":
+        entries.setdefault(pathlib.Path(command[0]).name, []).append((test["name"], command[2]))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def takes(filter, file, tags):
+    """Whether Catch2 would run a case of that file and those tags under a filter of the form [#file]…[tag]…~[tag]…"""
+    wanted = set(re.findall(r"(?<!~)\[([^\]]+)\]", filter))
+    unwanted = set(re.findall(r"~\[([^\]]+)\]", filter))
+    has = set(tags) | {"#" + file}
+    return wanted <= has and not unwanted & has
+
+
+cases = 0
+for name, program in programs.items():
+    listed = subprocess.run([program, "--cases"], capture_output=True, text=True, check=True).stdout.splitlines()
+    if not listed:
+        complaints.append(f"{name}: has no case")
+    ran = dict.fromkeys((entry for entry, _ in entries.get(name, [])), 0)
+    for line in listed:
+        file, tags, case = line.split("\t", 2)
+        by = [entry for entry, filter in entries.get(name, []) if takes(filter, file, re.findall(r"\[([^\]]+)\]", tags))]
+        if len(by) != 1:
+            complaints.append(f"{name}, {file}: '{case}' is run by " + (", ".join(by) if by else "no entry"))
+        for entry in by:
+            ran[entry] += 1
+        cases += 1
+    complaints += [f"{entry}: runs no case" for entry, count in ran.items() if count == 0]
+
+print("\n".join(complaints) or f"{cases} cases of {len(programs)} programs, each in one entry of one tier")
+sys.exit(bool(complaints) or not programs)

@@ -23,7 +23,7 @@ class target:
         for word in words:
             if word in ("SOURCES", "DEPENDS", "PRIVATE"):
                 into = self.sources if word == "SOURCES" else self.depends
-            elif word != "TORCH" and into is not None:
+            elif word not in ("TORCH", "HOT") and into is not None:
                 into.append(word)
 
 
@@ -107,7 +107,7 @@ for one in targets.values():
                     complaints.append(f"{file.relative_to(root)} includes {name} of {holder}, which {one.name} does not name")
     if strict and one.kind == "library":
         for name in one.depends:
-            if name in targets and name not in used and targets[name].sources:
+            if name in targets and name not in used and targets[name].sources and targets[name].folder != one.folder:
                 complaints.append(f"{one.name} names {name}, of which it includes nothing")
 
 for room in rooms:

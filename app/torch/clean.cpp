@@ -1,4 +1,5 @@
 // rldp clean: finishes what a kill cut short.
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 

@@ -1,6 +1,5 @@
 #pragma once
 // What compare and sweep share on the command line.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -9,6 +8,10 @@
 #include "eval/grid/grid.hpp"
 #include "eval/grid/run.hpp"
 #include "monitor/http/options.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace rldp::app {
 

@@ -1,6 +1,7 @@
 // rldp init: from a file of records to a configuration that runs.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
 

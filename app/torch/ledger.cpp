@@ -1,6 +1,7 @@
 // rldp ledger verify: what an auditor runs on a run directory.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "app/commands.hpp"

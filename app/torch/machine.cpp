@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <torch/utils.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>

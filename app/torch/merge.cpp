@@ -5,6 +5,7 @@
 #include "models/blas.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "app/commands.hpp"
 #include "app/torch_commands.hpp"

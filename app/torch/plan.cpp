@@ -1,6 +1,7 @@
 // rldp plan: how a budget of examples or minutes is best divided into steps.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 

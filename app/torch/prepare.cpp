@@ -1,6 +1,7 @@
 // rldp prepare-controller: a policy for rl.controller, from no one's records.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>

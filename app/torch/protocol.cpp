@@ -1,5 +1,7 @@
 #include "app/torch/protocol.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "config/base/append_file.hpp"
 #include "config/base/files.hpp"
 #include "config/base/output.hpp"

@@ -1,6 +1,7 @@
 // rldp sign-policy: whoever signs a prepared policy vouches for it.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 

@@ -17,7 +17,7 @@ namespace rldp::eval {
 namespace {
 
 using json = nlohmann::ordered_json;
-using row = std::vector<std::string>;
+using cells_of_row = std::vector<std::string>;
 
 /// Cells that differ by their seed only.
 struct group {
@@ -55,14 +55,14 @@ statistic figure_of(const group& of, const std::string& name) {
 
 // A row per attack and a column per group would not fit a page; the other way round it does for any grid.
 std::string attacks_table(const std::vector<group>& groups) {
-    row head = {"cells"};
+    cells_of_row head = {"cells"};
     for (const std::string name : attack_figures)
         if (std::any_of(groups.begin(), groups.end(), [&](const auto& one) { return figure_of(one, name).n > 0; }))
             head.push_back(name);
     if (head.size() == 1) return "<p>No cell has been attacked; --audit does it.</p>\n";
-    std::vector<row> rows;
+    std::vector<cells_of_row> rows;
     for (const auto& one : groups) {
-        row next = {escaped(one.name)};
+        cells_of_row next = {escaped(one.name)};
         for (std::size_t i = 1; i < head.size(); ++i) next.push_back(in_words(figure_of(one, head[i])));
         if (std::any_of(next.begin() + 1, next.end(), [](const auto& text) { return text != "–"; }))
             rows.push_back(std::move(next));
@@ -73,7 +73,7 @@ std::string attacks_table(const std::vector<group>& groups) {
 }
 
 std::string times_table(const std::vector<group>& groups) {
-    std::vector<row> rows;
+    std::vector<cells_of_row> rows;
     for (const auto& one : groups) {
         std::vector<double> seconds;
         int starts = 0;

@@ -14,7 +14,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-std::string in_words(double seconds) {
+std::string duration_in_words(double seconds) {
     if (seconds < 90) return fmt::format("{:.0f} s", seconds);
     if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
     return fmt::format("{:.1f} h", seconds / 3600);
@@ -60,7 +60,7 @@ std::string progress_line(const grid_tally& tally, const std::vector<cell_progre
                           std::optional<double> left, std::size_t width) {
     auto line = fmt::format("{}/{} cells", tally.over(), tally.of());
     if (tally.failed() > 0) line += fmt::format(", {} failed", tally.failed());
-    if (left) line += fmt::format(" · about {} left", in_words(*left));
+    if (left) line += fmt::format(" · about {} left", duration_in_words(*left));
     for (const auto& one : running) line += fmt::format(" · {} {:.0f} %", one.id, 100 * one.fraction);
     return cut(line, width);
 }

@@ -101,7 +101,7 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
 
 }  // namespace
 
-TEST_CASE("late learning changes no bit: delays of 0, 1 and T_RL − 1 steps equal the plain loop") {
+TEST_CASE("late learning changes no bit: delays of 0, 1 and T_RL − 1 steps equal the plain loop", "[full]") {
     if (!std::filesystem::exists("config/tiny-gpt2/config.json")) {
         WARN("skipped: config/tiny-gpt2 is not there");
         return;

@@ -40,7 +40,7 @@ std::pair<double, double> slope(const std::vector<eval::metrics_line>& lines) {
 
 }  // namespace
 
-TEST_CASE("demo: on three seeds the model learns, every adapter moves, and the contract holds") {
+TEST_CASE("demo: on three seeds the model learns, every adapter moves, and the contract holds", "[full]") {
     for (const auto* seed : {"seed=1", "seed=2", "seed=3"}) {
         INFO(seed);
         scratch_directory scratch;

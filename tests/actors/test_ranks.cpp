@@ -65,7 +65,7 @@ TEST_CASE("over 2, 3 and 4 ranks a run is the same to the last bit as alone") {
     same_over(small({reproducible}), {2, 3, 4});
 }
 
-TEST_CASE("every method's run is the same over ranks") {
+TEST_CASE("every method's run is the same over ranks", "[full]") {
     for (const auto& row : config::methods()) {
         if (row.name == "rldp") continue;
         same_over(small({reproducible, "method.name=" + row.name, "train.steps=6"}), {3});
@@ -73,7 +73,8 @@ TEST_CASE("every method's run is the same over ranks") {
 }
 
 TEST_CASE(
-    "so are runs with patients as units, every allocation, padding, gradient canaries, bfloat16 and whole parameters") {
+    "so are runs with patients as units, every allocation, padding, gradient canaries, bfloat16 and whole parameters",
+    "[full]") {
     for (const auto& more : std::vector<std::vector<std::string>>{
              {R"(privacy.unit={"group":"patient_nbr"})", "privacy.max_records_per_unit=2"},
              {"noise.allocation=uniform"},

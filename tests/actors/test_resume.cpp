@@ -133,7 +133,7 @@ TEST_CASE("a resume reads weights again where their files were touched, and goes
     CHECK(refusal([&] { resume_run(verified); }).find("checkpoint.safetensors") != std::string::npos);
 }
 
-TEST_CASE("every method runs, spends the budget, and resumes to the bits of an uninterrupted run") {
+TEST_CASE("every method runs, spends the budget, and resumes to the bits of an uninterrupted run", "[full]") {
     for (const auto& row : config::methods()) {
         const auto& name = row.name;
         INFO(name);
@@ -188,7 +188,7 @@ TEST_CASE("under a prepared controller a run resumes to the bits and the lines o
     }
 }
 
-TEST_CASE("a controller that learns in the run resumes to the bits of one that did not stop") {
+TEST_CASE("a controller that learns in the run resumes to the bits of one that did not stop", "[full]") {
     scratch_directory scratch;
     const std::vector<std::string> online = {"noise.insecure_reproducible=true", "public.path=synthetic:60",
                                              "public.steps=3", "rl.online=true", "train.steps=60"};
@@ -217,7 +217,7 @@ TEST_CASE("a run does not go on under another policy") {
     CHECK(has(refusal([&] { resume_run(scratch / "run"); }), "one of them was changed"));
 }
 
-TEST_CASE("whatever else a run does, it resumes to the bits of an uninterrupted run") {
+TEST_CASE("whatever else a run does, it resumes to the bits of an uninterrupted run", "[full]") {
     const std::vector<std::vector<std::string>> ways = {
         {"public.path=synthetic:60", "public.steps=3"},
         {"public.path=synthetic:60", "public.steps=3", "public.use=[\"warm_start\", \"subspace\"]",

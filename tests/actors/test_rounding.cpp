@@ -49,7 +49,7 @@ TEST_CASE("in float32 rounding moves the others' sums by a fifth of the margin a
 }
 
 // Of up to 80 tokens: a matrix of 64 x 64 takes norms by products where a unit, with its padding, has 32 or more.
-TEST_CASE("so it moves those of whole parameters, each tensor clipped by the bound of its norm") {
+TEST_CASE("so it moves those of whole parameters, each tensor clipped by the bound of its norm", "[full]") {
     auto config = config_of("float32", 16);
     config.train.parameters = std::vector<std::string>{"all"};
     const auto seen = worst_of(config, 40, actors::computes_apart(config), 80);
@@ -61,7 +61,7 @@ TEST_CASE("so it moves those of whole parameters, each tensor clipped by the bou
 
 // Modules of Llama's kind keep the output's gradient on the other side than GPT-2's. A longer unit pads its company by
 // hundreds of positions here.
-TEST_CASE("so it does in models of other families, whose records are long") {
+TEST_CASE("so it does in models of other families, whose records are long", "[full]") {
     models::model_config shape;
     shape.model_type = "llama";
     shape.vocab = 64;
@@ -83,7 +83,8 @@ TEST_CASE("so it does in models of other families, whose records are long") {
     CHECK(worst.gradient > 0);
 }
 
-TEST_CASE("in bfloat16 nobody's presence moves another's gradient by a single bit, for company would move it far") {
+TEST_CASE("in bfloat16 nobody's presence moves another's gradient by a single bit, for company would move it far",
+          "[full]") {
     const auto config = config_of("bfloat16", 16);
     CHECK(actors::rounding_margin_of(config) == 0);
     const auto seen = worst_of(config, 100, actors::computes_apart(config));

@@ -33,7 +33,7 @@ std::string weights_of(const std::filesystem::path& run) {
 
 }  // namespace
 
-TEST_CASE("whole: a run of all parameters learns, moves every tensor, and leaves a model that others read") {
+TEST_CASE("whole: a run of all parameters learns, moves every tensor, and leaves a model that others read", "[full]") {
     scratch_directory scratch;
     const auto base = scratch / "base";
     std::filesystem::copy("config/tiny-gpt2", base);

@@ -21,7 +21,7 @@ nlohmann::json planted_in(const std::filesystem::path& run) {
 
 }  // namespace
 
-TEST_CASE("audit with shadow runs: they are made once, and an audit without them needs none") {
+TEST_CASE("audit with shadow runs: they are made once, and an audit without them needs none", "[full]") {
     const scratch_directory scratch;
     const auto run = (scratch / "run").string();
     REQUIRE(rldp_says("run " + audited_run + " --quiet --out " + run, scratch / ".").status == 0);

@@ -84,7 +84,7 @@ TEST_CASE("the conversation of docs/data.md is told and learned as the page says
     CHECK(has(seen.out, "\n" + of("preview")));
 }
 
-TEST_CASE("the walk of docs/data.md can be walked") {
+TEST_CASE("the walk of docs/data.md can be walked", "[full]") {
     const scratch_directory scratch;
     for (const char* folder : {"scripts", "config"})
         std::filesystem::create_directory_symlink(std::filesystem::absolute(folder), scratch / folder);

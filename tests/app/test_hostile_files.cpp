@@ -87,7 +87,7 @@ std::vector<std::pair<std::string, std::string>> readers(const desk& it) {
 
 }  // namespace
 
-TEST_CASE("what is no regular file is refused wherever a file is named") {
+TEST_CASE("what is no regular file is refused wherever a file is named", "[full]") {
     const auto number = GENERATE(range(0, 13));
     const desk it;
     REQUIRE(readers(it).size() == 13);

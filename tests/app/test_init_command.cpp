@@ -105,7 +105,7 @@ TEST_CASE("init writes what runs, and shows no value") {
     CHECK(std::filesystem::exists(c.at("visits.book/book.jsonl")));
 }
 
-TEST_CASE("init overwrites nothing, and leaves nothing where it fails") {
+TEST_CASE("init overwrites nothing, and leaves nothing where it fails", "[full]") {
     const stranger c;
     c.scratch.write("visits.csv", visits());
     REQUIRE(c.init("visits.csv").status == 0);

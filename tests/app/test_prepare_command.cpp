@@ -50,7 +50,7 @@ json tiny() {
 
 }  // namespace
 
-TEST_CASE("a controller is prepared in parts, the same as in one go, and steers a run") {
+TEST_CASE("a controller is prepared in parts, the same as in one go, and steers a run", "[nightly]") {
     const scratch_directory scratch;
     const auto asked = scratch.write("prepare.json", tiny().dump());
     const auto prepare = [&](const std::string& out, const std::string& more) {

@@ -66,7 +66,7 @@ json report_in(const std::string& directory) {
 
 }  // namespace
 
-TEST_CASE("a protocol is done by two machines, and collected on one") {
+TEST_CASE("a protocol is done by two machines, and collected on one", "[full]") {
     const study s;
     const auto first = s.at("first"), second = s.at("second");
     s.compare("--shard 1/2 --out " + first);
@@ -92,7 +92,7 @@ TEST_CASE("a protocol is done by two machines, and collected on one") {
     CHECK(fs::last_write_time(first + "/cells") == before);
 }
 
-TEST_CASE("so are a sweep and a comparison") {
+TEST_CASE("so are a sweep and a comparison", "[full]") {
     const study s;
     const std::string small =
         " config/demo.json --set data.path=synthetic:300 --set data.max_tokens=16 --set train.steps=2 --set "
@@ -138,7 +138,7 @@ TEST_CASE("what a protocol's command can't mean is refused in one line") {
     refuses("compare", "--protocol");
 }
 
-TEST_CASE("a plan divides a budget of work, and says what noise that takes") {
+TEST_CASE("a plan divides a budget of work, and says what noise that takes", "[full]") {
     const study s;
     const auto plan = [&](const std::string& more) {
         return rldp_says("plan " + s.at("base.json") + " " + more, s.scratch / ".");

@@ -23,7 +23,7 @@ struct case_of_workers {
 
 }  // namespace
 
-TEST_CASE("two workers make the adapter that one makes, and say what one says") {
+TEST_CASE("two workers make the adapter that one makes, and say what one says", "[full]") {
     const case_of_workers c;
     if (has(c.run("version").out, "one process only")) {
         WARN("skipped: libgloo-dev is not installed");

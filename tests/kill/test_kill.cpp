@@ -236,7 +236,7 @@ void killer::compare(const scenario& how, const paths& run, const witness& seen)
 
 }  // namespace
 
-TEST_CASE("a run that is killed at random moments never under-counts, never repeats a stream, and finishes") {
+TEST_CASE("a run that is killed at random moments never under-counts, never repeats a stream, and finishes", "[full]") {
     const auto kills = setting("RLDP_KILLS", 20);
     const auto seed =
         static_cast<std::uint64_t>(setting("RLDP_KILL_SEED", static_cast<std::int64_t>(std::random_device{}())));

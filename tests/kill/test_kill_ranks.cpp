@@ -65,7 +65,8 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 TEST_CASE(
     "whichever rank is killed, the others end soon, no charge is lost, and any number of ranks goes on to the same "
-    "bits") {
+    "bits",
+    "[full]") {
     if (!ranks::has_wire()) {
         WARN("skipped: libgloo-dev is not installed");
         return;

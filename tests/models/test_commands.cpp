@@ -63,7 +63,7 @@ TEST_CASE("tokenize prints an array per line, and --decode turns it back") {
     refuses("tokenize tests", "no tokenizer there");
 }
 
-TEST_CASE("generate repeats itself for a seed, and says in JSON what it did") {
+TEST_CASE("generate repeats itself for a seed, and says in JSON what it did", "[full]") {
     const auto json_of = [](const std::string& more) {
         const auto got = rldp_says(generate("--json " + more));
         REQUIRE(got.status == 0);
@@ -94,7 +94,7 @@ TEST_CASE("generate repeats itself for a seed, and says in JSON what it did") {
     CHECK(likely[0][0][0] == greedy.at("ids")[0]);
 }
 
-TEST_CASE("generate ends before a stop string, wherever its tokens end") {
+TEST_CASE("generate ends before a stop string, wherever its tokens end", "[full]") {
     const auto whole =
         nlohmann::json::parse(rldp_says(generate("--json --max-new-tokens 40")).out).at("text").get<std::string>();
     REQUIRE(whole.size() > 12);
@@ -111,7 +111,7 @@ TEST_CASE("generate ends before a stop string, wherever its tokens end") {
     }
 }
 
-TEST_CASE("generate refuses bad options in one line") {
+TEST_CASE("generate refuses bad options in one line", "[full]") {
     refuses(generate("--prompt-file nowhere.txt"), "--prompt");
     refuses(std::string("generate ") + model + " --prompt-file nowhere.txt", "nowhere.txt: no such file");
     refuses(std::string("generate ") + model, "--prompt");

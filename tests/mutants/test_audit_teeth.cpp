@@ -30,7 +30,7 @@ nlohmann::json audit_of(const std::string& program, const std::filesystem::path&
 
 }  // namespace
 
-TEST_CASE("the audit believes a sound run and refutes one without noise or clipping") {
+TEST_CASE("the audit believes a sound run and refutes one without noise or clipping", "[full]") {
     const scratch_directory scratch;
     std::filesystem::create_directories(scratch / "it");
     const auto [program, sound] =

@@ -134,36 +134,51 @@ scenario random_scenario(generator& random) {
     return out;
 }
 
+struct setting_of_method {
+    std::string method, policy;
+    bool grouped;
+};
+
+void check_neighbours(const setting_of_method& it) {
+    INFO(it.method << " " << it.policy << (it.grouped ? ", patients" : ", records"));
+    check({.how = {"csv", it.grouped}, .config = short_run(24, it.method, it.policy)});
+}
+
 }  // namespace
 
 TEST_CASE("nothing public tells a table from its neighbours") {
-    const auto grouped = GENERATE(false, true);
-    const auto method =
-        GENERATE(as<std::pair<std::string, std::string>>(), std::pair("rldp", "deck"), std::pair("rldp", "filter"),
-                 std::pair("static", ""), std::pair("autoclip_quantile", ""), std::pair("geoclip", ""));
-    INFO(method.first << " " << method.second << (grouped ? ", patients" : ", records"));
-    check({.how = {"csv", grouped}, .config = short_run(24, method.first, method.second)});
+    check_neighbours(GENERATE(as<setting_of_method>(), setting_of_method{"rldp", "deck", true},
+                              setting_of_method{"rldp", "filter", false}, setting_of_method{"static", "", false}));
 }
 
-TEST_CASE("nothing public tells tables of JSON and text lines apart") {
+TEST_CASE("nothing public tells a table from its neighbours, whatever the method and the units", "[full]") {
+    check_neighbours(GENERATE(as<setting_of_method>(), setting_of_method{"rldp", "deck", false},
+                              setting_of_method{"rldp", "filter", true}, setting_of_method{"static", "", true},
+                              setting_of_method{"autoclip_quantile", "", false},
+                              setting_of_method{"autoclip_quantile", "", true}, setting_of_method{"geoclip", "", false},
+                              setting_of_method{"geoclip", "", true}));
+}
+
+TEST_CASE("nothing public tells tables of JSON and text lines apart", "[full]") {
     const auto how = GENERATE(layout{"jsonl", false}, layout{"jsonl", true}, layout{"txt", false});
     INFO(how.extension << how.grouped);
     check({.how = how, .config = short_run(24, "static"), .plan = true});
 }
 
-TEST_CASE("nothing public tells tables apart where parameters of the base are trained whole") {
+TEST_CASE("nothing public tells tables apart where parameters of the base are trained whole", "[full]") {
     auto config = short_run(24, "rldp", "deck");
     config["train"]["parameters"] = {"all"};
     check({.how = {"csv", true}, .config = config, .plan = true});
 }
 
-TEST_CASE("nothing public tells tables apart where a run is interrupted or killed, and resumed") {
+TEST_CASE("nothing public tells tables apart where a run is interrupted or killed, and resumed", "[full]") {
     const auto halt = GENERATE(as<std::string>(), "interrupt 3", "kill 3", "lose 5");
     INFO(halt);
     check({.how = {"csv", true}, .config = short_run(24, "rldp", "deck"), .halt = halt});
 }
 
-TEST_CASE("nothing public tells tables apart under a prepared controller, which looks at the releases themselves") {
+TEST_CASE("nothing public tells tables apart under a prepared controller, which looks at the releases themselves",
+          "[full]") {
     const auto halt = GENERATE(as<std::string>(), "", "kill 3", "lose 5");
     INFO(halt);
     scratch_directory scratch;
@@ -180,7 +195,7 @@ TEST_CASE("nothing public tells tables apart under a prepared controller, which 
     check({.how = {"csv", true}, .config = std::move(config), .halt = halt, .plan = halt.empty()});
 }
 
-TEST_CASE("nothing public tells where units are more or fewer than padding or canaries count on") {
+TEST_CASE("nothing public tells where units are more or fewer than padding or canaries count on", "[full]") {
     const bool padded = GENERATE(true, false);
     scenario how{.how = {"csv", false}, .config = short_run(24, "static"), .plan = true};
     if (padded)
@@ -247,7 +262,7 @@ TEST_CASE("the program that is installed has none of the hooks") {
 }
 #endif
 
-TEST_CASE("nothing public tells random tables of random configurations apart") {
+TEST_CASE("nothing public tells random tables of random configurations apart", "[full]") {
     const auto scenarios = setting("RLDP_TABLES", 3);
     const auto seed = static_cast<std::uint64_t>(setting("RLDP_SEED", 1));
     generator random(seed);

@@ -314,7 +314,7 @@ std::vector<std::string> search::one_run() {
 
 }  // namespace
 
-TEST_CASE("no word of a record and no four of its tokens stand in anything public") {
+TEST_CASE("no word of a record and no four of its tokens stand in anything public", "[full]") {
     const auto runs = setting("RLDP_RUNS", 60);
     const auto seed = static_cast<std::uint64_t>(setting("RLDP_SEED", 1));
     search all(seed);

@@ -78,7 +78,7 @@ TEST_CASE("the policy finds the optimum of a one-step bandit") {
     }
 }
 
-TEST_CASE("the temperature sets how much the policy explores") {
+TEST_CASE("the temperature sets how much the policy explores", "[full]") {
     // Reward -a² and entropy weight α: the best Gaussian has variance α/2.
     const auto spread = [](double alpha) {
         auto config = small_learner();

@@ -251,7 +251,8 @@ TEST_CASE("budgets that nothing can be learned under, or that hardly bind, are w
     CHECK(warned("10.5") == 1);
 }
 
-TEST_CASE("plans of equal work: the noise per unit falls as the batch grows, and the proposal keeps enough steps") {
+TEST_CASE("plans of equal work: the noise per unit falls as the batch grows, and the proposal keeps enough steps",
+          "[full]") {
     const auto config = config::load("config/demo.json", {"train.epochs=null", "train.steps=300"});
     const std::int64_t population = 81000, units = GENERATE(300 * 64, 5000, 130);
     const auto all = actors::proposals(config, population, units);
