@@ -123,6 +123,11 @@ function(rldp_embed_compressed target name file)
   rldp_embed(${target} ${name} ${packed})
 endfunction()
 
+# Hot sources of a cold room. They read no precompiled header, and so include little.
+function(rldp_hot)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+endfunction()
+
 # Loops of the directory's target that must vectorise and give the same bits on every processor: square roots without errno, no
 # contraction to fused multiply-adds, O3 also in debug builds. They include nothing of torch's.
 function(rldp_vectorised)

@@ -5,7 +5,7 @@
 # It begins with tests/fuzz/seeds, written by hand, and tests/fuzz/corpora, found earlier. What it reaches beyond, logs
 # and what was found stay in build-fuzz/;
 #   RLDP_FUZZ_KEEP=1 scripts/fuzz.sh …          also packs the fewest small inputs that reach it all into tests/fuzz/corpora
-# Needs clang with libFuzzer; without them nothing is done.
+# Needs clang with libFuzzer; without them nothing is done, and with RLDP_NOTHING_SKIPPED=1 that is a failure.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 seconds=${1:-20}
@@ -15,7 +15,11 @@ targets=("${@:2}")
 ((${#targets[@]} > 0)) || targets=("${all[@]}")
 longest=65536  # bytes of an input
 
-skip() { echo "fuzz: skipped: $*"; exit 0; }
+skip() {
+    echo "fuzz: skipped: $*"
+    [[ -z ${RLDP_NOTHING_SKIPPED:-} ]] || exit 1
+    exit 0
+}
 command -v clang++ >/dev/null || skip "clang is not installed"
 clang++ -fsanitize=fuzzer,address,undefined -x c++ -o /dev/null - 2>/dev/null \
     <<< 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' ||

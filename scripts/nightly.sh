@@ -10,7 +10,7 @@ try() {
     "$@" || failed+=("$*")
 }
 
-try scripts/test.sh
+try scripts/test.sh --nightly
 try scripts/lint.sh
 try env RLDP_TIDY_FILES=1000 scripts/tidy.sh "$(git hash-object -t tree /dev/null)"
 try scripts/sanitize.sh

@@ -35,7 +35,7 @@ export OMP_NUM_THREADS=2  # tests/support/parallel_regions.cpp shows the sanitiz
 tsan() {  # TESTS ARGUMENTS…
     # GCC 12's thread sanitizer can't start where the kernel randomises addresses by more than 28 bits.
     LD_LIBRARY_PATH=$caf/lib setarch "$(uname -m)" -R \
-        ctest --test-dir "$root/build-tsan" --output-on-failure -j "$jobs" -R "^test_($1):" "${@:2}"
+        ctest --test-dir "$root/build-tsan" --output-on-failure -j "$jobs" -R "^test_($1)/" "${@:2}"
 }
 tsan 'actors|pipeline|audit|monitor|http|models|mechanism' "$@"
 # Gloo and c10d hand over their own objects, whose locks the sanitizer can't see: only what is instrumented is looked at.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build needs and the machine lacks: Debian 12, Debian 13, Ubuntu 24.04. A second call installs nothing.
-# scripts/setup.sh --developer also installs what formats, lints and fuzzes the sources, --browser what tests the dashboard's page.
+# scripts/setup.sh --developer also installs what formats, lints and fuzzes the sources, --browser what tests the dashboard's page;
+# both may be given.
 # A downloaded LibTorch (CUDA, for example) is used instead of the packaged one, which Ubuntu 24.04 does not have:
 #   CMAKE_PREFIX_PATH=/path/to/libtorch scripts/setup.sh
 set -euo pipefail
@@ -14,16 +15,17 @@ packages=(
     libsodium-dev libgcrypt20-dev libpcre2-dev libutf8proc-dev libsentencepiece-dev libfftw3-dev libopenblas0-openmp
     libssl-dev zlib1g-dev libzstd-dev libprotozero-dev libjs-d3 libgloo-dev
 )
-case "${1:-}" in
-    "") ;;
-    --developer) packages+=(clang clang-format clang-tidy libclang-rt-dev shellcheck) ;;
-    --browser)
-        for program in node:nodejs npm:npm chromium:chromium prometheus:prometheus; do
-            command -v "${program%:*}" >/dev/null || packages+=("${program#*:}")
-        done
-        ;;
-    *) die "$1 is not an option; there are --developer and --browser" ;;
-esac
+for option in "$@"; do
+    case $option in
+        --developer) packages+=(clang clang-format clang-tidy libclang-rt-dev shellcheck) ;;
+        --browser)
+            for program in node:nodejs npm:npm chromium:chromium prometheus:prometheus; do
+                command -v "${program%:*}" >/dev/null || packages+=("${program#*:}")
+            done
+            ;;
+        *) die "$option is not an option; there are --developer and --browser" ;;
+    esac
+done
 
 # Whether a directory of CMAKE_PREFIX_PATH (separated by : or ;) holds a LibTorch; prints it.
 own_libtorch() {
