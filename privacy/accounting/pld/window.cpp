@@ -81,16 +81,16 @@ window choose_window(std::span<const run_atoms> phases, double width, double lam
     double steps = 0;
     for (const run_atoms& r : phases) steps += r.steps;
     const cumulants kappa = sample(phases, width, lambda, std::max(composed_deviation(phases, width), width));
-    const double infinity = std::numeric_limits<double>::infinity();
-    window best{lambda, 0, -infinity, infinity, 0};
-    double best_score = infinity;
+    const double unbounded = std::numeric_limits<double>::infinity();
+    window best{lambda, 0, -unbounded, unbounded, 0};
+    double best_score = unbounded;
     for (std::size_t i = 0; i < kappa.at.size(); ++i) {
         const double tilt = kappa.at[i];
         if (tilt < 0 || tilt > 4 * lambda) continue;
         // log of M(λ)·e^{-λε}·sup e^{-λt}(1 − e^{-t}) over δ
         const double inflation = kappa.value[i] - tilt * at.epsilon + log_conversion(tilt) - std::log(at.delta);
         const double log_outside = std::min(log_wrapped - inflation - at.log_caution, -1.0);
-        double low = -infinity, high = infinity;
+        double low = -unbounded, high = unbounded;
         for (std::size_t k = 0; k < kappa.at.size(); ++k) {
             const double gap = kappa.at[k] - tilt, cut = (kappa.value[k] - kappa.value[i] - log_outside) / gap;
             if (gap > 0) high = std::min(high, cut);
