@@ -22,7 +22,7 @@ for argument in "$@"; do
     esac
 done
 case $tier in
-    fast) echo "test: some 12 minutes on two cores after the demo, half of them compiling; less where a compiler cache is filled" ;;
+    fast) echo "test: some 7 to 12 minutes on two cores after the demo, half of them compiling; less where a compiler cache is filled" ;;
     full) echo "test: some 25 minutes on two cores after the demo, a third of them compiling" ;;
     nightly) echo "test: some 40 minutes on two cores after the demo" ;;
 esac
