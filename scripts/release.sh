@@ -39,23 +39,23 @@ build_package() {  # CODENAME: a package in $made
     cp /etc/resolv.conf "$system/etc/resolv.conf"
     # How this machine's apt reaches archives, proxies for example.
     cp /etc/apt/apt.conf.d/*proxy* /etc/apt/apt.conf.d/*auth* "$system/etc/apt/apt.conf.d/" 2>/dev/null || true
-    tar -C "$system/root" -xf "$made/rldp-$version.tar.gz"
+    tar -C "$system/srv" -xf "$made/rldp-$version.tar.gz"
     chroot "$system" bash -euc "
-        cd /root/rldp-$version
+        cd /srv/rldp-$version
         scripts/setup.sh
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends file dpkg-dev
         RLDP_CMAKE_OPTIONS=-DRLDP_TESTS=OFF scripts/build.sh
         cd build && cpack -G DEB"
-    package=$(basename "$system/root/rldp-$version"/build/rldp_*.deb)
-    cp "$system/root/rldp-$version/build/$package" "$made/${package/_$version/_$version~$1}"
-    rm -rf "$system/root/rldp-$version"
+    package=$(basename "$system/srv/rldp-$version"/build/rldp_*.deb)
+    cp "$system/srv/rldp-$version/build/$package" "$made/${package/_$version/_$version~$1}"
+    rm -rf "$system/srv/rldp-$version"
     # As someone who installs it: the demo for a few steps, and its certificate.
-    cp "$made/${package/_$version/_$version~$1}" "$system/root/rldp.deb"
+    cp "$made/${package/_$version/_$version~$1}" "$system/srv/rldp.deb"
     chroot "$system" bash -euc "
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /root/rldp.deb
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /srv/rldp.deb
         rldp version
-        rldp run /usr/share/rldp/config/demo.json --set train.steps=8 --quiet --out /root/first
-        rldp verify /root/first"
+        rldp run /usr/share/rldp/config/demo.json --set train.steps=8 --quiet --out /srv/first
+        rldp verify /srv/first"
 }
 for codename in "${codenames[@]}"; do
     echo "release: $codename"
