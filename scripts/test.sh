@@ -10,13 +10,12 @@ start=$SECONDS
 
 tier=fast
 tiers=fast
-rest="; the rest: scripts/test.sh --full"
 durations=()
 arguments=()
 for argument in "$@"; do
     case $argument in
-        --full) tier=full tiers="fast|full" rest="" ;;
-        --nightly) tier=nightly tiers="fast|full|nightly" rest="" ;;
+        --full) tier=full tiers="fast|full" ;;
+        --nightly) tier=nightly tiers="fast|full|nightly" ;;
         --durations) durations=(--durations) ;;
         *) arguments+=("$argument") ;;
     esac
