@@ -18,7 +18,7 @@ out=${1:-$root/release/$version}
 codenames=("${@:2}")
 ((${#codenames[@]} > 0)) || codenames=(bookworm trixie)
 [[ ! -e $out ]] || die "$out is there already"
-mirror=${RLDP_MIRROR:-$(sed -nE 's,^(URIs:|deb) *(https?://[^ ]*/debian)/?( .*)?$,\2,p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)}
+mirror=${RLDP_MIRROR:-$(sed -nE 's,^(URIs:|deb) *(https?://[^ ]*/debian)/?( .*)?$,\2,p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | sort -u | head -n 1 || true)}
 [[ -n $mirror ]] || die "apt is set up for no archive of Debian: set RLDP_MIRROR"
 
 notes=$(awk -v version="$version" '/^## / { on = $2 == version; next } on' CHANGELOG.md)
@@ -37,8 +37,8 @@ build_package() {  # CODENAME: a package in $made
     mount --bind /dev "$system/dev"
     mount -t proc proc "$system/proc"
     cp /etc/resolv.conf "$system/etc/resolv.conf"
-    # How this machine's apt reaches archives, proxies for example.
-    cp /etc/apt/apt.conf.d/*proxy* /etc/apt/apt.conf.d/*auth* "$system/etc/apt/apt.conf.d/" 2>/dev/null || true
+    # How this machine's apt reaches archives: proxies and the like.
+    cp /etc/apt/apt.conf.d/*proxy* "$system/etc/apt/apt.conf.d/" 2>/dev/null || true
     tar -C "$system/srv" -xf "$made/rldp-$version.tar.gz"
     chroot "$system" bash -euc "
         cd /srv/rldp-$version
