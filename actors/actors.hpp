@@ -84,6 +84,8 @@ using hub_actor = caf::typed_actor<
     caf::reacts_to<metrics_atom, eval::metrics_line>,
     // ε of everything charged up to a step, for the run log too, or for watchers alone.
     caf::reacts_to<progress_atom, std::int64_t, double, bool>,
+    // An evaluation of this step begins: what happens after it is logged after it, however long it takes.
+    caf::reacts_to<evaluate_atom, std::int64_t>,
     // An evaluation's step and what it found.
     caf::reacts_to<evaluated_atom, std::int64_t, eval::scores>,
     // All that came before is durable once this is answered.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "actors/failure.hpp"
 #include "actors/run/test_hooks.hpp"
@@ -56,6 +57,20 @@ void tick(hub_pointer self) {
     tell_all(self);
 }
 
+/// Of a step that is made, or that a resumed run goes on from.
+void put(telemetry& to, const eval::metrics_line& line) {
+    to.step = line.step;
+    if (!line.radii.empty()) {
+        to.noise_multiplier = line.noise_multiplier;
+        to.radii = line.radii;
+        to.progress_epsilon = line.progress.epsilon;
+        to.progress_step = line.progress.step;
+    }
+    if (!line.eval_perplexity) return;
+    to.evaluated_step = line.step;
+    to.perplexity = *line.eval_perplexity;
+}
+
 }  // namespace
 
 void hub_state::begin(const run_header& header) {
@@ -64,33 +79,37 @@ void hub_state::begin(const run_header& header) {
     latest.epsilon = header.epsilon;
     latest.guaranteed_epsilon = header.guaranteed_epsilon;
     log.emplace(header.metrics_path, header.known);
-    for (const auto& line : header.known) show(line);
+    for (const auto& line : header.known) put(latest, line);
+    logged = latest;
+    awaited.insert(header.awaited.begin(), header.awaited.end());
     if (!header.known.empty()) unevaluated[header.known.back().step] = header.known.back();
     if (!header.tensorboard.empty()) events.emplace(header.tensorboard, header.known);
     changed = true;
 }
 
-/// Of a step that is made, or that a resumed run goes on from.
-void hub_state::show(const eval::metrics_line& line) {
-    latest.step = line.step;
-    if (!line.radii.empty()) {
-        latest.noise_multiplier = line.noise_multiplier;
-        latest.radii = line.radii;
-        latest.progress_epsilon = line.progress.epsilon;
-        latest.progress_step = line.progress.step;
-    }
-    if (!line.eval_perplexity) return;
-    latest.evaluated_step = line.step;
-    latest.perplexity = *line.eval_perplexity;
+void hub_state::in_order(std::function<void()> write) {
+    if (awaited.empty())
+        write();
+    else
+        held.push_back(std::move(write));
+}
+
+void hub_state::release_held() {
+    for (const auto& write : std::exchange(held, {})) write();
 }
 
 void hub_state::record(const eval::metrics_line& line) {
-    log->append(line);
-    if (events) events->append(line);
+    in_order([this, line] {
+        log->append(line);
+        if (events) events->append(line);
+        put(logged, line);
+        if (line.loss_released) logged.loss = *line.loss_released;
+        if (tell) tell(logged);
+    });
     unevaluated[line.step] = line;
     constexpr std::size_t remembered = 4096;  // far more steps than an evaluation can lag behind
     if (unevaluated.size() > remembered) unevaluated.erase(unevaluated.begin());
-    show(line);
+    put(latest, line);
     if (line.loss_released) {
         loss_sum += *line.loss_released;
         ++losses;
@@ -99,17 +118,20 @@ void hub_state::record(const eval::metrics_line& line) {
     note(latest);
 }
 
-void hub_state::priced(const eval::progress_price& progress, bool logged) {
+void hub_state::priced(const eval::progress_price& progress, bool in_log) {
     latest.progress_epsilon = progress.epsilon;
     latest.progress_step = progress.step;
     changed = true;
     const auto known = unevaluated.find(progress.step);
-    if (!logged || known == unevaluated.end() || known->second.progress == progress) return;
+    if (!in_log || known == unevaluated.end() || known->second.progress == progress) return;
     known->second.progress = progress;
-    log->append(known->second);
-    if (events)
-        events->append(
-            {.step = progress.step, .loss_released = {}, .radii = {}, .progress = progress, .eval_perplexity = {}});
+    in_order([this, line = known->second] {
+        log->append(line);
+        put(logged, line);
+        if (events)
+            events->append(
+                {.step = line.step, .loss_released = {}, .radii = {}, .progress = line.progress, .eval_perplexity = {}});
+    });
 }
 
 void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
@@ -125,24 +147,36 @@ void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
                         .radii = {},
                         .eval_perplexity = found.perplexity,
                         .eval_value_nats = found.value_nats});
-    latest.evaluated_step = step;
-    latest.perplexity = found.perplexity;
+    latest.evaluated_step = logged.evaluated_step = step;
+    latest.perplexity = logged.perplexity = found.perplexity;
     changed = true;
+    awaited.erase(step);
+    if (awaited.empty()) release_held();
+}
+
+void hub_state::end(const std::string& how) {
+    put_in_order();
+    latest.state = logged.state = how;
+    changed = true;
+    note(latest);
+    if (tell) tell(logged);
 }
 
 void hub_state::put_in_order() {
     if (!log) return;
+    release_held();
     const auto lines = log->sort();
     if (events) events->replace(lines);
 }
 
-hub_actor::behavior_type make_hub(hub_pointer self, std::string run) {
+hub_actor::behavior_type make_hub(hub_pointer self, std::string run, const show& tell) {
     fail_publicly(self);
     auto& latest = self->state.latest;
     latest.run = std::move(run);
     latest.state = "starting";
     latest.loss = latest.perplexity = latest.progress_epsilon = std::numeric_limits<double>::quiet_NaN();
-    self->state.shown = latest;
+    self->state.shown = self->state.logged = latest;
+    self->state.tell = tell;
     self->set_down_handler([self](const caf::down_msg& gone) { self->state.watchers.erase(gone.source); });
     self->delayed_send(self, tick_interval, tick_atom::value);
     return {
@@ -159,18 +193,18 @@ hub_actor::behavior_type make_hub(hub_pointer self, std::string run) {
         },
         [self](announce_atom, const run_header& header) { self->state.begin(header); },
         [self](metrics_atom, const eval::metrics_line& line) { self->state.record(line); },
-        [self](progress_atom, std::int64_t step, double epsilon, bool logged) {
-            self->state.priced({epsilon, step}, logged);
+        [self](progress_atom, std::int64_t step, double epsilon, bool in_log) {
+            self->state.priced({epsilon, step}, in_log);
         },
+        [self](evaluate_atom, std::int64_t step) { self->state.awaited.insert(step); },
         [self](evaluated_atom, std::int64_t step, const eval::scores& found) { self->state.evaluated(step, found); },
         [self](sync_atom) {
-            if (self->state.log) self->state.log->sync();
+            if (!self->state.log) return;
+            self->state.release_held();  // a checkpoint must not be ahead of the log
+            self->state.log->sync();
         },
         [self](state_atom, const std::string& how) {
-            self->state.put_in_order();
-            self->state.latest.state = how;
-            note(self->state.latest);
-            self->state.changed = true;
+            self->state.end(how);
             tick(self);
             tell_the_last(self);
         },

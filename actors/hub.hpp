@@ -3,11 +3,15 @@
 // message at most (and the run's last), then the latest value wins; a slow or silent one costs no memory. Ticks at most
 // once a second, with averages, so that no single step's time or value shows (docs/privacy.md §7).
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "actors/actors.hpp"
+#include "actors/display.hpp"
 #include "monitor/tensorboard/event_file.hpp"
 
 namespace rldp::actors {
@@ -19,8 +23,10 @@ struct hub_state {
         bool owes_ack = false;  ///< got telemetry that it has not acknowledged
         bool stale = false;     ///< newer telemetry waits for the ack
     };
-    telemetry latest;     ///< as it grows, step by step
-    telemetry shown;      ///< as of the last tick: all that a watcher ever gets, or single steps could be timed
+    telemetry latest;  ///< as it grows, step by step
+    telemetry shown;   ///< as of the last tick: all that a watcher ever gets, or single steps could be timed
+    telemetry logged;  ///< as the run log has it: in order, whatever the clock
+    show tell;         ///< gets `logged` after every step; empty: nobody asks
     double loss_sum = 0;  ///< over `losses` steps since the last tick
     std::int64_t losses = 0;
     bool changed = false;
@@ -30,17 +36,26 @@ struct hub_state {
     std::map<std::int64_t, eval::metrics_line>
         unevaluated;  ///< recent lines, until an evaluation of their step arrives
 
+    /// Evaluations under way, and what has to be logged after them: where their lines stood in the log would tell how
+    /// long they took (docs/privacy.md §7).
+    std::set<std::int64_t> awaited;
+    std::vector<std::function<void()>> held;
+
     void begin(const run_header& header);
-    void show(const eval::metrics_line& line);
+    /// Now, or once all evaluations that began before are logged.
+    void in_order(std::function<void()> write);
+    void release_held();
+    void end(const std::string& how);
     void record(const eval::metrics_line& line);
-    void priced(const eval::progress_price& progress, bool logged);
+    void priced(const eval::progress_price& progress, bool in_log);
     void evaluated(std::int64_t step, const eval::scores& found);
     void put_in_order();
 };
 
 inline constexpr std::chrono::seconds tick_interval{1};
 
-/// `run`: the name that watchers see.
-hub_actor::behavior_type make_hub(hub_actor::stateful_pointer<hub_state> self, std::string run);
+/// `run`: the name that watchers see. `tell` is shown each step as it is logged, with its own loss, from the hub's
+/// thread: the same calls whatever the clock.
+hub_actor::behavior_type make_hub(hub_actor::stateful_pointer<hub_state> self, std::string run, const show& tell);
 
 }  // namespace rldp::actors

@@ -54,7 +54,7 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
     system_config configuration;
     caf::actor_system system(configuration);
     const caf::scoped_actor self(system);
-    const auto hub = system.spawn(make_hub, options.name);
+    const auto hub = system.spawn(make_hub, options.name, options.progress);
     const auto display =
         options.display ? system.spawn<caf::detached>(make_display, hub, options.display) : display_actor{};
     const auto relay = server

@@ -94,9 +94,16 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     if (run.config.privacy.semantics == semantics::as_published)
         unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
     const auto promised = parts.budget->book().header.guarantee();
+    std::vector<snapshot> to_evaluate;
+    std::vector<std::int64_t> awaited;
+    for (const auto& at : run.passed) {
+        if (evaluated(run.known, at.step)) continue;
+        to_evaluate.push_back(at);
+        awaited.push_back(at.step);
+    }
     self->send(self->state.hub, announce_atom::value,
                run_header{run.where.metrics().string(), run.known, run.plan.steps, run.config.privacy.epsilon,
-                          promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity(),
+                          promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity(), awaited,
                           run.config.monitor.tensorboard ? run.where.tensorboard().string() : std::string()});
 
     const auto spawn = [&]<class... Args>(Args&&... args) {
@@ -120,8 +127,7 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     wiring.evaluator = spawn(make_evaluator, run.model, run.held_out, config::micro_batch_of(run.config),
                              self->state.hub, evaluations_in(run.known), self->state.stop.get_token());
     self->state.evaluator = wiring.evaluator;
-    for (const auto& at : run.passed)
-        if (!evaluated(run.known, at.step)) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
+    for (const auto& at : to_evaluate) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
     self->state.trainer = spawn(make_trainer, parts.steps, wiring, std::move(schedule));
 }
 

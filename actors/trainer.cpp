@@ -73,6 +73,7 @@ void end(trainer_pointer self, ending how) {
 void evaluate(trainer_pointer self) {
     auto& state = self->state;
     state.evaluating = {state.steps->training().step(), state.steps->training().result()};
+    self->send(state.wiring.hub, evaluate_atom::value, state.evaluating->step);
     self->request(state.wiring.evaluator, caf::infinite, evaluate_atom::value, *state.evaluating)
         .then(
             [self](std::int64_t) {

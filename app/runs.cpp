@@ -1,11 +1,9 @@
 // rldp runs: what runs lie below a directory, as the dashboard knows them.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -39,13 +37,6 @@ std::string perplexity(const monitor::run_view& run) {
     return number(run.perplexity_before) + " → " + number(run.perplexity);
 }
 
-std::string when(std::filesystem::file_time_type changed) {
-    if (changed == std::filesystem::file_time_type::min()) return "–";
-    const auto time = std::chrono::system_clock::to_time_t(
-        std::chrono::time_point_cast<std::chrono::system_clock::duration>(std::chrono::file_clock::to_sys(changed)));
-    return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(time));
-}
-
 std::vector<std::string> row(const monitor::run_view& run) {
     std::vector<std::string> cells = {run.title.empty() ? run.name : fmt::format("{} ({})", run.title, run.name),
                                       run.state,
@@ -54,7 +45,6 @@ std::vector<std::string> row(const monitor::run_view& run) {
                                       perplexity(run),
                                       run.method.empty() ? "–" : run.method,
                                       run.data.empty() ? "–" : run.data,
-                                      when(run.changed),
                                       fmt::format("{}", fmt::join(run.tags, " "))};
     for (auto& cell : cells) cell = printable(std::move(cell));
     return cells;
@@ -68,7 +58,7 @@ int list(const runs_arguments& given) {
     monitor::catalog all({given.directories.begin(), given.directories.end()});
     all.refresh();
     std::vector<std::vector<std::string>> rows = {
-        {"run", "state", "steps", "ε", "perplexity", "method", "data", "changed", "tags"}};
+        {"run", "state", "steps", "ε", "perplexity", "method", "data", "tags"}};
     auto out = nlohmann::json::array();
     for (const auto& one : all.runs()) {
         const auto& run = one->view();

@@ -43,6 +43,7 @@ struct run_header {
     std::vector<eval::metrics_line> known;  ///< lines that a resumed run already has
     std::int64_t steps = 0;
     double epsilon = 0, guaranteed_epsilon = 0;
+    std::vector<std::int64_t> awaited = {};  ///< of `known` the steps whose evaluations are under way
     std::string tensorboard = {};  ///< directory of its event file; empty: none is written
 };
 

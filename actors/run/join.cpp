@@ -20,7 +20,8 @@ joined_run join_run(const config::run_config& asked, const std::filesystem::path
     refuse_unless(
         book->content().header.data_hmac == hmac,
         "the ledger of rank 0 was begun on other training data than data.path " + asked.data.path + " gives here");
-    auto closed = secrets_of(ready, key);
+    const auto who = eval::membership_from(team.broadcast(), "what rank 0 says of the audit's canaries");
+    auto closed = secrets_of(ready, key, who);
     return {std::move(ready.config), std::move(ready.plan), std::move(ready.model), std::move(book), std::move(closed)};
 }
 

@@ -73,12 +73,6 @@ std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& co
     return privacy::make_policy(config::choices_of(config).policy, plan);
 }
 
-std::vector<privacy::phase> committed_phases(const privacy::spending_policy& policy, double sample_rate,
-                                             std::int64_t steps) {
-    if (policy.deck().empty()) return {{policy.initial_noise_multiplier(), sample_rate, steps}};
-    return privacy::priced_phases(policy.deck(), sample_rate, steps);
-}
-
 std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs, double delta) {
     std::map<std::string, double> out;
     for (const auto& name : accountant_names()) out[name] = privacy::make_accountant(name)->epsilon(runs, delta);
@@ -199,13 +193,14 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.noise_multiplier = policy->initial_noise_multiplier();
     out.guaranteed_epsilon = policy->guaranteed_epsilon();
     warn_of_budget(config, out);
-    const auto committed = committed_phases(*policy, out.sample_rate, out.steps);
+    auto planned = policy->committed();
+    if (planned.empty()) planned = {{out.noise_multiplier, out.sample_rate, out.steps}};
     const double mechanism_delta = out.delta - (out.padded ? out.padded->delta : 0);
-    out.epsilon = epsilon_of(committed, mechanism_delta);
+    out.epsilon = epsilon_of(planned, mechanism_delta);
     out.groups = group_names(config, layout);
     check_noise_left(config, model, layout, out);
     if (config.privacy.semantics == semantics::as_published)
-        out.published = price_as_published(committed, out.groups.size(), mechanism_delta);
+        out.published = price_as_published(planned, out.groups.size(), mechanism_delta);
     out.trainable_parameters = layout.dimension;
     out.memory = memory_of(config, model, layout, out.population, out.max_tokens);
     if (config.privacy.unit_is_group) out.max_records_per_unit = config.privacy.max_records_per_unit;

@@ -32,7 +32,7 @@ struct run_plan {
     double epsilon_budget = 0, delta = 0;
     double noise_multiplier = 0;  ///< z_0
     double guaranteed_epsilon = 0;
-    std::map<std::string, double> epsilon;     ///< of the planned composition under each accountant
+    std::map<std::string, double> epsilon;     ///< of what the policy commits to, or of the steps at z_0, under each accountant
     std::optional<published_price> published;  ///< as_published only
     std::vector<std::string> groups;           ///< adapter names
     std::int64_t trainable_parameters = 0;
@@ -66,10 +66,6 @@ double rounding_margin_of(const config::run_config& config);
 /// The policy that a configuration asks for (as_published: the published one). `ledger_deck`: of a run that is resumed.
 std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population,
                                                     std::vector<privacy::card> ledger_deck = {});
-
-/// The composition that the policy commits to: its deck, or the plan's steps at z_0.
-std::vector<privacy::phase> committed_phases(const privacy::spending_policy& policy, double sample_rate,
-                                             std::int64_t steps);
 
 /// ε of runs under each of pld, rdp, gdp_clt.
 std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs, double delta);

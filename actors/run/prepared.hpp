@@ -26,8 +26,9 @@ using teaching = std::function<run_model(const config::run_config&, run_model)>;
 prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept,
                  const model_reading& reading);
 
-/// Takes the training units out of `ready`.
-privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key);
+/// Takes the training units out of `ready`; of the canaries those that are in.
+privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key,
+                                                            const eval::membership_record& who);
 
 /// What every rank of a run must have the same of, by name: program, configuration but for paths, model, records.
 /// Errors: bad_input for a run that several ranks can't share.

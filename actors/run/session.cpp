@@ -25,7 +25,6 @@
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
-#include "config/policies.hpp"
 #include "privacy/spending/book.hpp"
 #include "privacy/spending/ledger.hpp"
 
@@ -83,16 +82,11 @@ std::string ownership(const privacy::run_key& key, const privacy::ledger_content
 }
 
 /// Into the book of all runs on the data, before anything is charged.
-void enter_in_book(const config::run_config& config, const run_plan& plan, const privacy::ledger_content& ledger,
-                   const std::string& data_digest, const std::filesystem::path& run) {
-    const auto& header = ledger.header;
-    std::vector<privacy::phase> promised;
-    if (!header.deck.empty())
-        promised = privacy::priced_phases(header.deck, header.sample_rate, header.steps);
-    else if (config::policy_named(header.policy).kind != config::policy_kind::filter)
-        promised = {{plan.noise_multiplier, header.sample_rate, header.steps}};
+void enter_in_book(const config::run_config& config, std::vector<privacy::phase> committed,
+                   const privacy::ledger_content& ledger, const std::string& data_digest,
+                   const std::filesystem::path& run) {
     privacy::enter_run(*config.privacy.book, {.ledger = ledger,
-                                              .phases = std::move(promised),
+                                              .phases = std::move(committed),
                                               .data_digest = data_digest,
                                               .split = fmt::format("{} {}", config.data.split, config.data.split_seed),
                                               .place = std::filesystem::absolute(run).lexically_normal()});
@@ -126,6 +120,8 @@ struct found_before {
 
 std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepared ready, std::string belongs_to,
                                         const privacy::run_key& key, found_before found = {}) {
+    const auto date = start_of(ready.config.run.date.value_or(today()));
+    auto times = std::make_shared<const fixed_time>(where.public_side(), date);
     return std::make_shared<session>(session{.where = where,
                                              .config = std::move(ready.config),
                                              .plan = std::move(ready.plan),
@@ -134,6 +130,7 @@ std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepar
                                              .belongs_to = std::move(belongs_to),
                                              .seal = privacy::file_seal(key),
                                              .known = std::move(found.known),
+                                             .times = std::move(times),
                                              .passed = std::move(found.passed)});
 }
 
@@ -232,10 +229,22 @@ read_weights weights_seen(const eval::run_directory& where, const privacy::file_
     return {noted.texts.at("facts"), noted.texts.at("digest")};
 }
 
-/// Tells the other ranks what they need besides their own copy of the data: the key, and what was charged so far.
-void begin_together(ranks::team& team, const privacy::run_key& key, const eval::run_directory& where) {
+/// Tells the other ranks what they need besides their own copy of the data: the key, what was charged so far, and which canaries are in.
+void begin_together(ranks::team& team, const privacy::run_key& key, const eval::run_directory& where,
+                    const eval::membership_record& who) {
     team.share(key);
     team.broadcast(read_file(where.ledger()));
+    team.broadcast(eval::to_json(who));
+}
+
+/// As it was when the run began: coins that are tossed again would make its audit blind.
+eval::membership_record membership_before(const eval::run_directory& where, const prepared& ready) {
+    if (!std::filesystem::exists(where.membership()))
+        refuse(where.membership().string() +
+               ": is missing, so who was in training is not known; bring back the run's own file");
+    auto who = eval::read_membership(where.membership());
+    check_membership(who, ready.config, ready.data, where.membership().string());
+    return who;
 }
 
 }  // namespace
@@ -285,18 +294,21 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     const auto header = header_of(config, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
     key.save(partial.key());
     write_file(partial.config(), config::to_json(config));
-    write_file(partial.membership(), eval::to_json(membership_of(config, ready.data, key)));
+    const auto who = toss_membership(config, ready.data, key);
+    write_file(partial.membership(), eval::to_json(who));
     auto book = privacy::ledger::create(partial.ledger(), header);
     auto owner = ownership(key, book.content(), config, ready.model, ready.plan);
+    auto committed = policy->committed();
     const auto parts = parts_of(ready, std::move(policy), std::move(book));
     write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
     note_weights(partial, ready.model.weights, privacy::file_seal(key));
     if (config.public_data.path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
     if (kept) kept->settle(partial);
-    if (has_book(config)) enter_in_book(config, ready.plan, parts.budget->book(), ready.data.digest, directory);
+    if (has_book(config))
+        enter_in_book(config, std::move(committed), parts.budget->book(), ready.data.digest, directory);
     nascent.settle();
-    if (team) begin_together(*team, key, eval::run_directory{directory});
-    auto closed = secrets_of(ready, key);
+    if (team) begin_together(*team, key, eval::run_directory{directory}, who);
+    auto closed = secrets_of(ready, key, who);
     return {facts_of(eval::run_directory{directory}, std::move(ready), std::move(owner), key), parts, std::move(closed),
             team};
 }
@@ -331,6 +343,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
             "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
             "the original data",
             where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
+    const auto who = membership_before(where, ready);
     if (team) team->agree(common_facts(ready));
     const auto saved = read_checkpoint(where.checkpoint(), seal);
     auto ours = ownership(key, book.content(), config, ready.model, ready.plan);
@@ -346,12 +359,12 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
             "{}: ends at charge {}, but {} was written after charge {}; the ledger was cut or exchanged, bring "
             "back the run's own",
             where.ledger().string(), book.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
-    // It was entered when it began; where that book was lost meanwhile, a new one shall know of it.
-    if (has_book(config) && std::filesystem::exists(*config.privacy.book))
-        enter_in_book(config, ready.plan, book.content(), ready.data.digest, directory);
     { privacy::release_log durable(where.releases(), seal); }
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
+    // It was entered when it began; where that book was lost meanwhile, a new one shall know of it.
+    if (has_book(config) && std::filesystem::exists(*config.privacy.book))
+        enter_in_book(config, policy->committed(), book.content(), ready.data.digest, directory);
     const auto parts = parts_of(ready, std::move(policy), std::move(book));
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);
@@ -361,8 +374,8 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     if (saved.evaluating)
         found.passed.insert(found.passed.begin(),
                             {saved.evaluating->step, saved.evaluating->adapter.to(device_of(config))});
-    if (team) begin_together(*team, key, where);
-    auto closed = secrets_of(ready, key);
+    if (team) begin_together(*team, key, where, who);
+    auto closed = secrets_of(ready, key, who);
     return {facts_of(where, std::move(ready), std::move(ours), key, std::move(found)), parts, std::move(closed), team};
 }
 

@@ -11,6 +11,7 @@
 #include "actors/run/outcome.hpp"
 #include "actors/run/plan.hpp"
 #include "actors/run/step_machine.hpp"
+#include "config/base/fixed_time.hpp"
 #include "config/config.hpp"
 #include "eval/audit/gradient_canary.hpp"
 #include "eval/metrics/metrics.hpp"
@@ -44,7 +45,8 @@ struct session {
     std::string belongs_to;                          ///< see checkpoint
     privacy::file_seal seal;                         ///< of the files that a resume reads back
     std::vector<eval::metrics_line> known;           ///< of the steps made before: the run log begins with them
-    std::vector<snapshot> passed;  ///< where a resume came past an evaluation, which may have died unfinished
+    std::shared_ptr<const fixed_time> times;  ///< of the public side: that of run.date
+    std::vector<snapshot> passed;             ///< where a resume came past an evaluation, which may have died unfinished
 };
 
 /// What changes with every step. Each part belongs to one actor once a run goes.

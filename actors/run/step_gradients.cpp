@@ -172,11 +172,12 @@ void go_on(const gradient_settings& how) {
     if (how.stop.stop_requested()) throw error(errc::interrupted, "the step was given up");
 }
 
-int chunks_abreast(const run_model& model) {
-    return models::is_narrow(model.base->config()) && model.initial_adapter.is_cpu() ? models::default_threads() : 1;
-}
-
 }  // namespace
+
+int chunks_abreast(const run_model& model, bool apart) {
+    const bool alone = apart || models::is_narrow(model.base->config());
+    return alone && model.initial_adapter.is_cpu() ? models::default_threads() : 1;
+}
 
 models::activations activations_of(const config::run_config& config) {
     return config.model.checkpoint_activations ? models::activations::recomputed : models::activations::kept;
@@ -185,7 +186,7 @@ models::activations activations_of(const config::run_config& config) {
 gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model) {
     return {.micro_batch = config::micro_batch_of(config),
             .apart = computes_apart(config),
-            .abreast = chunks_abreast(model),
+            .abreast = chunks_abreast(model, computes_apart(config)),
             .value_weight = config::choices_of(config).value_weight,
             .answers_only = config.data.chat,
             .between = activations_of(config)};

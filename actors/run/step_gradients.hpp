@@ -35,7 +35,10 @@ bool is_long_step(const run_plan& plan, std::int64_t parameters);
 
 models::activations activations_of(const config::run_config& config);
 
-/// As many chunks of a narrow model abreast as there are threads, one of others, which share out each operator.
+/// How many chunks are computed at a time: on the CPU as many as there are threads where a chunk is one unit's or the
+/// model narrow, so that each has one thread; of others one, which share out each operator.
+int chunks_abreast(const run_model& model, bool apart);
+
 gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model);
 /// And as the plan pads.
 gradient_settings gradient_settings_of(const session& run);

@@ -104,7 +104,9 @@ actors::show live_line() {
             time = std::make_shared<monitor::time_left>()](const monitor::telemetry& seen) {
         time->observe(seen, monitor::time_left::clock::now());
         const std::size_t width = terminal ? terminal_size().ws_col - 1U : 200;
-        say("{}{}{}", terminal ? "\r\x1b[K" : "", monitor::progress_line(seen, time->estimate(), width),
+        // What is kept in a file shows no times.
+        const auto left = terminal ? time->estimate() : std::nullopt;
+        say("{}{}{}", terminal ? "\r\x1b[K" : "", monitor::progress_line(seen, left, width),
             terminal && !monitor::is_over(seen) ? "" : "\n");
         std::fflush(stdout);
     };

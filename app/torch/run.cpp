@@ -39,25 +39,26 @@ struct run_arguments {
     int restarts = 3;
 };
 
-/// On a terminal a line that is rewritten; elsewhere one now and then, or, `verbose`, one for every value.
-actors::show progress_bar(bool verbose) {
-    const auto time = std::make_shared<monitor::time_left>();
-    if (isatty(STDERR_FILENO) != 0 && !verbose)
-        return [time, line = std::make_shared<monitor::live_line>()](const monitor::telemetry& seen) {
-            if (seen.steps == 0) return;
-            time->observe(seen, monitor::time_left::clock::now());
-            line->show([seen, left = time->estimate()](std::size_t width) {
-                return monitor::progress_line(seen, left, width);
-            });
-            if (monitor::is_over(seen)) line->keep();
-        };
-    return [time, verbose, shown = std::int64_t{-1}](const monitor::telemetry& seen) mutable {
+/// A line that is rewritten, on the owner's own terminal: nothing else shows how long something took.
+actors::show live_progress() {
+    return [time = std::make_shared<monitor::time_left>(), line = std::make_shared<monitor::live_line>()](const monitor::telemetry& seen) {
         if (seen.steps == 0) return;
         time->observe(seen, monitor::time_left::clock::now());
+        line->show([seen, left = time->estimate()](std::size_t width) {
+            return monitor::progress_line(seen, left, width);
+        });
+        if (monitor::is_over(seen)) line->keep();
+    };
+}
+
+/// A line at every tenth of the steps or, `verbose`, at every step; the same lines whatever the clock.
+actors::show progress_lines(bool verbose) {
+    return [verbose, shown = std::int64_t{-1}](const monitor::telemetry& seen) mutable {
+        if (seen.steps == 0) return;
         const std::int64_t tenth = seen.step * 10 / seen.steps;
         if (!verbose && !monitor::is_over(seen) && tenth == shown) return;
         shown = tenth;
-        say(stderr, "{}\n", monitor::progress_line(seen, time->estimate(), 200));
+        say(stderr, "{}\n", monitor::progress_line(seen, {}, 200));
     };
 }
 
@@ -267,7 +268,7 @@ int run(const run_arguments& given) {
     if (watched.address) monitor::loopback_endpoint(*watched.address);
     const auto dashboard = dashboard_of(watched, given.dashboard);
 
-    const bool show = !given.quiet;
+    const bool show = !given.quiet, live = isatty(STDERR_FILENO) != 0 && !given.verbose;
     const auto name = std::filesystem::absolute(directory).lexically_normal().filename().string();
     const auto summary = actors::launch(
         open, {.name = name,
@@ -275,7 +276,8 @@ int run(const run_arguments& given) {
                .dashboard = dashboard,
                .program_version = RLDP_VERSION,
                .on_dashboard = [](const auto& address) { say(stderr, "dashboard: {}\n", address); },
-               .display = show ? progress_bar(given.verbose) : actors::show{},
+               .display = show && live ? live_progress() : actors::show{},
+               .progress = show && !live ? progress_lines(given.verbose) : actors::show{},
                .on_plan =
                    [show, counts = given.private_counts, verbose = given.verbose](const actors::run_plan& plan) {
                        if (show) print_plan(plan, counts, verbose);
@@ -323,7 +325,7 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_option("--dashboard", given->dashboard, "show the run to browsers at [HOST:]PORT");
     command->add_flag("--json", given->json, "print the result as JSON");
     command->add_flag("--quiet", given->quiet, "no progress");
-    command->add_flag("--verbose", given->verbose, "a line of progress every second, and what was chosen and why");
+    command->add_flag("--verbose", given->verbose, "a line of progress for every step, and what was chosen and why");
     command->add_flag("--private-counts", given->private_counts,
                       "also exact numbers of units and records: private, not to be passed on");
     command->footer(

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "config/base/file_kind.hpp"
+#include "config/base/fixed_time.hpp"
 #include "config/base/write_all.hpp"
 
 namespace rldp {
@@ -36,7 +37,7 @@ append_file::append_file(const std::filesystem::path& path) : path_(path) {
     constexpr int how = O_RDWR | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     descriptor_ = ::open(path.c_str(), how);
     const bool fresh = descriptor_ < 0 && errno == ENOENT;
-    if (fresh) descriptor_ = ::open(path.c_str(), how | O_CREAT, 0644);
+    if (fresh) descriptor_ = ::open(path.c_str(), how | O_CREAT, mode_within(path.parent_path(), 0644));
     if (descriptor_ < 0) storage_fault(path, "can't be opened", errno);
     try {
         struct stat found {};
@@ -76,6 +77,7 @@ void append_file::append(std::string_view bytes) {
 void append_file::append_unsynced(std::string_view bytes) {
     if (!write_all(descriptor_, bytes)) take_back(size_);
     size_ += bytes.size();
+    fixed_time::apply(path_);
 }
 
 void append_file::sync() {
@@ -93,6 +95,7 @@ void append_file::truncate(std::uintmax_t size) {
     if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0 || ::fsync(descriptor_) != 0)
         storage_fault(path_, "can't be cut", errno);
     size_ = size;
+    fixed_time::apply(path_);
 }
 
 }  // namespace rldp

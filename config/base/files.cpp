@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "config/base/fixed_time.hpp"
 #include "config/base/write_all.hpp"
 
 namespace rldp {
@@ -92,6 +93,12 @@ void write_file(const std::filesystem::path& path, std::string_view bytes, unsig
         path, [&](const part_writer& write) { write(bytes); }, mode);
 }
 
+unsigned mode_within(const std::filesystem::path& directory, unsigned mode) {
+    struct stat found {};
+    const bool is_private = ::stat(directory.c_str(), &found) == 0 && (found.st_mode & 077) == 0;
+    return is_private ? mode & 0700 : mode;
+}
+
 void write_in_parts(const std::filesystem::path& path, const std::function<void(const part_writer&)>& fill,
                     unsigned mode) {
     auto temporary = path;
@@ -99,7 +106,8 @@ void write_in_parts(const std::filesystem::path& path, const std::function<void(
     {
         ::unlink(temporary.c_str());
         // Created with its final mode: a private file is at no time open to others.
-        const owned_descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+        const owned_descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                             mode_within(directory_of(path), mode)));
         if (file.get() < 0) storage_fault(path, "can't be created", errno);
         const auto write = [&](std::string_view part) {
             if (!write_all(file.get(), part)) give_up(temporary, path, "can't be written");
@@ -113,6 +121,7 @@ void write_in_parts(const std::filesystem::path& path, const std::function<void(
         if (::fsync(file.get()) != 0) give_up(temporary, path, "can't be written");
     }
     if (::rename(temporary.c_str(), path.c_str()) != 0) give_up(temporary, path, "can't be replaced");
+    fixed_time::apply(path);
     sync_directory(path);
 }
 
@@ -132,6 +141,7 @@ void make_directory(const std::filesystem::path& path) {
     // Another process may have been faster.
     if (::mkdir(plain.c_str(), 0777) != 0 && !(errno == EEXIST && names_directory(plain)))
         storage_fault(plain, "can't be created", errno);
+    fixed_time::apply(plain);
     sync_directory(plain);
 }
 
@@ -142,11 +152,15 @@ void create_private_directory(const std::filesystem::path& path) {
 
 void put_in_place(const std::filesystem::path& from, const std::filesystem::path& to) {
     if (::rename(from.c_str(), to.c_str()) != 0) storage_fault(to, "can't be put in place", errno);
+    fixed_time::apply(to);
     sync_directory(to);
 }
 
 void remove_file(const std::filesystem::path& path) {
-    if (::unlink(path.c_str()) == 0) return sync_directory(path);
+    if (::unlink(path.c_str()) == 0) {
+        fixed_time::apply(directory_of(path));
+        return sync_directory(path);
+    }
     if (errno != ENOENT) storage_fault(path, "can't be removed", errno);
 }
 

@@ -9,7 +9,7 @@ namespace rldp {
 struct loading {
     std::string_view what;     ///< "weights", "records"
     std::int64_t done, total;  ///< 0 where the total is not known yet
-    bool in_bytes;             ///< else they are counted
+    bool in_bytes;             ///< else they are records, whose number is nobody's to see
 };
 
 /// May be called by several threads at a time, with values out of order.

@@ -28,6 +28,12 @@ std::string today() {
     return fmt::format("{:%Y-%m-%d}", moment());
 }
 
+std::int64_t start_of(const std::string& date) {
+    std::tm parts{};
+    if (::strptime(date.c_str(), "%Y-%m-%d", &parts) == nullptr) return 0;
+    return static_cast<std::int64_t>(::timegm(&parts));
+}
+
 std::string now() {
     return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", moment());
 }

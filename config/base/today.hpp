@@ -1,5 +1,6 @@
 #pragma once
 // The date that a page says it is of.
+#include <cstdint>
 #include <string>
 
 namespace rldp {
@@ -8,5 +9,8 @@ namespace rldp {
 std::string today();
 /// With the time: 2026-01-31T12:00:00Z.
 std::string now();
+
+/// Of a date, as today() writes it, in seconds since 1970; 0 for what is none.
+std::int64_t start_of(const std::string& date);
 
 }  // namespace rldp

@@ -21,12 +21,6 @@ json number(double value) {
 }
 
 /// NaN where it never was.
-double seconds_since_epoch(std::filesystem::file_time_type when) {
-    if (when == std::filesystem::file_time_type::min()) return unknown;
-    const auto system = std::chrono::file_clock::to_sys(when);
-    return static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(system.time_since_epoch()).count());
-}
-
 json row(const run_view& run) {
     json out = {{"id", run.id},
                 {"name", run.name},
@@ -47,8 +41,7 @@ json row(const run_view& run) {
                 {"noise_multiplier", number(run.noise_multiplier)},
                 {"progress_epsilon", number(run.progress_epsilon)},
                 {"progress_step", run.progress_step},
-                {"ledger_head", run.ledger_head},
-                {"changed", number(seconds_since_epoch(run.changed))}};
+                {"ledger_head", run.ledger_head}};
     if (!run.problem.empty()) out["problem"] = run.problem;
     if (run.contract) {
         out["guarantee"] = run.contract->any;
@@ -228,8 +221,6 @@ std::string prometheus_text(const catalog& all) {
            [](const run_view& run) { return run.noise_multiplier; });
     metric("rldp_running", "1 while the run goes on.",
            [](const run_view& run) { return run.state == "running" || run.state == "starting" ? 1.0 : 0.0; });
-    metric("rldp_last_change_timestamp_seconds", "When the run last wrote to its public files.",
-           [](const run_view& run) { return seconds_since_epoch(run.changed); });
     return out;
 }
 

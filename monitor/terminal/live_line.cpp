@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "config/base/output.hpp"
@@ -35,13 +36,14 @@ std::string with_sign_of_life(const line_text& text, std::size_t width, std::chr
 }
 
 std::string loading_text(const loading& seen) {
-    if (!seen.in_bytes && seen.total == 0) return fmt::format("reading {}  {}", seen.what, seen.done);
     const auto share = static_cast<double>(seen.done) / static_cast<double>(std::max<std::int64_t>(1, seen.total));
+    // A count would tell one record more (docs/privacy.md §1), and so would a fine share of one.
+    if (!seen.in_bytes)
+        return seen.total == 0 ? fmt::format("reading {}", seen.what)
+                               : fmt::format("reading {}  {:.0f} %", seen.what, 10 * std::floor(10 * share));
     constexpr double gib = 1 << 30;
-    const auto amount = seen.in_bytes ? fmt::format("{:.1f} of {:.1f} GiB", static_cast<double>(seen.done) / gib,
-                                                    static_cast<double>(seen.total) / gib)
-                                      : fmt::format("{} of {}", seen.done, seen.total);
-    return fmt::format("reading {}  {:.0f} % ({})", seen.what, 100 * share, amount);
+    return fmt::format("reading {}  {:.0f} % ({:.1f} of {:.1f} GiB)", seen.what, 100 * share,
+                       static_cast<double>(seen.done) / gib, static_cast<double>(seen.total) / gib);
 }
 
 live_line::live_line() : drawer_([this](const std::stop_token& until) { draw_while_wanted(until); }) {}

@@ -50,7 +50,7 @@ class live_line {
 std::string with_sign_of_life(const line_text& text, std::size_t width, std::chrono::milliseconds waited,
                               std::size_t tick);
 
-/// "reading weights  34 % (0.9 of 2.5 GiB)", "reading records  12,345".
+/// "reading weights  34 % (0.9 of 2.5 GiB)", "reading records  30 %".
 std::string loading_text(const loading& seen);
 
 /// Shows what is read on standard error, where that is a terminal, until all of it is there; else an empty function.

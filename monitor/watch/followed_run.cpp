@@ -94,7 +94,6 @@ bool followed_run::refresh() {
     const auto look = [&](public_file which, std::optional<file_state>& known) {
         auto now = files_.state_of(which);
         if (now == known) return false;
-        if (now) view_.changed = std::max(view_.changed, now->changed);
         known = now;
         return any = true;
     };
@@ -122,12 +121,14 @@ void followed_run::settle_state() {
         view_.state = "damaged";
     else if (!told_.empty())
         view_.state = told_;
-    else if (summary_ && (!metrics_ || metrics_->changed <= summary_->changed))
+    else if (summary_ && ended_for_good_)
         return;  // as the summary said
-    else if (!has_header_)
-        view_.state = "starting";
+    else if (is_being_written(files_.path_of(public_file::ledger)))
+        view_.state = "running";
+    else if (!summary_)  // else it was interrupted, as the summary said
+        view_.state = has_header_ ? "silent" : "starting";
     else
-        view_.state = std::filesystem::file_time_type::clock::now() - view_.changed < silence ? "running" : "silent";
+        view_.state = summarised_;
 }
 
 void followed_run::read_config() {
@@ -210,7 +211,8 @@ void followed_run::read_summary() {
     if (!text) return;
     try {
         const auto summary = eval::parse_summary(*text);
-        view_.state = name_of(summary.how);
+        view_.state = summarised_ = name_of(summary.how);
+        ended_for_good_ = summary.how != eval::ending::interrupted;
         view_.version = summary.version;
         view_.step = summary.steps_done;
         view_.steps = summary.steps_planned;

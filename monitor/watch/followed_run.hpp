@@ -14,9 +14,6 @@ namespace rldp::monitor {
 
 class followed_run {
   public:
-    /// Without a sign of life for so long, a run that has not ended is called silent.
-    static constexpr std::chrono::minutes silence{15};
-
     followed_run(std::string id, std::string name, const std::filesystem::path& directory);
 
     /// Looks at what changed; answers whether anything did. What a file says wrong is in view().problem, and throws
@@ -45,6 +42,8 @@ class followed_run {
     const public_side files_;
     run_view view_;
     std::string told_;  ///< state, by the run itself
+    std::string summarised_;       ///< by the summary
+    bool ended_for_good_ = false;  ///< not resumable, by the summary
     std::optional<file_state> config_, ledger_, metrics_, summary_;
     bool has_header_ = false;
     std::unique_ptr<history> history_;

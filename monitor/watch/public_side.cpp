@@ -1,11 +1,12 @@
 #include "monitor/watch/public_side.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cerrno>
 #include <memory>
 
 namespace rldp::monitor {
@@ -26,11 +27,13 @@ const char* name_of(public_file which) {
     return "";
 }
 
+/// A FIFO would block, a link could lead to the trusted side.
+int open_public(const std::filesystem::path& file) {
+    return ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
 file_state state_from(const struct stat& found) {
-    using namespace std::chrono;
-    const auto since_epoch = seconds(found.st_mtim.tv_sec) + nanoseconds(found.st_mtim.tv_nsec);
-    const auto when = file_clock::from_sys(sys_time<nanoseconds>(since_epoch));
-    return {static_cast<std::uintmax_t>(found.st_size), found.st_ino, time_point_cast<file_clock::duration>(when)};
+    return {static_cast<std::uintmax_t>(found.st_size), found.st_ino, found.st_ctim.tv_sec, found.st_ctim.tv_nsec};
 }
 
 }  // namespace
@@ -45,9 +48,16 @@ std::optional<file_state> state_of_public(const std::filesystem::path& file) {
     return state_from(found);
 }
 
+bool is_being_written(const std::filesystem::path& file) {
+    const int opened = open_public(file);
+    if (opened < 0) return false;
+    const bool held = ::flock(opened, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    ::close(opened);  // and with it the lock, if it was free
+    return held;
+}
+
 std::optional<std::string> read_public(const std::filesystem::path& file, std::uintmax_t from, std::size_t most) {
-    // A FIFO would block, a link could lead to the trusted side.
-    const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int opened = open_public(file);
     if (opened < 0) return std::nullopt;
     const std::shared_ptr<void> closing(nullptr, [opened](void*) { ::close(opened); });
     struct stat found {};

@@ -31,7 +31,7 @@ struct run_view {
     std::string title;  ///< run.name; empty: none
     std::vector<std::string> tags;
     std::string notes;
-    std::string state;    ///< as telemetry's, or "silent" (unfinished, and nothing came for long), or "damaged"
+    std::string state;    ///< as telemetry's, or "silent" (unfinished, and no process here writes it), or "damaged"
     std::string problem;  ///< why it is shown as damaged, or what of it can't be read; one line, or nothing
     std::string version, method, model, data;  ///< empty: not known; model and data without their directories
     std::int64_t step = 0, steps = 0;          ///< done and planned
@@ -44,8 +44,6 @@ struct run_view {
     std::string ledger_head;          ///< hash of its last entry
     std::vector<std::string> groups;  ///< adapters, once the summary tells them
     std::vector<std::string> controller, warnings;
-    /// The last sign of life; min(): none yet.
-    std::filesystem::file_time_type changed = std::filesystem::file_time_type::min();
 };
 
 /// Whether nothing more will come.

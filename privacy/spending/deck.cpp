@@ -51,7 +51,8 @@ std::vector<std::int64_t> level_counts(const std::vector<double>& multiples, std
 
 class deck_policy final : public spending_policy {
   public:
-    explicit deck_policy(const spending_plan& plan) : interval_(plan.interval), steps_(plan.steps) {
+    explicit deck_policy(const spending_plan& plan)
+        : rate_(plan.sample_rate), interval_(plan.interval), steps_(plan.steps) {
         const std::int64_t blocks = (plan.steps - 1) / plan.interval + 1;
         const auto multiples =
             level_multiples(static_cast<std::size_t>(std::min(blocks, plan.deck_levels)), plan.deck_ratio);
@@ -67,6 +68,7 @@ class deck_policy final : public spending_policy {
     }
     double initial_noise_multiplier() const override { return level_.noise_multiplier; }
     double guaranteed_epsilon() const override { return level_.epsilon; }
+    std::vector<phase> committed() const override { return priced_phases(deck_, rate_, steps_.planned()); }
     std::vector<card> deck() const override { return deck_; }
 
     std::optional<grant> next(std::int64_t step, double requested) override {
@@ -131,6 +133,7 @@ class deck_policy final : public spending_policy {
         return best.value();
     }
 
+    double rate_;
     std::int64_t interval_;
     step_counter steps_;
     std::vector<card> deck_;  ///< ascending

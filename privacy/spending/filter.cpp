@@ -30,6 +30,7 @@ class filter_policy final : public spending_policy {
     }
     double initial_noise_multiplier() const override { return initial_; }
     double guaranteed_epsilon() const override { return epsilon_; }
+    std::vector<phase> committed() const override { return {}; }
 
     std::optional<grant> next(std::int64_t step, double requested) override {
         if (!steps_.open(step)) return std::nullopt;

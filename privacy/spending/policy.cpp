@@ -15,12 +15,13 @@ namespace {
 /// Every step at z_0. Proof obligation: none beyond the accountant's, for nothing is chosen while training.
 class fixed_policy final : public spending_policy {
   public:
-    explicit fixed_policy(const spending_plan& plan) : steps_(plan.steps) {
+    explicit fixed_policy(const spending_plan& plan) : rate_(plan.sample_rate), steps_(plan.steps) {
         const phase all{1, plan.sample_rate, plan.steps};
         level_ = calibrate(*bounding_accountant(plan), {&all, 1}, plan.epsilon, plan.delta);
     }
     double initial_noise_multiplier() const override { return level_.noise_multiplier; }
     double guaranteed_epsilon() const override { return level_.epsilon; }
+    std::vector<phase> committed() const override { return {{level_.noise_multiplier, rate_, steps_.planned()}}; }
     std::optional<grant> next(std::int64_t step, double) override {
         if (!steps_.open(step)) return std::nullopt;
         steps_.take(step);
@@ -35,6 +36,7 @@ class fixed_policy final : public spending_policy {
     }
 
   private:
+    double rate_;
     step_counter steps_;
     calibration level_{};
 };

@@ -41,6 +41,9 @@ class spending_policy {
     virtual double initial_noise_multiplier() const = 0;
     /// ε that holds from the first release on, however the run ends; +inf or a published figure under as_published.
     virtual double guaranteed_epsilon() const = 0;
+    /// Every step that may be charged, as a composition that dominates whatever order it is spent in. Empty where the
+    /// multipliers are chosen as the run goes: then guaranteed_epsilon() is all that can be said before.
+    virtual std::vector<phase> committed() const = 0;
     /// The cards of a policy that deals some.
     virtual std::vector<card> deck() const { return {}; }
     /// The grant of `step` (1-based, in order, none twice; one left out releases nothing) if the controller asks for

@@ -21,6 +21,7 @@ class published_policy final : public spending_policy {
     }
     double initial_noise_multiplier() const override { return initial_; }
     double guaranteed_epsilon() const override { return std::numeric_limits<double>::infinity(); }
+    std::vector<phase> committed() const override { return {}; }
 
     std::optional<grant> next(std::int64_t step, double requested) override {
         if (!steps_.open(step)) return std::nullopt;

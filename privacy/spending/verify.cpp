@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "config/base/error.hpp"
+#include "config/base/require.hpp"
 #include "config/policies.hpp"
 
 namespace rldp::privacy {
@@ -17,8 +18,7 @@ constexpr double rounding = 1e-6;  // relative: another processor's transforms r
 // much is told another mechanism's ε.
 constexpr double clearly = 1e-3;
 
-/// The policy as the header describes it. A deck needs none: its cards are in the header, and read_ledger has dealt
-/// them.
+/// The policy as the header describes it.
 std::unique_ptr<spending_policy> replayed(const ledger_content& content) {
     const auto& header = content.header;
     auto policy = make_policy(header.policy, {.epsilon = header.epsilon,
@@ -31,14 +31,24 @@ std::unique_ptr<spending_policy> replayed(const ledger_content& content) {
     return policy;
 }
 
-double promised(const ledger_content& content) {
-    const auto& header = content.header;
-    if (config::policy_named(header.policy).kind != config::policy_kind::deck)
-        return replayed(content)->guaranteed_epsilon();
+double price_of_deck(const ledger_header& header) {
     const auto price = make_accountant(header.accountant);
     if (!price->is_upper_bound())
         refuse(fmt::format("ledger: accountant {} can under-report and guarantees nothing", price->name()));
     return price->epsilon(priced_phases(header.deck, header.sample_rate, header.steps), header.mechanism_delta());
+}
+
+double promised(const ledger_content& content) {
+    using kind = config::policy_kind;
+    switch (config::policy_named(content.header.policy).kind) {
+        case kind::fixed:
+        case kind::filter:
+        case kind::published:
+            return replayed(content)->guaranteed_epsilon();
+        case kind::deck:  // its cards are in the header, and read_ledger has dealt them
+            return price_of_deck(content.header);
+    }
+    bug("a spending policy that nothing verifies");
 }
 
 }  // namespace

@@ -363,7 +363,7 @@ TEST_CASE("the auditor answers a path, and nobody else hears of it") {
     captured_log log;
     deterministic stage;
     const auto run = std::make_shared<audited_run>(open_audited(scratch / "run", false));
-    const auto hub = stage.spawn(make_hub, std::string("test"));
+    const auto hub = stage.spawn(make_hub, std::string("test"), show{});
     stage.run();
     const auto auditor = stage.spawn(make_auditor, trusted<std::shared_ptr<audited_run>>(run),
                                      std::vector<std::filesystem::path>{}, log.logger);

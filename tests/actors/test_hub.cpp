@@ -27,7 +27,7 @@ eval::metrics_line line_of(std::int64_t step, double loss) {
 
 struct watched_hub : deterministic {
     explicit watched_hub(const std::vector<eval::metrics_line>& known = {}) {
-        hub = spawn(make_hub, std::string("test run"));
+        hub = spawn(make_hub, std::string("test run"), show{});
         self->send(hub, announce_atom::value, run_header{(scratch / "metrics.jsonl").string(), known, 100, 8, 7.9});
         run();
     }

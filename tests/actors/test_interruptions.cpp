@@ -89,7 +89,7 @@ TEST_CASE("what fails while a run is wired reaches whoever waits for it") {
     settings.set("logger.file-verbosity", caf::atom("quiet"));
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
-    const auto hub = system.spawn(make_hub, std::string("test"));
+    const auto hub = system.spawn(make_hub, std::string("test"), show{});
     const auto running = system.spawn(make_supervisor, opened, hub);
     std::optional<caf::error> failed;
     self->request(running, std::chrono::seconds(60), run_atom::value)
@@ -107,7 +107,7 @@ TEST_CASE("a stop that comes before a run is wired is not forgotten") {
     settings.set("logger.file-verbosity", caf::atom("quiet"));
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
-    const auto hub = system.spawn(make_hub, std::string("test"));
+    const auto hub = system.spawn(make_hub, std::string("test"), show{});
     const auto running = system.spawn(make_supervisor, opened, hub);
     self->send(running, stop_atom::value);
     std::optional<outcome> ended;
@@ -163,6 +163,7 @@ TEST_CASE("a run that is stopped while its last adapter is evaluated is not done
                     ready.wait();
                     if (step == 12) it->send(*running, stop_atom::value);  // the last evaluation begins now
                 },
+                [](evaluate_atom, std::int64_t) {},
                 [&](evaluated_atom, std::int64_t step, const eval::scores&) { evaluated.insert(step); },
                 [](sync_atom) {},
                 [](state_atom, const std::string&) {},

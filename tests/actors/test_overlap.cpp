@@ -52,7 +52,7 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
     captured_log log;
     const auto closed = opened.closed;
     trainer_wiring wiring;
-    wiring.hub = run.spawn(make_hub, std::string("test"));
+    wiring.hub = run.spawn(make_hub, std::string("test"), show{});
     run.self->send(wiring.hub, announce_atom::value,
                    run_header{facts.where.metrics().string(), {}, facts.plan.steps, 8, 8});
     const auto loader = run.spawn(make_loader, closed, facts.plan.sample_rate, log.logger);

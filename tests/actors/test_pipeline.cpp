@@ -74,6 +74,8 @@ TEST_CASE("demo: on three seeds the model learns, every adapter moves, and the c
             CHECK_FALSE(std::filesystem::exists(scratch / "run/trusted" / secret));
         const auto mode = std::filesystem::status(scratch / "run/trusted").permissions();
         CHECK(mode == std::filesystem::perms::owner_all);
+        for (const auto& file : std::filesystem::recursive_directory_iterator(scratch / "run/trusted"))
+            CHECK((file.status().permissions() & std::filesystem::perms(0077)) == std::filesystem::perms::none);
     }
 }
 
@@ -116,6 +118,7 @@ TEST_CASE("a hub that dies ends the run: its log would stand still unnoticed") {
             [](announce_atom, const run_header&) {},
             [](metrics_atom, const eval::metrics_line&) { throw error(errc::bad_input, "metrics: the disk is full"); },
             [](progress_atom, std::int64_t, double, bool) {},
+            [](evaluate_atom, std::int64_t) {},
             [](evaluated_atom, std::int64_t, const eval::scores&) {},
             [](sync_atom) {},
             [](state_atom, const std::string&) {},

@@ -145,6 +145,7 @@ hub_actor hub_that_hears(deterministic& run, evaluations_told& told) {
                 [](announce_atom, const run_header&) {},
                 [](metrics_atom, const eval::metrics_line&) {},
                 [](progress_atom, std::int64_t, double, bool) {},
+                [](evaluate_atom, std::int64_t) {},
                 [&told](evaluated_atom, std::int64_t step, const eval::scores& found) {
                     told.emplace_back(step, found.perplexity);
                 },

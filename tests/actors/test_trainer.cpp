@@ -95,6 +95,7 @@ struct trainer_between_stubs : deterministic {
                     [](announce_atom, const run_header&) {},
                     [](metrics_atom, const eval::metrics_line&) {},
                     [](progress_atom, std::int64_t, double, bool) {},
+                    [](evaluate_atom, std::int64_t) {},
                     [](evaluated_atom, std::int64_t, const eval::scores&) {},
                     [](sync_atom) {},
                     [](state_atom, const std::string&) {},

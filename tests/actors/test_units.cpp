@@ -19,7 +19,9 @@
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
+#include "tests/actors/small_runs.hpp"
 #include "tests/support/owned.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;
@@ -236,4 +238,33 @@ TEST_CASE("with patients as units plan, ledger, summary and report say the numbe
     CHECK(report.find(std::to_string(training)) != std::string::npos);
     CHECK(check(config).population == training);
     CHECK(check(small("seed=1")).population > training);  // records
+}
+
+// Coins tossed again at a resume made every audit after it blind: half of the canaries that counted as in were out.
+TEST_CASE("a run that goes on trains on the canaries that its record says are in") {
+    const scratch_directory scratch;
+    const eval::run_directory where{scratch / "run"};
+    const auto config = testing::small({"audit.canaries=30", "audit.gradient_canaries=30"});
+    const auto in_training = [](const opened_run& run) {
+        std::set<std::int64_t> gradients;
+        const auto& units = privacy::opened(run.closed)->train;
+        for (std::size_t i = 0; i < units.size(); ++i)
+            if (const auto which = units[i].gradient_canary) gradients.insert(*which);
+        return std::pair(units.size(), gradients);
+    };
+    const auto begun = in_training(create_run(config, where.root));
+    const auto who = eval::read_membership(where.membership());
+    std::set<std::int64_t> in;
+    for (std::size_t i = 0; i < who.gradient_canary_in.size(); ++i)
+        if (who.gradient_canary_in[i]) in.insert(static_cast<std::int64_t>(i));
+    CHECK(begun.second == in);
+    for (int again = 0; again < 2; ++again) CHECK(in_training(resume_run(where.root)) == begun);
+
+    auto other = who;
+    other.canary_in.flip();
+    other.canary_in.pop_back();
+    write_file(where.membership(), eval::to_json(other));
+    CHECK(refusal([&] { resume_run(where.root); }).find("membership.json: is of other records") != std::string::npos);
+    std::filesystem::remove(where.membership());
+    CHECK(refusal([&] { resume_run(where.root); }).find("membership.json: is missing") != std::string::npos);
 }

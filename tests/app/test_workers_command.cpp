@@ -59,7 +59,8 @@ TEST_CASE("ranks without a secret, or with a strange one, are refused in one lin
     CHECK(has(none.err, "cluster.secret: this is rank 0 of 2"));
     CHECK(has(as_rank("", small + c.at("run")).err, "MASTER_ADDR and MASTER_PORT"));
     CHECK(has(as_rank(where, small + c.at("run") + " --set cluster.secret=" + c.at("absent")).err, "absent"));
-    rldp::write_file(c.at("open"), "rldp-cluster-secret x\n", 0644);
+    rldp::write_file(c.at("open"), "rldp-cluster-secret x\n");
+    std::filesystem::permissions(c.at("open"), std::filesystem::perms(0644));
     CHECK(has(as_rank(where, small + c.at("run") + " --set cluster.secret=" + c.at("open")).err, "others can read"));
     CHECK_FALSE(std::filesystem::exists(c.at("run")));
 }

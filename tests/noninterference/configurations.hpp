@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/noninterference/tables.hpp"
 
@@ -12,7 +13,10 @@ namespace rldp::testing {
 /// A number from the environment.
 std::int64_t setting(const char* name, std::int64_t otherwise);
 
-/// Six steps on a declared population of `units`.
+/// Names of all spending policies that noise.policy may name.
+std::vector<nlohmann::json> sound_policies();
+
+/// Six steps, or twelve, on a declared population of `units`.
 nlohmann::json short_run(std::size_t units, const std::string& method, const std::string& policy = {});
 
 /// The same under a prepared policy that decides after every second step.

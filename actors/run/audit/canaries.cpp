@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "actors/run/method.hpp"
+#include "config/base/error.hpp"
 
 namespace rldp::actors {
 
@@ -28,14 +29,22 @@ eval::gradient_canaries gradient_canaries_of(const config::run_config& config, c
             .norm = norm_over_radius * config.clip.max};
 }
 
-eval::membership_record membership_of(const config::run_config& config, const run_data& data,
-                                      const privacy::run_key& key) {
+eval::membership_record toss_membership(const config::run_config& config, const run_data& data,
+                                        const privacy::run_key& key) {
     const auto salt = eval::fresh_salt();
     return {.data_hmac = eval::data_hmac(salt, data.digest),
             .salt = salt,
             .planted = data.planted,
             .canary_in = coins(key, kind::text, config.audit.canaries),
             .gradient_canary_in = coins(key, kind::gradient, config.audit.gradient_canaries)};
+}
+
+void check_membership(const eval::membership_record& who, const config::run_config& config, const run_data& data,
+                      const std::string& origin) {
+    const bool same = std::ssize(who.canary_in) == config.audit.canaries &&
+                      std::ssize(who.gradient_canary_in) == config.audit.gradient_canaries &&
+                      who.data_hmac == eval::data_hmac(who.salt, data.digest);
+    refuse_unless(same, origin + ": is of other records or other canaries than this run's; bring back the run's own file");
 }
 
 data::token_store training_units(data::token_store train, const std::vector<data::token_unit>& canaries,

@@ -11,9 +11,14 @@ namespace rldp::actors {
 /// What the gradients of audit.gradient_canaries are.
 eval::gradient_canaries gradient_canaries_of(const config::run_config& config, const models::lora_layout& layout);
 
-/// Who is in: the same for the same key.
-eval::membership_record membership_of(const config::run_config& config, const run_data& data,
-                                      const privacy::run_key& key);
+/// Tosses the coins: once in a run's life, for the key's streams are others in every process. Afterwards trusted/membership.json says who
+/// is in.
+eval::membership_record toss_membership(const config::run_config& config, const run_data& data,
+                                        const privacy::run_key& key);
+
+/// Who is in by the run's own record, at `origin`. Errors: bad_input where it is of other data or other canaries.
+void check_membership(const eval::membership_record& who, const config::run_config& config, const run_data& data,
+                      const std::string& origin);
 
 /// The training units with the canaries that are in, behind the others: a draw uses one number per unit, so nobody
 /// else's draws change.

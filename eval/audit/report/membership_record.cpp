@@ -48,11 +48,15 @@ std::string to_json(const membership_record& record) {
 }
 
 membership_record read_membership(const std::filesystem::path& path) {
+    return membership_from(read_text(path), path.string());
+}
+
+membership_record membership_from(const std::string& text, const std::string& origin) {
     try {
-        auto read = nlohmann::ordered_json::parse(read_text(path));
+        auto read = nlohmann::ordered_json::parse(text);
         const auto checksum = read.at("checksum").get<std::string>();
         read.erase("checksum");
-        if (checksum != checksum_of(read)) refuse(path.string() + ": is damaged; bring back the run's own file");
+        if (checksum != checksum_of(read)) refuse(origin + ": is damaged; bring back the run's own file");
         membership_record out{.data_hmac = read.at("data_hmac"),
                               .salt = read.at("salt"),
                               .planted = {},
@@ -64,7 +68,7 @@ membership_record read_membership(const std::filesystem::path& path) {
         return out;
     } catch (const nlohmann::json::exception& reason) {
         const std::string what = reason.what();
-        refuse(path.string() + ": " + what.substr(what.find("] ") + 2) + "; bring back the run's own file");
+        refuse(origin + ": " + what.substr(what.find("] ") + 2) + "; bring back the run's own file");
     }
 }
 

@@ -22,7 +22,8 @@ std::string data_hmac(const std::string& salt, const std::string& digest);
 std::string fresh_salt();
 
 std::string to_json(const membership_record& record);
-/// Errors: bad_input naming file and key.
+/// Errors: bad_input naming `origin` and the key.
+membership_record membership_from(const std::string& text, const std::string& origin);
 membership_record read_membership(const std::filesystem::path& path);
 
 }  // namespace rldp::eval

@@ -83,7 +83,6 @@ const columns = [
   {key: "progress_epsilon", title: "ε so far, no guarantee", cell: (r) => number(r.progress_epsilon), n: true, wide: true},
   {key: "loss", title: "loss", cell: (r) => number(r.loss), n: true},
   {key: "perplexity", title: "perplexity", cell: (r) => number(r.perplexity), n: true},
-  {key: "changed", title: "last sign of life", cell: (r) => r.changed ? new Date(1000 * r.changed).toLocaleString() : "–", wide: true},
 ];
 
 function overview() {

@@ -5,6 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
 
+#include "config/base/append_file.hpp"
 #include "config/base/files.hpp"
 #include "monitor/http/self_signed.hpp"
 #include "monitor/http/server.hpp"
@@ -147,6 +148,7 @@ TEST_CASE("several runs come as each changes, and the end is told") {
     const scratch_directory scratch;
     make_run(scratch / "a");
     make_run(scratch / "b", {.steps = 3, .planned = 3, .over = true});
+    const rldp::append_file writer(scratch / "a/public/ledger.jsonl");
     http_config how;
     how.limits.tick = milliseconds(20);
     auto server = std::make_unique<http_server>(how, std::vector{scratch / ""}, "1");

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "config/base/append_file.hpp"
 #include "config/base/files.hpp"
 #include "monitor/http/page.hpp"
 #include "tests/catch.hpp"
@@ -68,6 +69,8 @@ struct watched {
 
 TEST_CASE("the overview tells every run, and a run its contract and curves") {
     watched at;
+    const rldp::append_file writer(at.scratch / "runs/a/public/ledger.jsonl");
+    at.runs.refresh();
     const auto all = json::parse(at.subject.answer(get("/api/runs")).body);
     REQUIRE(all["runs"].size() == 2);
     CHECK(all["program"] == "1.2.3");
@@ -79,7 +82,7 @@ TEST_CASE("the overview tells every run, and a run its contract and curves") {
     CHECK(one["curves"]["loss"].size() == 5);
     CHECK(one["step"] == 5);
     // Made a moment ago: a clock's other epoch would tell.
-    CHECK(std::abs(one["changed"].get<double>() - static_cast<double>(std::time(nullptr))) < 1000);
+    CHECK_FALSE(one.contains("changed"));  // times tell how large batches were
     const auto part = json::parse(at.subject.answer(get("/api/runs/a?from=2&to=3")).body);
     CHECK(part["curves"]["loss"].size() == 2);
     const auto csv = at.subject.answer(get("/api/runs/a/metrics.csv"));

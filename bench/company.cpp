@@ -1,0 +1,96 @@
+// Unit gradients of one step as a run computes them: every unit in passes of its own, so that nobody's presence moves
+// another by a bit (docs/privacy.md §6), against micro-batches. Rounds alternate; prints milliseconds and ratios.
+//
+//   build/bench/bench_company --model stories260k --batch 16 --shortest 256 --longest 256
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <vector>
+
+#include "actors/run/step_gradients.hpp"
+#include "bench/step_kinds.hpp"
+#include "bench/timing.hpp"
+#include "models/blas.hpp"
+#include "models/lora/layout.hpp"
+#include "models/thread_count.hpp"
+
+namespace {
+
+using namespace rldp;
+
+struct options {
+    std::string model = "stories260k", dtype = "float32", device = "cpu";
+    std::int64_t batch = 16, shortest = 256, longest = 256, micro_batch = 16;
+    int threads = 2, rounds = 7;
+    double dropout = 0;
+};
+
+std::vector<models::sequence> random_records(const options& how, std::int64_t vocab) {
+    std::vector<models::sequence> out;
+    for (std::int64_t i = 0; i < how.batch; ++i) {
+        const auto length = at::randint(how.shortest, how.longest + 1, {1}, at::kLong).item<std::int64_t>();
+        const auto ids = at::randint(vocab, {length}, at::kInt);
+        out.emplace_back(ids.data_ptr<std::int32_t>(), ids.data_ptr<std::int32_t>() + length);
+    }
+    return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App program("Units in passes of their own against micro-batches");
+    options how;
+    program.add_option("--model", how.model, "as bench_step's");
+    program.add_option("--dtype", how.dtype, "float32, tf32 or bfloat16");
+    program.add_option("--device", how.device, "cpu or cuda");
+    program.add_option("--batch", how.batch, "units");
+    program.add_option("--shortest", how.shortest, "tokens of a record, at least");
+    program.add_option("--longest", how.longest, "at most");
+    program.add_option("--micro-batch", how.micro_batch, "records per forward pass");
+    program.add_option("--dropout", how.dropout, "of the adapters' inputs");
+    program.add_option("--threads", how.threads, "");
+    program.add_option("--rounds", how.rounds, "of each");
+    CLI11_PARSE(program, argc, argv);
+
+    const auto type = models::use_precision(how.dtype, at::Device(how.device));
+    const auto floats = at::TensorOptions(at::Device(how.device)).dtype(type);
+    const auto shape = bench::shape_of(how.model);
+    actors::run_model model{models::causal_lm::from_weights(shape, bench::random_weights_of(shape, floats)),
+                            models::make_layout(shape, {8, 16, how.dropout, {"q", "v"}}),
+                            {}};
+    model.initial_adapter = models::initial_adapter(model.layout, 1).to(how.device);
+    models::choose_threads(shape, how.threads);
+    at::manual_seed(2);
+    const auto records = random_records(how, shape.vocab);
+    std::vector<models::unit_records> units;
+    for (const auto& record : records) units.push_back({record});
+    const auto key = privacy::run_key::insecure_from_seed(1);
+    const auto time = [&](bool apart) {
+        actors::gradient_settings settings{.micro_batch = how.micro_batch, .apart = apart};
+        settings.abreast = actors::chunks_abreast(model, apart);
+        return bench::milliseconds_of(at::Device(how.device), [&] {
+            actors::step_gradients(
+                model, settings, model.initial_adapter, {}, units,
+                actors::dropout_of(key, 1, model.layout, at::Device(how.device)), [](const auto&) {},
+                [](const auto&) {});
+        });
+    };
+    std::vector<double> together, apart;
+    time(true), time(false);
+    for (int i = 0; i < how.rounds; ++i) {
+        together.push_back(time(false));
+        apart.push_back(time(true));
+    }
+    const auto median = [](std::vector<double> of) {
+        std::nth_element(of.begin(), of.begin() + std::ssize(of) / 2, of.end());
+        return of[of.size() / 2];
+    };
+    const auto least = [](const std::vector<double>& of) { return *std::min_element(of.begin(), of.end()); };
+    fmt::print("{} {} {} units of {} to {} tokens, micro-batch {}, {} threads: together {:.1f} ms ({:.1f}), apart "
+               "{:.1f} ({:.1f}); apart to together {:.3f} of medians, {:.3f} of least\n",
+               how.model, how.dtype, how.batch, how.shortest, how.longest, how.micro_batch, how.threads,
+               median(together), least(together), median(apart), least(apart), median(apart) / median(together),
+               least(apart) / least(together));
+}
