@@ -46,7 +46,7 @@ gradient_actor::behavior_type make_gradient(gradient_actor::stateful_pointer<gra
                                             gradient_settings how, loader_actor loader, sanitizer_actor sanitizer,
                                             std::shared_ptr<spdlog::logger> trusted_log) {
     fail_silently(self, trusted_log);
-    use_threads(how.abreast == 1 ? all_threads() : 1);  // abreast, each chunk has a thread of its own
+    use_threads(how.abreast == 1 ? how.threads : 1);  // abreast, each chunk has a thread of its own
     self->state.trusted_log = std::move(trusted_log);
     self->state.closed = std::move(closed);
     self->state.model = std::move(model);

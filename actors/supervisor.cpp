@@ -83,7 +83,8 @@ trainer_schedule schedule_of(const session& run, const privacy::budget& budget) 
     return {.checkpoint = run.where.checkpoint(),
             .belongs_to = run.belongs_to,
             .seal = run.seal,
-            .charged = budget.book().end()};
+            .charged = budget.book().end(),
+            .watch = rounding_watch_of(run)};
 }
 
 void wire(supervisor_pointer self, const opened_run& opened) {

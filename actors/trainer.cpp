@@ -125,6 +125,7 @@ void compute(trainer_pointer self, const charged& granted) {
 
 void step(trainer_pointer self) {
     auto& state = self->state;
+    if (const auto& watch = state.schedule->watch) watch(state.steps->next_step(), state.steps->training().adapter());
     self->request(state.wiring.accountant, caf::infinite, grant_atom::value, state.steps->next_step(),
                   state.steps->requested_noise_multiplier())
         .then([self](const charged& granted) { compute(self, granted); },

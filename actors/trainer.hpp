@@ -8,6 +8,7 @@
 #include <string>
 
 #include "actors/actors.hpp"
+#include "actors/run/rounding_watch.hpp"
 #include "actors/run/step_machine.hpp"
 #include "privacy/keys/seal.hpp"
 #include "privacy/spending/ledger.hpp"
@@ -28,6 +29,7 @@ struct trainer_schedule {
     std::string belongs_to;
     privacy::file_seal seal;
     privacy::ledger_mark charged;  ///< the ledger's end before the first step
+    rounding_watch watch = {};     ///< empty: there is nothing to watch
 };
 
 struct trainer_state {

@@ -43,7 +43,7 @@ void print(const privacy::budget_book& book) {
                         run.data.substr(0, 8), run.place});
         data.insert(run.data);
     }
-    say("{}\n", eval::text_table(rows));
+    say_text(eval::text_table(rows) + "\n");
     for (const auto& sum : privacy::sums_of(book)) {
         say("{} run{} by {}, split {}: ", sum.runs, sum.runs == 1 ? "" : "s", sum.unit, sum.split);
         if (!sum.epsilon) {

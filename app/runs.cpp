@@ -69,11 +69,11 @@ int list(const runs_arguments& given) {
             rows.push_back(row(run));
     }
     if (given.json)
-        say("{}\n", out.dump());
+        say_text(out.dump() + "\n");
     else if (rows.size() == 1)
         say("no run{} here; rldp run CONFIG makes one\n", given.tag.empty() ? "" : " with tag " + given.tag);
     else
-        say("{}", eval::text_table(rows));
+        say_text(eval::text_table(rows));
     return 0;
 }
 

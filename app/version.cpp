@@ -53,7 +53,7 @@ void add_reference(CLI::App& program, action& chosen) {
     command->footer("Example: rldp reference > config.md");
     command->callback([schema, &chosen] {
         chosen = [schema] {
-            say("{}", *schema ? config::reference_json_schema() : config::reference_markdown());
+            say_text(*schema ? config::reference_json_schema() : config::reference_markdown());
             return 0;
         };
     });

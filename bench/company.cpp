@@ -69,7 +69,11 @@ int main(int argc, char** argv) {
     const auto key = privacy::run_key::insecure_from_seed(1);
     const auto time = [&](bool apart) {
         actors::gradient_settings settings{.micro_batch = how.micro_batch, .apart = apart};
-        settings.abreast = actors::chunks_abreast(model, apart);
+        // Apart as a run does it; together as one did it: a wide model's chunks share out each operator.
+        const bool shared = !apart && !models::is_narrow(shape);
+        settings.abreast = shared || how.device != "cpu" ? 1 : how.threads;
+        settings.threads = how.threads / settings.abreast;
+        models::use_threads(settings.threads);
         return bench::milliseconds_of(at::Device(how.device), [&] {
             actors::step_gradients(
                 model, settings, model.initial_adapter, {}, units,

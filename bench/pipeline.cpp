@@ -50,7 +50,7 @@ double run_pipeline(const config::run_config& config, const std::filesystem::pat
     actors::system_config settings;
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
-    const auto hub = system.spawn(actors::make_hub, std::string("bench"));
+    const auto hub = system.spawn(actors::make_hub, std::string("bench"), actors::show{});
     const auto begin = clock_type::now();
     const auto supervisor = system.spawn(actors::make_supervisor, opened, hub);
     bool done = false;

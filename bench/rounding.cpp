@@ -1,14 +1,14 @@
-// What rounding moves, per arithmetic and batch size: the measurement behind η (docs/privacy.md §6).
+// What rounding moves, per arithmetic and batch size: nothing where units are computed apart (docs/privacy.md §6).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 
+#include "actors/run/company_probe.hpp"
 #include "actors/run/plan.hpp"
-#include "bench/rounding.hpp"
 #include "models/blas.hpp"
 
 int main(int argc, char** argv) {
-    CLI::App program("By how much one more unit moves the others' clipped sum, against η/5");
+    CLI::App program("By how much one more unit moves the others' clipped sum, and what is charged for it (η)");
     std::string model = "config/tiny-gpt2", device = "cpu";
     std::vector<std::string> types = {"float32", "bfloat16"};
     std::vector<std::int64_t> batches = {16, 64, 256};
@@ -39,11 +39,11 @@ int main(int argc, char** argv) {
         for (const auto batch : batches) {
             config.train.expected_batch_size = batch;
             const double margin = rldp::actors::rounding_margin_of(config);
-            rldp::bench::rounding_probe probe(loaded.base, loaded.layout, loaded.initial_adapter, micro_batch, longest,
-                                              1);
-            if (!together && rldp::actors::computes_apart(config)) probe.compute_apart();
-            rldp::bench::rounding_effect worst;
-            for (std::int64_t i = 0; i < draws; ++i) worst.raise(probe.compare(static_cast<std::size_t>(batch)));
+            const bool apart = !together && rldp::actors::computes_apart(config);
+            rldp::actors::company_probe probe(loaded.base, loaded.layout, apart, micro_batch, longest, 1);
+            rldp::actors::rounding_effect worst;
+            for (std::int64_t i = 0; i < draws; ++i)
+                worst.raise(probe.compare(loaded.initial_adapter, static_cast<std::size_t>(batch)));
             fmt::print("{:<11} {:>5}  {:>27.2e}   {:>21.2e}   {:g}\n", type, batch, worst.gradient, worst.statistics,
                        margin);
         }

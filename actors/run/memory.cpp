@@ -84,19 +84,33 @@ layer_numbers numbers_of(const config::run_config& config, const models::model_c
 
 }  // namespace
 
+lanes lanes_of(const config::run_config& config, const models::model_config& model) {
+    const int all = models::default_threads();
+    const auto batch = config::batch_of(config), micro_batch = config::micro_batch_of(config);
+    if (config.device != "cpu") return {1, all, micro_batch};
+    const auto each = [&](std::int64_t abreast) {
+        return lanes{static_cast<int>(abreast), 1, std::max<std::int64_t>(1, micro_batch / abreast)};
+    };
+    if (models::is_narrow(model)) return each(std::min<std::int64_t>(all, batch));
+    // What is kept of a whole tensor's unit is too much to be there several times.
+    const bool many = std::min(batch, micro_batch) >= all && !config.train.is_whole();
+    return many ? each(all) : lanes{1, all, micro_batch};
+}
+
 memory_need memory_of(const config::run_config& config, const models::model_config& model,
                       const models::lora_layout& layout, std::int64_t units, std::int64_t max_tokens) {
     const auto layers = static_cast<double>(model.layers), width = static_cast<double>(model.width);
     const double bytes = config.model.dtype == "bfloat16" ? 2 : 4;
     const auto most = static_cast<double>(max_tokens);
-    const auto micro_batch = config::micro_batch_of(config);
-    // In bfloat16 a pass holds records of one unit.
+    const auto lanes = lanes_of(config, model);
+    // Apart, a pass holds records of one unit.
     const auto of_unit = config.privacy.unit_is_group ? config.privacy.max_records_per_unit : 1;
-    const auto together = static_cast<double>(computes_apart(config) ? std::min(micro_batch, of_unit) : micro_batch);
+    const auto together =
+        static_cast<double>(computes_apart(config) ? std::min(lanes.micro_batch, of_unit) : lanes.micro_batch);
     // Of whole tensors all records of a unit go through one pass.
     const bool whole = layout.is_whole();
     const double tokens = (whole ? std::max(together, static_cast<double>(of_unit)) : together) * most;
-    const double abreast = config.device == "cpu" && models::is_narrow(model) ? models::default_threads() : 1;
+    const double abreast = lanes.abreast;
     memory_need out;
 
     constexpr double program = 190 << 20;
@@ -129,7 +143,7 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     const double block = scored ? static_cast<double>(model.heads * models::queries_at_a_time) : 0;
     // Both count: the heap keeps what a layer has freed, and logits, which are large, are a mapping of their own.
     const auto passing = [&](double rows) { return logits(rows) + bytes * rows * (numbers.passing + block); };
-    const double evaluated = static_cast<double>(micro_batch) * most;
+    const double evaluated = static_cast<double>(config::micro_batch_of(config)) * most;
     out.passing = std::llround(abreast * passing(tokens) + passing(evaluated));
 
     // Unit gradients of the chunks under way; and per number the adapter and its copies, AdamW, sum, noise, release.
@@ -157,7 +171,7 @@ std::optional<config::choice> choose_micro_batch(config::run_config& config, con
                                                  std::int64_t max_tokens) {
     auto& micro_batch = config.train.micro_batch;
     if (micro_batch) return std::nullopt;
-    constexpr std::int64_t most = 16;
+    const auto most = std::max<std::int64_t>(16, models::default_threads());
     constexpr double share = 0.75;
     const double room = share * static_cast<double>(memory_there());
     const auto fits = [&](std::int64_t count) {

@@ -11,6 +11,18 @@
 
 namespace rldp::actors {
 
+/// How a step's units share the processors, by public numbers alone.
+struct lanes {
+    int abreast = 1;               ///< chunks computed at a time
+    int threads = 1;               ///< of each
+    std::int64_t micro_batch = 1;  ///< records of a chunk's forward pass, at most
+};
+
+/// On the CPU as many chunks abreast as there are threads, each on one, where the batch has as many units and
+/// train.micro_batch allows for as many records; else one after the other, on all threads. A narrow model's operators
+/// are never shared out.
+lanes lanes_of(const config::run_config& config, const models::model_config& model);
+
 /// The peak, in bytes, by what takes them.
 struct memory_need {
     std::int64_t program = 0;      ///< LibTorch, its threads and caches

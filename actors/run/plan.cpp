@@ -86,7 +86,7 @@ published_price price_as_published(std::vector<privacy::phase> charged, std::siz
 }
 
 bool computes_apart(const config::run_config& config) {
-    return config.model.dtype != "float32";
+    return config.device == "cpu" || config.model.dtype != "float32";
 }
 
 static_assert(2 * config::most_batch <= privacy::most_units, "no draw is larger than what a step's sum holds");

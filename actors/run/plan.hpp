@@ -55,8 +55,10 @@ struct run_plan {
     std::optional<private_counts> counts;  ///< absent where the data are not there
 };
 
-/// Whether every unit is computed in passes of its own, so that nobody else's presence moves it by a single bit. In
-/// bfloat16 and TF32 company would move the others' sum by a third of a radius, more than noise could cover cheaply.
+/// Whether every unit is computed in passes of its own, so that nobody else's presence moves it by a single bit: on the
+/// CPU always, for training moves rounding's effect without bound, from a millionth of a radius to two of them. On a
+/// CUDA device in bfloat16 and TF32; in float32 units share passes there, η is charged, and a probe of made-up records
+/// watches that it holds (company_probe.hpp).
 bool computes_apart(const config::run_config& config);
 
 /// η of the arithmetic that a run computes with, for its expected batch; 0 where units are computed apart

@@ -174,19 +174,16 @@ void go_on(const gradient_settings& how) {
 
 }  // namespace
 
-int chunks_abreast(const run_model& model, bool apart) {
-    const bool alone = apart || models::is_narrow(model.base->config());
-    return alone && model.initial_adapter.is_cpu() ? models::default_threads() : 1;
-}
-
 models::activations activations_of(const config::run_config& config) {
     return config.model.checkpoint_activations ? models::activations::recomputed : models::activations::kept;
 }
 
 gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model) {
-    return {.micro_batch = config::micro_batch_of(config),
+    const auto lanes = lanes_of(config, model.base->config());
+    return {.micro_batch = lanes.micro_batch,
             .apart = computes_apart(config),
-            .abreast = chunks_abreast(model, computes_apart(config)),
+            .abreast = lanes.abreast,
+            .threads = lanes.threads,
             .value_weight = config::choices_of(config).value_weight,
             .answers_only = config.data.chat,
             .between = activations_of(config)};
@@ -228,7 +225,7 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
     std::vector<std::promise<privacy::unit_gradients>> computed(mine.size());
     std::atomic<std::size_t> next = 0;
     const auto work_off = [&] {
-        models::use_threads(1);
+        models::use_threads(how.threads);
         for (;;) {
             room.acquire();
             const std::size_t j = next++;

@@ -20,8 +20,8 @@ namespace rldp::actors {
 struct gradient_settings {
     std::int64_t micro_batch = 0;        ///< records per forward pass
     bool apart = false;                  ///< every unit in passes of its own (computes_apart)
+    int abreast = 1, threads = 1;        ///< chunks computed at a time, and threads of each
     std::optional<padding> padded = {};  ///< privacy.pad_batches
-    int abreast = 1;                     ///< chunks computed at a time, each on one thread where there are several
     double value_weight = 1;             ///< of tokens that carry a value
     bool answers_only = false;           ///< see models::chunk_rule
     models::activations between = models::activations::kept;  ///< model.checkpoint_activations
@@ -35,10 +35,7 @@ bool is_long_step(const run_plan& plan, std::int64_t parameters);
 
 models::activations activations_of(const config::run_config& config);
 
-/// How many chunks are computed at a time: on the CPU as many as there are threads where a chunk is one unit's or the
-/// model narrow, so that each has one thread; of others one, which share out each operator.
-int chunks_abreast(const run_model& model, bool apart);
-
+/// As lanes_of().
 gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model);
 /// And as the plan pads.
 gradient_settings gradient_settings_of(const session& run);

@@ -82,7 +82,7 @@ int audit(const audit_arguments& given) {
     const auto shadows = run_shadows(where, given);
     actors::launch_audit(
         where, {.during_run = given.during_run, .shadows = shadows, .overrides = overrides_of(given), .on_report = [&] {
-                    say("{}", read_file(given.json ? where.audit_json() : where.audit_text()));
+                    say_text(read_file(given.json ? where.audit_json() : where.audit_text()));
                     if (!given.json) say("{}\n", where.audit_page().string());
                 }});
     return 0;

@@ -90,7 +90,7 @@ void add_check(CLI::App& program, action& chosen) {
         chosen = [given] {
             const auto plan = actors::check(config::load(given->config, given->set), monitor::loading_line());
             if (given->json)
-                say("{}\n", actors::to_json(plan, given->private_counts));
+                say_text(actors::to_json(plan, given->private_counts) + "\n");
             else
                 print(plan, given->private_counts);
             return 0;

@@ -90,7 +90,7 @@ int run(compare_arguments given) {
     const auto report = eval::report_of(plan, measure(cells, out), command);
     eval::write_files(out, report);
     eval::write_owner_files(out, eval::read_owned(out, chosen_runs(cells)));
-    say("{}", given.json ? eval::compare_json(report) : eval::compare_text(report));
+    say_text(given.json ? eval::compare_json(report) : eval::compare_text(report));
     if (!given.json) print_pages(out, "compare");
     return grid_status(finished, out, chosen_runs(eval::part_of(cells, shard), chosen), command);
 }

@@ -116,7 +116,7 @@ int generate(const generate_arguments& given) {
     const auto ids = prompt_ids(prompt, *words, model->config());
     models::growing_text text(*words, ids, given.stop);
     const auto show = [&](bool all) {
-        say("{}", text.news(all));
+        say_text(text.news(all));
         std::fflush(stdout);
     };
     config.ends = [&](const models::continuation& so_far) {
@@ -124,7 +124,7 @@ int generate(const generate_arguments& given) {
         if (!given.json) show(ended);
         return ended;
     };
-    if (given.echo && !given.json) say("{}", prompt);
+    if (given.echo && !given.json) say_text(prompt);
     const auto made = models::generate(*model, adapter ? &adapter->layout : nullptr, adapter ? &adapter->flat : nullptr,
                                        {{ids, static_cast<std::uint64_t>(given.seed)}}, config);
     const auto& found = made.at(0).at(0);

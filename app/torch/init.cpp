@@ -71,7 +71,7 @@ void print_columns(const actors::first_config& made) {
     std::vector<std::vector<std::string>> rows = {{"  column", "type", "what becomes of it"}};
     for (const auto& column : found.columns)
         rows.push_back({"  " + printable(column.name), name_of(column.type), fate_of(column, made)});
-    say("{}", eval::text_table(rows));
+    say_text(eval::text_table(rows));
 }
 
 void print(const actors::first_config& made, const actors::first_request& asked) {
@@ -107,7 +107,7 @@ void print(const actors::first_config& made, const actors::first_request& asked)
     for (const auto& one : made.budgets)
         rows.push_back({fmt::format("  {:g}", one.epsilon), fmt::format("{:.3g}", one.noise_multiplier),
                         fmt::format("{:.3g}", one.noise_per_unit), one.epsilon == asked.epsilon ? "as written" : ""});
-    say("{}", eval::text_table(rows));
+    say_text(eval::text_table(rows));
     for (const auto& warning : made.plan.warnings) say("warning: {}\n", warning);
     say("\nwrote {}{}\nnext:\n  rldp preview {}   what training will see\n  rldp run {}\n", asked.config.string(),
         made.has_template

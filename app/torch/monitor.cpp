@@ -106,8 +106,8 @@ actors::show live_line() {
         const std::size_t width = terminal ? terminal_size().ws_col - 1U : 200;
         // What is kept in a file shows no times.
         const auto left = terminal ? time->estimate() : std::nullopt;
-        say("{}{}{}", terminal ? "\r\x1b[K" : "", monitor::progress_line(seen, left, width),
-            terminal && !monitor::is_over(seen) ? "" : "\n");
+        say("{}{}{}", terminal_control{terminal ? "\r\x1b[K" : ""}, monitor::progress_line(seen, left, width),
+            terminal_control{terminal && !monitor::is_over(seen) ? "" : "\n"});
         std::fflush(stdout);
     };
 }
@@ -123,7 +123,7 @@ actors::show live_table() {
             const auto size = terminal_size();
             const auto drawn = table->drawn(size.ws_col - 1U, size.ws_row - 1U);
             if (*above > 0) say("\x1b[{}A\r\x1b[J", *above);
-            say("{}", drawn);
+            say_text(drawn);
             *above = std::count(drawn.begin(), drawn.end(), '\n');
         }
         std::fflush(stdout);

@@ -57,7 +57,7 @@ void print_table(const std::vector<actors::proposal>& all, const actors::proposa
                         fmt::format("{:.4f}", one.noise_multiplier), fmt::format("{:.6f}", one.noise_per_unit),
                         fmt::format("{:.1f}", units * seconds / 60), &one == &best ? "<- proposed" : ""});
     }
-    say("{}", eval::text_table(rows));
+    say_text(eval::text_table(rows));
     say("\n{} To take it:\n  --set train.expected_batch_size={} --set train.steps={}{}{}\n",
         best.steps >= config::least_steps
             ? fmt::format("The largest batch that leaves {} steps has the least noise for the same work.",

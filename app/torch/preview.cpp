@@ -63,11 +63,12 @@ void print(const actors::preview& seen) {
     say("PRIVATE, for the data's owner: records as training will see them\n");
     for (std::size_t i = 0; i < seen.records.size(); ++i) {
         const auto& record = seen.records[i];
+        const auto text = with_signs(record, how);
         say("\nrecord {}: {} tokens{}{}\n{}\n", i + 1, record.tokens,
             record.values.empty()
                 ? std::string()
                 : fmt::format(", {} of them {}", record.value_tokens, seen.chat ? "are answers" : "carry values"),
-            record.cut ? fmt::format("; cut to {}", seen.max_tokens) : "", with_signs(record, how));
+            record.cut ? fmt::format("; cut to {}", seen.max_tokens) : std::string(), terminal_control{text.c_str()});
     }
     say("\nof {} record{} at the file's beginning: {} tokens in the middle, 95 of 100 have up to {}, the longest {}; "
         "{} of "

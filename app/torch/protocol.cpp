@@ -65,7 +65,7 @@ int run_protocol(const grid_options& given, const protocol_options& how) {
     const auto report = eval::report_of(plan, measure(cells, out), command);
     eval::write_files(out, report);
     eval::write_owner_files(out, eval::read_owned(out, chosen_runs(cells)));
-    say("{}", given.json ? eval::protocol_json(report) : eval::protocol_text(report));
+    say_text(given.json ? eval::protocol_json(report) : eval::protocol_text(report));
     if (!given.json) print_pages(out, "protocol");
     return grid_status(finished, out, mine, command);
 }

@@ -152,7 +152,7 @@ int run_workers(const run_arguments& given) {
     ranks::local_ranks how{.ranks = given.workers, .arguments = arguments_of_ranks(), .attempts = 1 + given.restarts};
     how.again_arguments = how.arguments;
     if (given.resume.empty() && !given.resume_or_start) how.again_arguments.emplace_back("--resume-or-start");
-    how.say = [](const std::string& text) { say(stderr, "{}", text); };
+    how.say = [](const std::string& text) { say_text(text, stderr); };
     return ranks::run_local_ranks(how);
 }
 
@@ -284,7 +284,7 @@ int run(const run_arguments& given) {
                    },
                .sign = key});
     if (given.json)
-        say("{}\n", eval::to_json(summary));
+        say_text(eval::to_json(summary) + "\n");
     else
         print_summary(summary, directory);
     if (summary.how == eval::ending::interrupted) {

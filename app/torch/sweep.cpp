@@ -49,7 +49,7 @@ int run(const sweep_arguments& given) {
     const auto report = eval::report_of(plan, std::move(cells), command);
     eval::write_files(out, report);
     eval::write_owner_files(out, eval::read_owned(out, chosen_runs(plan.cells)));
-    say("{}", given.json ? eval::sweep_json(report) : eval::sweep_text(report));
+    say_text(given.json ? eval::sweep_json(report) : eval::sweep_text(report));
     if (!given.json) print_pages(out, "sweep");
     return grid_status(finished, out, runs, command);
 }

@@ -47,7 +47,7 @@ int tokenize(const tokenize_arguments& given) {
     for (std::string line; std::getline(std::cin, line);) {
         ++number;
         try {
-            say("{}\n", convert(line, *words, given.decode));
+            say_text(convert(line, *words, given.decode) + "\n");
         } catch (const error& e) {
             throw error(e.code(), fmt::format("standard input, line {}: {}", number, e.what()));
         }

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "config/base/printable.hpp"
+
 namespace rldp {
 
 enum class errc {
@@ -12,13 +14,7 @@ enum class errc {
     interrupted = 130,     ///< stopped by a signal, resumable; exit status 130
 };
 
-/// A line may quote what a file holds: control characters become '?', so that no terminal obeys them.
-inline std::string printable(std::string line) {
-    for (char& c : line)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-    return line;
-}
-
+/// A line may quote what a file holds, so it is made printable.
 class error : public std::runtime_error {
   public:
     error(errc code, const std::string& line) : std::runtime_error(printable(line)), code_(code) {}

@@ -25,7 +25,7 @@ struct recorded {
 };
 
 struct trainer_between_stubs : deterministic {
-    explicit trainer_between_stubs(std::int64_t steps) {
+    explicit trainer_between_stubs(std::int64_t steps, const rounding_watch& watch = {}) {
         model = tiny_model();
         rl::training_config plan{};
         plan.steps = steps;
@@ -104,7 +104,7 @@ struct trainer_between_stubs : deterministic {
         actor = spawn(
             make_trainer, machine, wiring,
             trainer_schedule{
-                scratch / "c.safetensors", "run", privacy::file_seal(privacy::run_key::insecure_from_seed(1)), {}});
+                scratch / "c.safetensors", "run", privacy::file_seal(privacy::run_key::insecure_from_seed(1)), {}, watch});
     }
 
     scratch_directory scratch;
@@ -135,6 +135,18 @@ TEST_CASE("the trainer asks for a grant before it asks for each step, decides at
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5, 9});
     CHECK(side.machine->training().radii() == std::vector<double>(side.model.layout.pairs.size(), 0.7));
     CHECK_FALSE(at::equal(ended->adapter, side.model.initial_adapter));
+}
+
+TEST_CASE("what watches rounding is asked before every grant, and where it finds too much nothing more is granted") {
+    std::vector<std::int64_t> asked;
+    trainer_between_stubs side(9, [&](std::int64_t step, const at::Tensor& adapter) {
+        asked.push_back(step);
+        CHECK(adapter.defined());
+        if (step == 3) throw error(errc::failed, "rounding: too much");
+    });
+    CHECK_FALSE(side.ask<outcome>(side.actor, train_atom::value));
+    CHECK(asked == std::vector<std::int64_t>{1, 2, 3});
+    CHECK(side.seen.calls == std::vector<std::string>{"grant 1", "compute 1", "grant 2", "compute 2"});
 }
 
 TEST_CASE("no grant, no step: an exhausted budget ends training cleanly with a checkpoint") {

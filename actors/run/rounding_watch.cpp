@@ -1,0 +1,56 @@
+#include "actors/run/rounding_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "actors/run/company_probe.hpp"
+#include "actors/run/plan.hpp"
+#include "config/base/error.hpp"
+#include "config/open_keys.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+constexpr std::size_t probed_units = 4;
+constexpr double share_of_time = 0.05;
+
+}  // namespace
+
+std::int64_t steps_between_probes(const config::run_config& config) {
+    if (config.device == "cpu" || config.privacy.semantics != semantics::sound) return 0;
+    // A draw of so many and its neighbour.
+    const double units = 2 * probed_units + 1;
+    return static_cast<std::int64_t>(
+        std::ceil(units / (share_of_time * static_cast<double>(config::batch_of(config)))));
+}
+
+rounding_watch watch_with(std::shared_ptr<company_probe> probe, std::int64_t every, double margin, std::size_t batch) {
+    return [=](std::int64_t step, const at::Tensor& adapter) {
+        if ((step - 1) % every != 0) return;
+        // The errors of different units are independent of each other: their sum grows as the root of their number.
+        const double scale = std::sqrt(std::max(1.0, static_cast<double>(batch) / static_cast<double>(probed_units)));
+        const auto seen = probe->compare(adapter, probed_units);
+        const double worst = scale * std::max(seen.gradient, seen.statistics);
+        if (worst <= margin / 5) return;
+        throw error(errc::failed,
+                    fmt::format("rounding: before step {}, one more made-up unit moves the others' sum by {:.2g} of a "
+                                "clip radius, and {:g} is charged; no step is made with it. Lower train.lr, or run on "
+                                "device cpu, where units don't move each other",
+                                step, worst, margin));
+    };
+}
+
+rounding_watch rounding_watch_of(const session& run) {
+    const auto every = steps_between_probes(run.config);
+    if (every == 0) return {};
+    const auto lanes = lanes_of(run.config, run.model.base->config());
+    const auto probe = std::make_shared<company_probe>(run.model.base, run.model.layout, computes_apart(run.config),
+                                                       lanes.micro_batch, run.plan.max_tokens,
+                                                       static_cast<std::uint64_t>(run.config.data.split_seed));
+    return watch_with(probe, every, run.plan.rounding_margin, static_cast<std::size_t>(config::batch_of(run.config)));
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,25 @@
+#pragma once
+// Where rounding can't be ruled out by how units are computed (a CUDA device), it is looked at during the run: training
+// moves the adapter, and with it what company does to a unit's last bits.
+#include <cstdint>
+#include <functional>
+
+#include "actors/run/company_probe.hpp"
+#include "actors/run/session.hpp"
+
+namespace rldp::actors {
+
+/// Called before the grant of `step` with the adapter that it will be computed at. Errors: failed where made-up units
+/// move each other by more than a fifth of what is charged, or by anything where nothing is.
+using rounding_watch = std::function<void(std::int64_t step, const at::Tensor& adapter)>;
+
+/// Every so many steps the probe looks; 0: never, for units are computed apart on the CPU. Public.
+std::int64_t steps_between_probes(const config::run_config& config);
+
+/// Empty where there is nothing to watch.
+rounding_watch rounding_watch_of(const session& run);
+
+/// The same of a probe, for a margin η.
+rounding_watch watch_with(std::shared_ptr<company_probe> probe, std::int64_t every, double margin, std::size_t batch);
+
+}  // namespace rldp::actors
