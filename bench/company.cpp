@@ -25,6 +25,7 @@ struct options {
     std::int64_t batch = 16, shortest = 256, longest = 256, micro_batch = 16;
     int threads = 2, rounds = 7;
     double dropout = 0;
+    std::vector<std::string> parameters;
 };
 
 std::vector<models::sequence> random_records(const options& how, std::int64_t vocab) {
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
     program.add_option("--longest", how.longest, "at most");
     program.add_option("--micro-batch", how.micro_batch, "records per forward pass");
     program.add_option("--dropout", how.dropout, "of the adapters' inputs");
+    program.add_option("--parameters", how.parameters, "train.parameters: tensors that are trained whole");
     program.add_option("--threads", how.threads, "");
     program.add_option("--rounds", how.rounds, "of each");
     CLI11_PARSE(program, argc, argv);
@@ -58,9 +60,11 @@ int main(int argc, char** argv) {
     const auto floats = at::TensorOptions(at::Device(how.device)).dtype(type);
     const auto shape = bench::shape_of(how.model);
     actors::run_model model{models::causal_lm::from_weights(shape, bench::random_weights_of(shape, floats)),
-                            models::make_layout(shape, {8, 16, how.dropout, {"q", "v"}}),
+                            how.parameters.empty() ? models::make_layout(shape, {8, 16, how.dropout, {"q", "v"}})
+                                                   : models::whole_layout(shape, how.parameters),
                             {}};
-    model.initial_adapter = models::initial_adapter(model.layout, 1).to(how.device);
+    model.initial_adapter = how.parameters.empty() ? models::initial_adapter(model.layout, 1).to(how.device)
+                                                   : model.base->flat_of(model.layout);
     models::choose_threads(shape, how.threads);
     at::manual_seed(2);
     const auto records = random_records(how, shape.vocab);
@@ -70,7 +74,7 @@ int main(int argc, char** argv) {
     const auto time = [&](bool apart) {
         actors::gradient_settings settings{.micro_batch = how.micro_batch, .apart = apart};
         // Apart as a run does it; together as one did it: a wide model's chunks share out each operator.
-        const bool shared = !apart && !models::is_narrow(shape);
+        const bool shared = (!apart || !how.parameters.empty()) && !models::is_narrow(shape);
         settings.abreast = shared || how.device != "cpu" ? 1 : how.threads;
         settings.threads = how.threads / settings.abreast;
         models::use_threads(settings.threads);

@@ -151,7 +151,7 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
     }
     config.train.micro_batch = 5;
     CHECK_FALSE(actors::choose_micro_batch(config, model, layout, 1000, 64));
-    CHECK(need(2, 512).activations > need(1, 512).activations);
+    CHECK(need(2, 512).passing > need(1, 512).passing);  // of an evaluation
     CHECK(need(1, 512).weights == 4LL * 1'235'814'400);
     config.model.dtype = "bfloat16";
     // A pass holds one unit, and as many are under way as there are threads.
