@@ -87,10 +87,8 @@ void follow(const std::function<joined_run()>& join, const std::shared_ptr<ranks
     const caf::scoped_actor self(system);
     const auto run = on_passing_thread(all_threads(), join);
     const auto log = log_at(trusted_log);
-    auto how = gradient_settings_of(run.config, run.model);
-    how.padded = run.plan.padded;
+    auto how = gradient_settings_of(run.config, run.plan, run.model, team->ranks());
     how.rank = team->rank();
-    how.ranks = team->ranks();
     const auto loader = system.spawn<caf::detached>(make_loader, run.closed, run.plan.sample_rate, log);
     const auto contributor =
         system.spawn<caf::detached>(make_contributor, segments_of(run.config, run.model.layout), team, log);

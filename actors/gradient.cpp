@@ -18,11 +18,15 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     const auto& device = task.adapter.device();
     std::vector<models::unit_records> units;
     std::vector<at::Tensor> canaries;
+    const privacy::unit_shares shares(own.key);
+    const auto is_mine = [&](const models::unit_records& unit) {
+        return how.ranks == 1 || shares.rank_of(unit, how.ranks) == how.rank;
+    };
     for (const auto& unit : privacy::opened(drawn).units) {
         if (unit.gradient_canary && how.rank > 0) continue;  // rank 0 makes them
         if (unit.gradient_canary)
             canaries.push_back(eval::canary_gradient(own.gradient_canaries, *unit.gradient_canary));
-        else
+        else if (is_mine(unit.records))
             units.push_back(unit.records);
     }
     const auto hand_over = [&](privacy::unit_gradients chunk) {

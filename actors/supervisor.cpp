@@ -115,10 +115,9 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     const auto loader = spawn(make_loader, closed, run.plan.sample_rate, trusted_log);
     wiring.sanitizer = spawn(make_sanitizer, closed, sanitizer_config_of(run.config, run.model.layout), team, unsound,
                              run.where.releases(), trusted_log);
-    auto how = gradient_settings_of(run);
-    if (team)
-        how.ranks = team->ranks();  // which all finish a step that one has begun
-    else if (is_long_step(run.plan, run.model.base->parameters()))
+    auto how = gradient_settings_of(run, team ? team->ranks() : 1);
+    // Ranks all finish a step that one has begun.
+    if (!team && is_long_step(run.plan, run.model.base->parameters()))
         how.stop = self->state.stop.get_token();
     wiring.gradient = spawn(make_gradient, closed, run.model, how, loader, wiring.sanitizer, trusted_log);
     if (team) wiring.gradient = spawn(make_leader, team, wiring.gradient);

@@ -1,6 +1,7 @@
 #include "actors/run/prepared.hpp"
 
 #include "actors/run/audit/canaries.hpp"
+#include "actors/run/step_gradients.hpp"
 #include "config/base/error.hpp"
 #include "privacy/keys/digest.hpp"
 #include "version.hpp"
@@ -41,10 +42,16 @@ std::vector<std::pair<std::string, std::string>> common_facts(const prepared& re
             "privacy.semantics: as_published releases raw statistics of whole batches, which no rank has; run it in "
             "one "
             "process, without --workers and launcher");
-    return {{"version of rldp", RLDP_VERSION},
-            {"configuration", privacy::sha256(config::common_json(ready.config))},
-            {"model", ready.model.digest},
-            {"table", ready.data.digest}};
+    std::vector<std::pair<std::string, std::string>> out{
+        {"version of rldp", RLDP_VERSION},
+        {"configuration", privacy::sha256(config::common_json(ready.config))},
+        {"model", ready.model.digest},
+        {"table", ready.data.digest}};
+    // Where nothing is charged for rounding, a unit has the same bits wherever it is computed.
+    if (ready.plan.rounding_margin == 0)
+        out.emplace_back("result of the same arithmetic, from its processor, libraries or threads,",
+                         digest_of_arithmetic(ready.config, ready.model, ready.plan.max_tokens));
+    return out;
 }
 
 }  // namespace rldp::actors

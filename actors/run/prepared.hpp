@@ -30,7 +30,8 @@ prepared prepare(const config::run_config& asked, const teaching& teach, kept_co
 privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key,
                                                             const eval::membership_record& who);
 
-/// What every rank of a run must have the same of, by name: program, configuration but for paths, model, records.
+/// What every rank of a run must have the same of, by name: program, configuration but for paths, model, records,
+/// and what the same numbers amount to.
 /// Errors: bad_input for a run that several ranks can't share.
 std::vector<std::pair<std::string, std::string>> common_facts(const prepared& ready);
 

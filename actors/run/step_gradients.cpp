@@ -19,6 +19,7 @@
 #include "models/blas.hpp"
 #include "models/lora/dropout.hpp"
 #include "models/thread_count.hpp"
+#include "privacy/keys/digest.hpp"
 
 namespace rldp::actors {
 
@@ -197,10 +198,42 @@ bool is_long_step(const run_plan& plan, std::int64_t parameters) {
     return 6 * tokens * static_cast<double>(parameters) > operations;
 }
 
-gradient_settings gradient_settings_of(const session& run) {
-    auto out = gradient_settings_of(run.config, run.model);
-    out.padded = run.plan.padded;
+gradient_settings gradient_settings_of(const config::run_config& config, const run_plan& plan, const run_model& model,
+                                       std::size_t ranks) {
+    auto out = gradient_settings_of(config, model);
+    out.ranks = ranks;
+    if (plan.padded) out.padded = padding_of_rank(*plan.padded, config, plan.population, ranks);
     return out;
+}
+
+gradient_settings gradient_settings_of(const session& run, std::size_t ranks) {
+    return gradient_settings_of(run.config, run.plan, run.model, ranks);
+}
+
+std::string digest_of_arithmetic(const config::run_config& config, const run_model& model, std::int64_t max_tokens) {
+    std::vector<std::vector<models::sequence>> made;
+    for (const std::int64_t length : {2, 7, 16, 33, 64}) {
+        models::sequence tokens;
+        for (std::int64_t i = 0; i < std::min(length, max_tokens); ++i)
+            tokens.push_back(static_cast<std::int32_t>((i * 7919 + length) % model.base->config().vocab));
+        made.push_back({tokens});
+    }
+    // Where an adapter begins, half of the gradient is zero.
+    const auto place = at::arange(model.initial_adapter.size(0), model.initial_adapter.options());
+    const auto adapter = model.layout.is_whole() ? model.initial_adapter : model.initial_adapter + 0.01 * at::sin(place);
+    std::string bytes;
+    const auto add = [&](const at::Tensor& numbers) {
+        const auto here = numbers.cpu().contiguous();
+        bytes.append(static_cast<const char*>(here.data_ptr()), here.nbytes());
+    };
+    step_gradients(
+        model, gradient_settings_of(config, model), adapter, {}, models::views_of(made), {},
+        [&](const privacy::unit_gradients& chunk) {
+            add(chunk.parts ? chunk.parts->norm_bounds() : chunk.gradients);
+            add(chunk.losses);
+        },
+        [](const std::exception&) {});
+    return privacy::sha256(bytes);
 }
 
 void step_gradients(const run_model& model, const gradient_settings& how, const at::Tensor& adapter,
@@ -208,12 +241,10 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
                     const models::dropout_factory& dropout, const on_chunk& take, const on_failed_unit& failed) {
     const auto work = plan_work(std::move(units), how);
     const chunk_worker made{model, how, adapter, probes, work, dropout, failed};
-    const auto& chunks = work.chunks;
-    std::vector<std::size_t> mine;
-    for (auto i = how.rank; i < chunks.size(); i += how.ranks) mine.push_back(i);
+    const auto chunks = work.chunks.size();
     const auto at_once = static_cast<std::size_t>(how.abreast);
     if (at_once == 1) {
-        for (const auto i : mine) {
+        for (std::size_t i = 0; i < chunks; ++i) {
             go_on(how);
             take(made(i));
         }
@@ -222,33 +253,33 @@ void step_gradients(const run_model& model, const gradient_settings& how, const 
     // Chunks differ in length: each thread takes the next one when it is done with its last, and waits with it while
     // so many are not taken yet: they are what takes memory.
     std::counting_semaphore<> room(how.abreast + 1);
-    std::vector<std::promise<privacy::unit_gradients>> computed(mine.size());
+    std::vector<std::promise<privacy::unit_gradients>> computed(chunks);
     std::atomic<std::size_t> next = 0;
     const auto work_off = [&] {
         models::use_threads(how.threads);
         for (;;) {
             room.acquire();
             const std::size_t j = next++;
-            if (j >= mine.size()) return;
+            if (j >= chunks) return;
             try {
-                computed[j].set_value(made(mine[j]));
+                computed[j].set_value(made(j));
             } catch (...) {
                 computed[j].set_exception(std::current_exception());
-                next = mine.size();  // those before it are under way or done, and nobody asks for those behind it
+                next = chunks;  // those before it are under way or done, and nobody asks for those behind it
             }
         }
     };
     std::vector<std::future<void>> threads;  // their ends are waited for, whatever is thrown below
-    for (std::size_t i = 0; i < std::min(at_once, mine.size()); ++i)
+    for (std::size_t i = 0; i < std::min(at_once, chunks); ++i)
         threads.push_back(std::async(std::launch::async, work_off));
     try {
-        for (std::size_t j = 0; j < mine.size(); ++j) {
+        for (std::size_t j = 0; j < chunks; ++j) {
             go_on(how);
             take(computed[j].get_future().get());
             room.release();
         }
     } catch (...) {
-        next = mine.size();  // nobody asks for more
+        next = chunks;  // nobody asks for more
         room.release(how.abreast);
         throw;
     }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "actors/run/inputs.hpp"
@@ -25,7 +26,7 @@ struct gradient_settings {
     double value_weight = 1;             ///< of tokens that carry a value
     bool answers_only = false;           ///< see models::chunk_rule
     models::activations between = models::activations::kept;  ///< model.checkpoint_activations
-    std::size_t rank = 0, ranks = 1;  ///< computed here are the chunks m with m mod ranks = rank
+    std::size_t rank = 0, ranks = 1;  ///< whose share of the units is computed here (privacy::unit_shares)
     std::stop_token stop = {};        ///< of long steps, which are given up between chunks once a stop is asked for
 };
 
@@ -37,8 +38,14 @@ models::activations activations_of(const config::run_config& config);
 
 /// As lanes_of().
 gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model);
-/// And as the plan pads.
-gradient_settings gradient_settings_of(const session& run);
+/// And as the plan pads, on one of so many ranks.
+gradient_settings gradient_settings_of(const config::run_config& config, const run_plan& plan, const run_model& model,
+                                       std::size_t ranks = 1);
+gradient_settings gradient_settings_of(const session& run, std::size_t ranks = 1);
+
+/// SHA-256 of the gradients and losses of a few made-up units of several lengths: two processes that compute units to
+/// the same bits have the same.
+std::string digest_of_arithmetic(const config::run_config& config, const run_model& model, std::int64_t max_tokens);
 
 /// Dropout masks of step `seq`, made on the device: those of a record by (run key, dropout, seq), its tokens and the
 /// pair, whoever else was drawn.
@@ -49,7 +56,7 @@ using on_chunk = std::function<void(privacy::unit_gradients)>;
 using on_failed_unit = std::function<void(const std::exception&)>;
 
 /// Calls `take` with the unit gradients of each chunk of `units` at `adapter` ([D] float32 on the device), and their
-/// losses there and at the probes (likewise), in order; of the chunks that are this rank's. Gradients are on the device
+/// losses there and at the probes (likewise), in order. Gradients are on the device
 /// and may still be under way there, losses on the CPU: for them each chunk is waited for, which keeps what the device
 /// has to do, and so memory, at one chunk. A unit whose gradient can't
 /// be computed counts as zero (docs/privacy.md §2) and is told to `failed`, from any thread. Errors: what made-up

@@ -51,7 +51,7 @@ class run_key {
     std::shared_ptr<const secret> inside_;
 };
 
-enum class purpose : std::uint32_t { draw = 1, dropout = 2, noise = 3, audit = 4, mask = 5, tag = 6 };
+enum class purpose : std::uint32_t { draw = 1, dropout = 2, noise = 3, audit = 4, mask = 5, tag = 6, share = 7 };
 
 /// The key stream of (run key, purpose, ledger seq, tensor): in one process the same four give the same
 /// numbers, any other four independent ones. Never make the same noise stream twice for different dials.
@@ -87,6 +87,17 @@ class record_seeds {
   public:
     record_seeds(const run_key& key, std::uint64_t seq);
     std::array<std::uint64_t, 2> operator()(std::span<const std::int32_t> tokens) const;
+
+  private:
+    locked_ptr<std::array<std::uint64_t, 4>> key_ = make_locked<std::array<std::uint64_t, 4>>();
+};
+
+/// Which of several ranks computes a unit: by the run key and the unit's records alone, so that one more unit moves no
+/// other to another machine, whose last bits may differ (docs/privacy.md §6).
+class unit_shares {
+  public:
+    explicit unit_shares(const run_key& key);
+    std::size_t rank_of(std::span<const std::span<const std::int32_t>> records, std::size_t ranks) const;
 
   private:
     locked_ptr<std::array<std::uint64_t, 4>> key_ = make_locked<std::array<std::uint64_t, 4>>();
