@@ -53,4 +53,13 @@ inline std::int64_t micro_batch_of(const run_config& config) {
     return chosen(config.train.micro_batch, "train.micro_batch");
 }
 
+/// On a device rounding is probed with so many made-up units every so many steps: a twentieth of the time. 0: never, for
+/// on the CPU units are computed apart, and without a guarantee nothing is charged (docs/privacy.md §6). Public.
+inline constexpr std::int64_t probed_units = 4;
+inline std::int64_t steps_between_probes(const run_config& config) {
+    if (config.device == "cpu" || config.privacy.semantics != semantics::sound) return 0;
+    constexpr std::int64_t drawn = 2 * probed_units + 1, share = 20;  // a draw of so many and its neighbour
+    return (share * drawn + batch_of(config) - 1) / batch_of(config);
+}
+
 }  // namespace rldp::config

@@ -10,7 +10,6 @@
 #include <random>
 #include <string_view>
 #include <thread>
-#include <unordered_set>
 #include <utility>
 
 #include "actors/run/held_out.hpp"
@@ -22,8 +21,10 @@
 #include "config/method_choices.hpp"
 #include "config/open_keys.hpp"
 #include "data/chat/chat_template.hpp"
+#include "data/sources/each_record.hpp"
 #include "data/units/corpus_facts.hpp"
 #include "data/units/load_tokens.hpp"
+#include "data/units/record_net.hpp"
 #include "models/blas.hpp"
 #include "models/device.hpp"
 #include "models/marked_token.hpp"
@@ -79,26 +80,28 @@ class public_records {
         path_ = *config.public_data.path;
         std::error_code absent;
         if (std::filesystem::equivalent(path_, config.data.path, absent)) refuse_it();
-        const auto given = data::load_corpus(public_source(config), data::split_rule{});
-        for (const auto* side : {&given.train, &given.eval, &given.attack})
-            for (const auto& unit : *side) texts_.insert(unit.records.begin(), unit.records.end());
+        const auto given = data::open_records(public_source(config));
+        data::for_each_record(*given, 1,
+                              {.work = [&](std::size_t, const data::record_block& block, std::size_t i, std::size_t) {
+                                  net_.add(block.at(i));
+                              }});
     }
 
     /// Errors: bad_input where the file holds this record, too, which is to be protected.
-    void operator()(const std::string& record) const {
-        if (texts_.contains(record)) refuse_it();
+    void operator()(const data::record& told) const {
+        if (net_.holds(told)) refuse_it();
     }
 
   private:
     [[noreturn]] void refuse_it() const {
         refuse(
-            fmt::format("public.path: {} shares records with data.path, whose records are to be protected; give "
-                        "a file of others",
-                        path_));
+            fmt::format("public.path: {} shares records, or passages of {} words, with data.path, whose records are to "
+                        "be protected; give a file of others",
+                        path_, data::record_net::passage));
     }
 
     std::string path_;
-    std::unordered_set<std::string> texts_;
+    data::record_net net_;
 };
 
 data::split_rule split_of(const config::run_config& config) {
@@ -184,7 +187,7 @@ sided_records load_records(const config::run_config& config) {
     const public_records refuse_public(config);
     for (const auto* side : {&out.corpus.train, &out.corpus.eval, &out.corpus.attack})
         for (const auto& unit : *side)
-            for (const auto& record : unit.records) refuse_public(record);
+            for (const auto& text : unit.records) refuse_public({.text = text, .key = {}, .group = {}});
     out.pool = data::choose_audit_pool(out.corpus, audit_rule_of(config));
     if (config.audit.shadow) out.corpus = data::load_corpus(private_source(config), training_split_of(config));
     return out;
@@ -203,7 +206,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .mark_training = marks_training(config),
         .held_out = config.train.eval_records.value_or(config::most_chosen_eval_records),
         .held_out_seed = config.data.split_seed,
-        .inspect = [&](const std::string& record) { (*refuse_public)(record); },
+        .inspect = [&](const data::record& told) { (*refuse_public)(told); },
         .tell = tell};
     const auto from = private_source(config);
     const auto split = training_split_of(config);

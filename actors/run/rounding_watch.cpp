@@ -14,18 +14,9 @@ namespace rldp::actors {
 
 namespace {
 
-constexpr std::size_t probed_units = 4;
-constexpr double share_of_time = 0.05;
+constexpr auto probed_units = static_cast<std::size_t>(config::probed_units);
 
 }  // namespace
-
-std::int64_t steps_between_probes(const config::run_config& config) {
-    if (config.device == "cpu" || config.privacy.semantics != semantics::sound) return 0;
-    // A draw of so many and its neighbour.
-    const double units = 2 * probed_units + 1;
-    return static_cast<std::int64_t>(
-        std::ceil(units / (share_of_time * static_cast<double>(config::batch_of(config)))));
-}
 
 rounding_watch watch_with(std::shared_ptr<company_probe> probe, std::int64_t every, double margin, std::size_t batch) {
     return [=](std::int64_t step, const at::Tensor& adapter) {
@@ -44,7 +35,7 @@ rounding_watch watch_with(std::shared_ptr<company_probe> probe, std::int64_t eve
 }
 
 rounding_watch rounding_watch_of(const session& run) {
-    const auto every = steps_between_probes(run.config);
+    const auto every = config::steps_between_probes(run.config);
     if (every == 0) return {};
     const auto lanes = lanes_of(run.config, run.model.base->config());
     const auto probe = std::make_shared<company_probe>(run.model.base, run.model.layout, computes_apart(run.config),

@@ -13,9 +13,6 @@ namespace rldp::actors {
 /// move each other by more than a fifth of what is charged, or by anything where nothing is.
 using rounding_watch = std::function<void(std::int64_t step, const at::Tensor& adapter)>;
 
-/// Every so many steps the probe looks; 0: never, for units are computed apart on the CPU. Public.
-std::int64_t steps_between_probes(const config::run_config& config);
-
 /// Empty where there is nothing to watch.
 rounding_watch rounding_watch_of(const session& run);
 

@@ -47,7 +47,10 @@ append_file::append_file(const std::filesystem::path& path) : path_(path) {
         // Only under the lock is the length nobody else's to change.
         if (::fstat(descriptor_, &found) != 0) storage_fault(path, "can't be opened", errno);
         size_ = static_cast<std::uintmax_t>(found.st_size);
-        if (fresh) sync_directory(path);
+        if (fresh) {
+            fixed_time::apply(path);
+            sync_directory(path);
+        }
     } catch (...) {
         ::close(std::exchange(descriptor_, -1));
         throw;

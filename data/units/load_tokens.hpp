@@ -27,7 +27,7 @@ struct token_rule {
     std::optional<std::int64_t> held_out = {};  ///< at most so many of the Eval side's records are kept; default all
     std::int64_t held_out_seed = 0;             ///< decides which
     /// Called with every record's own text, by several threads; may throw.
-    std::function<void(const std::string&)> inspect = [](const std::string&) {};
+    std::function<void(const record&)> inspect = [](const record&) {};
     on_loading tell = {};
 };
 

@@ -29,7 +29,7 @@ void read_again(record_stream& from, const source& what, const enrolment& enroll
                      .work =
                          [&](std::size_t worker, const record_block& block, std::size_t i, std::size_t number) {
                              auto told = block.at(i);
-                             how.inspect(told.text);
+                             how.inspect(told);
                              const auto slot = enrolled.slot_of[number];
                              if (slot == enrolment::nowhere) return;
                              const auto secret = enrolled.secrets.find(slot);

@@ -13,7 +13,7 @@ struct text_taker {
     /// A record as training sees it, its secret included, with its slot; called by several threads.
     std::function<void(std::size_t worker, std::uint32_t slot, record told)> take;
     /// Every record's own text before that, whether it has a slot or not; called by several threads.
-    std::function<void(const std::string& text)> inspect = [](const std::string&) {};
+    std::function<void(const record& told)> inspect = [](const record&) {};
     /// Called when a block of records is done, with how many are.
     std::function<void(std::size_t records)> done = [](std::size_t) {};
 };

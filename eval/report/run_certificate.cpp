@@ -19,10 +19,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What a link leads to may be another file tomorrow, and lie on the trusted side today.
+void refuse_link(const fs::path& path) {
+    if (fs::is_symlink(fs::symlink_status(path)))
+        refuse(path.string() + ": is a link; put the file itself there: public/ holds nothing but plain files");
+}
+
 /// SHA-256 of every public file but the certificate itself, by its path under public/.
 std::map<std::string, std::string> digests(const run_directory& run) {
     std::map<std::string, std::string> out;
     for (const auto& entry : entries_below(run.public_side())) {
+        refuse_link(entry.path());
         if (entry.is_directory() || entry.path() == run.certificate()) continue;
         if (!entry.is_regular_file()) refuse(entry.path().string() + ": is no plain file; public/ holds nothing else");
         out[entry.path().lexically_relative(run.public_side()).generic_string()] =
@@ -32,13 +39,17 @@ std::map<std::string, std::string> digests(const run_directory& run) {
 }
 
 /// What the run's files amount to, unsigned, and without their digests.
-privacy::certificate described(const run_directory& run, const privacy::ledger_content& book) {
+privacy::certificate described(const run_directory& run, const privacy::ledger_content& book,
+                               int version = privacy::certificate::current_version) {
     const auto config = config::load(run.config(), {});
     privacy::certificate out;
+    out.version = version;
     out.promised = privacy::contract_of(book.header);
     out.promised.expected_batch_size = config::batch_of(config);
     if (config.privacy.unit_is_group) out.promised.max_records_per_unit = config.privacy.max_records_per_unit;
     out.promised.pad_batches = config.privacy.pad_batches;
+    out.promised.population_declared = config.privacy.population.has_value();
+    out.promised.steps_between_probes = config::steps_between_probes(config);
     out.run = config.run.name.value_or("");
     out.program = parse_summary(read_text(run.summary())).version;
     out.ledger_head = book.end().hash;
@@ -99,6 +110,12 @@ void add_beyond_files(const privacy::certificate& found, verification& out) {
          {"program", fmt::format("that it was RLDP {}, unchanged", found.program)},
          {"population", fmt::format("that N = {} may be public", found.promised.population)},
          {"other runs", "what else was released about the same data"}});
+    if (found.version < 3 && found.promised.rounding_margin > 0)
+        out.not_checked.push_back(
+            {"rounding",
+             fmt::format("that {:g} of a radius, which that version charged for it, was enough: at a high learning rate "
+                         "it may not have been (docs/security.md, advisories)",
+                         found.promised.rounding_margin)});
 }
 
 verification opened(const fs::path& file, const std::optional<privacy::verifying_key>& owner) {
@@ -174,7 +191,7 @@ verification verify_run(const run_directory& run, const std::optional<privacy::v
     out.checked.insert(out.checked.end(), books.checked.begin(), books.checked.end());
     out.not_checked.insert(out.not_checked.end(), books.not_checked.begin(), books.not_checked.end());
 
-    auto expected = described(run, books.book);
+    auto expected = described(run, books.book, out.found.version);
     expected.files = files;
     expected.signer = out.found.signer;
     expected.signature = out.found.signature;

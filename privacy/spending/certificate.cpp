@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+const std::string declared = "declared by the owner", counted = "the number of training units, taken as public";
+
 template <class T>
 json written(const std::optional<T>& value) {
     return value ? json(*value) : json(nullptr);
@@ -25,11 +27,19 @@ std::optional<double> real_or_none(const json& value) {
     return value.is_null() ? std::nullopt : std::optional(value.get<double>());
 }
 
-json to_object(const contract& c) {
+/// How much rounding is covered, in words.
+std::string rounding_of(const contract& c) {
+    if (c.rounding_margin == 0 && c.steps_between_probes == 0)
+        return "nothing: every unit was computed alone, to the same bits in any company";
+    return fmt::format("{:g} of every sensitivity is charged for it, and made-up records were probed every {} step{}",
+                       c.rounding_margin, c.steps_between_probes, c.steps_between_probes == 1 ? "" : "s");
+}
+
+json to_object(const contract& c, int version) {
     json deck = json::array();
     for (const auto& card : c.deck)
         deck.push_back({{"noise_multiplier", card.noise_multiplier}, {"steps", card.steps}});
-    return {{"guarantee",
+    json out = {{"guarantee",
              c.holds() ? "(epsilon, delta)-differential privacy of everything under public/ together" : "NO GUARANTEE"},
             {"no_guarantee_because", c.voids},
             {"exceptions", c.holds() ? exceptions_of(c) : std::vector<std::string>{}},
@@ -50,9 +60,14 @@ json to_object(const contract& c) {
             {"accountant", c.accountant},
             {"split", c.split},
             {"deck", std::move(deck)}};
+    if (version < 3) return out;
+    out["population_is"] = c.population_declared ? declared : counted;
+    out["rounding"] = rounding_of(c);
+    out["steps_between_probes"] = c.steps_between_probes;
+    return out;
 }
 
-contract contract_from(const json& in) {
+contract contract_from(const json& in, int version) {
     contract c;
     c.voids = in.at("no_guarantee_because").get<std::vector<std::string>>();
     c.epsilon = real_or_none(in.at("epsilon"));
@@ -72,6 +87,9 @@ contract contract_from(const json& in) {
     in.at("split").get_to(c.split);
     for (const auto& card : in.at("deck"))
         c.deck.push_back({card.at("noise_multiplier").get<double>(), whole_number(card.at("steps"))});
+    if (version < 3) return c;
+    c.population_declared = in.at("population_is").get<std::string>() == declared;
+    c.steps_between_probes = whole_number(in.at("steps_between_probes"));
     return c;
 }
 
@@ -103,14 +121,15 @@ void validate(const contract& c) {
                               c.expected_batch_size, c.population, c.sample_rate));
     refuse_unless(c.pad_batches || c.padding_delta == 0, "padding_delta is charged without pad_batches");
     refuse_unless(c.max_records_per_unit.value_or(1) >= 1, "max_records_per_unit must be at least 1");
+    refuse_unless(c.steps_between_probes >= 0, "steps_between_probes must not be negative");
     if (c.holds()) detail::validate(header_of(c));
 }
 
 json body(const certificate& given) {
-    return {{"version", certificate::current_version},
+    return {{"version", given.version},
             {"run", given.run},
             {"program", given.program},
-            {"contract", to_object(given.promised)},
+            {"contract", to_object(given.promised, given.version)},
             {"ledger_head", given.ledger_head},
             {"files", given.files},
             {"authenticity", authenticity(given)},
@@ -134,11 +153,13 @@ certificate read_certificate(std::string_view text) {
     const auto in = json::parse(text, nullptr, false);
     refuse_unless(in.is_object() && in.contains("contract"), "not a certificate");
     const auto version = whole_number(in.at("version"));
-    refuse_unless(version == certificate::current_version,
-                  fmt::format("certificate version {} is unknown, this program knows {}; use the program that wrote it",
-                              version, certificate::current_version));
+    refuse_unless(version >= certificate::oldest_version && version <= certificate::current_version,
+                  fmt::format("certificate version {} is unknown, this program knows {} to {}; use the program that "
+                              "wrote it",
+                              version, certificate::oldest_version, certificate::current_version));
     certificate out;
-    out.promised = contract_from(in.at("contract"));
+    out.version = static_cast<int>(version);
+    out.promised = contract_from(in.at("contract"), out.version);
     in.at("run").get_to(out.run);
     in.at("program").get_to(out.program);
     in.at("ledger_head").get_to(out.ledger_head);
@@ -194,6 +215,10 @@ std::vector<std::string> exceptions_of(const contract& promised) {
                 "Audits and planted canaries read training records by design; their results are for the owner alone.",
                 "Running out of memory: a run that ends so tells that a batch was large.",
                 "Whatever is under trusted/, and whoever can read the memory of the machine while it trains."});
+    if (promised.steps_between_probes > 0)
+        out.emplace_back(
+            "Rounding on the device: who else was drawn may move a unit's last bits. What is charged for it was watched "
+            "with made-up records during the run, which is evidence and no proof.");
     if (promised.split == "exact")
         out.emplace_back(
             "The split into training and evaluation: an exact one depends on all records, and the contract holds for "

@@ -27,19 +27,22 @@ struct contract {
     bool pad_batches = false;
     std::string policy, accountant, split;
     std::vector<card> deck;
+    bool population_declared = false;    ///< else N is the number of training units
+    std::int64_t steps_between_probes = 0;  ///< of rounding, on a device; 0: units are computed apart
 
     bool holds() const { return epsilon.has_value(); }
 };
 
-/// The ledger's part of the contract; expected_batch_size, max_records_per_unit and pad_batches are the
-/// configuration's.
+/// The ledger's part of the contract; expected_batch_size, max_records_per_unit, pad_batches, population_declared and
+/// steps_between_probes are the configuration's.
 contract contract_of(const ledger_header& header);
 
 /// What the contract does not cover, in plain sentences. Meaningless where it guarantees nothing.
 std::vector<std::string> exceptions_of(const contract& promised);
 
 struct certificate {
-    static constexpr int current_version = 2;
+    static constexpr int current_version = 3, oldest_version = 2;
+    int version = current_version;
     contract promised;
     std::string run;                           ///< run.name; empty: none
     std::string program;                       ///< version of RLDP that made the run

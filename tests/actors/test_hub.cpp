@@ -26,9 +26,11 @@ eval::metrics_line line_of(std::int64_t step, double loss) {
 }
 
 struct watched_hub : deterministic {
-    explicit watched_hub(const std::vector<eval::metrics_line>& known = {}) {
-        hub = spawn(make_hub, std::string("test run"), show{});
-        self->send(hub, announce_atom::value, run_header{(scratch / "metrics.jsonl").string(), known, 100, 8, 7.9});
+    explicit watched_hub(const std::vector<eval::metrics_line>& known = {}, const show& tell = {},
+                         const std::vector<std::int64_t>& awaited = {}) {
+        hub = spawn(make_hub, std::string("test run"), tell);
+        self->send(hub, announce_atom::value,
+                   run_header{(scratch / "metrics.jsonl").string(), known, 100, 8, 7.9, awaited});
         run();
     }
     /// A watcher that acknowledges only when the test says so.
@@ -187,4 +189,50 @@ TEST_CASE(
     side.run();
     CHECK(last().progress == eval::progress_price{1.75, 6});
     CHECK(eval::read_metrics(path).size() == 3);
+}
+
+// Else the place of an evaluation among the steps tells how long it took.
+TEST_CASE("what happens after an evaluation began is logged and told after it, however long it takes") {
+    std::vector<std::string> told;
+    const show tell = [&](const telemetry& seen) {
+        told.push_back(std::to_string(seen.step) + " " + std::to_string(seen.evaluated_step));
+    };
+    watched_hub side({line_of(3, 2)}, tell, {3});
+    const auto logged = [&] {
+        std::string out;
+        const auto text = read_file(side.scratch / "metrics.jsonl");
+        for (std::size_t at = 0; (at = text.find("\"step\":", at)) != std::string::npos; ++at) out += text[at + 7];
+        return out;
+    };
+    const auto step = [&](std::int64_t number) {
+        side.self->send(side.hub, metrics_atom::value, line_of(number, 2.0));
+        side.run();
+    };
+    const auto evaluated = [&](std::int64_t number) {
+        side.self->send(side.hub, evaluated_atom::value, number, eval::scores{});
+        side.run();
+    };
+    step(4);
+    CHECK(logged() == "3");  // a resumed run's own evaluation is under way
+    evaluated(3);
+    CHECK(logged() == "334");
+    side.self->send(side.hub, evaluate_atom::value, std::int64_t{4});
+    step(5);
+    step(6);
+    CHECK(logged() == "334");
+    CHECK(told == std::vector<std::string>{"4 3"});
+    side.self->send(side.hub, sync_atom::value);  // a checkpoint must not be ahead of the log
+    side.run();
+    CHECK(logged() == "33456");
+    step(7);
+    evaluated(4);
+    CHECK(logged() == "3345647");
+    step(8);
+    CHECK(told == std::vector<std::string>{"4 3", "5 3", "6 3", "7 4", "8 4"});
+    side.self->send(side.hub, evaluate_atom::value, std::int64_t{8});
+    step(9);
+    side.self->send(side.hub, state_atom::value, std::string("done"));
+    side.run();
+    CHECK(logged() == "3456789");
+    CHECK(told.size() == 7);
 }

@@ -11,6 +11,7 @@
 #include "actors/run/rounding_watch.hpp"
 #include "actors/run/step_gradients.hpp"
 #include "config/config.hpp"
+#include "config/open_keys.hpp"
 #include "models/whole/whole_tensors.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
@@ -55,7 +56,6 @@ std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> step_of(const actors::
     const auto chunks = models::plan_chunks(drawn, 1);  // the order in which they are taken
     std::size_t next = 0;
     const auto probe = model.initial_adapter + 0.5;
-    how.micro_batch = 1;
     const auto key = privacy::run_key::insecure_from_seed(1);
     actors::step_gradients(
         model, how, model.initial_adapter, {probe}, drawn,
@@ -167,9 +167,9 @@ TEST_CASE("where units share passes a probe stops the run before company moves m
     CHECK(found.find("rounding: before step 4, one more made-up unit moves the others' sum") != std::string::npos);
     CHECK(says(0, 5).empty());     // between two probes
     CHECK(says(1e-3, 4).empty());  // what is charged on such a device
-    CHECK(actors::steps_between_probes(config_of("float32", 16)) == 0);
-    CHECK(actors::steps_between_probes(config_of("float32", 16, "cuda")) == 12);
-    CHECK(actors::steps_between_probes(config_of("bfloat16", 256, "cuda")) == 1);
+    CHECK(config::steps_between_probes(config_of("float32", 16)) == 0);
+    CHECK(config::steps_between_probes(config_of("float32", 16, "cuda")) == 12);
+    CHECK(config::steps_between_probes(config_of("bfloat16", 256, "cuda")) == 1);
 }
 
 TEST_CASE("where η is charged every sensitivity grows by it, and it with the batch") {

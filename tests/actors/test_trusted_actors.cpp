@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include <caf/all.hpp>
+#include <algorithm>
 #include <set>
 
 #include "actors/gradient.hpp"
@@ -248,6 +249,40 @@ TEST_CASE("canaries come together, but where units are computed apart each comes
     };
     CHECK(sizes_of_chunks(false) == std::vector<std::int64_t>{3, 4, 1});
     CHECK(sizes_of_chunks(true) == std::vector<std::int64_t>(8, 1));
+}
+
+// A rank's machine may have other last bits: a unit that moved to it because of another would be another unit.
+TEST_CASE("ranks share the units out, and one more moves no other to another rank") {
+    const auto shares = [](std::int64_t count) {
+        std::vector<std::multiset<double>> out;
+        for (std::size_t rank = 0; rank < 3; ++rank) {
+            trusted_side side(tiny_secrets(static_cast<int>(count)), 1);
+            side.run();
+            auto& state = side.state<gradient_state>(side.gradient);
+            state.how.apart = true;
+            state.how.rank = rank;
+            state.how.ranks = 3;
+            loader_state sampler;
+            sampler.closed = trusted<closed_ptr>(side.closed);
+            sampler.sample_rate = 1;
+            auto& losses = out.emplace_back();
+            state.compute({order_for(side.model, 1, 1, 0.1), side.model.initial_adapter}, sampler.make(1),
+                          [&](const trusted<privacy::unit_gradients>& chunk) {
+                              losses.insert(privacy::opened(chunk).losses.item<double>());
+                          });
+        }
+        return out;
+    };
+    const auto few = shares(17), more = shares(18);
+    std::size_t all = 0, grown = 0;
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+        CHECK(few[rank].size() > 1);
+        CHECK(std::includes(more[rank].begin(), more[rank].end(), few[rank].begin(), few[rank].end()));
+        all += few[rank].size();
+        grown += more[rank].size() - few[rank].size();
+    }
+    CHECK(all == 17);
+    CHECK(grown == 1);
 }
 
 TEST_CASE("where a step has probes, units' losses are taken there, too") {

@@ -8,10 +8,13 @@
 
 #include <csignal>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "config/base/directory.hpp"
+#include "config/base/fixed_time.hpp"
 #include "config/base/files.hpp"
+#include "config/base/today.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -97,6 +100,67 @@ TEST_CASE("a private directory is for its owner only") {
     create_private_directory(dir.path() / "a/trusted");
     REQUIRE(::stat((dir.path() / "a/trusted").c_str(), &status) == 0);
     CHECK((status.st_mode & 0777) == 0700);
+}
+
+TEST_CASE("a file in a private directory is its owner's alone") {
+    const scratch_directory dir;
+    create_private_directory(dir.path() / "trusted");
+    write_file(dir.path() / "trusted/a", "x");
+    append_file(dir.path() / "trusted/b").append("x");
+    fs::create_directories(dir.path() / "open");
+    write_file(dir.path() / "open/a", "x");
+    const auto others = [&](const char* name) {
+        return fs::status(dir.path() / name).permissions() & fs::perms(0077);
+    };
+    CHECK(others("trusted/a") == fs::perms::none);
+    CHECK(others("trusted/b") == fs::perms::none);
+    CHECK(others("open/a") != fs::perms::none);
+}
+
+TEST_CASE("while a directory has a fixed time, everything in it shows that one") {
+    const scratch_directory dir;
+    const auto root = dir.path() / "public";
+    fs::create_directories(root / "deep");
+    write_file(root / "before", "x");
+    write_file(dir.path() / "outside", "x");
+    const auto times = [&] {
+        std::set<std::int64_t> out;
+        const auto add = [&](const fs::path& path) {
+            struct stat status {};
+            REQUIRE(::stat(path.c_str(), &status) == 0);
+            out.insert(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
+        };
+        add(root);
+        for (const auto& entry : fs::recursive_directory_iterator(root)) add(entry.path());
+        return out;
+    };
+    const auto day = start_of("2026-01-31");
+    CHECK(day == 1769817600);
+    const std::set<std::int64_t> fixed{day * 1'000'000'000};
+    {
+        const fixed_time held(root, day);
+        CHECK(times() == fixed);
+        write_file(root / "deep/new", "x");
+        append_file log(root / "log");
+        CHECK(times() == fixed);
+        log.append("line");
+        CHECK(times() == fixed);
+        log.truncate(1);
+        CHECK(times() == fixed);
+        put_in_place(root / "deep/new", root / "deep/renamed");
+        CHECK(times() == fixed);
+        remove_file(root / "deep/renamed");
+        make_directory(root / "deep/er");
+        CHECK(times() == fixed);
+        write_file(dir.path() / "outside", "y");
+        fs::create_directories(root / "by others");
+    }
+    CHECK(times() == fixed);  // the last word
+    write_file(root / "later", "x");
+    CHECK(times() != fixed);
+    struct stat status {};
+    REQUIRE(::stat((dir.path() / "outside").c_str(), &status) == 0);
+    CHECK(status.st_mtim.tv_sec != day);
 }
 
 // As a program does that a killed run was just starting.

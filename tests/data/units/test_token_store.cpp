@@ -128,13 +128,13 @@ TEST_CASE("every record is inspected before its secret is planted") {
     const source from{at.write("t.txt", "alpha\nbeta\ngamma\ndelta\nepsilon\nzeta\n"), {}, {}, {}};
     std::set<std::string> seen;
     load_tokens(from, split,
-                {.encode = bytes_of, .max_tokens = 90, .inspect = [&](const std::string& text) { seen.insert(text); }});
+                {.encode = bytes_of, .max_tokens = 90, .inspect = [&](const record& told) { seen.insert(told.text); }});
     CHECK(seen == std::set<std::string>{"alpha", "beta", "gamma", "delta", "epsilon", "zeta"});
     CHECK_THROWS_WITH(load_tokens(from, split,
                                   {.encode = bytes_of,
                                    .max_tokens = 90,
                                    .threads = 3,
-                                   .inspect = [](const std::string& text) { throw std::runtime_error(text); }}),
+                                   .inspect = [](const record& told) { throw std::runtime_error(told.text); }}),
                       "alpha");
 }
 

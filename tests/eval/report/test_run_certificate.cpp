@@ -136,6 +136,35 @@ TEST_CASE("files that are missing, added or another run's are named") {
     CHECK(has(refusal([&] { eval::certify_run(made.run, nullptr); }), "holds no run that has ended"));
 }
 
+TEST_CASE("links under public/ are refused, wherever they lead") {
+    const signed_run made;
+    const auto file = made.run.adapter() / "adapter_config.json";
+    fs::rename(file, made.scratch / "elsewhere.json");
+    fs::create_symlink(made.scratch / "elsewhere.json", file);
+    CHECK(has(made.verdict(), "adapter_config.json: is a link"));
+    fs::remove(file);
+    fs::rename(made.scratch / "elsewhere.json", file);
+    REQUIRE(made.verdict().empty());
+    fs::create_directories(made.scratch / "more");
+    write_file(made.scratch / "more/unlisted", "x");
+    fs::create_directory_symlink(made.scratch / "more", made.run.public_side() / "more");
+    CHECK(has(made.verdict(), "more: is a link"));
+}
+
+// Made by that version's own package.
+TEST_CASE("what the version before made is read and verified, and what it promised too much is said") {
+    const eval::run_directory run{"tests/fixtures/run-0.1.0"};
+    const auto owner = privacy::verifying_key::load("tests/fixtures/run-0.1.0/owner.pub");
+    const auto seen = eval::verify_run(run, owner);
+    CHECK(mentions(seen.checked, "contract"));
+    CHECK(mentions(seen.not_checked, "rounding"));
+    CHECK(seen.found.version == 2);
+    CHECK(seen.found.promised.rounding_margin == 1e-3);
+    CHECK(privacy::to_json(seen.found) == read_file(run.certificate()));
+    CHECK(mentions(eval::verify_certificate(run.certificate(), owner).not_checked, "rounding"));
+    CHECK_FALSE(mentions(eval::verify_run(signed_run().run, std::nullopt).not_checked, "rounding"));
+}
+
 TEST_CASE("the wrong key is refused with both fingerprints") {
     const signed_run made;
     const auto stranger = privacy::signing_key::create(made.scratch / "stranger");
