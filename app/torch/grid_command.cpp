@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/http_options.hpp"
+#include "app/shell_word.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "eval/grid/cell_files.hpp"
@@ -13,18 +14,6 @@
 #include "version.hpp"
 
 namespace rldp::app {
-
-namespace {
-
-std::string quoted(const std::string& word) {
-    const auto plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-    std::string out = "'";
-    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
-}
-
-}  // namespace
 
 void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes) {
     command.add_option("config", given.config, "configuration file of the base (JSON)")->required();
@@ -76,7 +65,7 @@ std::string command_line(const std::string& kind, const grid_options& given, con
     if (given.audit) all.emplace_back("--audit");
     all.insert(all.end(), {"--out", out.string()});
     std::string line;
-    for (const auto& word : all) line += (line.empty() ? "" : " ") + quoted(word);
+    for (const auto& word : all) line += (line.empty() ? "" : " ") + shell_word(word);
     return line;
 }
 

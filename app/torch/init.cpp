@@ -1,12 +1,16 @@
 // rldp init: from a file of records to a configuration that runs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "actors/run/first/first_config.hpp"
 #include "app/commands.hpp"
+#include "app/shell_word.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
@@ -21,28 +25,34 @@ namespace fs = std::filesystem;
 
 struct init_arguments {
     std::string data, model, out, person, target;
+    std::vector<std::string> left_out, kept;
+    std::optional<std::int64_t> population, max_tokens;
     double epsilon = 4;
-    bool force = false;
+    bool record = false, force = false;
 };
 
 std::string fate_of(const data::column_facts& column, const actors::first_config& made) {
     const auto& found = made.found;
     switch (column.role) {
         case data::column_role::told:
-            return made.target_fits && column.name == found.target
-                       ? "told; its value will be guessed at the end (eval.target)"
-                       : "told";
+            if (column.named != data::naming::nothing) return "told, though it identifies (--keep-identifier)";
+            return column.name == found.target ? "told; its value will be guessed at the end (eval.target)" : "told";
         case data::column_role::prose:
             return "told as it is";
-        case data::column_role::record:
-            return "names the record; never told";
         case data::column_role::person:
             return "the person: all their records are protected together; never told";
         case data::column_role::left_out:
-            return found.has_text || found.has_chats ? "not read"
-                   : column.type == data::column_type::empty || column.type == data::column_type::constant
-                       ? "left out, for it says nothing"
-                       : "left out, for it could tell who somebody is";
+            if (found.has_text || found.has_chats) return "not read";
+            switch (column.named) {
+                case data::naming::person:
+                    return "left out: by its name it says whose the record is";
+                case data::naming::thing:
+                    return "left out: by its name it numbers records or things";
+                case data::naming::identity:
+                    return "left out: by its name it says who somebody is";
+                case data::naming::nothing:
+                    return "left out (--leave-out)";
+            }
     }
     return "";
 }
@@ -68,36 +78,75 @@ std::string kind_of(const data::survey& found) {
 void print_columns(const actors::first_config& made) {
     const auto& found = made.found;
     if (found.columns.empty()) return;
-    std::vector<std::vector<std::string>> rows = {{"  column", "type", "what becomes of it"}};
-    for (const auto& column : found.columns)
-        rows.push_back({"  " + printable(column.name), name_of(column.type), fate_of(column, made)});
+    std::vector<std::vector<std::string>> rows = {{"  column", "what becomes of it"}};
+    for (const auto& column : found.columns) rows.push_back({"  " + column.name, fate_of(column, made)});
     say_text(eval::text_table(rows));
 }
 
-void print(const actors::first_config& made, const actors::first_request& asked) {
-    const auto& found = made.found;
-    say("{}: {} (its values are private; none is shown)\n", asked.data.string(), kind_of(found));
-    print_columns(made);
-    if (!found.columns.empty() && !found.find(data::column_role::person))
-        say("  No column says whose a record is: each record is protected by itself. If somebody can have several, "
-            "name the "
-            "column with --person.\n");
-    if (found.target && !made.target_fits)
-        say("  {} would be a value to guess (eval.target), but records are too long for the model's window of "
-            "tokens.\n",
-            *found.target);
-    say("\nPRIVATE: {} records{}; {} tokens in the middle, {} at most, of the first {}\n", found.records,
-        found.find(data::column_role::person) ? fmt::format(" of {} persons", made.units) : "", made.median_tokens,
-        made.most_tokens, made.looked_at);
-    say("\nproposed\n");
+/// The command again, with what the values suggest: the owner types what of it may be public.
+std::string suggested(const actors::first_config& made, const actors::first_request& asked) {
+    const auto& advice = made.advice;
+    std::string out = fmt::format("rldp init {} --model {}", shell_word(asked.data.string()), shell_word(asked.model.string()));
+    if (asked.hints.person)
+        out += *asked.hints.person == "none" ? " --record" : " --person " + shell_word(*asked.hints.person);
+    else if (!made.found.identifiers().empty())
+        out += advice.columns.person ? " --person " + shell_word(*advice.columns.person) : " --record";
+    out += fmt::format(" --population {}", asked.population.value_or(advice.population));
+    out += fmt::format(" --max-tokens {}", asked.max_tokens.value_or(advice.max_tokens));
+    const auto& target = asked.hints.target ? asked.hints.target : advice.columns.target;
+    if (target && *target != "none") out += " --target " + shell_word(*target);
+    for (const auto& name : asked.hints.left_out) out += " --leave-out " + shell_word(name);
+    for (const auto& name : advice.columns.say_nothing) out += " --leave-out " + shell_word(name);
+    for (const auto& name : asked.hints.kept) out += " --keep-identifier " + shell_word(name);
+    if (asked.epsilon != 4) out += fmt::format(" --epsilon {:g}", asked.epsilon);
+    return out + " --out " + shell_word(asked.config.string()) + (asked.overwrite ? " --force" : "");
+}
+
+/// Private: nothing of it is written anywhere.
+void print_advice(const actors::first_config& made, const actors::first_request& asked) {
+    const auto& advice = made.advice;
+    say("\nPRIVATE, for the data's owner: what the values suggest; none of it is written\n");
     const auto row = [](const std::string& key, const std::string& value) { say("  {:<24}{}\n", key, value); };
-    row("privacy.population",
-        fmt::format("{}: rounded from your file, and public; write another if even that may not be told",
-                    made.plan.population));
+    row("records", fmt::format("{}; {} units to protect", made.found.records, advice.units));
+    if (advice.columns.person)
+        for (const auto& column : made.found.columns)
+            if (column.name == advice.columns.person)
+                row("whose a record is", fmt::format("{} has {} values", column.name, column.distinct));
+    row("population (N)", fmt::format("{}: 72 of 100 units train; in two digits it tells no exact count",
+                                      advice.population));
+    row("tokens", fmt::format("{} in the middle, {} at most, of the first {}; {} would be kept of each at most",
+                              advice.median_tokens, advice.most_tokens, advice.looked_at, advice.max_tokens));
+    if (advice.columns.target) row("could be guessed", *advice.columns.target + " has a few values");
+    for (const auto& name : advice.columns.say_nothing) row("says nothing", name + " is empty or always the same");
+    say("  {}\n", suggested(made, asked));
+}
+
+void print_questions(const actors::first_config& made) {
+    say("\nNothing is written yet. A configuration is public, so these are yours to say:\n");
+    for (const auto question : made.open) {
+        if (question == actors::open_question::how_many) {
+            say("  How many units train? --population N: a public number that you declare, no exact count.\n");
+            continue;
+        }
+        std::vector<std::string> names;
+        for (const auto* column : made.found.identifiers())
+            if (column->named != data::naming::identity) names.push_back(column->name);
+        say("  Whose is a record? {}--person COLUMN protects all records of one person together, --record each by "
+            "itself.\n",
+            names.empty() ? std::string()
+                          : fmt::format("By {} name{}, {} may say it. ", names.size() == 1 ? "its" : "their",
+                                        names.size() == 1 ? "" : "s", fmt::join(names, ", ")));
+    }
+}
+
+void print_plan(const actors::first_config& made, const actors::first_request& asked) {
+    say("\nplanned\n");
+    const auto row = [](const std::string& key, const std::string& value) { say("  {:<24}{}\n", key, value); };
+    row("privacy.population", fmt::format("{}, as declared; public", made.plan.population));
     row("privacy.delta", fmt::format("{:g}: a tenth of 1/N or less", made.plan.delta));
     row("data.max_tokens",
-        fmt::format("{}: time and memory grow with it; PRIVATE: {} of the {} records looked at are cut",
-                    made.plan.max_tokens, made.cut, made.looked_at));
+        fmt::format("{}: memory grows with it; PRIVATE: {} of the {} records looked at are cut", made.plan.max_tokens,
+                    made.advice.cut, made.advice.looked_at));
     row("batch, steps",
         fmt::format("{} units in each of {} steps, {:.3g} times through the data", made.expected_batch_size,
                     made.plan.steps, static_cast<double>(made.plan.steps) * made.plan.sample_rate));
@@ -109,26 +158,44 @@ void print(const actors::first_config& made, const actors::first_request& asked)
                         fmt::format("{:.3g}", one.noise_per_unit), one.epsilon == asked.epsilon ? "as written" : ""});
     say_text(eval::text_table(rows));
     for (const auto& warning : made.plan.warnings) say("warning: {}\n", warning);
-    say("\nwrote {}{}\nnext:\n  rldp preview {}   what training will see\n  rldp run {}\n", asked.config.string(),
+    const auto config = asked.config.string();
+    say("\nwrote {}{}\nnext:\n", config,
         made.has_template
             ? fmt::format(" and {}, how a row is told; change both as you like", asked.table_template.string())
-            : "",
-        asked.config.string(), asked.config.string());
+            : "");
+    say("  rldp preview {}   what training will see\n  rldp run {}\n", config, config);
 }
 
 int init(const init_arguments& given) {
     if (!std::isfinite(given.epsilon) || given.epsilon <= 0) refuse("--epsilon: give a finite number above 0");
+    if (given.record && !given.person.empty() && given.person != "none")
+        refuse("init: --record protects each record by itself, --person all of one person's; give one of them");
     const fs::path config = given.out.empty() ? bare_name(given.data) + ".json" : given.out;
     actors::first_request asked{.data = given.data,
                                 .model = given.model,
                                 .config = config,
                                 .table_template = fs::path(config).replace_extension(".template.json"),
                                 .epsilon = given.epsilon,
-                                .hints = {},
+                                .hints = {.person = {}, .left_out = given.left_out, .kept = given.kept},
+                                .population = given.population,
+                                .max_tokens = given.max_tokens,
                                 .overwrite = given.force};
+    if (given.record) asked.hints.person = "none";
     if (!given.person.empty()) asked.hints.person = given.person;
     if (!given.target.empty()) asked.hints.target = given.target;
-    print(actors::write_first_config(asked), asked);
+    const auto made = actors::write_first_config(asked);
+    say("{}: {} (its values are private; none is shown)\n", given.data, kind_of(made.found));
+    print_columns(made);
+    for (const auto& name : given.kept)
+        say("warning: {} is told as it is. A model can learn it by heart, and whoever knows it finds its records' "
+            "owner\n",
+            name);
+    if (!made.open.empty()) {
+        print_advice(made, asked);
+        print_questions(made);
+        return static_cast<int>(errc::bad_input);
+    }
+    print_plan(made, asked);
     return 0;
 }
 
@@ -142,13 +209,27 @@ void add_init(CLI::App& program, action& chosen) {
     command->add_option("--model", given->model, "directory of the Hugging Face model to fine-tune")->required();
     command->add_option(
         "--person", given->person,
-        "column that says whose a record is: all records of one are protected together; none: each by itself");
+        "column that says whose a record is: all records of one person are protected together");
+    command->add_flag("--record", given->record, "each record is protected by itself");
+    command->add_option("--population", given->population, "N, how many units train: a public number that you declare")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--max-tokens", given->max_tokens, "of a record; longer ones are cut (default 512)")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--leave-out", given->left_out, "column that is not told; repeatable")->allow_extra_args(false);
+    command
+        ->add_option("--keep-identifier", given->kept,
+                     "column that is told although its name is an identifier's: its values stand in what is learned; "
+                     "repeatable")
+        ->allow_extra_args(false);
     command->add_option("--target", given->target, "column to be guessed in held-out records at the end; or none");
     command->add_option("--epsilon", given->epsilon, "budget (default 4)");
     command->add_option("--out", given->out,
                         "configuration to write (default NAME-OF-DATA.json here); its template beside it");
     command->add_flag("--force", given->force, "overwrite a configuration and a template that are there already");
-    command->footer("Example: rldp init patients.csv --model models/gpt2 --person patient_id");
+    command->footer(
+        "Without --population, or where a column could say whose a record is and neither --person nor --record is given, it\n"
+        "advises, asks and writes nothing.\n"
+        "Example: rldp init patients.csv --model models/gpt2 --person patient_id --population 4300");
     command->callback([given, &chosen] { chosen = [given] { return init(*given); }; });
 }
 

@@ -39,12 +39,22 @@ void pattern::append(std::string& out, const filling& with, std::vector<text_ran
     }
 }
 
+bool narrative_template::tells(std::string_view column) const {
+    if (column == record || column == person || leave_out.contains(column)) return false;
+    return !only_named || columns.contains(column);
+}
+
+bool narrative_template::tells_values_of(std::string_view column) const {
+    const auto rule = columns.find(column);
+    const bool declared = rule != columns.end() && (rule->second.codes || !rule->second.values.empty());
+    return tells(column) && !declared;
+}
+
 narrator::narrator(const narrative_template& how, const table& rows, const code_book* codes) : how_(how), rows_(rows) {
     check_columns();
     for (std::size_t c = 0; c < rows.columns().size(); ++c) {
         const auto& name = rows.columns()[c];
-        if (name == how.record || name == how.person || how.leave_out.contains(name)) continue;
-        if (how.only_named && !how.columns.contains(name)) continue;
+        if (!how.tells(name)) continue;
         const auto& rule = rule_of(name);
         fields_.push_back({c, &rule, codes && rule.codes ? &meanings_of(name, *rule.codes, *codes) : nullptr});
     }

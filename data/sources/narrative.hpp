@@ -66,6 +66,11 @@ struct narrative_template {
     std::string unknown;
     pattern clause;
     std::map<std::string, column_rule, std::less<>> columns;
+
+    /// Whether the column has a clause in a record's text.
+    bool tells(std::string_view column) const;
+    /// And no code book or list says what its values may be.
+    bool tells_values_of(std::string_view column) const;
 };
 
 /// Errors: bad_input naming file and key path.

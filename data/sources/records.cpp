@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "data/sources/column_names.hpp"
 #include "data/sources/json_lines.hpp"
 #include "data/sources/json_table.hpp"
 #include "data/sources/narrative.hpp"
@@ -129,10 +130,29 @@ class table_stream : public record_stream {
         if (!read_->codes && std::any_of(columns.begin(), columns.end(),
                                          [](const auto& column) { return column.second.codes.has_value(); }))
             out.push_back(path_ + ": no IDs_mapping.csv, so codes stay numbers; set data.ids_mapping");
+        add_identifiers(out);
         return out;
     }
 
   private:
+    /// Columns whose names are identifiers'. By names alone, for warnings are public.
+    void add_identifiers(std::vector<std::string>& warnings) const {
+        const auto& how = read_->how;
+        for (const auto& name : columns_) {
+            const auto named = read_->codes && read_->codes->contains(name) ? naming::nothing : naming_of(name);
+            if (named == naming::nothing || name == how.person || name == read_->group) continue;
+            if (named == naming::person && !read_->group && !how.person)
+                warnings.push_back(
+                    fmt::format("{1}: by its name, column \"{0}\" says whose a record is, and each record is protected "
+                                "by itself, so who has several is protected less; privacy.unit {{\"group\": \"{0}\"}} "
+                                "protects persons",
+                                name, path_));
+            if (how.tells_values_of(name))
+                warnings.push_back(fmt::format("{}: column \"{}\" is told, and by its name it identifies: a model can "
+                                               "learn its values by heart; list it under leave_out of data.template",
+                                               path_, name));
+        }
+    }
     static std::optional<table> take(csv_stream& from) { return from.next(); }
     static std::optional<table> take(json_table_stream& from) { return from.next(); }
     static std::optional<table> take(synthetic_stream& from) { return from.next(4096); }

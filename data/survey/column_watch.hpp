@@ -16,8 +16,6 @@ class column_watch {
     column_type type() const;
     /// Of the values that were there; exact up to most_distinct.
     std::size_t distinct() const { return seen_.size(); }
-    /// Whether every record has a value of its own.
-    bool is_key() const { return missing_ == 0 && present_ > 0 && seen_.size() == present_; }
 
   private:
     static constexpr std::size_t most_distinct = 2'000'000;

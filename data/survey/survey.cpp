@@ -8,11 +8,11 @@
 
 #include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
+#include "data/sources/codes.hpp"
 #include "data/sources/csv.hpp"
 #include "data/sources/json_table.hpp"
 #include "data/sources/pieces.hpp"
 #include "data/sources/unpacked_file.hpp"
-#include "data/survey/column_names.hpp"
 #include "data/survey/column_watch.hpp"
 
 namespace rldp::data {
@@ -53,53 +53,45 @@ column_facts* named(survey& in, const std::string& name, const char* option) {
     refuse(fmt::format("{} {}: no such column; there are {}", option, name, fmt::join(names, ", ")));
 }
 
-/// Whose the records are: what the owner says, else the first column that is called so and repeats, or could.
+/// Whose the records are, as the owner says.
 void find_person(survey& in, const survey_hints& hints) {
-    if (hints.person) {
-        if (*hints.person != "none") named(in, *hints.person, "--person")->role = column_role::person;
-        return;
-    }
-    const auto found = std::find_if(in.columns.begin(), in.columns.end(), [&](const auto& c) {
-        return names_a_person(c.name) && (names_a_key(c.name) || words_of_name(c.name).size() == 1) &&
-               c.distinct > in.records / 100 && c.type != column_type::prose;
-    });
-    if (found != in.columns.end()) found->role = column_role::person;
+    if (hints.person && *hints.person != "none")
+        named(in, *hints.person, "--person")->role = column_role::person;
 }
 
-void find_key(survey& in, const watches& seen) {
-    for (std::size_t i = 0; i < in.columns.size(); ++i) {
-        auto& column = in.columns[i];
-        if (column.role != column_role::told || !seen[i].is_key() || !names_a_key(column.name)) continue;
-        column.role = in.find(column_role::record) ? column_role::left_out : column_role::record;
+/// Names alone decide, and the owner: what values decided would show in the template, which is public.
+void find_rest(survey& in, const survey_hints& hints) {
+    for (auto& column : in.columns)
+        if (column.role == column_role::told && column.named != naming::nothing) column.role = column_role::left_out;
+    for (const auto& name : hints.kept) {
+        auto* column = named(in, name, "--keep-identifier");
+        if (column->named == naming::nothing)
+            refuse(fmt::format("--keep-identifier {}: that column is told anyway, for its name is no identifier's", name));
+        if (column->role == column_role::left_out) column->role = column_role::told;
     }
-}
-
-void find_rest(survey& in) {
-    for (auto& column : in.columns) {
-        if (column.role != column_role::told) continue;
-        const bool mute = column.type == column_type::empty || column.type == column_type::constant;
-        const bool identity = names_identity(column.name) && column.type != column_type::category;
-        if (mute || identity)
-            column.role = column_role::left_out;
-        else if (column.type == column_type::prose)
-            column.role = column_role::prose;
+    for (const auto& name : hints.left_out) {
+        auto* column = named(in, name, "--leave-out");
+        if (column->role == column_role::person)
+            refuse(fmt::format("--leave-out {}: that is --person, which is never told", name));
+        column->role = column_role::left_out;
     }
+    for (auto& column : in.columns)
+        if (column.role == column_role::told && names_prose(column.name)) column.role = column_role::prose;
 }
 
 void find_target(survey& in, const survey_hints& hints) {
-    if (hints.target) {
-        if (*hints.target == "none") return;
-        auto* column = named(in, *hints.target, "--target");
-        if (column->role != column_role::told)
-            refuse(fmt::format("--target {}: that column is not told, so it can't be guessed", column->name));
-        in.target = column->name;
-        return;
-    }
-    constexpr std::size_t most_classes = 20;
-    for (const auto& column : in.columns)
-        if (column.role == column_role::told && names_a_target(column.name) && column.distinct >= 2 &&
-            column.distinct <= most_classes)
-            in.target = column.name;
+    if (!hints.target || *hints.target == "none") return;
+    auto* column = named(in, *hints.target, "--target");
+    if (column->role != column_role::told)
+        refuse(fmt::format("--target {}: that column is not told, so it can't be guessed", column->name));
+    in.target = column->name;
+}
+
+void name_columns(survey& in, const std::string& path) {
+    const auto book = code_book_of({.path = path, .ids_mapping = {}, .narrative = {}, .group = {}});
+    const auto codes = book ? read_code_book(*book) : code_book{};
+    for (auto& column : in.columns)
+        column.named = codes.contains(column.name) ? naming::nothing : naming_of(column.name);
 }
 
 /// As templates read a column without a label.
@@ -163,6 +155,7 @@ survey survey_of(const std::string& path, const survey_hints& hints) {
         out.columns[i].type = seen[i].type();
         out.columns[i].distinct = seen[i].distinct();
     }
+    name_columns(out, path);
     find_person(out, hints);
     if (out.has_text || out.has_chats) {
         for (auto& column : out.columns)
@@ -170,15 +163,34 @@ survey survey_of(const std::string& path, const survey_hints& hints) {
                 column.role = column.name == "text" ? column_role::prose : column_role::left_out;
         return out;
     }
-    find_key(out, seen);
-    find_rest(out);
+    find_rest(out, hints);
     find_target(out, hints);
+    return out;
+}
+
+std::vector<const column_facts*> survey::identifiers() const {
+    std::vector<const column_facts*> out;
+    for (const auto& column : columns)
+        if (column.named != naming::nothing) out.push_back(&column);
+    return out;
+}
+
+survey_advice advice_of(const survey& found) {
+    constexpr std::size_t most_classes = 20;
+    survey_advice out;
+    for (const auto& column : found.columns) {
+        const bool mute = column.type == column_type::empty || column.type == column_type::constant;
+        if (!out.person && column.named == naming::person && column.distinct > 1) out.person = column.name;
+        if (column.role == column_role::told && names_a_target(column.name) && column.distinct >= 2 &&
+            column.distinct <= most_classes)
+            out.target = column.name;
+        if (column.role == column_role::told && mute) out.say_nothing.push_back(column.name);
+    }
     return out;
 }
 
 std::string template_for(const survey& found, const std::string& path) {
     nlohmann::ordered_json out = nlohmann::ordered_json::object();
-    if (const auto* key = found.find(column_role::record)) out["record"] = key->name;
     if (const auto* person = found.find(column_role::person)) out["person"] = person->name;
     auto& left_out = out["leave_out"] = nlohmann::ordered_json::array();
     bool any_told = false;

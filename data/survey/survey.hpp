@@ -1,12 +1,13 @@
 #pragma once
-// A first look at a file of records: its columns, what they seem to hold, and what should become of them. Everything
-// here but names and types comes from values, which are private.
+// A first look at a file of records: its columns, and what should become of them, which follows from names and from what
+// the owner says. What was seen in values is private, and there to advise the owner.
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "data/sources/records.hpp"
+#include "data/sources/column_names.hpp"
 
 namespace rldp::data {
 
@@ -16,16 +17,16 @@ std::string name_of(column_type type);
 enum class column_role : std::uint8_t {
     told,      ///< a clause of the record
     prose,     ///< a clause that is its value alone
-    record,    ///< names the record, and is never told
     person,    ///< says whose the record is, and is never told
-    left_out,  ///< identifies, or says nothing
+    left_out,  ///< identifies by its name, or the owner leaves it out
 };
 
 struct column_facts {
     std::string name;
-    column_type type = column_type::other;
+    naming named = naming::nothing;        ///< nothing, too, where a code book tells what its values mean
     column_role role = column_role::told;
-    std::size_t distinct = 0;  ///< values; private
+    column_type type = column_type::other;  ///< private
+    std::size_t distinct = 0;               ///< values; private
 };
 
 struct survey {
@@ -37,14 +38,25 @@ struct survey {
     std::vector<column_facts> columns;  ///< in the file's order; none of plain text
 
     const column_facts* find(column_role role) const;
-    /// The column whose value should be guessed from the others (eval.target), if one looks like it.
-    std::optional<std::string> target;
+    /// Columns that by their name say whose a record is, which it is, or who somebody is.
+    std::vector<const column_facts*> identifiers() const;
+    std::optional<std::string> target;  ///< as the owner says
 };
+
+/// What values suggest; private.
+struct survey_advice {
+    std::optional<std::string> person;   ///< says whose a record is, for its values repeat
+    std::optional<std::string> target;   ///< could be guessed from the others
+    std::vector<std::string> say_nothing;  ///< told, and always the same or empty
+};
+survey_advice advice_of(const survey& found);
 
 /// What the owner of the file says of it.
 struct survey_hints {
-    std::optional<std::string> person;  ///< a column, or "none"
-    std::optional<std::string> target;  ///< likewise
+    std::optional<std::string> person;          ///< a column; "none": each record is protected by itself
+    std::optional<std::string> target = {};     ///< a column, or "none"
+    std::vector<std::string> left_out = {};     ///< columns
+    std::vector<std::string> kept = {};         ///< identifiers that are told all the same
 };
 
 /// Reads the whole file. Errors: bad_input as open_records, and for a hint that is no column.

@@ -44,7 +44,7 @@ TEST_CASE("conversations are learned in the model's chat template, and answered 
                              "\n",
                              i);
     c.scratch.write("talks.jsonl", lines);
-    const auto begin = "init " + c.at("talks.jsonl") + " --model " + talker + " --out " + c.at("mine.json");
+    const auto begin = "init " + c.at("talks.jsonl") + " --model " + talker + " --population 210 --out " + c.at("mine.json");
     CHECK(has(c.says(begin).err, "has no chat template"));
     c.scratch.write("talker/chat_template.jinja",
                     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}"
@@ -73,20 +73,35 @@ TEST_CASE("conversations are learned in the model's chat template, and answered 
     CHECK(has(c.says("generate " + talker + " --system a --prompt a").err, "give --chat too"));
 }
 
-TEST_CASE("init writes what runs, and shows no value") {
+TEST_CASE("init asks what only the owner can say, and advises; then it writes what runs, and shows no value") {
     const stranger c;
     c.scratch.write("visits.csv", visits());
-    const auto made = c.init("visits.csv");
+    const auto asked = c.init("visits.csv");
+    CHECK(asked.status == 2);
+    CHECK(has(asked.out, "fields end at semicolons"));
+    CHECK(has(asked.out, "PRIVATE, for the data's owner"));
+    CHECK(has(asked.out, "900; 300 units to protect"));
+    CHECK(has(asked.out, "Whose is a record? By their names, visit_id, patient may say it."));
+    CHECK(has(asked.out, "How many units train? --population N"));
+    CHECK(has(asked.out, " --person patient --population 210 --max-tokens 32 --target outcome --out "));
+    CHECK_FALSE(std::filesystem::exists(c.at("mine.json")));
+    CHECK_FALSE(std::filesystem::exists(c.at("mine.template.json")));
+    const auto half = c.init("visits.csv", "--person patient");
+    CHECK(half.status == 2);
+    CHECK_FALSE(has(half.out, "Whose is a record?"));
+
+    const auto made = c.init("visits.csv", "--person patient --population 210 --max-tokens 32 --target outcome");
     INFO(made.err);
     REQUIRE(made.status == 0);
-    CHECK(has(made.out, "fields end at semicolons"));
-    CHECK(has(made.out, "PRIVATE: 900 records of 300 persons"));
-    CHECK_FALSE(has(made.out, "P17"));
-    CHECK_FALSE(has(made.out, "well"));
+    for (const auto& said : {asked.out, made.out}) {
+        CHECK_FALSE(has(said, "P17"));
+        CHECK_FALSE(has(said, "well"));
+    }
     const auto config = c.config();
     CHECK(config["privacy"]["unit"]["group"] == "patient");
-    CHECK(config["privacy"]["population"] == 210);  // 72 % of 300, in two digits
+    CHECK(config["privacy"]["population"] == 210);
     CHECK(config["privacy"]["delta"] == 1e-4);
+    CHECK(config["data"]["max_tokens"] == 32);
     CHECK(config["eval"]["target"] == "outcome");
 
     const auto seen = c.says("preview " + c.at("mine.json") + " -n 1");
@@ -108,29 +123,44 @@ TEST_CASE("init writes what runs, and shows no value") {
 TEST_CASE("init overwrites nothing, and leaves nothing where it fails", "[full]") {
     const stranger c;
     c.scratch.write("visits.csv", visits());
-    REQUIRE(c.init("visits.csv").status == 0);
+    const std::string said = "--record --population 600";
+    REQUIRE(c.init("visits.csv", said).status == 0);
     const auto before = rldp::read_file(c.at("mine.json"));
-    const auto again = c.init("visits.csv");
+    const auto again = c.init("visits.csv", said);
     CHECK(again.status == 2);
     CHECK(has(again.err, "mine.template.json: exists already"));
     CHECK(rldp::read_file(c.at("mine.json")) == before);
     // With leave it does, and brings back what was there where it fails.
-    CHECK(c.init("visits.csv", "--force --person none").status == 0);
+    CHECK(c.init("visits.csv", "--force --record --population 600").status == 0);
     CHECK(c.config()["privacy"]["unit"] == "record");
     c.scratch.write("mine.json", "mine");
-    CHECK(c.says("init " + c.at("visits.csv") + " --force --model " + c.at("none") + " --out " + c.at("mine.json"))
+    CHECK(c.says("init " + c.at("visits.csv") + " --force " + said + " --model " + c.at("none") + " --out " + c.at("mine.json"))
               .status == 2);
     CHECK(rldp::read_file(c.at("mine.json")) == "mine");
 
     const stranger d;
     d.scratch.write("few.txt", "one\ntwo\n");
-    CHECK(has(d.init("few.txt").err, "fewer than 100 records"));
+    CHECK(has(d.init("few.txt").err, "fewer than 100 units"));
     d.scratch.write("visits.csv", visits());
     CHECK(has(d.says("init " + d.at("visits.csv") + " --model " + d.at("none") + " --out " + d.at("mine.json")).err,
               d.at("none")));
+    CHECK(has(d.init("visits.csv", "--person patient --record").err, "give one of them"));
     CHECK(has(d.init("visits.csv", "--person who").err, "--person who: no such column"));
     CHECK(has(d.init("visits.csv", "--epsilon 0").err, "--epsilon"));
     CHECK(has(d.init(".").err, "is a directory"));
     CHECK_FALSE(std::filesystem::exists(d.at("mine.json")));
     CHECK_FALSE(std::filesystem::exists(d.at("mine.template.json")));
+}
+
+TEST_CASE("an identifier is told only where its owner says so, and whoever runs such a table hears of it") {
+    const stranger c;
+    c.scratch.write("visits.csv", visits());
+    const auto kept = c.init("visits.csv", "--record --population 600 --keep-identifier visit_id");
+    REQUIRE(kept.status == 0);
+    CHECK(has(kept.out, "warning: visit_id is told as it is. A model can learn it by heart"));
+    const auto plan = c.says("check " + c.at("mine.json"));
+    CHECK(has(plan.out, "by its name, column \"patient\" says whose a record is"));
+    CHECK(has(plan.out, "column \"visit_id\" is told, and by its name it identifies"));
+    REQUIRE(c.init("visits.csv", "--force --person patient --population 210").status == 0);
+    CHECK_FALSE(has(c.says("check " + c.at("mine.json")).out, "by its name"));
 }

@@ -14,14 +14,64 @@ namespace rldp::testing {
 
 namespace {
 
-/// Without the lines of the progress bar: which steps they show is up to the clock, and what they show is telemetry.
-std::string without_progress(const std::string& text) {
-    static const std::regex progress(R"( step \d+/\d+  loss )");
+/// A terminal's text without what was drawn to be drawn over again, which is up to the clock (docs/privacy.md §7): such
+/// lines may hold a coarse share and public numbers, and anything else is left in to be found.
+std::string without_live_lines(const std::string& text) {
+    static const std::regex waited(R"((  \S+ [0-9:]+ (s|min|h))?$)");
+    static const std::regex live(R"(^(reading (records(  [0-9]{1,2}0 %|  0 %)?|weights  [0-9]+ % \([0-9.]+ of [0-9.]+ GiB\)|[a-z ]+))?$)"
+                                 R"(|^.* step [0-9]+/[0-9]+.*$)");
+    std::string out, line;
+    const auto end_line = [&] {
+        const auto bare = std::regex_replace(line, waited, "");
+        if (!std::regex_match(bare, live) || bare.empty()) out += line + "\n";
+        line.clear();
+    };
+    static const std::string again = "\r\x1b[K";
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (text.compare(at, again.size(), again) == 0) {
+            if (!line.empty()) end_line();
+            at += again.size() - 1;
+        } else if (text[at] == '\n') {
+            end_line();
+        } else if (text[at] != '\r') {
+            line += text[at];
+        }
+    }
+    if (!line.empty()) end_line();
+    return out;
+}
+
+/// What init tells the owner alone is marked so.
+std::string without_private(const std::string& text) {
     std::istringstream lines(text);
     std::string out;
     for (std::string line; std::getline(lines, line);)
-        if (!std::regex_search(line, progress)) out += line + "\n";
+        if (line.find("PRIVATE") == std::string::npos) out += line + "\n";
     return out;
+}
+
+/// When each file was written last, to the nanosecond, and the directories.
+std::string times_below(const std::filesystem::path& root) {
+    std::map<std::string, std::filesystem::file_time_type> times;
+    if (!std::filesystem::exists(root)) return {};
+    times["."] = std::filesystem::last_write_time(root);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root))
+        times[std::filesystem::relative(entry.path(), root).string()] = entry.last_write_time();
+    std::string out;
+    for (const auto& [name, time] : times) out += fmt::format("{} {}\n", name, time.time_since_epoch().count());
+    return out;
+}
+
+/// {"train": {"steps": 6}} as --set train.steps=6.
+void add_settings(std::vector<std::string>& to, const nlohmann::json& of, const std::string& prefix = {}) {
+    for (const auto& [key, value] : of.items()) {
+        if (value.is_object()) {
+            add_settings(to, value, prefix + key + ".");
+            continue;
+        }
+        to.push_back("--set");
+        to.push_back(prefix + key + "=" + value.dump());
+    }
 }
 
 std::string beginning(const std::string& text, std::size_t at) {
@@ -63,7 +113,7 @@ experiment::experiment(std::filesystem::path folder, scenario how, const table& 
         config["data"]["template"] = (folder_ / "template.json").string();
     }
     if (how_.how.grouped) config["privacy"]["unit"] = {{"group", "patient"}};
-    write_file(folder_ / "config.json", config.dump(2));
+    if (!how_.init) write_file(folder_ / "config.json", config.dump(2));
     first_ = run_on(a, "a", {{"RLDP_DUMP_RELEASES", (folder_ / "releases").string()}});
 }
 
@@ -78,22 +128,42 @@ public_side experiment::run_on(const table& rows, const std::string& name,
         const auto telemetry = directory / "telemetry";
         std::filesystem::remove(telemetry);
         environment["RLDP_TELEMETRY"] = telemetry.string();
-        const auto said = rldp_says({std::move(arguments), directory, environment});
+        const auto said = rldp_says(
+            {.arguments = std::move(arguments), .directory = directory, .environment = environment, .terminal = how_.terminal});
         out[what + " status"] = fmt::format("{}", said.status);
-        out[what + " stdout"] = said.out;
-        out[what + " stderr"] = without_progress(said.err);
+        out[what + " stdout"] = what == "init" ? without_private(said.out) : said.out;
+        out[what + " stderr"] = how_.terminal ? without_live_lines(said.err) : said.err;
         if (said.status > 130 || !std::filesystem::exists(telemetry)) return;  // killed: the hub may have been behind
         out[what + " telemetry"] = read_file(telemetry);
     };
     const auto look = [&](const std::string& when) {
         for (auto& [file, bytes] : files_below(directory / "run/public")) out[when + " " + file] = bytes;
+        out[when + " times"] = times_below(directory / "run/public");
     };
+    std::vector<std::string> run{"run", "../config.json", "--out", "run"};
+    if (how_.init) {
+        std::vector<std::string> begin{"init", "../" + how_.how.file("table"), "--out", "../mine.json", "--force", "--model",
+                                       how_.config.at("model").at("path"), "--max-tokens", "24", "--population",
+                                       fmt::format("{}", how_.units)};
+        if (how_.how.grouped)
+            begin.insert(begin.end(), {"--person", "patient"});
+        else
+            begin.push_back("--record");
+        say("init", begin);
+        for (const char* file : {"mine.json", "mine.template.json"})
+            if (std::filesystem::exists(folder_ / file)) out[fmt::format("init {}", file)] = read_file(folder_ / file);
+        run[1] = "../mine.json";
+        auto over = how_.config;
+        over.erase("model");
+        over["privacy"]["book"] = "none";  // else its path, which is the folder's, is part of the configuration
+        add_settings(run, over);
+    }
     if (how_.plan) {
         say("check", {"check", "../config.json"});
         say("check --json", {"check", "../config.json", "--json"});
     }
     environment["RLDP_HALT"] = how_.halt;
-    say("run", {"run", "../config.json", "--out", "run"});
+    say("run", run);
     if (!how_.halt.empty()) {
         if (how_.halt.starts_with("interrupt")) look("interrupted");  // after a kill the hub may have been behind
         environment.erase("RLDP_HALT");

@@ -14,6 +14,8 @@ struct scenario {
     nlohmann::json config;  ///< all but data.path and data.template
     std::string halt = {};  ///< of the first process, as RLDP_HALT has it; a second one resumes
     bool plan = false;      ///< what `rldp check` says is compared, too
+    bool init = false;      ///< the configuration is what `rldp init` makes of the table; `config` is set over it
+    bool terminal = false;  ///< both streams are a terminal
     std::size_t units = 24;
 };
 

@@ -1,14 +1,19 @@
 #include "tests/noninterference/program.hpp"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <stdexcept>
+#include <utility>
 
 #include "config/base/files.hpp"
 #include "tests/support/whole_program.hpp"
@@ -41,14 +46,19 @@ void limit_files(std::uint64_t bytes) {
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(70);
 }
 
-[[noreturn]] void become(const call& what) {
+[[noreturn]] void become(const call& what, int terminal) {
     ::alarm(120);
     // Those are the test framework's.
     for (const int number : {SIGINT, SIGTERM, SIGSEGV, SIGFPE, SIGILL, SIGABRT}) std::signal(number, SIG_DFL);
     if (::chdir(what.directory.c_str()) != 0) ::_exit(70);
     redirect(STDIN_FILENO, "/dev/null");
-    redirect(STDOUT_FILENO, "stdout");
-    redirect(STDERR_FILENO, "stderr");
+    if (terminal >= 0) {
+        ::dup2(terminal, STDOUT_FILENO);
+        ::dup2(terminal, STDERR_FILENO);
+    } else {
+        redirect(STDOUT_FILENO, "stdout");
+        redirect(STDERR_FILENO, "stderr");
+    }
     for (const auto& [name, value] : what.environment) ::setenv(name.c_str(), value.c_str(), 1);
     if (what.signal != 0) expect(what.signal, what.after);
     if (what.file_limit) limit_files(*what.file_limit);
@@ -59,15 +69,45 @@ void limit_files(std::uint64_t bytes) {
 
 }  // namespace
 
+namespace {
+
+/// All that comes from a terminal until its last user is gone.
+std::string all_of(int terminal) {
+    std::string out;
+    std::array<char, 4096> some;
+    for (;;) {
+        const auto got = ::read(terminal, some.data(), some.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return out;  // EIO: it was hung up
+        out.append(some.data(), static_cast<std::size_t>(got));
+    }
+}
+
+int status_of(pid_t child) {
+    int state = 0;
+    ::waitpid(child, &state, 0);
+    return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+}
+
+}  // namespace
+
 answer rldp_says(const call& what) {
     std::filesystem::create_directories(what.directory);
     std::fflush(nullptr);
+    int ours = -1, theirs = -1;
+    winsize size{24, 80, 0, 0};
+    if (what.terminal && ::openpty(&ours, &theirs, nullptr, nullptr, &size) != 0)
+        throw std::runtime_error("no terminal can be made");
     const auto child = ::fork();
-    if (child == 0) become(what);
-    int state = 0;
-    ::waitpid(child, &state, 0);
-    return {WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state), read_file(what.directory / "stdout"),
-            read_file(what.directory / "stderr")};
+    if (child == 0) become(what, theirs);
+    if (!what.terminal) {
+        const int status = status_of(child);
+        return {status, read_file(what.directory / "stdout"), read_file(what.directory / "stderr")};
+    }
+    ::close(theirs);
+    auto shown = all_of(ours);
+    ::close(ours);
+    return {status_of(child), "", std::move(shown)};
 }
 
 std::map<std::string, std::string> files_below(const std::filesystem::path& root) {

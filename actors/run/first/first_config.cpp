@@ -58,15 +58,21 @@ std::string path_from(const fs::path& config, const fs::path& file) {
     return *relative.begin() == ".." ? there.string() : relative.string();
 }
 
-json document_of(const first_request& asked, const first_config& found) {
+/// Where the owner says nothing else: time does not grow with it, for units are not padded to it, and memory is planned
+/// by it.
+std::int64_t default_max_tokens(std::int64_t window) {
+    return std::min<std::int64_t>(window, 512);
+}
+
+json document_of(const first_request& asked, const first_config& found, std::int64_t population, std::int64_t window) {
     const auto* person = found.found.find(data::column_role::person);
-    const auto population = declared_population(found.units);
     json out;
     out["privacy"] = {{"epsilon", asked.epsilon},
                       {"delta", delta_for(population)},
                       {"unit", person ? json{{"group", person->name}} : json("record")},
                       {"population", population}};
-    out["data"] = {{"path", path_from(asked.config, asked.data)}};
+    out["data"] = {{"path", path_from(asked.config, asked.data)},
+                   {"max_tokens", asked.max_tokens.value_or(default_max_tokens(window))}};
     if (found.found.has_chats) out["data"]["chat"] = true;
     if (found.has_template) out["data"]["template"] = path_from(asked.config, asked.table_template);
     out["model"] = {{"path", path_from(asked.config, asked.model)}};
@@ -74,9 +80,20 @@ json document_of(const first_request& asked, const first_config& found) {
     return out;
 }
 
-std::int64_t units_of(const data::survey& found) {
+std::int64_t units_of(const data::survey& found, const data::survey_advice& advice) {
     const auto* person = found.find(data::column_role::person);
-    return static_cast<std::int64_t>(person ? person->distinct : found.records);
+    if (person) return static_cast<std::int64_t>(person->distinct);
+    for (const auto& column : found.columns)
+        if (advice.person == column.name) return static_cast<std::int64_t>(column.distinct);
+    return static_cast<std::int64_t>(found.records);
+}
+
+/// What the owner has to say: whose a record is, where some column by its name could say it, and N.
+std::vector<open_question> questions_of(const first_request& asked, const data::survey& found) {
+    std::vector<open_question> out;
+    if (!asked.hints.person && !found.identifiers().empty()) out.push_back(open_question::whose);
+    if (!asked.population) out.push_back(open_question::how_many);
+    return out;
 }
 
 std::vector<priced_budget> budgets_for(const config::run_config& config, const models::model_config& model,
@@ -109,44 +126,41 @@ double delta_for(std::int64_t population) {
     return std::stod(fmt::format("1e-{}", digits));
 }
 
-std::int64_t tokens_for(std::int64_t p95_tokens, std::int64_t window) {
+std::int64_t tokens_for(std::int64_t tokens, std::int64_t window) {
     constexpr std::int64_t step = 32;
-    return std::min(window, (p95_tokens + step - 1) / step * step);
+    return std::min(window, (tokens + step - 1) / step * step);
 }
 
 first_config write_first_config(const first_request& asked) {
     first_config out;
     out.found = data::survey_of(asked.data.string(), asked.hints);
-    out.units = units_of(out.found);
+    out.advice.columns = data::advice_of(out.found);
+    out.open = questions_of(asked, out.found);
+    out.advice.units = units_of(out.found, out.advice.columns);
     constexpr std::int64_t fewest = 100;
-    if (out.units < fewest)
-        refuse(fmt::format("{}: fewer than {} {}; a contract for so few leaves nothing to learn", asked.data.string(),
-                           fewest, out.found.find(data::column_role::person) ? "persons" : "records"));
+    if (out.advice.units < fewest)
+        refuse(fmt::format("{}: fewer than {} units to protect (records, or persons where a column says whose they "
+                           "are); a contract for so few leaves nothing to learn",
+                           asked.data.string(), fewest));
+    out.advice.population = declared_population(out.advice.units);
     out.has_template = out.found.kind == data::data_kind::table ||
                        (out.found.kind == data::data_kind::json_lines && !out.found.has_text && !out.found.has_chats);
+    const auto model = models::read_model_config(asked.model);
     written_files files(asked.overwrite);
     if (out.has_template) files.write(asked.table_template, data::template_for(out.found, asked.data.string()));
-    auto document = document_of(asked, out);
-    files.write(asked.config, document.dump(2) + "\n");
-    const auto model = models::read_model_config(asked.model);
-    const auto seen = preview_of(config::load(asked.config, {}), 0);
-    out.looked_at = seen.looked_at;
-    out.median_tokens = seen.median_tokens;
-    out.most_tokens = seen.most_tokens;
-    document["data"]["max_tokens"] = tokens_for(seen.p95_tokens, model.window);
-    if (out.found.target) {
-        // A value can be guessed only where no record is cut: room for some that are longer than those looked at.
-        const auto room = seen.most_tokens + seen.most_tokens / 4;
-        out.target_fits = room <= model.window;
-        if (out.target_fits)
-            document["data"]["max_tokens"] = tokens_for(room, model.window);
-        else
-            document.erase("eval");
-    }
-    files.write(asked.config, document.dump(2) + "\n");
+    const auto population = asked.population.value_or(out.advice.population);
+    files.write(asked.config, document_of(asked, out, population, model.window).dump(2) + "\n");
     const auto config = config::load(asked.config, {});
+    const auto seen = preview_of(config, 0);
+    out.advice.looked_at = seen.looked_at;
+    out.advice.cut = seen.cut;
+    out.advice.median_tokens = seen.median_tokens;
+    out.advice.most_tokens = seen.most_tokens;
+    // A value can be guessed only where no record is cut: room for some that are longer than those looked at.
+    out.advice.max_tokens =
+        tokens_for(out.advice.columns.target ? seen.most_tokens + seen.most_tokens / 4 : seen.p95_tokens, model.window);
+    if (!out.open.empty()) return out;
     out.plan = check(config);
-    out.cut = longer_than(out.plan.max_tokens, seen.lengths);
     const auto full = with_choices(config, out.plan.population, model).config;
     out.expected_batch_size = config::batch_of(full);
     out.budgets = budgets_for(config, model, out.plan);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/sources/narrative.hpp"
-#include "data/survey/column_names.hpp"
+#include "data/sources/column_names.hpp"
 #include "data/survey/column_watch.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
@@ -66,48 +66,93 @@ TEST_CASE("names of columns come apart into words") {
     CHECK(words_of_name("A1Cresult") == std::vector<std::string>{"a1cresult"});
     CHECK(words_of_name("customer-ID (old)") == std::vector<std::string>{"customer", "id", "old"});
     CHECK(words_of_name("").empty());
-    CHECK(names_a_person("customerNbr"));
-    CHECK_FALSE(names_a_person("customary"));
-    CHECK(names_identity("e-mail"));
-    CHECK_FALSE(names_identity("mailing"));
 }
 
-TEST_CASE("a table's columns get their roles, whatever ends its fields") {
+TEST_CASE("identifiers are known by name in several languages, codes, counts and values are not taken for them") {
+    const auto all_are = [](naming what, std::initializer_list<const char*> names) {
+        for (const char* name : names) {
+            INFO(name);
+            CHECK(naming_of(name) == what);
+        }
+    };
+    all_are(naming::person,
+            {"MRN", "nhs_number", "pid", "PatientenID", "Patienten-Nr.", "Versichertennummer", "Numero patient", "case_owner",
+             "patient_id", "patient_nbr", "customerNbr", "account", "member_no", "userid", "Kundennummer",
+             "numéro de patient", "Número de paciente", "subject", "codice_paziente_id", "Mitgliedsnummer", "klient_id"});
+    all_are(naming::identity, {"Name", "first_name", "dob", "Geburtsdatum", "e-mail", "patient name", "nom",
+                               "date_of_birth", "Vorname", "Telefon", "street"});
+    all_are(naming::thing, {"encounter_id", "id", "Unnamed: 0", "", "order_id", "device_uuid", "Rechnungsnummer"});
+    // Of the UCI diabetes table and of diamonds all that is a code, a count or a value, and what sounds like more.
+    all_are(naming::nothing,
+            {"admission_type_id", "discharge_disposition_id", "admission_source_id", "payer_code", "medical_specialty",
+             "num_lab_procedures", "number_diagnoses", "number_outpatient", "time_in_hospital", "diag_1", "A1Cresult",
+             "readmitted", "age", "gender", "race", "change", "product_name", "drug_name", "patient_age", "account_balance",
+             "no_shows", "paid", "valid", "covid", "carat", "cut", "color", "x", "table", "country", "mailing", "customary",
+             "user_rating", "account type", "state", "note"});
+}
+
+TEST_CASE("what becomes of a column follows from its name and the owner's word, whatever ends its fields") {
     const scratch_directory at;
     for (const char comma : {',', ';', '\t'}) {
         const auto path = at.write(comma == '\t' ? "t.tsv" : "t.csv", encounters(comma));
-        const auto found = survey_of(path, {});
+        const auto found = survey_of(path, {.person = "customerNbr", .target = "readmitted"});
         CHECK(found.kind == data_kind::table);
         CHECK(found.delimiter == comma);
         CHECK(found.records == 200);
-        CHECK(role_of(found, "encounter_id") == column_role::record);
+        CHECK(role_of(found, "encounter_id") == column_role::left_out);
         CHECK(role_of(found, "customerNbr") == column_role::person);
         CHECK(found.find(column_role::person)->distinct == 50);
         CHECK(role_of(found, "e-mail") == column_role::left_out);
-        CHECK(role_of(found, "country") == column_role::left_out);  // always the same
-        CHECK(role_of(found, "spare") == column_role::left_out);
+        CHECK(role_of(found, "country") == column_role::told);  // always the same, but that is a value's word
+        CHECK(role_of(found, "spare") == column_role::told);
         CHECK(role_of(found, "age") == column_role::told);
         CHECK(role_of(found, "note") == column_role::prose);
         CHECK(found.target == "readmitted");
+        CHECK(found.identifiers().size() == 3);
         const auto how = parse_template(template_for(found, path), "made");
-        CHECK(how.record == "encounter_id");
+        CHECK_FALSE(how.record);
         CHECK(how.person == "customerNbr");
-        CHECK(how.leave_out.contains("e-mail"));
+        CHECK(how.leave_out == std::set<std::string, std::less<>>{"e-mail", "encounter_id"});
         CHECK(how.opening == "A record of t.");
     }
 }
 
-TEST_CASE("the owner's word goes before a guess") {
+TEST_CASE("values only advise") {
+    const scratch_directory at;
+    const auto path = at.write("t.csv", encounters(','));
+    const auto found = survey_of(path, {});
+    CHECK_FALSE(found.find(column_role::person));
+    CHECK(role_of(found, "customerNbr") == column_role::left_out);
+    CHECK_FALSE(found.target);
+    const auto advice = advice_of(found);
+    CHECK(advice.person == "customerNbr");
+    CHECK(advice.target == "readmitted");
+    CHECK(advice.say_nothing == std::vector<std::string>{"country", "spare"});
+    // One record of another kind moves no word of what would be published.
+    const auto before = template_for(found, path);
+    at.write("t.csv", encounters(',') + "9,C9,x@y.z,7,2026-01-01,DE,short,spare,maybe\n");
+    CHECK(template_for(survey_of(path, {}), path) == before);
+}
+
+TEST_CASE("the owner's word goes before a name's") {
     const scratch_directory at;
     const auto path = at.write("t.csv", encounters(','));
     const auto none = survey_of(path, {.person = "none", .target = "none"});
     CHECK(none.find(column_role::person) == nullptr);
     CHECK_FALSE(none.target);
-    CHECK(survey_of(path, {.person = "age", .target = {}}).find(column_role::person)->name == "age");
+    CHECK(survey_of(path, {.person = "age"}).find(column_role::person)->name == "age");
     CHECK(survey_of(path, {.person = {}, .target = "age"}).target == "age");
-    CHECK(has(refusal([&] { survey_of(path, {.person = "who", .target = {}}); }),
+    CHECK(has(refusal([&] { survey_of(path, {.person = "who"}); }),
               "--person who: no such column; there are encounter_id, customerNbr"));
     CHECK(has(refusal([&] { survey_of(path, {.person = {}, .target = "encounter_id"}); }), "is not told"));
+    const auto chosen = survey_of(path, {.person = "none", .left_out = {"age", "country"}, .kept = {"encounter_id"}});
+    CHECK(role_of(chosen, "age") == column_role::left_out);
+    CHECK(role_of(chosen, "encounter_id") == column_role::told);
+    CHECK(role_of(chosen, "customerNbr") == column_role::left_out);
+    CHECK(has(refusal([&] { survey_of(path, {.person = {}, .kept = {"age"}}); }), "is told anyway"));
+    CHECK(has(refusal([&] { survey_of(path, {.person = "age", .left_out = {"age"}}); }), "is --person"));
+    at.write("IDs_mapping.csv", "encounter_id,description\n1,first\n");
+    CHECK(role_of(survey_of(path, {}), "encounter_id") == column_role::told);  // a code book says what it means
 }
 
 TEST_CASE("texts need no template, and may have a person beside them") {
@@ -115,14 +160,14 @@ TEST_CASE("texts need no template, and may have a person beside them") {
     std::string lines;
     for (int i = 0; i < 120; ++i)
         lines += fmt::format("{{\"patient\": {}, \"text\": \"note {}\", \"ward\": 3}}\n", i % 40, i);
-    const auto found = survey_of(at.write("t.jsonl", lines), {});
+    const auto found = survey_of(at.write("t.jsonl", lines), {.person = "patient"});
     CHECK(found.has_text);
     CHECK(role_of(found, "patient") == column_role::person);
     CHECK(role_of(found, "ward") == column_role::left_out);
     const std::string chat = R"(, "tools": {}, "messages": [{"role": "user", "content": "a"}]})";
     std::string chats;
     for (int i = 0; i < 120; ++i) chats += fmt::format("{{\"patient\": {}{}\n", i % 40, chat);
-    const auto talks = survey_of(at.write("c.jsonl", chats + "{\"late\": [1]" + chat + "\n"), {});
+    const auto talks = survey_of(at.write("c.jsonl", chats + "{\"late\": [1]" + chat + "\n"), {.person = "patient"});
     CHECK((talks.has_chats && !talks.has_text));
     CHECK(talks.records == 121);
     CHECK(talks.columns.size() == 1);
