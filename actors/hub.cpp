@@ -129,8 +129,11 @@ void hub_state::priced(const eval::progress_price& progress, bool in_log) {
         log->append(line);
         put(logged, line);
         if (events)
-            events->append(
-                {.step = line.step, .loss_released = {}, .radii = {}, .progress = line.progress, .eval_perplexity = {}});
+            events->append({.step = line.step,
+                            .loss_released = {},
+                            .radii = {},
+                            .progress = line.progress,
+                            .eval_perplexity = {}});
     });
 }
 

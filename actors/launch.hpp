@@ -19,10 +19,10 @@ struct launch_options {
     std::optional<monitor::http_config> dashboard = {};  ///< where browsers find the run
     std::string program_version = {};                    ///< that the dashboard tells
     std::function<void(const std::string&)> on_dashboard = {};  ///< gets its address; empty: nobody asks
-    show display = {};   ///< of this process, at most once a second; empty: none
+    show display = {};                                          ///< of this process, at most once a second; empty: none
     show progress = {};  ///< gets every step as it is logged, whatever the clock; empty: none
-    std::function<void(const run_plan&)> on_plan = {};          ///< once everything is read and planned
-    std::shared_ptr<const privacy::signing_key> sign = {};      ///< signs the certificate; null: unsigned
+    std::function<void(const run_plan&)> on_plan = {};      ///< once everything is read and planned
+    std::shared_ptr<const privacy::signing_key> sign = {};  ///< signs the certificate; null: unsigned
 };
 
 /// Serves live values where asked to, opens the run, runs it, and writes adapter, summary and report. SIGINT and

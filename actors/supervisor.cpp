@@ -117,8 +117,7 @@ void wire(supervisor_pointer self, const opened_run& opened) {
                              run.where.releases(), trusted_log);
     auto how = gradient_settings_of(run, team ? team->ranks() : 1);
     // Ranks all finish a step that one has begun.
-    if (!team && is_long_step(run.plan, run.model.base->parameters()))
-        how.stop = self->state.stop.get_token();
+    if (!team && is_long_step(run.plan, run.model.base->parameters())) how.stop = self->state.stop.get_token();
     wiring.gradient = spawn(make_gradient, closed, run.model, how, loader, wiring.sanitizer, trusted_log);
     if (team) wiring.gradient = spawn(make_leader, team, wiring.gradient);
     auto schedule = schedule_of(run, *parts.budget);

@@ -100,7 +100,8 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
     program.set_version_flag("--version", "rldp " RLDP_VERSION,
                              "Print the version; rldp version says what it was built with");
     if (argc < 2) {
-        say_text(program.help() + "\nBegin with: rldp check config/demo.json, then rldp run config/demo.json\n", stderr);
+        say_text(program.help() + "\nBegin with: rldp check config/demo.json, then rldp run config/demo.json\n",
+                 stderr);
         return static_cast<int>(errc::bad_input);
     }
     const std::string_view first = argv[1];

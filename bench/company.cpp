@@ -96,9 +96,9 @@ int main(int argc, char** argv) {
         return of[of.size() / 2];
     };
     const auto least = [](const std::vector<double>& of) { return *std::min_element(of.begin(), of.end()); };
-    fmt::print("{} {} {} units of {} to {} tokens, micro-batch {}, {} threads: together {:.1f} ms ({:.1f}), apart "
-               "{:.1f} ({:.1f}); apart to together {:.3f} of medians, {:.3f} of least\n",
-               how.model, how.dtype, how.batch, how.shortest, how.longest, how.micro_batch, how.threads,
-               median(together), least(together), median(apart), least(apart), median(apart) / median(together),
-               least(apart) / least(together));
+    fmt::print(
+        "{} {} {} units of {} to {} tokens, micro-batch {}, {} threads: together {:.1f} ms ({:.1f}), apart "
+        "{:.1f} ({:.1f}); apart to together {:.3f} of medians, {:.3f} of least\n",
+        how.model, how.dtype, how.batch, how.shortest, how.longest, how.micro_batch, how.threads, median(together),
+        least(together), median(apart), least(apart), median(apart) / median(together), least(apart) / least(together));
 }

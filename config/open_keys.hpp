@@ -53,8 +53,8 @@ inline std::int64_t micro_batch_of(const run_config& config) {
     return chosen(config.train.micro_batch, "train.micro_batch");
 }
 
-/// On a device rounding is probed with so many made-up units every so many steps: a twentieth of the time. 0: never, for
-/// on the CPU units are computed apart, and without a guarantee nothing is charged (docs/privacy.md §6). Public.
+/// On a device rounding is probed with so many made-up units every so many steps: a twentieth of the time. 0: never,
+/// for on the CPU units are computed apart, and without a guarantee nothing is charged (docs/privacy.md §6). Public.
 inline constexpr std::int64_t probed_units = 4;
 inline std::int64_t steps_between_probes(const run_config& config) {
     if (config.device == "cpu" || config.privacy.semantics != semantics::sound) return 0;

@@ -333,9 +333,12 @@ void add_train(std::vector<key>& keys) {
              "B: every unit is drawn with probability B/N at each step.",
              "chosen: the largest power of two that leaves enough steps")
         .add("micro_batch", &train_section::micro_batch, between(1, most_width), "records",
-             "Records per forward pass, in bfloat16 and tf32 of one unit at a time; memory grows with it, the result "
-             "hardly depends on it (rounding, dropout masks).",
-             "chosen: the largest power of two up to 16 that leaves a quarter of the machine's memory free")
+             "Records that are computed at a time, each unit's in passes of its own (on a CUDA device in float32 "
+             "together); "
+             "memory grows with it. With at least as many as there are threads, that many units are computed abreast.",
+             "chosen: the largest power of two up to 16, or the number of threads, that leaves a quarter of the "
+             "machine's "
+             "memory free")
         .add("parameters", &train_section::parameters, form{"names of parameters", is_name}, "",
              "What is trained whole, in float32, instead of LoRA adapters: all, bias, norm, embedding, a role (o, fc, "
              "…), "

@@ -44,7 +44,7 @@ struct run_header {
     std::int64_t steps = 0;
     double epsilon = 0, guaranteed_epsilon = 0;
     std::vector<std::int64_t> awaited = {};  ///< of `known` the steps whose evaluations are under way
-    std::string tensorboard = {};  ///< directory of its event file; empty: none is written
+    std::string tensorboard = {};            ///< directory of its event file; empty: none is written
 };
 
 }  // namespace rldp::messages

@@ -25,9 +25,7 @@ std::optional<padding> padding_of(const config::run_config& config, std::int64_t
     const auto batch = config::batch_of(config);
     const double factor = static_cast<double>(config::planned_steps(config, population)) *
                           (1 + std::exp(std::min(config.privacy.epsilon, 700.0)));
-    const auto cost = [&](std::int64_t room) {
-        return factor * excess(population, batch, 1, room);
-    };
+    const auto cost = [&](std::int64_t room) { return factor * excess(population, batch, 1, room); };
     padding out;
     out.units = std::min(batch, population);
     while (cost(out.units) > config.privacy.delta / 100) ++out.units;

@@ -32,7 +32,8 @@ struct run_plan {
     double epsilon_budget = 0, delta = 0;
     double noise_multiplier = 0;  ///< z_0
     double guaranteed_epsilon = 0;
-    std::map<std::string, double> epsilon;     ///< of what the policy commits to, or of the steps at z_0, under each accountant
+    std::map<std::string, double>
+        epsilon;  ///< of what the policy commits to, or of the steps at z_0, under each accountant
     std::optional<published_price> published;  ///< as_published only
     std::vector<std::string> groups;           ///< adapter names
     std::int64_t trainable_parameters = 0;

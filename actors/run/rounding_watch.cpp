@@ -38,9 +38,9 @@ rounding_watch rounding_watch_of(const session& run) {
     const auto every = config::steps_between_probes(run.config);
     if (every == 0) return {};
     const auto lanes = lanes_of(run.config, run.model.base->config());
-    const auto probe = std::make_shared<company_probe>(run.model.base, run.model.layout, computes_apart(run.config),
-                                                       lanes.micro_batch, run.plan.max_tokens,
-                                                       static_cast<std::uint64_t>(run.config.data.split_seed));
+    const auto probe =
+        std::make_shared<company_probe>(run.model.base, run.model.layout, computes_apart(run.config), lanes.micro_batch,
+                                        run.plan.max_tokens, static_cast<std::uint64_t>(run.config.data.split_seed));
     return watch_with(probe, every, run.plan.rounding_margin, static_cast<std::size_t>(config::batch_of(run.config)));
 }
 

@@ -229,7 +229,8 @@ read_weights weights_seen(const eval::run_directory& where, const privacy::file_
     return {noted.texts.at("facts"), noted.texts.at("digest")};
 }
 
-/// Tells the other ranks what they need besides their own copy of the data: the key, what was charged so far, and which canaries are in.
+/// Tells the other ranks what they need besides their own copy of the data: the key, what was charged so far, and which
+/// canaries are in.
 void begin_together(ranks::team& team, const privacy::run_key& key, const eval::run_directory& where,
                     const eval::membership_record& who) {
     team.share(key);

@@ -45,8 +45,8 @@ struct session {
     std::string belongs_to;                          ///< see checkpoint
     privacy::file_seal seal;                         ///< of the files that a resume reads back
     std::vector<eval::metrics_line> known;           ///< of the steps made before: the run log begins with them
-    std::shared_ptr<const fixed_time> times;  ///< of the public side: that of run.date
-    std::vector<snapshot> passed;             ///< where a resume came past an evaluation, which may have died unfinished
+    std::shared_ptr<const fixed_time> times;         ///< of the public side: that of run.date
+    std::vector<snapshot> passed;  ///< where a resume came past an evaluation, which may have died unfinished
 };
 
 /// What changes with every step. Each part belongs to one actor once a run goes.

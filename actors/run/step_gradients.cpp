@@ -220,7 +220,8 @@ std::string digest_of_arithmetic(const config::run_config& config, const run_mod
     }
     // Where an adapter begins, half of the gradient is zero.
     const auto place = at::arange(model.initial_adapter.size(0), model.initial_adapter.options());
-    const auto adapter = model.layout.is_whole() ? model.initial_adapter : model.initial_adapter + 0.01 * at::sin(place);
+    const auto adapter =
+        model.layout.is_whole() ? model.initial_adapter : model.initial_adapter + 0.01 * at::sin(place);
     std::string bytes;
     const auto add = [&](const at::Tensor& numbers) {
         const auto here = numbers.cpu().contiguous();

@@ -19,12 +19,12 @@ namespace rldp::actors {
 
 /// How a step's units are put together; public.
 struct gradient_settings {
-    std::int64_t micro_batch = 0;        ///< records per forward pass
-    bool apart = false;                  ///< every unit in passes of its own (computes_apart)
-    int abreast = 1, threads = 1;        ///< chunks computed at a time, and threads of each
-    std::optional<padding> padded = {};  ///< privacy.pad_batches
-    double value_weight = 1;             ///< of tokens that carry a value
-    bool answers_only = false;           ///< see models::chunk_rule
+    std::int64_t micro_batch = 0;                             ///< records per forward pass
+    bool apart = false;                                       ///< every unit in passes of its own (computes_apart)
+    int abreast = 1, threads = 1;                             ///< chunks computed at a time, and threads of each
+    std::optional<padding> padded = {};                       ///< privacy.pad_batches
+    double value_weight = 1;                                  ///< of tokens that carry a value
+    bool answers_only = false;                                ///< see models::chunk_rule
     models::activations between = models::activations::kept;  ///< model.checkpoint_activations
     std::size_t rank = 0, ranks = 1;  ///< whose share of the units is computed here (privacy::unit_shares)
     std::stop_token stop = {};        ///< of long steps, which are given up between chunks once a stop is asked for

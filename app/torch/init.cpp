@@ -86,7 +86,8 @@ void print_columns(const actors::first_config& made) {
 /// The command again, with what the values suggest: the owner types what of it may be public.
 std::string suggested(const actors::first_config& made, const actors::first_request& asked) {
     const auto& advice = made.advice;
-    std::string out = fmt::format("rldp init {} --model {}", shell_word(asked.data.string()), shell_word(asked.model.string()));
+    std::string out =
+        fmt::format("rldp init {} --model {}", shell_word(asked.data.string()), shell_word(asked.model.string()));
     if (asked.hints.person)
         out += *asked.hints.person == "none" ? " --record" : " --person " + shell_word(*asked.hints.person);
     else if (!made.found.identifiers().empty())
@@ -112,8 +113,8 @@ void print_advice(const actors::first_config& made, const actors::first_request&
         for (const auto& column : made.found.columns)
             if (column.name == advice.columns.person)
                 row("whose a record is", fmt::format("{} has {} values", column.name, column.distinct));
-    row("population (N)", fmt::format("{}: 72 of 100 units train; in two digits it tells no exact count",
-                                      advice.population));
+    row("population (N)",
+        fmt::format("{}: 72 of 100 units train; in two digits it tells no exact count", advice.population));
     row("tokens", fmt::format("{} in the middle, {} at most, of the first {}; {} would be kept of each at most",
                               advice.median_tokens, advice.most_tokens, advice.looked_at, advice.max_tokens));
     if (advice.columns.target) row("could be guessed", *advice.columns.target + " has a few values");
@@ -144,9 +145,8 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
     const auto row = [](const std::string& key, const std::string& value) { say("  {:<24}{}\n", key, value); };
     row("privacy.population", fmt::format("{}, as declared; public", made.plan.population));
     row("privacy.delta", fmt::format("{:g}: a tenth of 1/N or less", made.plan.delta));
-    row("data.max_tokens",
-        fmt::format("{}: memory grows with it; PRIVATE: {} of the {} records looked at are cut", made.plan.max_tokens,
-                    made.advice.cut, made.advice.looked_at));
+    row("data.max_tokens", fmt::format("{}: memory grows with it; PRIVATE: {} of the {} records looked at are cut",
+                                       made.plan.max_tokens, made.advice.cut, made.advice.looked_at));
     row("batch, steps",
         fmt::format("{} units in each of {} steps, {:.3g} times through the data", made.expected_batch_size,
                     made.plan.steps, static_cast<double>(made.plan.steps) * made.plan.sample_rate));
@@ -207,9 +207,8 @@ void add_init(CLI::App& program, action& chosen) {
     command->add_option("data", given->data, "the records: .csv, .tsv, .jsonl or .txt, packed (.gz, .zst) or not")
         ->required();
     command->add_option("--model", given->model, "directory of the Hugging Face model to fine-tune")->required();
-    command->add_option(
-        "--person", given->person,
-        "column that says whose a record is: all records of one person are protected together");
+    command->add_option("--person", given->person,
+                        "column that says whose a record is: all records of one person are protected together");
     command->add_flag("--record", given->record, "each record is protected by itself");
     command->add_option("--population", given->population, "N, how many units train: a public number that you declare")
         ->check(CLI::PositiveNumber);
@@ -227,7 +226,8 @@ void add_init(CLI::App& program, action& chosen) {
                         "configuration to write (default NAME-OF-DATA.json here); its template beside it");
     command->add_flag("--force", given->force, "overwrite a configuration and a template that are there already");
     command->footer(
-        "Without --population, or where a column could say whose a record is and neither --person nor --record is given, it\n"
+        "Without --population, or where a column could say whose a record is and neither --person nor --record is "
+        "given, it\n"
         "advises, asks and writes nothing.\n"
         "Example: rldp init patients.csv --model models/gpt2 --person patient_id --population 4300");
     command->callback([given, &chosen] { chosen = [given] { return init(*given); }; });

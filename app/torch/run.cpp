@@ -41,12 +41,12 @@ struct run_arguments {
 
 /// A line that is rewritten, on the owner's own terminal: nothing else shows how long something took.
 actors::show live_progress() {
-    return [time = std::make_shared<monitor::time_left>(), line = std::make_shared<monitor::live_line>()](const monitor::telemetry& seen) {
+    return [time = std::make_shared<monitor::time_left>(),
+            line = std::make_shared<monitor::live_line>()](const monitor::telemetry& seen) {
         if (seen.steps == 0) return;
         time->observe(seen, monitor::time_left::clock::now());
-        line->show([seen, left = time->estimate()](std::size_t width) {
-            return monitor::progress_line(seen, left, width);
-        });
+        line->show(
+            [seen, left = time->estimate()](std::size_t width) { return monitor::progress_line(seen, left, width); });
         if (monitor::is_over(seen)) line->keep();
     };
 }

@@ -106,8 +106,8 @@ void write_in_parts(const std::filesystem::path& path, const std::function<void(
     {
         ::unlink(temporary.c_str());
         // Created with its final mode: a private file is at no time open to others.
-        const owned_descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                             mode_within(directory_of(path), mode)));
+        const owned_descriptor file(
+            ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_within(directory_of(path), mode)));
         if (file.get() < 0) storage_fault(path, "can't be created", errno);
         const auto write = [&](std::string_view part) {
             if (!write_all(file.get(), part)) give_up(temporary, path, "can't be written");

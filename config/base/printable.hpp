@@ -15,8 +15,8 @@ inline std::size_t hidden_bytes(std::string_view text) {
     if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
     if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0) return 2;
     if (byte(0) != 0xe2) return 0;
-    const bool turns =
-        (byte(1) == 0x80 && byte(2) >= 0xaa && byte(2) <= 0xae) || (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
+    const bool turns = (byte(1) == 0x80 && byte(2) >= 0xaa && byte(2) <= 0xae) ||
+                       (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
     return turns ? 3 : 0;
 }
 

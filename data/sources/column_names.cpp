@@ -46,36 +46,37 @@ bool is_key(const word_list& in, std::size_t at) {
 bool is_somebody(std::string_view word) {
     return is_one_of(
         word,
-        {"patient",     "patients",   "person",     "customer",     "client",       "user",        "member",
-         "subject",     "employee",   "household",  "insured",      "insuree",      "borrower",    "student",
-         "pupil",       "guest",      "participant", "donor",       "applicant",    "citizen",     "policyholder",
-         "account",     "subscriber", "author",     "owner",        "holder",       "tenant",      "resident",
-         "beneficiary", "cardholder", "voter",      "taxpayer",     "respondent",   "caller",      "driver",
-         "rider",       "passenger",  "buyer",      "shopper",      "enrollee",     "claimant",    "offender",
-         "inmate",      "defendant",  "plaintiff",  "physician",    "doctor",       "nurse",       "provider",
-         "patienten",   "kunde",      "kunden",     "versicherter", "versicherten", "mitarbeiter", "mitglied",
-         "mitglieder",  "benutzer",   "nutzer",     "schuler",      "proband",      "probanden",   "konto",
-         "klient",      "klienten",   "burger",     "arzt",         "bewohner",     "mieter",      "spender",
-         "assure",      "adherent",   "utilisateur", "usager",      "abonne",       "salarie",     "eleve",
-         "compte",      "locataire",  "medecin",    "paciente",     "cliente",      "usuario",     "empleado",
-         "socio",       "asegurado",  "afiliado",   "alumno",       "cuenta",       "titular",     "medico",
-         "paziente",    "utente",     "assistito",  "dipendente",   "conto",        "utilizador",  "aluno",
-         "conta",       "segurado",   "klant",      "gebruiker",    "medewerker",   "lid",         "verzekerde",
-         "rekening",    "pacjent",    "uzytkownik", "pracownik",    "cust",         "acct",        "emp",
+        {"patient",     "patients",   "person",      "customer",     "client",       "user",        "member",
+         "subject",     "employee",   "household",   "insured",      "insuree",      "borrower",    "student",
+         "pupil",       "guest",      "participant", "donor",        "applicant",    "citizen",     "policyholder",
+         "account",     "subscriber", "author",      "owner",        "holder",       "tenant",      "resident",
+         "beneficiary", "cardholder", "voter",       "taxpayer",     "respondent",   "caller",      "driver",
+         "rider",       "passenger",  "buyer",       "shopper",      "enrollee",     "claimant",    "offender",
+         "inmate",      "defendant",  "plaintiff",   "physician",    "doctor",       "nurse",       "provider",
+         "patienten",   "kunde",      "kunden",      "versicherter", "versicherten", "mitarbeiter", "mitglied",
+         "mitglieder",  "benutzer",   "nutzer",      "schuler",      "proband",      "probanden",   "konto",
+         "klient",      "klienten",   "burger",      "arzt",         "bewohner",     "mieter",      "spender",
+         "assure",      "adherent",   "utilisateur", "usager",       "abonne",       "salarie",     "eleve",
+         "compte",      "locataire",  "medecin",     "paciente",     "cliente",      "usuario",     "empleado",
+         "socio",       "asegurado",  "afiliado",    "alumno",       "cuenta",       "titular",     "medico",
+         "paziente",    "utente",     "assistito",   "dipendente",   "conto",        "utilizador",  "aluno",
+         "conta",       "segurado",   "klant",       "gebruiker",    "medewerker",   "lid",         "verzekerde",
+         "rekening",    "pacjent",    "uzytkownik",  "pracownik",    "cust",         "acct",        "emp",
          "pat",         "pt",         "usr"});
 }
 
 /// Numbers that are somebody's by their own names.
 bool is_persons_number(std::string_view word) {
-    return is_one_of(word, {"mrn",  "nhs",   "pid",    "uid",   "ssn",   "sin",   "nino", "cpf",  "rut",  "curp", "nif",
-                            "dni",  "nie",   "bsn",    "ahv",   "svnr",  "nir",   "insee", "pesel", "hic",  "mbi",  "npi",
-                            "chi",  "nhi",   "empi",   "ehic",  "msisdn", "imsi", "subjid", "usubjid", "aadhaar"});
+    return is_one_of(word,
+                     {"mrn", "nhs", "pid",  "uid",  "ssn",    "sin",  "nino",   "cpf",     "rut",    "curp", "nif",
+                      "dni", "nie", "bsn",  "ahv",  "svnr",   "nir",  "insee",  "pesel",   "hic",    "mbi",  "npi",
+                      "chi", "nhi", "empi", "ehic", "msisdn", "imsi", "subjid", "usubjid", "aadhaar"});
 }
 
 /// "userid", "custno", "patientid", "kundennummer", "versichertennr": somebody and a number in one word.
 bool is_somebodys_number(std::string_view word) {
-    for (const std::string_view ending : {"identifier", "numero", "nummer", "number", "guid", "uuid", "nbr", "num", "nr", "id",
-                                          "no"})
+    for (const std::string_view ending :
+         {"identifier", "numero", "nummer", "number", "guid", "uuid", "nbr", "num", "nr", "id", "no"})
         if (word.size() > ending.size() && word.ends_with(ending)) {
             auto stem = word.substr(0, word.size() - ending.size());
             if (is_somebody(stem)) return true;
@@ -93,30 +94,34 @@ bool is_some_number(std::string_view word) {
 
 /// What makes a number a code of a few kinds: "admission_type_id", "discharge disposition id", "payer code".
 bool is_of_kinds(const word_list& in) {
-    return has_one_of(in, {"type", "types", "kind", "status", "state", "source", "disposition", "code", "class", "category",
-                           "level", "group", "grade", "reason", "method", "mode", "stage", "typ", "art", "gruppe", "klasse",
-                           "tipo", "estado", "categoria", "genre", "categorie", "soort", "rodzaj"});
+    return has_one_of(in, {"type",   "types",  "kind",      "status", "state",     "source", "disposition",
+                           "code",   "class",  "category",  "level",  "group",     "grade",  "reason",
+                           "method", "mode",   "stage",     "typ",    "art",       "gruppe", "klasse",
+                           "tipo",   "estado", "categoria", "genre",  "categorie", "soort",  "rodzaj"});
 }
 
 bool is_row_number(const word_list& in) {
-    return in.empty() || (in.size() <= 2 && has_one_of(in, {"index", "idx", "unnamed", "rowid", "row", "rownum", "lfdnr", "lfd"}));
+    return in.empty() ||
+           (in.size() <= 2 && has_one_of(in, {"index", "idx", "unnamed", "rowid", "row", "rownum", "lfdnr", "lfd"}));
 }
 
 bool is_identity(const word_list& in) {
-    if (has_one_of(in, {"surname",   "firstname", "lastname",     "fullname",   "maidenname", "email",     "mail",
-                        "phone",     "telephone", "telefon",      "tel",        "telefono",   "mobile",    "handy",
-                        "fax",       "address",   "adresse",      "anschrift",  "direccion",  "indirizzo", "endereco",
-                        "street",    "strasse",   "calle",        "rue",        "iban",       "passport",  "ip",
-                        "url",       "login",     "username",     "password",   "dob",        "birthdate", "birthday",
-                        "dateofbirth", "geburtsdatum", "geburtstag", "geboortedatum", "naissance", "nacimiento", "nascita",
-                        "nascimento", "vorname",  "nachname",     "familienname", "prenom",   "apellido",  "apellidos",
-                        "apelido",   "cognome",   "naam",         "achternaam", "voornaam",   "nazwisko",  "imie"}))
+    if (has_one_of(
+            in, {"surname",     "firstname",    "lastname",   "fullname",      "maidenname", "email",      "mail",
+                 "phone",       "telephone",    "telefon",    "tel",           "telefono",   "mobile",     "handy",
+                 "fax",         "address",      "adresse",    "anschrift",     "direccion",  "indirizzo",  "endereco",
+                 "street",      "strasse",      "calle",      "rue",           "iban",       "passport",   "ip",
+                 "url",         "login",        "username",   "password",      "dob",        "birthdate",  "birthday",
+                 "dateofbirth", "geburtsdatum", "geburtstag", "geboortedatum", "naissance",  "nacimiento", "nascita",
+                 "nascimento",  "vorname",      "nachname",   "familienname",  "prenom",     "apellido",   "apellidos",
+                 "apelido",     "cognome",      "naam",       "achternaam",    "voornaam",   "nazwisko",   "imie"}))
         return true;
     if (has_one_of(in, {"birth", "born", "geburt"}) && has_one_of(in, {"date", "day", "datum", "tag"})) return true;
     const bool named = has_one_of(in, {"name", "nom", "nombre", "nome"});
     if (!named) return false;
-    return in.size() == 1 || has_one_of(in, {"first", "last", "full", "middle", "given", "family", "maiden", "sur", "nick",
-                                             "legal", "birth", "de", "del", "contact", "my"}) ||
+    return in.size() == 1 ||
+           has_one_of(in, {"first", "last", "full", "middle", "given", "family", "maiden", "sur", "nick", "legal",
+                           "birth", "de", "del", "contact", "my"}) ||
            std::any_of(in.begin(), in.end(), is_somebody);
 }
 
@@ -159,9 +164,10 @@ bool names_a_target(std::string_view name) {
 }
 
 bool names_prose(std::string_view name) {
-    return has_one_of(words_of_name(name), {"note", "notes", "text", "comment", "comments", "description", "narrative",
-                                            "summary", "report", "history", "remark", "remarks", "message", "body",
-                                            "review", "letter", "befund", "bemerkung", "notiz", "kommentar", "observaciones"});
+    return has_one_of(words_of_name(name),
+                      {"note",    "notes",  "text",    "comment",   "comments", "description", "narrative",
+                       "summary", "report", "history", "remark",    "remarks",  "message",     "body",
+                       "review",  "letter", "befund",  "bemerkung", "notiz",    "kommentar",   "observaciones"});
 }
 
 }  // namespace rldp::data

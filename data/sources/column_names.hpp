@@ -18,8 +18,8 @@ enum class naming : std::uint8_t {
     identity,  ///< who somebody is: name, e-mail, date of birth
 };
 
-/// In English, German, French, Spanish, Italian, Portuguese, Dutch and Polish, with the usual affixes. "admission_type_id"
-/// is a code, "number_diagnoses" a count.
+/// In English, German, French, Spanish, Italian, Portuguese, Dutch and Polish, with the usual affixes.
+/// "admission_type_id" is a code, "number_diagnoses" a count.
 naming naming_of(std::string_view name);
 
 /// What tables call the thing to be predicted.

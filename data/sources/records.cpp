@@ -148,9 +148,10 @@ class table_stream : public record_stream {
                                 "protects persons",
                                 name, path_));
             if (how.tells_values_of(name))
-                warnings.push_back(fmt::format("{}: column \"{}\" is told, and by its name it identifies: a model can "
-                                               "learn its values by heart; list it under leave_out of data.template",
-                                               path_, name));
+                warnings.push_back(
+                    fmt::format("{}: column \"{}\" is told, and by its name it identifies: a model can "
+                                "learn its values by heart; list it under leave_out of data.template",
+                                path_, name));
         }
     }
     static std::optional<table> take(csv_stream& from) { return from.next(); }

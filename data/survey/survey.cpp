@@ -55,8 +55,7 @@ column_facts* named(survey& in, const std::string& name, const char* option) {
 
 /// Whose the records are, as the owner says.
 void find_person(survey& in, const survey_hints& hints) {
-    if (hints.person && *hints.person != "none")
-        named(in, *hints.person, "--person")->role = column_role::person;
+    if (hints.person && *hints.person != "none") named(in, *hints.person, "--person")->role = column_role::person;
 }
 
 /// Names alone decide, and the owner: what values decided would show in the template, which is public.
@@ -66,7 +65,8 @@ void find_rest(survey& in, const survey_hints& hints) {
     for (const auto& name : hints.kept) {
         auto* column = named(in, name, "--keep-identifier");
         if (column->named == naming::nothing)
-            refuse(fmt::format("--keep-identifier {}: that column is told anyway, for its name is no identifier's", name));
+            refuse(
+                fmt::format("--keep-identifier {}: that column is told anyway, for its name is no identifier's", name));
         if (column->role == column_role::left_out) column->role = column_role::told;
     }
     for (const auto& name : hints.left_out) {

@@ -1,13 +1,13 @@
 #pragma once
-// A first look at a file of records: its columns, and what should become of them, which follows from names and from what
-// the owner says. What was seen in values is private, and there to advise the owner.
+// A first look at a file of records: its columns, and what should become of them, which follows from names and from
+// what the owner says. What was seen in values is private, and there to advise the owner.
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "data/sources/records.hpp"
 #include "data/sources/column_names.hpp"
+#include "data/sources/records.hpp"
 
 namespace rldp::data {
 
@@ -23,7 +23,7 @@ enum class column_role : std::uint8_t {
 
 struct column_facts {
     std::string name;
-    naming named = naming::nothing;        ///< nothing, too, where a code book tells what its values mean
+    naming named = naming::nothing;  ///< nothing, too, where a code book tells what its values mean
     column_role role = column_role::told;
     column_type type = column_type::other;  ///< private
     std::size_t distinct = 0;               ///< values; private
@@ -45,18 +45,18 @@ struct survey {
 
 /// What values suggest; private.
 struct survey_advice {
-    std::optional<std::string> person;   ///< says whose a record is, for its values repeat
-    std::optional<std::string> target;   ///< could be guessed from the others
+    std::optional<std::string> person;     ///< says whose a record is, for its values repeat
+    std::optional<std::string> target;     ///< could be guessed from the others
     std::vector<std::string> say_nothing;  ///< told, and always the same or empty
 };
 survey_advice advice_of(const survey& found);
 
 /// What the owner of the file says of it.
 struct survey_hints {
-    std::optional<std::string> person;          ///< a column; "none": each record is protected by itself
-    std::optional<std::string> target = {};     ///< a column, or "none"
-    std::vector<std::string> left_out = {};     ///< columns
-    std::vector<std::string> kept = {};         ///< identifiers that are told all the same
+    std::optional<std::string> person;       ///< a column; "none": each record is protected by itself
+    std::optional<std::string> target = {};  ///< a column, or "none"
+    std::vector<std::string> left_out = {};  ///< columns
+    std::vector<std::string> kept = {};      ///< identifiers that are told all the same
 };
 
 /// Reads the whole file. Errors: bad_input as open_records, and for a hint that is no column.

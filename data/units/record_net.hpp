@@ -22,7 +22,8 @@ class record_net {
     bool holds(const record& told) const;
 
   private:
-    std::unordered_set<std::uint64_t> wholes_, passages_;  ///< hashes; two of different texts agree by chance hardly ever
+    std::unordered_set<std::uint64_t> wholes_,
+        passages_;  ///< hashes; two of different texts agree by chance hardly ever
 };
 
 }  // namespace rldp::data

@@ -113,9 +113,10 @@ void add_beyond_files(const privacy::certificate& found, verification& out) {
     if (found.version < 3 && found.promised.rounding_margin > 0)
         out.not_checked.push_back(
             {"rounding",
-             fmt::format("that {:g} of a radius, which that version charged for it, was enough: at a high learning rate "
-                         "it may not have been (docs/security.md, advisories)",
-                         found.promised.rounding_margin)});
+             fmt::format(
+                 "that {:g} of a radius, which that version charged for it, was enough: at a high learning rate "
+                 "it may not have been (docs/security.md, advisories)",
+                 found.promised.rounding_margin)});
 }
 
 verification opened(const fs::path& file, const std::optional<privacy::verifying_key>& owner) {

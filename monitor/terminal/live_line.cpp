@@ -89,7 +89,8 @@ void live_line::draw_while_wanted(const std::stop_token& until) {
         if (!text_) continue;
         const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - since_);
         // One write, or a terminal shows half of it.
-        say(stderr, "{}{}", terminal_control{drawn_ ? "\r\x1b[K" : ""}, with_sign_of_life(text_, terminal_width() - 1, waited, tick));
+        say(stderr, "{}{}", terminal_control{drawn_ ? "\r\x1b[K" : ""},
+            with_sign_of_life(text_, terminal_width() - 1, waited, tick));
         drawn_ = true;
     }
 }

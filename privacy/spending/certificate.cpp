@@ -39,27 +39,27 @@ json to_object(const contract& c, int version) {
     json deck = json::array();
     for (const auto& card : c.deck)
         deck.push_back({{"noise_multiplier", card.noise_multiplier}, {"steps", card.steps}});
-    json out = {{"guarantee",
-             c.holds() ? "(epsilon, delta)-differential privacy of everything under public/ together" : "NO GUARANTEE"},
-            {"no_guarantee_because", c.voids},
-            {"exceptions", c.holds() ? exceptions_of(c) : std::vector<std::string>{}},
-            {"adjacency", "add or remove one unit"},
-            {"epsilon", written(c.epsilon)},
-            {"epsilon_budget", written(c.epsilon_budget)},
-            {"delta", c.delta},
-            {"padding_delta", c.padding_delta},
-            {"rounding_margin", c.rounding_margin},
-            {"sample_rate", c.sample_rate},
-            {"population", c.population},
-            {"expected_batch_size", c.expected_batch_size},
-            {"steps", c.steps},
-            {"unit", c.unit},
-            {"max_records_per_unit", written(c.max_records_per_unit)},
-            {"pad_batches", c.pad_batches},
-            {"policy", c.policy},
-            {"accountant", c.accountant},
-            {"split", c.split},
-            {"deck", std::move(deck)}};
+    json out = {{"guarantee", c.holds() ? "(epsilon, delta)-differential privacy of everything under public/ together"
+                                        : "NO GUARANTEE"},
+                {"no_guarantee_because", c.voids},
+                {"exceptions", c.holds() ? exceptions_of(c) : std::vector<std::string>{}},
+                {"adjacency", "add or remove one unit"},
+                {"epsilon", written(c.epsilon)},
+                {"epsilon_budget", written(c.epsilon_budget)},
+                {"delta", c.delta},
+                {"padding_delta", c.padding_delta},
+                {"rounding_margin", c.rounding_margin},
+                {"sample_rate", c.sample_rate},
+                {"population", c.population},
+                {"expected_batch_size", c.expected_batch_size},
+                {"steps", c.steps},
+                {"unit", c.unit},
+                {"max_records_per_unit", written(c.max_records_per_unit)},
+                {"pad_batches", c.pad_batches},
+                {"policy", c.policy},
+                {"accountant", c.accountant},
+                {"split", c.split},
+                {"deck", std::move(deck)}};
     if (version < 3) return out;
     out["population_is"] = c.population_declared ? declared : counted;
     out["rounding"] = rounding_of(c);
@@ -217,7 +217,8 @@ std::vector<std::string> exceptions_of(const contract& promised) {
                 "Whatever is under trusted/, and whoever can read the memory of the machine while it trains."});
     if (promised.steps_between_probes > 0)
         out.emplace_back(
-            "Rounding on the device: who else was drawn may move a unit's last bits. What is charged for it was watched "
+            "Rounding on the device: who else was drawn may move a unit's last bits. What is charged for it was "
+            "watched "
             "with made-up records during the run, which is evidence and no proof.");
     if (promised.split == "exact")
         out.emplace_back(

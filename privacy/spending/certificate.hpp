@@ -27,7 +27,7 @@ struct contract {
     bool pad_batches = false;
     std::string policy, accountant, split;
     std::vector<card> deck;
-    bool population_declared = false;    ///< else N is the number of training units
+    bool population_declared = false;       ///< else N is the number of training units
     std::int64_t steps_between_probes = 0;  ///< of rounding, on a device; 0: units are computed apart
 
     bool holds() const { return epsilon.has_value(); }

@@ -101,10 +101,12 @@ struct trainer_between_stubs : deterministic {
                     [](state_atom, const std::string&) {},
                     [](tick_atom) {}};
         });
-        actor = spawn(
-            make_trainer, machine, wiring,
-            trainer_schedule{
-                scratch / "c.safetensors", "run", privacy::file_seal(privacy::run_key::insecure_from_seed(1)), {}, watch});
+        actor = spawn(make_trainer, machine, wiring,
+                      trainer_schedule{scratch / "c.safetensors",
+                                       "run",
+                                       privacy::file_seal(privacy::run_key::insecure_from_seed(1)),
+                                       {},
+                                       watch});
     }
 
     scratch_directory scratch;

@@ -1,8 +1,8 @@
 // Loader, gradient and sanitizer, one message at a time.
 #include <ATen/ATen.h>
 
-#include <caf/all.hpp>
 #include <algorithm>
+#include <caf/all.hpp>
 #include <set>
 
 #include "actors/gradient.hpp"

@@ -18,8 +18,8 @@
 #include "privacy/trusted_side.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
-#include "tests/catch.hpp"
 #include "tests/actors/small_runs.hpp"
+#include "tests/catch.hpp"
 #include "tests/support/owned.hpp"
 #include "tests/support/refusal.hpp"
 

@@ -44,7 +44,8 @@ TEST_CASE("conversations are learned in the model's chat template, and answered 
                              "\n",
                              i);
     c.scratch.write("talks.jsonl", lines);
-    const auto begin = "init " + c.at("talks.jsonl") + " --model " + talker + " --population 210 --out " + c.at("mine.json");
+    const auto begin =
+        "init " + c.at("talks.jsonl") + " --model " + talker + " --population 210 --out " + c.at("mine.json");
     CHECK(has(c.says(begin).err, "has no chat template"));
     c.scratch.write("talker/chat_template.jinja",
                     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}"
@@ -134,7 +135,8 @@ TEST_CASE("init overwrites nothing, and leaves nothing where it fails", "[full]"
     CHECK(c.init("visits.csv", "--force --record --population 600").status == 0);
     CHECK(c.config()["privacy"]["unit"] == "record");
     c.scratch.write("mine.json", "mine");
-    CHECK(c.says("init " + c.at("visits.csv") + " --force " + said + " --model " + c.at("none") + " --out " + c.at("mine.json"))
+    CHECK(c.says("init " + c.at("visits.csv") + " --force " + said + " --model " + c.at("none") + " --out " +
+                 c.at("mine.json"))
               .status == 2);
     CHECK(rldp::read_file(c.at("mine.json")) == "mine");
 

@@ -18,8 +18,9 @@ namespace {
 /// lines may hold a coarse share and public numbers, and anything else is left in to be found.
 std::string without_live_lines(const std::string& text) {
     static const std::regex waited(R"((  \S+ [0-9:]+ (s|min|h))?$)");
-    static const std::regex live(R"(^(reading (records(  [0-9]{1,2}0 %|  0 %)?|weights  [0-9]+ % \([0-9.]+ of [0-9.]+ GiB\)|[a-z ]+))?$)"
-                                 R"(|^.* step [0-9]+/[0-9]+.*$)");
+    static const std::regex live(
+        R"(^(reading (records(  [0-9]{1,2}0 %|  0 %)?|weights  [0-9]+ % \([0-9.]+ of [0-9.]+ GiB\)|[a-z ]+))?$)"
+        R"(|^.* step [0-9]+/[0-9]+.*$)");
     std::string out, line;
     const auto end_line = [&] {
         const auto bare = std::regex_replace(line, waited, "");
@@ -128,8 +129,10 @@ public_side experiment::run_on(const table& rows, const std::string& name,
         const auto telemetry = directory / "telemetry";
         std::filesystem::remove(telemetry);
         environment["RLDP_TELEMETRY"] = telemetry.string();
-        const auto said = rldp_says(
-            {.arguments = std::move(arguments), .directory = directory, .environment = environment, .terminal = how_.terminal});
+        const auto said = rldp_says({.arguments = std::move(arguments),
+                                     .directory = directory,
+                                     .environment = environment,
+                                     .terminal = how_.terminal});
         out[what + " status"] = fmt::format("{}", said.status);
         out[what + " stdout"] = what == "init" ? without_private(said.out) : said.out;
         out[what + " stderr"] = how_.terminal ? without_live_lines(said.err) : said.err;
@@ -142,8 +145,16 @@ public_side experiment::run_on(const table& rows, const std::string& name,
     };
     std::vector<std::string> run{"run", "../config.json", "--out", "run"};
     if (how_.init) {
-        std::vector<std::string> begin{"init", "../" + how_.how.file("table"), "--out", "../mine.json", "--force", "--model",
-                                       how_.config.at("model").at("path"), "--max-tokens", "24", "--population",
+        std::vector<std::string> begin{"init",
+                                       "../" + how_.how.file("table"),
+                                       "--out",
+                                       "../mine.json",
+                                       "--force",
+                                       "--model",
+                                       how_.config.at("model").at("path"),
+                                       "--max-tokens",
+                                       "24",
+                                       "--population",
                                        fmt::format("{}", how_.units)};
         if (how_.how.grouped)
             begin.insert(begin.end(), {"--person", "patient"});

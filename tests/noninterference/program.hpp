@@ -18,7 +18,7 @@ struct call {
     int signal = 0;                                       ///< that it gets `after` so long; 0 for none
     std::chrono::microseconds after = {};
     std::optional<std::uint64_t> file_limit = {};  ///< bytes: a longer file can't be written
-    bool terminal = false;                         ///< both streams are a terminal of 80 columns; its text is answer.err
+    bool terminal = false;  ///< both streams are a terminal of 80 columns; its text is answer.err
 };
 
 struct answer {

@@ -174,7 +174,8 @@ TEST_CASE("nothing public tells tables apart from rldp init on") {
 TEST_CASE("nothing public tells tables apart from rldp init on, whatever they are", "[full]") {
     auto config = short_run(24, "rldp", "deck");
     config["privacy"].erase("population");
-    const auto how = GENERATE(layout{"csv", false}, layout{"jsonl", false}, layout{"jsonl", true}, layout{"txt", false});
+    const auto how =
+        GENERATE(layout{"csv", false}, layout{"jsonl", false}, layout{"jsonl", true}, layout{"txt", false});
     INFO(how.extension << how.grouped);
     check({.how = how, .config = config, .init = true, .units = 300});
 }

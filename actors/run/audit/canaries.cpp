@@ -44,7 +44,8 @@ void check_membership(const eval::membership_record& who, const config::run_conf
     const bool same = std::ssize(who.canary_in) == config.audit.canaries &&
                       std::ssize(who.gradient_canary_in) == config.audit.gradient_canaries &&
                       who.data_hmac == eval::data_hmac(who.salt, data.digest);
-    refuse_unless(same, origin + ": is of other records or other canaries than this run's; bring back the run's own file");
+    refuse_unless(same,
+                  origin + ": is of other records or other canaries than this run's; bring back the run's own file");
 }
 
 data::token_store training_units(data::token_store train, const std::vector<data::token_unit>& canaries,

@@ -11,8 +11,8 @@ namespace rldp::actors {
 /// What the gradients of audit.gradient_canaries are.
 eval::gradient_canaries gradient_canaries_of(const config::run_config& config, const models::lora_layout& layout);
 
-/// Tosses the coins: once in a run's life, for the key's streams are others in every process. Afterwards trusted/membership.json says who
-/// is in.
+/// Tosses the coins: once in a run's life, for the key's streams are others in every process. Afterwards
+/// trusted/membership.json says who is in.
 eval::membership_record toss_membership(const config::run_config& config, const run_data& data,
                                         const privacy::run_key& key);
 

@@ -139,9 +139,10 @@ first_config write_first_config(const first_request& asked) {
     out.advice.units = units_of(out.found, out.advice.columns);
     constexpr std::int64_t fewest = 100;
     if (out.advice.units < fewest)
-        refuse(fmt::format("{}: fewer than {} units to protect (records, or persons where a column says whose they "
-                           "are); a contract for so few leaves nothing to learn",
-                           asked.data.string(), fewest));
+        refuse(
+            fmt::format("{}: fewer than {} units to protect (records, or persons where a column says whose they "
+                        "are); a contract for so few leaves nothing to learn",
+                        asked.data.string(), fewest));
     out.advice.population = declared_population(out.advice.units);
     out.has_template = out.found.kind == data::data_kind::table ||
                        (out.found.kind == data::data_kind::json_lines && !out.found.has_text && !out.found.has_chats);

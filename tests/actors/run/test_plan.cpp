@@ -147,7 +147,8 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
         const auto chosen = *config.train.micro_batch;
         CHECK(made->value == std::to_string(chosen));
         CHECK((chosen == 1 || 4 * need(chosen, tokens).total() <= 3 * there));
-        CHECK((chosen == std::max<std::int64_t>(16, models::default_threads()) || 4 * need(2 * chosen, tokens).total() > 3 * there));
+        CHECK((chosen == std::max<std::int64_t>(16, models::default_threads()) ||
+               4 * need(2 * chosen, tokens).total() > 3 * there));
     }
     config.train.micro_batch = 5;
     CHECK_FALSE(actors::choose_micro_batch(config, model, layout, 1000, 64));

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "config/base/directory.hpp"
-#include "config/base/fixed_time.hpp"
 #include "config/base/files.hpp"
+#include "config/base/fixed_time.hpp"
 #include "config/base/today.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -109,9 +109,7 @@ TEST_CASE("a file in a private directory is its owner's alone") {
     append_file(dir.path() / "trusted/b").append("x");
     fs::create_directories(dir.path() / "open");
     write_file(dir.path() / "open/a", "x");
-    const auto others = [&](const char* name) {
-        return fs::status(dir.path() / name).permissions() & fs::perms(0077);
-    };
+    const auto others = [&](const char* name) { return fs::status(dir.path() / name).permissions() & fs::perms(0077); };
     CHECK(others("trusted/a") == fs::perms::none);
     CHECK(others("trusted/b") == fs::perms::none);
     CHECK(others("open/a") != fs::perms::none);

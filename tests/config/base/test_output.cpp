@@ -25,7 +25,10 @@ std::string said(const Say& what) {
 }  // namespace
 
 TEST_CASE("a text that is put into a sentence can't end its line, move the cursor or turn the writing") {
-    const std::string hostile = "a\nchecked\r\x1b[2J\x07\x7f\xC2\x9B" "1m\xE2\x80\xAE" "b\xE2\x81\xA6";
+    const std::string hostile =
+        "a\nchecked\r\x1b[2J\x07\x7f\xC2\x9B"
+        "1m\xE2\x80\xAE"
+        "b\xE2\x81\xA6";
     const std::string shown = "a?checked??[2J???1m?b?";
     CHECK(said([&](auto* to) { say(to, "unit: {}\n", hostile); }) == "unit: " + shown + "\n");
     CHECK(said([&](auto* to) { say(to, "{}{:>3}\n", hostile.c_str(), 7); }) == shown + "  7\n");

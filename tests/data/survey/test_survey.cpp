@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "data/sources/narrative.hpp"
 #include "data/sources/column_names.hpp"
+#include "data/sources/narrative.hpp"
 #include "data/survey/column_watch.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
@@ -75,20 +75,67 @@ TEST_CASE("identifiers are known by name in several languages, codes, counts and
             CHECK(naming_of(name) == what);
         }
     };
-    all_are(naming::person,
-            {"MRN", "nhs_number", "pid", "PatientenID", "Patienten-Nr.", "Versichertennummer", "Numero patient", "case_owner",
-             "patient_id", "patient_nbr", "customerNbr", "account", "member_no", "userid", "Kundennummer",
-             "numéro de patient", "Número de paciente", "subject", "codice_paziente_id", "Mitgliedsnummer", "klient_id"});
+    all_are(naming::person, {"MRN",
+                             "nhs_number",
+                             "pid",
+                             "PatientenID",
+                             "Patienten-Nr.",
+                             "Versichertennummer",
+                             "Numero patient",
+                             "case_owner",
+                             "patient_id",
+                             "patient_nbr",
+                             "customerNbr",
+                             "account",
+                             "member_no",
+                             "userid",
+                             "Kundennummer",
+                             "numéro de patient",
+                             "Número de paciente",
+                             "subject",
+                             "codice_paziente_id",
+                             "Mitgliedsnummer",
+                             "klient_id"});
     all_are(naming::identity, {"Name", "first_name", "dob", "Geburtsdatum", "e-mail", "patient name", "nom",
                                "date_of_birth", "Vorname", "Telefon", "street"});
     all_are(naming::thing, {"encounter_id", "id", "Unnamed: 0", "", "order_id", "device_uuid", "Rechnungsnummer"});
     // Of the UCI diabetes table and of diamonds all that is a code, a count or a value, and what sounds like more.
-    all_are(naming::nothing,
-            {"admission_type_id", "discharge_disposition_id", "admission_source_id", "payer_code", "medical_specialty",
-             "num_lab_procedures", "number_diagnoses", "number_outpatient", "time_in_hospital", "diag_1", "A1Cresult",
-             "readmitted", "age", "gender", "race", "change", "product_name", "drug_name", "patient_age", "account_balance",
-             "no_shows", "paid", "valid", "covid", "carat", "cut", "color", "x", "table", "country", "mailing", "customary",
-             "user_rating", "account type", "state", "note"});
+    all_are(naming::nothing, {"admission_type_id",
+                              "discharge_disposition_id",
+                              "admission_source_id",
+                              "payer_code",
+                              "medical_specialty",
+                              "num_lab_procedures",
+                              "number_diagnoses",
+                              "number_outpatient",
+                              "time_in_hospital",
+                              "diag_1",
+                              "A1Cresult",
+                              "readmitted",
+                              "age",
+                              "gender",
+                              "race",
+                              "change",
+                              "product_name",
+                              "drug_name",
+                              "patient_age",
+                              "account_balance",
+                              "no_shows",
+                              "paid",
+                              "valid",
+                              "covid",
+                              "carat",
+                              "cut",
+                              "color",
+                              "x",
+                              "table",
+                              "country",
+                              "mailing",
+                              "customary",
+                              "user_rating",
+                              "account type",
+                              "state",
+                              "note"});
 }
 
 TEST_CASE("what becomes of a column follows from its name and the owner's word, whatever ends its fields") {
