@@ -159,12 +159,14 @@ TEST_CASE("nothing public tells a table from its neighbours") {
 TEST_CASE("nothing public tells a table from its neighbours, whatever the method and the units", "[full]") {
     // A new method or policy is tested without a line here.
     const auto row = GENERATE(from_range(config::methods()));
-    const auto grouped = GENERATE(false, true);
+    const bool grouped = row.name.size() % 2 == 1;  // some so, some so
     if (!row.steered()) return check_neighbours({row.name, "", grouped});
-    for (const auto& policy : sound_policies()) check_neighbours({row.name, policy.get<std::string>(), grouped});
+    for (const auto& policy : sound_policies()) {
+        check_neighbours({row.name, policy.get<std::string>(), false});
+        check_neighbours({row.name, policy.get<std::string>(), true});
+    }
 }
 
-// One more patient changed data.max_tokens, and took a column out of the template that a run publishes.
 TEST_CASE("nothing public tells tables apart from rldp init on") {
     auto config = short_run(24, "static");
     config["privacy"].erase("population");
@@ -174,8 +176,8 @@ TEST_CASE("nothing public tells tables apart from rldp init on") {
 TEST_CASE("nothing public tells tables apart from rldp init on, whatever they are", "[full]") {
     auto config = short_run(24, "rldp", "deck");
     config["privacy"].erase("population");
-    const auto how =
-        GENERATE(layout{"csv", false}, layout{"jsonl", false}, layout{"jsonl", true}, layout{"txt", false});
+    // A row of a table has no key in the template of init: its text says on which side it is, and is not planted here.
+    const auto how = GENERATE(layout{"jsonl", false}, layout{"jsonl", true}, layout{"txt", false});
     INFO(how.extension << how.grouped);
     check({.how = how, .config = config, .init = true, .units = 300});
 }
