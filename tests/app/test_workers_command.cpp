@@ -1,4 +1,6 @@
 // rldp run --workers, and what launchers start.
+#include <unistd.h>
+
 #include "config/base/files.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
@@ -62,6 +64,30 @@ TEST_CASE("ranks without a secret, or with a strange one, are refused in one lin
     rldp::write_file(c.at("open"), "rldp-cluster-secret x\n");
     std::filesystem::permissions(c.at("open"), std::filesystem::perms(0644));
     CHECK(has(as_rank(where, small + c.at("run") + " --set cluster.secret=" + c.at("open")).err, "others can read"));
+    CHECK_FALSE(std::filesystem::exists(c.at("run")));
+}
+
+// ATen computes by other instructions there, as on an older processor.
+TEST_CASE("ranks whose arithmetic gives other bits refuse each other by name", "[full]") {
+    const case_of_workers c;
+    if (has(c.run("version").out, "one process only")) {
+        WARN("skipped: libgloo-dev is not installed");
+        return;
+    }
+    if (!has(rldp::read_file("/proc/cpuinfo"), " avx2")) {
+        WARN("skipped: this processor has one set of instructions only");
+        return;
+    }
+    REQUIRE(c.run("key new --cluster " + c.at("secret")).status == 0);
+    const auto place = "MASTER_ADDR=127.0.0.1 WORLD_SIZE=2 MASTER_PORT=" + std::to_string(20000 + ::getpid() % 20000);
+    const auto rank = [&](const std::string& number, const std::string& more) {
+        return "env " + place + " RANK=" + number + " " + more + " " RLDP_PROGRAM " " + small + c.at("run") +
+               " --set cluster.secret=" + c.at("secret") + " >" + c.at("out" + number) + " 2>" + c.at("err" + number);
+    };
+    const auto both = rank("1", "ATEN_CPU_CAPABILITY=default") + " & " + rank("0", "");
+    CHECK(WEXITSTATUS(std::system((both + "; status=$?; wait; exit $status").c_str())) == 2);
+    for (const char* said : {"err0", "err1"})
+        CHECK(has(rldp::read_file(c.at(said)), "rank 1 has another result of the same arithmetic, from its processor"));
     CHECK_FALSE(std::filesystem::exists(c.at("run")));
 }
 
