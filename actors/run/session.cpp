@@ -344,6 +344,11 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
             "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
             "the original data",
             where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
+    if (const auto charged = book.content().header.rounding_margin; charged != ready.plan.rounding_margin)
+        refuse(fmt::format(
+            "{}: the ledger was begun by a version that charged {:g} for rounding, and this one charges {:g} "
+            "there; go on with the version that began it",
+            where.ledger().string(), charged, ready.plan.rounding_margin));
     const auto who = membership_before(where, ready);
     if (team) team->agree(common_facts(ready));
     const auto saved = read_checkpoint(where.checkpoint(), seal);
