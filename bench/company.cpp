@@ -7,6 +7,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
 #include <vector>
 
 #include "actors/run/step_gradients.hpp"
@@ -38,9 +41,7 @@ std::vector<models::sequence> random_records(const options& how, std::int64_t vo
     return out;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     CLI::App program("Units in passes of their own against micro-batches");
     options how;
     program.add_option("--model", how.model, "as bench_step's");
@@ -69,6 +70,7 @@ int main(int argc, char** argv) {
     at::manual_seed(2);
     const auto records = random_records(how, shape.vocab);
     std::vector<models::unit_records> units;
+    units.reserve(records.size());
     for (const auto& record : records) units.push_back({record});
     const auto key = privacy::run_key::insecure_from_seed(1);
     const auto time = [&](bool apart) {
@@ -101,4 +103,12 @@ int main(int argc, char** argv) {
         "{:.1f} ({:.1f}); apart to together {:.3f} of medians, {:.3f} of least\n",
         how.model, how.dtype, how.batch, how.shortest, how.longest, how.micro_batch, how.threads, median(together),
         least(together), median(apart), least(apart), median(apart) / median(together), least(apart) / least(together));
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try { return run(argc, argv); } catch (const std::exception& e) {
+    std::fputs((std::string("bench: ") + e.what() + "\n").c_str(), stderr);
+    return 2;
 }

@@ -18,7 +18,8 @@ constexpr auto probed_units = static_cast<std::size_t>(config::probed_units);
 
 }  // namespace
 
-rounding_watch watch_with(std::shared_ptr<company_probe> probe, std::int64_t every, double margin, std::size_t batch) {
+rounding_watch watch_with(const std::shared_ptr<company_probe>& probe, std::int64_t every, double margin,
+                          std::size_t batch) {
     return [=](std::int64_t step, const at::Tensor& adapter) {
         if ((step - 1) % every != 0) return;
         // The errors of different units are independent of each other: their sum grows as the root of their number.

@@ -17,6 +17,7 @@ using rounding_watch = std::function<void(std::int64_t step, const at::Tensor& a
 rounding_watch rounding_watch_of(const session& run);
 
 /// The same of a probe, for a margin η.
-rounding_watch watch_with(std::shared_ptr<company_probe> probe, std::int64_t every, double margin, std::size_t batch);
+rounding_watch watch_with(const std::shared_ptr<company_probe>& probe, std::int64_t every, double margin,
+                          std::size_t batch);
 
 }  // namespace rldp::actors

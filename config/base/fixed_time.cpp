@@ -43,7 +43,7 @@ bool is_below(const fs::path& path, const fs::path& directory) {
 
 }  // namespace
 
-fixed_time::fixed_time(fs::path directory, std::int64_t time) : directory_(plain(directory)), time_(time) {
+fixed_time::fixed_time(const fs::path& directory, std::int64_t time) : directory_(plain(directory)), time_(time) {
     {
         auto& all = directories();
         const std::lock_guard lock(all.mutex);

@@ -11,7 +11,7 @@ namespace rldp {
 class fixed_time {
   public:
     /// `time`: seconds since 1970. Sets it for what is there already.
-    fixed_time(std::filesystem::path directory, std::int64_t time);
+    fixed_time(const std::filesystem::path& directory, std::int64_t time);
     ~fixed_time();  ///< and once more for all of it: the last word on directories
     fixed_time(const fixed_time&) = delete;
     fixed_time& operator=(const fixed_time&) = delete;

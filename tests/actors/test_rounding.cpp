@@ -48,9 +48,10 @@ actors::rounding_effect worst_of(actors::company_probe probe, const at::Tensor& 
 
 /// Every unit's gradient and losses, as a run's step computes them, told apart by the unit's first token.
 std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> step_of(const actors::run_model& model,
-                                                                  actors::gradient_settings how,
+                                                                  const actors::gradient_settings& how,
                                                                   const std::vector<models::sequence>& units) {
     std::vector<models::unit_records> drawn;
+    drawn.reserve(units.size());
     for (const auto& unit : units) drawn.push_back({unit});
     std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> out;
     const auto chunks = models::plan_chunks(drawn, 1);  // the order in which they are taken

@@ -70,8 +70,8 @@ void add_settings(std::vector<std::string>& to, const nlohmann::json& of, const 
             add_settings(to, value, prefix + key + ".");
             continue;
         }
-        to.push_back("--set");
-        to.push_back(prefix + key + "=" + value.dump());
+        to.emplace_back("--set");
+        to.emplace_back(prefix + key + "=" + value.dump());
     }
 }
 
@@ -159,7 +159,7 @@ public_side experiment::run_on(const table& rows, const std::string& name,
         if (how_.how.grouped)
             begin.insert(begin.end(), {"--person", "patient"});
         else
-            begin.push_back("--record");
+            begin.emplace_back("--record");
         say("init", begin);
         for (const char* file : {"mine.json", "mine.template.json"})
             if (std::filesystem::exists(folder_ / file)) out[fmt::format("init {}", file)] = read_file(folder_ / file);
