@@ -4,6 +4,7 @@
 
 #include <spdlog/logger.h>
 
+#include <optional>
 #include <utility>
 
 #include "actors/failure.hpp"
@@ -18,9 +19,10 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     const auto& device = task.adapter.device();
     std::vector<models::unit_records> units;
     std::vector<at::Tensor> canaries;
-    const privacy::unit_shares shares(own.key);
+    std::optional<privacy::unit_shares> shares;
+    if (how.ranks > 1) shares.emplace(own.key);
     const auto is_mine = [&](const models::unit_records& unit) {
-        return how.ranks == 1 || shares.rank_of(unit, how.ranks) == how.rank;
+        return !shares || shares->rank_of(unit, how.ranks) == how.rank;
     };
     for (const auto& unit : privacy::opened(drawn).units) {
         if (unit.gradient_canary && how.rank > 0) continue;  // rank 0 makes them

@@ -157,9 +157,9 @@ void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
     if (awaited.empty()) release_held();
 }
 
-void hub_state::end(const std::string& how) {
+void hub_state::enter(const std::string& state) {
     put_in_order();
-    latest.state = logged.state = how;
+    latest.state = logged.state = state;
     changed = true;
     note(latest);
     if (tell) tell(logged);
@@ -207,7 +207,7 @@ hub_actor::behavior_type make_hub(hub_pointer self, std::string run, const show&
             self->state.log->sync();
         },
         [self](state_atom, const std::string& how) {
-            self->state.end(how);
+            self->state.enter(how);
             tick(self);
             tell_the_last(self);
         },

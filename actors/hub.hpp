@@ -45,7 +45,7 @@ struct hub_state {
     /// Now, or once all evaluations that began before are logged.
     void in_order(std::function<void()> write);
     void release_held();
-    void end(const std::string& how);
+    void enter(const std::string& state);
     void record(const eval::metrics_line& line);
     void priced(const eval::progress_price& progress, bool in_log);
     void evaluated(std::int64_t step, const eval::scores& found);

@@ -46,7 +46,6 @@ std::vector<std::string> row(const monitor::run_view& run) {
                                       run.method.empty() ? "–" : run.method,
                                       run.data.empty() ? "–" : run.data,
                                       fmt::format("{}", fmt::join(run.tags, " "))};
-    for (auto& cell : cells) cell = printable(std::move(cell));
     return cells;
 }
 

@@ -3,6 +3,7 @@
 // OMP_NUM_THREADS.
 //
 //   OMP_NUM_THREADS=2 build/bench/bench_products /usr/lib/x86_64-linux-gnu/blis-openmp/libblis.so.4
+//   OMP_NUM_THREADS=1 build/bench/bench_products libdnnl.so.2 --company 16
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -10,7 +11,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <map>
+#include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -88,37 +93,109 @@ double least_milliseconds(int calls, Work work) {
     return least;
 }
 
-}  // namespace
+std::size_t area(int a, int b) {
+    return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
+}
 
-int main(int argc, char** argv) {
-    CLI::App program("Products of the shapes of a step, by one library's sgemm");
-    std::string library;
-    program.add_option("library", library, "shared library with cblas_sgemm or dnnl_sgemm")->required();
-    CLI11_PARSE(program, argc, argv);
-    void* const loaded = ::dlopen(library.c_str(), RTLD_NOW);
-    if (!loaded) return fmt::print(stderr, "bench_products: {}\n", ::dlerror()), 1;
-    const auto by_onednn = reinterpret_cast<onednn>(::dlsym(loaded, "dnnl_sgemm"));
-    const auto by_cblas = reinterpret_cast<cblas>(::dlsym(loaded, "cblas_sgemm"));
-    if (!by_onednn && !by_cblas)
-        return fmt::print(stderr, "bench_products: {}: neither cblas_sgemm nor dnnl_sgemm\n", library), 1;
+/// One library's sgemm.
+class library {
+  public:
+    explicit library(const std::string& path) {
+        void* const loaded = ::dlopen(path.c_str(), RTLD_NOW);
+        if (!loaded) throw std::runtime_error(::dlerror());
+        by_onednn_ = reinterpret_cast<onednn>(::dlsym(loaded, "dnnl_sgemm"));
+        by_cblas_ = reinterpret_cast<cblas>(::dlsym(loaded, "cblas_sgemm"));
+        if (!by_onednn_ && !by_cblas_) throw std::runtime_error(path + ": neither cblas_sgemm nor dnnl_sgemm");
+    }
+    /// The first `rows` rows of a times b.
+    void multiply(const shape& s, int rows, const float* a, const float* b, float* out) const {
+        const int stride = s.turned ? s.inner : s.columns;
+        if (by_onednn_)
+            by_onednn_('N', s.turned ? 'T' : 'N', rows, s.columns, s.inner, 1, a, s.inner, b, stride, 0, out,
+                       s.columns);
+        else
+            by_cblas_(101, 111, s.turned ? 112 : 111, rows, s.columns, s.inner, 1, a, s.inner, b, stride, 0, out,
+                      s.columns);  // in rows; turned is 112
+    }
 
+  private:
+    onednn by_onednn_ = nullptr;
+    cblas by_cblas_ = nullptr;
+};
+
+void time_products(const library& with) {
     std::map<std::string, double> sums;
     for (const auto& s : shapes) {
-        const auto numbers = [](int a, int b) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); };
-        const std::vector<float> a(numbers(s.rows, s.inner), 0.5F), b(numbers(s.inner, s.columns), 0.25F);
-        std::vector<float> out(numbers(s.rows, s.columns));
-        const int stride = s.turned ? s.inner : s.columns;
+        const std::vector<float> a(area(s.rows, s.inner), 0.5F), b(area(s.inner, s.columns), 0.25F);
+        std::vector<float> out(area(s.rows, s.columns));
         const double flop = 2.0 * s.rows * s.inner * s.columns;
-        const double took = least_milliseconds(std::clamp(static_cast<int>(3e9 / flop), 6, 400), [&] {
-            if (by_onednn)
-                by_onednn('N', s.turned ? 'T' : 'N', s.rows, s.columns, s.inner, 1, a.data(), s.inner, b.data(), stride,
-                          0, out.data(), s.columns);
-            else
-                by_cblas(101, 111, s.turned ? 112 : 111, s.rows, s.columns, s.inner, 1, a.data(), s.inner, b.data(),
-                         stride, 0, out.data(), s.columns);  // in rows; turned is 112
-        });
+        const double took = least_milliseconds(std::clamp(static_cast<int>(3e9 / flop), 6, 400),
+                                               [&] { with.multiply(s, s.rows, a.data(), b.data(), out.data()); });
         sums[s.model] += took * s.in_a_step;
         fmt::print("{:<22} {:<11} {:>10.3f} ms\n", s.model, s.name, took);
     }
     for (const auto& [model, sum] : sums) fmt::print("{:<22} {:<11} {:>10.1f} ms\n", model, "a step", sum);
+}
+
+/// Whether units of 1 to 140 rows get the same bits alone and below each other, each beginning at a multiple of `align`
+/// rows and taking up as many.
+void compare_company(const library& with, int align) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    const auto made = [&](std::size_t count) {
+        std::vector<float> out(count);
+        for (auto& each : out) each = normal(random);
+        return out;
+    };
+    for (const bool turned : {false, true}) {
+        int units = 0, other = 0;
+        for (const auto& s : shapes) {
+            if (s.turned != turned || area(s.inner, s.columns) > (std::size_t{1} << 23)) continue;
+            const auto b = made(area(s.inner, s.columns));
+            for (int draw = 0; draw < 12; ++draw) {
+                std::vector<int> begins{0};
+                for (auto more = 1 + random() % 6; more > 0; --more) {
+                    const int rows = 1 + static_cast<int>(random() % (draw % 4 == 0 ? 20 : 140));
+                    begins.push_back(begins.back() + (rows + align - 1) / align * align);
+                }
+                const auto a = made(area(begins.back(), s.inner));
+                std::vector<float> all(area(begins.back(), s.columns)), alone(all.size());
+                with.multiply(s, begins.back(), a.data(), b.data(), all.data());
+                for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
+                    const int rows = begins[i + 1] - begins[i];
+                    with.multiply(s, rows, a.data() + area(begins[i], s.inner), b.data(), alone.data());
+                    ++units;
+                    other +=
+                        std::equal(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(area(rows, s.columns)),
+                                   all.begin() + static_cast<std::ptrdiff_t>(area(begins[i], s.columns)))
+                            ? 0
+                            : 1;
+                }
+            }
+        }
+        fmt::print("units at multiples of {} rows, right matrix {}: {} of {} have other bits in company\n", align,
+                   turned ? "turned" : "as it is", other, units);
+    }
+}
+
+int run(int argc, char** argv) {
+    CLI::App program("Products of the shapes of a step, by one library's sgemm");
+    std::string path;
+    int align = 0;
+    program.add_option("library", path, "shared library with cblas_sgemm or dnnl_sgemm")->required();
+    program
+        .add_option("--company", align,
+                    "instead of times: bits alone and in company, units at multiples of so many rows")
+        ->check(CLI::PositiveNumber);
+    CLI11_PARSE(program, argc, argv);
+    const library with(path);
+    align > 0 ? compare_company(with, align) : time_products(with);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try { return run(argc, argv); } catch (const std::exception& e) {
+    std::fputs((std::string("bench_products: ") + e.what() + "\n").c_str(), stderr);
+    return 1;
 }

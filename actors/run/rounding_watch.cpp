@@ -7,6 +7,7 @@
 
 #include "actors/run/company_probe.hpp"
 #include "actors/run/plan.hpp"
+#include "actors/run/session.hpp"
 #include "config/base/error.hpp"
 #include "config/open_keys.hpp"
 

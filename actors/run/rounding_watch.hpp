@@ -1,13 +1,16 @@
 #pragma once
 // Where rounding can't be ruled out by how units are computed (a CUDA device), it is looked at during the run: training
 // moves the adapter, and with it what company does to a unit's last bits.
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
-
-#include "actors/run/company_probe.hpp"
-#include "actors/run/session.hpp"
+#include <memory>
 
 namespace rldp::actors {
+
+class company_probe;
+struct session;
 
 /// Called before the grant of `step` with the adapter that it will be computed at. Errors: failed where made-up units
 /// move each other by more than a fifth of what is charged, or by anything where nothing is.

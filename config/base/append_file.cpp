@@ -37,7 +37,7 @@ append_file::append_file(const std::filesystem::path& path) : path_(path) {
     constexpr int how = O_RDWR | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     descriptor_ = ::open(path.c_str(), how);
     const bool fresh = descriptor_ < 0 && errno == ENOENT;
-    if (fresh) descriptor_ = ::open(path.c_str(), how | O_CREAT, mode_within(path.parent_path(), 0644));
+    if (fresh) descriptor_ = ::open(path.c_str(), how | O_CREAT, mode_of_new(path, 0644));
     if (descriptor_ < 0) storage_fault(path, "can't be opened", errno);
     try {
         struct stat found {};

@@ -93,9 +93,9 @@ void write_file(const std::filesystem::path& path, std::string_view bytes, unsig
         path, [&](const part_writer& write) { write(bytes); }, mode);
 }
 
-unsigned mode_within(const std::filesystem::path& directory, unsigned mode) {
+unsigned mode_of_new(const std::filesystem::path& file, unsigned mode) {
     struct stat found {};
-    const bool is_private = ::stat(directory.c_str(), &found) == 0 && (found.st_mode & 077) == 0;
+    const bool is_private = ::stat(directory_of(file).c_str(), &found) == 0 && (found.st_mode & 077) == 0;
     return is_private ? mode & 0700 : mode;
 }
 
@@ -107,7 +107,7 @@ void write_in_parts(const std::filesystem::path& path, const std::function<void(
         ::unlink(temporary.c_str());
         // Created with its final mode: a private file is at no time open to others.
         const owned_descriptor file(
-            ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_within(directory_of(path), mode)));
+            ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_of_new(path, mode)));
         if (file.get() < 0) storage_fault(path, "can't be created", errno);
         const auto write = [&](std::string_view part) {
             if (!write_all(file.get(), part)) give_up(temporary, path, "can't be written");

@@ -23,9 +23,8 @@ class storage_error : public error {
 /// Throws "PATH: WHAT: REASON" with the status that `reason`, an errno, deserves.
 [[noreturn]] void storage_fault(const std::filesystem::path& path, const std::string& what, int reason);
 
-/// What remains of `mode` for a new file in the directory: in one that only its owner can enter, a file is only its
-/// owner's, too.
-unsigned mode_within(const std::filesystem::path& directory, unsigned mode);
+/// What remains of `mode` for a new file: in a directory that only its owner can enter, it is only its owner's, too.
+unsigned mode_of_new(const std::filesystem::path& file, unsigned mode);
 
 /// The whole file. Errors: see input_file.
 std::string read_file(const std::filesystem::path& path);
@@ -34,7 +33,7 @@ std::string read_file(const std::filesystem::path& path);
 std::string read_text(const std::filesystem::path& path);
 
 /// Replaces `path` by `bytes`: a temporary file beside it is written, fsynced and renamed, then the directory is
-/// fsynced. `mode` as for open(2), within the directory's (mode_within). Where it fails, nothing is left behind.
+/// fsynced. `mode` as for open(2), as far as mode_of_new() leaves it. Where it fails, nothing is left behind.
 void write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
 /// The same of bytes that come in parts, for files too large to be put together in memory first: `fill` is called once,
@@ -49,8 +48,8 @@ void sync_directory(const std::filesystem::path& entry);
 /// Makes the directory and what is missing above it, their names durable. One that exists is left as it is.
 void make_directory(const std::filesystem::path& path);
 
-/// A directory that only its owner can enter (mode 0700), so that files in it are its owner's
-/// alone, too. Existing ones are set to 0700.
+/// A directory that only its owner can enter (mode 0700), so that files in it are its owner's alone, too. Existing
+/// ones are set to 0700.
 void create_private_directory(const std::filesystem::path& path);
 
 /// rename(2), with the new name durable; `from` and `to` lie in the same directory.

@@ -6,21 +6,20 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "data/survey/survey.hpp"
-
 namespace rldp::data {
 
 class column_watch {
   public:
     void see(std::string_view value);
-    column_type type() const;
+    /// Whether every record has the same, or nothing.
+    bool says_nothing() const { return seen_.empty() || (seen_.size() == 1 && missing_ == 0 && present_ > 1); }
     /// Of the values that were there; exact up to most_distinct.
     std::size_t distinct() const { return seen_.size(); }
 
   private:
     static constexpr std::size_t most_distinct = 2'000'000;
 
-    std::size_t present_ = 0, missing_ = 0, numbers_ = 0, dates_ = 0, bytes_ = 0, words_ = 0;
+    std::size_t present_ = 0, missing_ = 0;
     std::unordered_set<std::uint64_t> seen_;  ///< hashes
 };
 

@@ -107,26 +107,6 @@ std::string label_of(const std::string& name) {
 
 }  // namespace
 
-std::string name_of(column_type type) {
-    switch (type) {
-        case column_type::empty:
-            return "empty";
-        case column_type::constant:
-            return "always the same";
-        case column_type::number:
-            return "number";
-        case column_type::date:
-            return "date";
-        case column_type::category:
-            return "category";
-        case column_type::prose:
-            return "prose";
-        case column_type::other:
-            return "words";
-    }
-    return "";
-}
-
 const column_facts* survey::find(column_role role) const {
     const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& c) { return c.role == role; });
     return found != columns.end() ? &*found : nullptr;
@@ -152,7 +132,7 @@ survey survey_of(const std::string& path, const survey_hints& hints) {
     }
     if (out.records == 0) refuse(path + ": no records; give a file that has some");
     for (std::size_t i = 0; i < seen.size(); ++i) {
-        out.columns[i].type = seen[i].type();
+        out.columns[i].says_nothing = seen[i].says_nothing();
         out.columns[i].distinct = seen[i].distinct();
     }
     name_columns(out, path);
@@ -179,12 +159,11 @@ survey_advice advice_of(const survey& found) {
     constexpr std::size_t most_classes = 20;
     survey_advice out;
     for (const auto& column : found.columns) {
-        const bool mute = column.type == column_type::empty || column.type == column_type::constant;
         if (!out.person && column.named == naming::person && column.distinct > 1) out.person = column.name;
         if (column.role == column_role::told && names_a_target(column.name) && column.distinct >= 2 &&
             column.distinct <= most_classes)
             out.target = column.name;
-        if (column.role == column_role::told && mute) out.say_nothing.push_back(column.name);
+        if (column.role == column_role::told && column.says_nothing) out.say_nothing.push_back(column.name);
     }
     return out;
 }

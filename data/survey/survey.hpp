@@ -11,9 +11,6 @@
 
 namespace rldp::data {
 
-enum class column_type : std::uint8_t { empty, constant, number, date, category, prose, other };
-std::string name_of(column_type type);
-
 enum class column_role : std::uint8_t {
     told,      ///< a clause of the record
     prose,     ///< a clause that is its value alone
@@ -25,8 +22,8 @@ struct column_facts {
     std::string name;
     naming named = naming::nothing;  ///< nothing, too, where a code book tells what its values mean
     column_role role = column_role::told;
-    column_type type = column_type::other;  ///< private
-    std::size_t distinct = 0;               ///< values; private
+    std::size_t distinct = 0;   ///< values; private
+    bool says_nothing = false;  ///< always the same, or empty; private
 };
 
 struct survey {

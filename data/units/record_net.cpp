@@ -52,6 +52,10 @@ std::uint64_t hash_of(const std::vector<std::string>& words, std::size_t first, 
     return std::hash<std::string>{}(all);
 }
 
+std::string_view part_of(const record& told, const text_range& where) {
+    return std::string_view(told.text).substr(where.begin, where.end - where.begin);
+}
+
 /// Hashes of a record as a whole and, into `passages`, of the passages that are its own.
 std::vector<std::uint64_t> hashes_of(const record& told, std::vector<std::uint64_t>& passages) {
     std::vector<std::uint64_t> out;
@@ -61,14 +65,16 @@ std::vector<std::uint64_t> hashes_of(const record& told, std::vector<std::uint64
         for (std::size_t i = 0; i + record_net::passage <= of.size(); ++i)
             passages.push_back(hash_of(of, i, record_net::passage, 'p'));
     };
+    // Conversations share what opens them (a system prompt): their own are the answers.
+    for (const auto& answer : told.answers) add_passages(words_of(part_of(told, answer)));
     if (told.clauses.empty()) {
-        add_passages(words);
+        if (told.answers.empty()) add_passages(words);
         return out;
     }
     std::vector<std::string> row;
     for (const auto& part : told.clauses)
         for (const auto& value : part.values) {
-            const auto own = words_of(std::string_view(told.text).substr(value.begin, value.end - value.begin));
+            const auto own = words_of(part_of(told, value));
             add_passages(own);
             row.insert(row.end(), own.begin(), own.end());
             row.emplace_back("|");  // no word: where a value ends is part of the row

@@ -17,8 +17,9 @@ class record_net {
     static constexpr std::size_t passage = 13;
 
     void add(const record& told);
-    /// Whether it has the words of a record that was added, the values of such a row, or a passage of a value (of text
-    /// that no template made: of all of it) with one of them. A template's own words are nobody's and match nothing.
+    /// Whether it has the words of a record that was added, the values of such a row, or a passage of a value (of a
+    /// conversation: of an answer, of other text: of all of it) with one of them. A template's own words are nobody's
+    /// and match nothing.
     bool holds(const record& told) const;
 
   private:

@@ -122,10 +122,10 @@ std::string check(const privacy::certificate& made) {
 
 std::string small_print(const contract& promised) {
     return fmt::format(
-        "<p class=\"sub\">N = {} units, taken as public; {} drawn per step on average, {} steps; noise policy "
+        "<p class=\"sub\">N = {} units, {}; {} drawn per step on average, {} steps; noise policy "
         "{}, accountant {}; adding or removing one unit.</p>\n",
-        readable(promised.population), readable(promised.expected_batch_size), readable(promised.steps),
-        escaped(promised.policy), escaped(promised.accountant));
+        readable(promised.population), privacy::population_of(promised), readable(promised.expected_batch_size),
+        readable(promised.steps), escaped(promised.policy), escaped(promised.accountant));
 }
 
 }  // namespace

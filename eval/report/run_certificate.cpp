@@ -7,6 +7,8 @@
 #include "config/base/directory.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "config/base/fixed_time.hpp"
+#include "config/base/today.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
 #include "eval/report/certificate_page.hpp"
@@ -227,6 +229,9 @@ void certify_run(const run_directory& run, const privacy::signing_key* by) {
     made.files = digests(run);
     if (by) privacy::sign(made, *by);
     write_file(run.certificate(), privacy::to_json(made));
+    // Signed later, they would be the only files of another day, and public/ with them.
+    if (const auto& date = config::load(run.config(), {}).run.date)
+        fixed_time::apply_to_all(run.public_side(), start_of(*date));
 }
 
 }  // namespace rldp::eval

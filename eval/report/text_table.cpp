@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "config/base/printable.hpp"
+
 namespace rldp::eval {
 namespace {
 
@@ -12,7 +14,9 @@ std::size_t characters(const std::string& text) {
 
 }  // namespace
 
-std::string text_table(const std::vector<std::vector<std::string>>& rows) {
+std::string text_table(std::vector<std::vector<std::string>> rows) {
+    for (auto& row : rows)
+        for (auto& cell : row) cell = printable(cell);
     std::vector<std::size_t> widths;
     for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()), 0);

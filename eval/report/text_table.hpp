@@ -6,6 +6,6 @@
 namespace rldp::eval {
 
 /// Columns two spaces apart, each as wide as its widest cell; widths count characters, not bytes.
-std::string text_table(const std::vector<std::vector<std::string>>& rows);
+std::string text_table(std::vector<std::vector<std::string>> rows);
 
 }  // namespace rldp::eval

@@ -61,7 +61,7 @@ json to_object(const contract& c, int version) {
                 {"split", c.split},
                 {"deck", std::move(deck)}};
     if (version < 3) return out;
-    out["population_is"] = c.population_declared ? declared : counted;
+    out["population_is"] = population_of(c);
     out["rounding"] = rounding_of(c);
     out["steps_between_probes"] = c.steps_between_probes;
     return out;
@@ -225,6 +225,10 @@ std::vector<std::string> exceptions_of(const contract& promised) {
             "The split into training and evaluation: an exact one depends on all records, and the contract holds for "
             "the split as it is.");
     return out;
+}
+
+std::string population_of(const contract& promised) {
+    return promised.population_declared ? declared : counted;
 }
 
 std::string authenticity(const certificate& given) {

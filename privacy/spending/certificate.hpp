@@ -40,6 +40,9 @@ contract contract_of(const ledger_header& header);
 /// What the contract does not cover, in plain sentences. Meaningless where it guarantees nothing.
 std::vector<std::string> exceptions_of(const contract& promised);
 
+/// How N came about, in words.
+std::string population_of(const contract& promised);
+
 struct certificate {
     static constexpr int current_version = 3, oldest_version = 2;
     int version = current_version;

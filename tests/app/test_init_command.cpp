@@ -74,7 +74,7 @@ TEST_CASE("conversations are learned in the model's chat template, and answered 
     CHECK(has(c.says("generate " + talker + " --system a --prompt a").err, "give --chat too"));
 }
 
-TEST_CASE("init asks what only the owner can say, and advises; then it writes what runs, and shows no value") {
+TEST_CASE("init asks what only the owner can say, writes what runs once it is said, and shows no value") {
     const stranger c;
     c.scratch.write("visits.csv", visits());
     const auto asked = c.init("visits.csv");

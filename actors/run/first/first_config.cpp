@@ -80,11 +80,11 @@ json document_of(const first_request& asked, const first_config& found, std::int
     return out;
 }
 
-std::int64_t units_of(const data::survey& found, const data::survey_advice& advice) {
-    const auto* person = found.find(data::column_role::person);
-    if (person) return static_cast<std::int64_t>(person->distinct);
+/// As the owner says; where that is open, as the values suggest.
+std::int64_t units_of(const first_request& asked, const data::survey& found, const data::survey_advice& advice) {
+    const auto& person = asked.hints.person ? asked.hints.person : advice.person;
     for (const auto& column : found.columns)
-        if (advice.person == column.name) return static_cast<std::int64_t>(column.distinct);
+        if (person == column.name) return static_cast<std::int64_t>(column.distinct);
     return static_cast<std::int64_t>(found.records);
 }
 
@@ -136,7 +136,7 @@ first_config write_first_config(const first_request& asked) {
     out.found = data::survey_of(asked.data.string(), asked.hints);
     out.advice.columns = data::advice_of(out.found);
     out.open = questions_of(asked, out.found);
-    out.advice.units = units_of(out.found, out.advice.columns);
+    out.advice.units = units_of(asked, out.found, out.advice.columns);
     constexpr std::int64_t fewest = 100;
     if (out.advice.units < fewest)
         refuse(

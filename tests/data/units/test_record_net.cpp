@@ -43,6 +43,18 @@ TEST_CASE("a passage of thirteen words is found in another text, and shorter one
     CHECK_FALSE(net.holds(text("We saw that on the second day the fever fell and she could walk to bed.")));
 }
 
+TEST_CASE("conversations are told apart although they begin alike, and found by their answers") {
+    const auto talk = [](const std::string& answer) {
+        record out = text(note + ". " + answer);
+        out.answers = {{note.size() + 2, out.text.size()}};
+        return out;
+    };
+    record_net net;
+    net.add(talk("Yes, " + std::string(note.rbegin(), note.rend())));
+    CHECK_FALSE(net.holds(talk("No.")));
+    CHECK(net.holds(talk("Well, " + std::string(note.rbegin(), note.rend()))));
+}
+
 TEST_CASE("a template's own words match nothing, rows are found by their values") {
     record_net net;
     net.add(row("tall", "seventy one"));

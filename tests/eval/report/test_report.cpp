@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "eval/report/text_table.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/sample.hpp"
 #include "tests/support/refusal.hpp"
@@ -165,4 +166,9 @@ TEST_CASE("without gnuplot the page says so") {
     CHECK(has(page, "metrics.jsonl"));
     CHECK_FALSE(has(page, "<svg"));
     CHECK(has(page, "</html>"));
+}
+
+TEST_CASE("a cell of a table is one line, whatever a file put into it") {
+    CHECK(text_table({{"unit", "ε"}, {"record\nsigned\x1b[1A", "2"}}) ==
+          "unit               ε\nrecord?signed?[1A  2\n");
 }
