@@ -215,11 +215,8 @@ std::size_t unit_shares::rank_of(std::span<const std::span<const std::int32_t>> 
     static_assert(sizeof out >= crypto_generichash_BYTES_MIN);
     crypto_generichash_state state;
     crypto_generichash_init(&state, reinterpret_cast<const unsigned char*>(key_->data()), sizeof *key_, sizeof out);
-    for (const auto& tokens : records) {
-        const std::uint64_t length = tokens.size();  // where one record ends is part of the unit
-        crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&length), sizeof length);
+    for (const auto& tokens : records)
         crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(tokens.data()), tokens.size_bytes());
-    }
     crypto_generichash_final(&state, reinterpret_cast<unsigned char*>(out), sizeof out);
     return static_cast<std::size_t>(out[0] % ranks);
 }
