@@ -2,6 +2,8 @@
 #include <ATen/ATen.h>
 
 #include "actors/follower.hpp"
+#include "actors/run/audit/attacks.hpp"
+#include "actors/run/audit/audit.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
@@ -107,6 +109,29 @@ TEST_CASE("a run that stopped goes on over another number of ranks, to the same 
     CHECK(run_over(3, config, scratch / "cut", true) == quiet(3));
     CHECK(at::equal(saved_adapter(scratch / "cut"), saved_adapter(scratch / "alone")));
     CHECK(privacy::read_ledger(scratch / "cut/public/ledger.jsonl").charges.size() == 12);
+}
+
+TEST_CASE("an audit of a run over ranks finds its canaries, resumed or not", "[full]") {
+    scratch_directory scratch;
+    // Fresh noise, as users have it, and so little that who was in shows: a resumed run has other streams, the same
+    // canaries.
+    const auto config = small({"audit.gradient_canaries=400", "privacy.epsilon=2000", "train.expected_batch_size=90",
+                               "train.micro_batch=32", "train.steps=8", "train.eval_every=8"});
+    CHECK(run_over(2, config, scratch / "whole") == quiet(2));
+    {
+        auto opened = create_run(config, scratch / "cut");
+        bench::run_plain(opened, 2);
+    }
+    CHECK(run_over(2, config, scratch / "cut", true) == quiet(2));
+    for (const char* name : {"whole", "cut"}) {
+        auto run = open_audited(scratch / name, false);
+        read_adapter(run);
+        const auto report = audit(run, {});
+        REQUIRE(report.bounds.size() == 1);
+        const auto& bound = report.bounds.front();
+        INFO(name << ": " << bound.seen.correct << " of " << bound.seen.guesses << " guessed right");
+        CHECK(bound.epsilon > 0.1);
+    }
 }
 
 TEST_CASE("ranks with another table, configuration or semantics are refused before anything is made") {
