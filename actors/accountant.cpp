@@ -34,6 +34,11 @@ accountant_actor::behavior_type make_accountant(accountant_actor::stateful_point
             if (times.due(step)) self->send(self, refresh_atom::value);
             return charged{*granted, state.progress};
         },
+        [self](look_atom, std::int64_t step) -> caf::result<privacy::look_charge> {
+            const auto granted = self->state.budget->grant_look(step);
+            if (!granted) return failure(errc::budget_exhausted, "no look is left, or this step was looked at");
+            return *granted;
+        },
         [self](progress_atom) { return self->state.progress_epsilon(); },
         [self](refresh_atom) { self->state.progress_epsilon(); },
     };

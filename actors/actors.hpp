@@ -1,5 +1,6 @@
 #pragma once
-// Every actor's interface on one page, a sentence per message. Trusted actors: loader, gradient, sanitizer, auditor.
+// Every actor's interface on one page, a sentence per message. Trusted actors: loader, gradient, sanitizer, evaluator,
+// auditor.
 #include <caf/all.hpp>
 #include <string>
 #include <vector>
@@ -34,6 +35,15 @@ using gradient_actor = caf::typed_actor<
     // Computes the step's unit gradients and delegates to the sanitizer, whose answer is the release.
     caf::replies_to<compute_atom, step_task>::with<privacy::release>>;
 
+using evaluator_actor = caf::typed_actor<
+    // A look that was charged, with this adapter: logs its release durably, tells it to the hub, answers the step.
+    caf::replies_to<look_atom, privacy::look_charge, snapshot>::with<std::int64_t>,
+    // A snapshot on held-out records, exactly, where that is told to the hub or to nobody but the owner; answers the
+    // step.
+    caf::replies_to<evaluate_atom, snapshot>::with<std::int64_t>,
+    // What was found and may be published, once all snapshots are evaluated.
+    caf::replies_to<settle_atom, snapshot>::with<evaluations>>;
+
 using auditor_actor = caf::typed_actor<
     // Attacks the run as it is now, its last checkpoint or its finished adapter; answers the path of the report on
     // disk.
@@ -44,6 +54,8 @@ using auditor_actor = caf::typed_actor<
 using accountant_actor = caf::typed_actor<
     // Charges a step at the multiplier that the policy grants for the one asked for, durably, or answers "exhausted".
     caf::replies_to<grant_atom, std::int64_t, double>::with<charged>,
+    // Charges a look with the adapter of a step, durably, or answers "exhausted".
+    caf::replies_to<look_atom, std::int64_t>::with<privacy::look_charge>,
     // Progress ε of everything charged so far; no guarantee.
     caf::replies_to<progress_atom>::with<double>,
     // To itself: recompute the progress ε while the step runs.
@@ -56,12 +68,6 @@ using controller_actor = caf::typed_actor<
     caf::reacts_to<learn_atom>,
     // Everything that acts, as bytes, for a checkpoint.
     caf::replies_to<save_atom>::with<std::string>>;
-
-using evaluator_actor = caf::typed_actor<
-    // A snapshot on held-out records, told to the hub; answers the step, that it is done.
-    caf::replies_to<evaluate_atom, snapshot>::with<std::int64_t>,
-    // What was found, once all snapshots are evaluated.
-    caf::replies_to<settle_atom, snapshot>::with<evaluations>>;
 
 using trainer_actor = caf::typed_actor<
     // Runs the steps to the plan's end, exhaustion or a stop.
@@ -107,11 +113,12 @@ using follower_actor = caf::typed_actor<
 
 // ---- the one-way door ----
 
-static_assert(is_public<accountant_actor> && is_public<controller_actor> && is_public<evaluator_actor> &&
-                  is_public<trainer_actor> && is_public<hub_actor> && is_public<display_actor> &&
-                  is_public<supervisor_actor> && is_public<follower_actor>,
+static_assert(is_public<accountant_actor> && is_public<controller_actor> && is_public<trainer_actor> &&
+                  is_public<hub_actor> && is_public<display_actor> && is_public<supervisor_actor> &&
+                  is_public<follower_actor>,
               "a trusted value must not reach the public side");
-static_assert(answers_publicly<gradient_actor> && answers_publicly<sanitizer_actor> && answers_publicly<auditor_actor>,
+static_assert(answers_publicly<gradient_actor> && answers_publicly<sanitizer_actor> &&
+                  answers_publicly<evaluator_actor> && answers_publicly<auditor_actor>,
               "what a public actor can ask must not answer with a trusted value");
 
 }  // namespace rldp::actors

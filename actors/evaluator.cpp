@@ -3,56 +3,138 @@
 #include <algorithm>
 
 #include "actors/failure.hpp"
+#include "actors/run/test_hooks.hpp"
 #include "actors/threads.hpp"
 #include "config/base/error.hpp"
+#include "config/open_keys.hpp"
 #include "models/device.hpp"
+#include "privacy/trusted_side.hpp"
 
 namespace rldp::actors {
 
-evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<evaluator_state> self, run_model model,
-                                              std::shared_ptr<const eval::held_out> records, std::int64_t batch,
-                                              const hub_actor& hub, evaluations seen_before, std::stop_token stop) {
-    fail_publicly(self);
-    self->state.seen = seen_before;
-    const auto threads = std::max(1, all_threads() / 2);
-    const eval::scoring how{.batch = batch, .answers_only = records->answers_only, .stop = stop};
-    const eval::scoring whole{.batch = batch, .stop = stop};  // likelihoods of whole records
+namespace {
+
+/// Half of the threads: training goes on meanwhile.
+int threads_aside() {
+    return std::max(1, all_threads() / 2);
+}
+
+/// Runs `work` beside the training: on threads, and where there is a device on a stream, of its own.
+template <class Work>
+auto aside(const run_model& model, int threads, const Work& work) {
+    const models::side_stream stream(model.initial_adapter.device());
+    return on_passing_thread(threads, [&] { return stream.run(work); });
+}
+
+}  // namespace
+
+evaluation_rule evaluation_rule_of(const session& run, const privacy::ledger_content& book, evaluations seen) {
+    return {.model = run.model,
+            .publish = run.config.eval.published(),
+            .looks = run.looks,
+            .batch = config::micro_batch_of(run.config),
+            .seen = std::move(seen),
+            .looks_log = run.where.looks(),
+            .owners_file = run.where.held_out(),
+            .book = book};
+}
+
+void evaluator_state::open(const trusted<std::shared_ptr<const eval::held_out>>& held_out,
+                           const trusted<std::shared_ptr<const secrets>>& closed, evaluation_rule rule) {
+    how = std::move(rule);
+    records = privacy::opened(held_out);
+    key = privacy::opened(closed)->key;
+    log.emplace(how.looks_log, privacy::file_seal(*key), how.book);
+    owner.emplace(how.owners_file);
+    if (how.publish != publication::raw) return;
+    how.seen.floors = {records->template_perplexity(), records->marginal_nats};
+    for (auto* known : {&how.seen.before, &how.seen.last, &how.seen.best})
+        if (*known) (*known)->bits_per_byte = records->bits_per_byte((*known)->perplexity);
+}
+
+privacy::look_release evaluator_state::look(const privacy::look_charge& charged, const at::Tensor& adapter) {
+    const auto& made = log->made();
+    privacy::look_sum sum(frame_of(how.looks, made.empty() ? std::nullopt : std::optional(made.back())));
+    // On a device one after the other: threads would share its stream.
+    const bool device = !how.model.initial_adapter.device().is_cpu();
+    const eval::scoring one_by_one{
+        .batch = 1, .answers_only = records->answers_only, .lanes = device ? 1 : threads_aside()};
+    auto found = aside(how.model, device ? threads_aside() : 1, [&] {
+        return eval::look_at(*how.model.base, &how.model.layout, &adapter, *records, one_by_one);
+    });
+    for (const auto& unit : found.units) sum.add(unit);
+    auto out = sum.finish(charged, *key);
+    test_hooks::exchange(out);
+    log->append(out);  // durable before anybody hears of it
+    test_hooks::looked(out.charged->look);
+    if (found.exact.perplexity > 0) found.exact.bits_per_byte = records->bits_per_byte(found.exact.perplexity);
+    owner->add(out.charged->step, found.exact, std::pair(sum.units(), sum.shortened()));
+    how.seen.add(out.charged->step, scores_of(privacy::figures_of(out)));
+    return out;
+}
+
+eval::scores evaluator_state::evaluate(const snapshot& at, const std::stop_token& stop) {
+    const eval::scoring scoring{.batch = how.batch, .answers_only = records->answers_only, .stop = stop};
+    auto found = aside(how.model, threads_aside(), [&] {
+        return eval::score_held_out(*how.model.base, &how.model.layout, &at.adapter, records->sequences, scoring);
+    });
+    found.bits_per_byte = records->bits_per_byte(found.perplexity);
+    owner->add(at.step, found);
+    if (how.publish == publication::raw) how.seen.add(at.step, found);
+    return found;
+}
+
+evaluations evaluator_state::settle(const snapshot& end, const std::stop_token& stop) {
+    const eval::scoring whole{.batch = how.batch, .stop = stop};  // likelihoods of whole records
+    const auto guess = [&](const at::Tensor& adapter) {
+        return aside(how.model, threads_aside(), [&] {
+            return eval::predict(*how.model.base, &how.model.layout, &adapter, *records->target, whole);
+        });
+    };
+    std::optional<predictions> predicted;
+    if (records->target && end.adapter.defined()) {
+        const auto before = guess(how.model.initial_adapter), after = guess(end.adapter);
+        if (before && after) predicted = {records->target->column, *before, *after};
+    }
+    owner->end({records->template_perplexity(), records->marginal_nats}, predicted);
+    if (how.publish == publication::raw) how.seen.predicted = predicted;
+    return how.seen;
+}
+
+evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<evaluator_state> self,
+                                              trusted<std::shared_ptr<const eval::held_out>> records,
+                                              trusted<std::shared_ptr<const secrets>> closed, evaluation_rule how,
+                                              const hub_actor& hub, std::shared_ptr<spdlog::logger> trusted_log,
+                                              std::stop_token stop) {
+    fail_silently(self, std::move(trusted_log));
+    self->state.open(records, closed, std::move(how));
     const auto unless_stopped = [self](const auto& work) {
         try {
             work();
         } catch (const error& ended) {
             if (ended.code() != errc::interrupted) throw;
-            self->state.seen.stopped = true;
+            self->state.how.seen.stopped = true;
         }
     };
-    const models::side_stream aside(model.initial_adapter.device());
-    const auto prediction_of = [=](const at::Tensor& adapter) {
-        return on_passing_thread(threads, [&] {
-            return aside.run(
-                [&] { return eval::predict(*model.base, &model.layout, &adapter, *records->target, whole); });
-        });
-    };
     return {
+        [=](look_atom, const privacy::look_charge& charged, const snapshot& at) {
+            const auto released = self->state.look(charged, at.adapter);
+            self->send(hub, evaluated_atom::value, at.step, scores_of(privacy::figures_of(released)));
+            return at.step;
+        },
         [=](evaluate_atom, const snapshot& at) {
+            auto& state = self->state;
+            if (state.records->sequences.empty())
+                return at.step;  // the owner has nothing to see, and nobody else may know
             unless_stopped([&] {
-                const auto found = on_passing_thread(threads, [&] {
-                    return aside.run([&] {
-                        return eval::score_held_out(*model.base, &model.layout, &at.adapter, records->sequences, how);
-                    });
-                });
-                self->state.seen.add(at.step, found);
-                self->send(hub, evaluated_atom::value, at.step, found);
+                const auto found = state.evaluate(at, stop);
+                if (state.how.publish == publication::raw) self->send(hub, evaluated_atom::value, at.step, found);
             });
             return at.step;  // the trainer must not learn what was found
         },
         [=](settle_atom, const snapshot& end) {
-            auto& seen = self->state.seen;
-            if (records->target && end.adapter.defined())
-                unless_stopped([&] {
-                    seen.predicted_before = prediction_of(model.initial_adapter);
-                    seen.predicted = prediction_of(end.adapter);
-                });
-            return seen;
+            unless_stopped([&] { self->state.settle(end, stop); });
+            return self->state.how.seen;
         },
     };
 }

@@ -17,7 +17,7 @@ using hub_pointer = hub_actor::stateful_pointer<hub_state>;
 #ifdef RLDP_TEST_HOOKS
 /// Without what depends on when a tick falls: the mean loss and the last evaluation, which the run log has one by one.
 void note(telemetry latest) {
-    latest.loss = latest.perplexity = 0;
+    latest.loss = latest.perplexity = latest.perplexity_low = latest.perplexity_high = 0;
     latest.evaluated_step = 0;
     test_hooks::seen(latest.state, monitor::to_json(latest));
 }
@@ -57,6 +57,14 @@ void tick(hub_pointer self) {
     tell_all(self);
 }
 
+void put_evaluation(telemetry& to, const eval::metrics_line& line) {
+    to.evaluated_step = line.step;
+    to.perplexity = *line.eval_perplexity;
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    to.perplexity_low = line.eval_perplexity_in ? line.eval_perplexity_in->low : none;
+    to.perplexity_high = line.eval_perplexity_in ? line.eval_perplexity_in->high : none;
+}
+
 /// Of a step that is made, or that a resumed run goes on from.
 void put(telemetry& to, const eval::metrics_line& line) {
     to.step = line.step;
@@ -66,9 +74,7 @@ void put(telemetry& to, const eval::metrics_line& line) {
         to.progress_epsilon = line.progress.epsilon;
         to.progress_step = line.progress.step;
     }
-    if (!line.eval_perplexity) return;
-    to.evaluated_step = line.step;
-    to.perplexity = *line.eval_perplexity;
+    if (line.eval_perplexity) put_evaluation(to, line);
 }
 
 }  // namespace
@@ -141,17 +147,13 @@ void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
     eval::metrics_line line;
     line.step = step;
     if (const auto known = unevaluated.find(step); known != unevaluated.end()) line = known->second;
-    line.eval_perplexity = found.perplexity;
-    line.eval_value_nats = found.value_nats;
+    put(line, found);
     log->append(line);
-    if (events)  // the rest of the step has been told
-        events->append({.step = step,
-                        .loss_released = {},
-                        .radii = {},
-                        .eval_perplexity = found.perplexity,
-                        .eval_value_nats = found.value_nats});
-    latest.evaluated_step = logged.evaluated_step = step;
-    latest.perplexity = logged.perplexity = found.perplexity;
+    eval::metrics_line alone;  // steps that were made since stay as they are shown
+    alone.step = step;
+    put(alone, found);
+    if (events) events->append(alone);  // the rest of the step has been told
+    for (auto* seen : {&latest, &logged}) put_evaluation(*seen, alone);
     changed = true;
     awaited.erase(step);
     if (awaited.empty()) release_held();
@@ -177,7 +179,8 @@ hub_actor::behavior_type make_hub(hub_pointer self, std::string run, const show&
     auto& latest = self->state.latest;
     latest.run = std::move(run);
     latest.state = "starting";
-    latest.loss = latest.perplexity = latest.progress_epsilon = std::numeric_limits<double>::quiet_NaN();
+    latest.loss = latest.perplexity = latest.perplexity_low = latest.perplexity_high = latest.progress_epsilon =
+        std::numeric_limits<double>::quiet_NaN();
     self->state.shown = self->state.logged = latest;
     self->state.tell = tell;
     self->set_down_handler([self](const caf::down_msg& gone) { self->state.watchers.erase(gone.source); });

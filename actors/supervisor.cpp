@@ -67,7 +67,7 @@ bool evaluated(const std::vector<eval::metrics_line>& lines, std::int64_t step) 
 evaluations evaluations_in(const std::vector<eval::metrics_line>& lines) {
     evaluations out;
     for (const auto& line : lines) {
-        if (line.eval_perplexity) out.add(line.step, {*line.eval_perplexity, line.eval_value_nats});
+        if (line.eval_perplexity) out.add(line.step, eval::scores_in(line));
     }
     return out;
 }
@@ -84,7 +84,8 @@ trainer_schedule schedule_of(const session& run, const privacy::budget& budget) 
             .belongs_to = run.belongs_to,
             .seal = run.seal,
             .charged = budget.book().end(),
-            .watch = rounding_watch_of(run)};
+            .watch = rounding_watch_of(run),
+            .held_out = run.config.eval.published()};
 }
 
 void wire(supervisor_pointer self, const opened_run& opened) {
@@ -100,7 +101,7 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     for (const auto& at : run.passed) {
         if (evaluated(run.known, at.step)) continue;
         to_evaluate.push_back(at);
-        awaited.push_back(at.step);
+        if (run.config.eval.published() == publication::raw) awaited.push_back(at.step);
     }
     self->send(self->state.hub, announce_atom::value,
                run_header{run.where.metrics().string(), run.known, run.plan.steps, run.config.privacy.epsilon,
@@ -123,8 +124,9 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     auto schedule = schedule_of(run, *parts.budget);
     wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.config, run.plan));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
-    wiring.evaluator = spawn(make_evaluator, run.model, run.held_out, config::micro_batch_of(run.config),
-                             self->state.hub, evaluations_in(run.known), self->state.stop.get_token());
+    wiring.evaluator = spawn(make_evaluator, run.held_out, closed,
+                             evaluation_rule_of(run, parts.budget->book(), evaluations_in(run.known)), self->state.hub,
+                             trusted_log, self->state.stop.get_token());
     self->state.evaluator = wiring.evaluator;
     for (const auto& at : to_evaluate) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
     self->state.trainer = spawn(make_trainer, parts.steps, wiring, std::move(schedule));

@@ -12,6 +12,10 @@ using trainer_pointer = trainer_actor::stateful_pointer<trainer_state>;
 
 void proceed(trainer_pointer self);
 
+bool looks(const trainer_state& state) {
+    return state.schedule->held_out == publication::noised;
+}
+
 /// Any request that fails ends the run; the supervisor, which watches every actor, names the cause.
 auto give_up(trainer_pointer self) {
     return [self](const caf::error& reason) { self->state.promise.deliver(reason); };
@@ -23,7 +27,7 @@ void save_with(trainer_pointer self, std::string controller, Then then) {
     auto& state = self->state;
     write_checkpoint(state.schedule->checkpoint,
                      {state.steps->training().snapshot(), std::move(controller), state.schedule->charged,
-                      state.schedule->belongs_to, state.evaluating},
+                      state.schedule->belongs_to, looks(state) ? std::nullopt : state.evaluating},
                      state.schedule->seal);
     self->request(state.wiring.sanitizer, caf::infinite, forget_atom::value).then([then] { then(); }, give_up(self));
 }
@@ -66,21 +70,61 @@ void conclude(trainer_pointer self, ending how) {
     });
 }
 
-void end(trainer_pointer self, ending how) {
-    price_and(self, how != ending::interrupted, [self, how] { conclude(self, how); });
+/// The evaluator is done with its snapshot.
+auto evaluated(trainer_pointer self) {
+    return [self](std::int64_t) {
+        if (!self->state.stopping || looks(self->state)) self->state.evaluating.reset();
+        if (const auto go_on = std::exchange(self->state.waiting, nullptr)) go_on();
+    };
 }
 
-void evaluate(trainer_pointer self) {
-    auto& state = self->state;
-    state.evaluating = {state.steps->training().step(), state.steps->training().result()};
-    self->send(state.wiring.hub, evaluate_atom::value, state.evaluating->step);
-    self->request(state.wiring.evaluator, caf::infinite, evaluate_atom::value, *state.evaluating)
+/// A look is charged before the units are opened, and stands in the ledger before the next step's charge: the
+/// accountant answers in order.
+template <class Then>
+void look_and(trainer_pointer self, Then then) {
+    const auto& training = self->state.steps->training();
+    const snapshot at{training.step(), training.result()};
+    self->request(self->state.wiring.accountant, caf::infinite, look_atom::value, at.step)
         .then(
-            [self](std::int64_t) {
-                if (!self->state.stopping) self->state.evaluating.reset();
-                if (const auto go_on = std::exchange(self->state.waiting, nullptr)) go_on();
+            [self, at, then](const privacy::look_charge& granted) {
+                auto& state = self->state;
+                state.schedule->charged.hash = granted->hash;
+                state.evaluating = at;
+                self->send(state.wiring.hub, evaluate_atom::value, at.step);
+                self->request(state.wiring.evaluator, caf::infinite, look_atom::value, granted, at)
+                    .then(evaluated(self), give_up(self));
+                then();
             },
-            give_up(self));
+            [self, then](const caf::error& reason) {
+                if (to_exception(reason).code() != errc::budget_exhausted) return give_up(self)(reason);
+                then();  // a resumed run looked at this step before
+            });
+}
+
+template <class Then>
+void evaluate_and(trainer_pointer self, Then then) {
+    auto& state = self->state;
+    if (looks(state)) return look_and(self, then);
+    state.evaluating = {state.steps->training().step(), state.steps->training().result()};
+    if (state.schedule->held_out == publication::raw)
+        self->send(state.wiring.hub, evaluate_atom::value, state.evaluating->step);
+    self->request(state.wiring.evaluator, caf::infinite, evaluate_atom::value, *state.evaluating)
+        .then(evaluated(self), give_up(self));
+    then();
+}
+
+void end(trainer_pointer self, ending how) {
+    auto& state = self->state;
+    if (state.evaluating && looks(state)) {  // as with a checkpoint
+        state.waiting = [self, how] { end(self, how); };
+        return;
+    }
+    price_and(self, how != ending::interrupted, [self, how] {
+        // What an exhausted budget ends earlier than planned is looked at where it ended.
+        if (how == ending::budget_exhausted && looks(self->state))
+            return look_and(self, [self, how] { conclude(self, how); });
+        conclude(self, how);
+    });
 }
 
 void decide(trainer_pointer self) {
@@ -150,11 +194,17 @@ void proceed(trainer_pointer self) {
                 return;
             }
             return price_and(self, true, [self] {
-                evaluate(self);
-                self->state.steps->evaluated();
-                proceed(self);
+                evaluate_and(self, [self] {
+                    self->state.steps->evaluated();
+                    proceed(self);
+                });
             });
         case step_machine::due::checkpoint:
+            // It would write the run log's lines behind a look before the look's own, which tells how long that took.
+            if (state.evaluating && looks(state)) {
+                state.steps->put_off_checkpoint();
+                return proceed(self);
+            }
             return checkpoint_and(self, [self] {
                 self->state.steps->saved();
                 proceed(self);

@@ -30,6 +30,7 @@ struct trainer_schedule {
     privacy::file_seal seal;
     privacy::ledger_mark charged;  ///< the ledger's end before the first step
     rounding_watch watch = {};     ///< empty: there is nothing to watch
+    publication held_out = publication::raw;
 };
 
 struct trainer_state {
@@ -38,7 +39,8 @@ struct trainer_state {
     trainer_wiring wiring;
     std::optional<trainer_schedule> schedule;  ///< from the start
     bool stopping = false;
-    /// With the evaluator. A checkpoint holds it, for an evaluation may be stopped.
+    /// With the evaluator. A checkpoint holds it where it is to be exact, for then it may be stopped and done again; a
+    /// look is never redone.
     std::optional<snapshot> evaluating;
     std::function<void()> waiting;  ///< goes on once it is back
     caf::typed_response_promise<outcome> promise;

@@ -32,7 +32,8 @@ double milliseconds(clock_type::duration span) {
 
 /// Evaluation is left out on both sides: one held-out record, and none between start and end.
 config::run_config bench_config(const std::string& file, std::vector<std::string> set) {
-    set.insert(set.end(), {"train.eval_every=1000000", "train.eval_records=1", "noise.insecure_reproducible=true"});
+    set.insert(set.end(), {"train.eval_every=1000000", "train.eval_records=1", "eval.publish=none",
+                           "noise.insecure_reproducible=true"});
     return config::load(file, set);
 }
 

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "actors/evaluator.hpp"
 #include "actors/gradient.hpp"
 #include "actors/loader.hpp"
 #include "actors/sanitizer.hpp"
@@ -17,6 +18,7 @@ struct trusted_side {
     actors::loader_state loader;
     actors::gradient_state gradient;
     actors::sanitizer_state sanitizer;
+    actors::evaluator_state evaluator;
 
     explicit trusted_side(const actors::opened_run& opened) {
         const auto& run = *opened.facts;
@@ -26,6 +28,9 @@ struct trusted_side {
         gradient.how = actors::gradient_settings_of(run);
         sanitizer.open(opened.closed, actors::sanitizer_config_of(run.config, run.model.layout), nullptr,
                        run.where.releases());
+        if (run.config.eval.looks_made() > 0)
+            evaluator.open(run.held_out, opened.closed,
+                           actors::evaluation_rule_of(run, opened.parts.budget->book(), {}));
     }
 
     privacy::release step(const messages::step_task& task) {
@@ -53,11 +58,14 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
                 actors::decide_in_line(parts, progress.epsilon);
                 break;
             case actors::step_machine::due::evaluation:
-                steps.evaluated();  // it steers nothing
-                if (last.step > 0) {
-                    last.progress = progress;
-                    write();
-                }
+                if (last.step > 0) last.progress = progress;
+                // Exact figures steer nothing, and are left out.
+                if (run.config.eval.looks_made() > 0)
+                    if (const auto granted = parts.budget->grant_look(steps.training().step()))
+                        put(last, actors::scores_of(privacy::figures_of(
+                                      trusted.evaluator.look(*granted, steps.training().result()))));
+                steps.evaluated();
+                if (last.step > 0 || last.eval_perplexity) write();
                 break;
             case actors::step_machine::due::checkpoint:
                 actors::write_checkpoint(run.where.checkpoint(), actors::checkpoint_of(parts, run.belongs_to),

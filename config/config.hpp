@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/base/guarantee.hpp"
+#include "config/base/publication.hpp"
 
 namespace rldp::config {
 
@@ -90,7 +91,7 @@ struct train_section {
     double average_window = 0.2;               ///< share of the steps
     std::optional<double> value_weight;        ///< of tokens that carry a value, in a record's mean loss
     std::optional<std::int64_t> eval_every;    ///< steps
-    std::optional<std::int64_t> eval_records;  ///< size of the fixed Eval subset
+    std::optional<std::int64_t> eval_records;  ///< held-out units that are looked at, about
 
     bool is_whole() const { return parameters.has_value(); }
 };
@@ -128,7 +129,15 @@ struct lora_section {
 };
 
 struct eval_section {
-    std::optional<std::string> target;  ///< a column whose value is guessed in held-out records
+    std::optional<std::string> target;                ///< a column whose value is guessed in held-out records
+    std::optional<std::vector<std::string>> classes;  ///< its values, as they are told; looks need them
+    std::string publish = "private";                  ///< private | none | raw: of held-out units
+    std::int64_t looks = 3;                           ///< of publish private
+    std::optional<double> clip;                       ///< nats per token that a unit may lie from where it is expected
+
+    publication published() const { return publication_from(publish); }
+    /// How many looks there are; 0 where none are noised.
+    std::int64_t looks_made() const { return published() == publication::noised ? looks : 0; }
 };
 
 struct rl_section {

@@ -77,11 +77,13 @@ std::int64_t share_of(std::int64_t steps, std::int64_t parts) {
 constexpr double evaluation_share = 0.1;
 constexpr std::int64_t least_eval_records = 256;
 
-void choose_eval_records(chooser& of, run_config& config) {
-    const auto trained = static_cast<double>(*config.train.eval_every * batch_of(config));
-    const auto affordable = static_cast<std::int64_t>(3 * evaluation_share * trained);
+void choose_eval_records(chooser& of, run_config& config, std::int64_t steps) {
+    const auto looks = config.eval.looks_made();
+    const auto between = looks > 0 ? std::max<std::int64_t>(1, steps / looks) : *config.train.eval_every;
+    const auto affordable =
+        static_cast<std::int64_t>(3 * evaluation_share * static_cast<double>(between * batch_of(config)));
     of.choose("train.eval_records", config.train.eval_records,
-              std::clamp(affordable, least_eval_records, most_chosen_eval_records),
+              std::clamp(affordable, least_eval_records, most_eval_records(config)),
               affordable < least_eval_records
                   ? "fewer would say little, though an evaluation costs more than a tenth of the training between two"
                   : "an evaluation costs at most a tenth of the training between two");
@@ -93,7 +95,7 @@ std::string reason_of_weight(const run_config& config) {
                                                      : "the template's own words have to be learned, too";
 }
 
-std::vector<choice> as_published(run_config& config) {
+std::vector<choice> as_published(run_config& config, std::int64_t population) {
     auto& train = config.train;
     auto& rl = config.rl;
     chooser of;
@@ -106,7 +108,7 @@ std::vector<choice> as_published(run_config& config) {
     of.choose<std::int64_t>("train.eval_every", train.eval_every, 48, reason);
     of.choose<std::int64_t>("rl.interval", rl.interval, 112, reason);
     of.choose<std::int64_t>("rl.warmup", rl.warmup, 50, reason);
-    choose_eval_records(of, config);  // of which it says nothing
+    choose_eval_records(of, config, planned_steps(config, population));  // of which it says nothing
     return of.take();
 }
 
@@ -135,8 +137,28 @@ std::optional<choice> choose_state(run_config& config, bool vouched_for) {
                            : "a key is given that a prepared policy has no use for"};
 }
 
+std::vector<std::int64_t> look_steps(const run_config& config, std::int64_t steps) {
+    const auto count = config.eval.looks_made();
+    std::vector<std::int64_t> out;
+    for (std::int64_t k = 0; k < count; ++k) {
+        const auto at = count == 1 ? steps : (k * steps + (count - 1) / 2) / (count - 1);
+        if (out.empty() || at > out.back()) out.push_back(at);
+    }
+    return out;
+}
+
+std::optional<choice> choose_clip(run_config& config, std::int64_t vocabulary) {
+    if (config.eval.looks_made() == 0 || config.eval.clip) return std::nullopt;
+    constexpr double reach = 0.6;
+    config.eval.clip = std::round(10 * reach * std::log(static_cast<double>(vocabulary))) / 10;
+    return choice{
+        "eval.clip", nlohmann::json(*config.eval.clip).dump(),
+        fmt::format("from half of log V = {:.1f} nats, what guessing evenly among {} tokens costs, to either end",
+                    std::log(static_cast<double>(vocabulary)), vocabulary)};
+}
+
 std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, std::int64_t width) {
-    if (config.privacy.semantics == semantics::as_published) return as_published(config);
+    if (config.privacy.semantics == semantics::as_published) return as_published(config, population);
     auto& train = config.train;
     const bool scheduled = !choices_of(config).prepared;  // a prepared policy brings a schedule of its own
     chooser of;
@@ -158,8 +180,9 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
                                 : "noise is averaged out while the rate falls, and a rate too high is forgiven");
     }
     of.choose("train.value_weight", train.value_weight, choices_of(config).value_weight, reason_of_weight(config));
-    of.choose("train.eval_every", train.eval_every, share_of(steps, 20), "twenty looks at held-out records");
-    choose_eval_records(of, config);
+    of.choose("train.eval_every", train.eval_every, share_of(steps, 20),
+              config.eval.looks_made() > 0 ? "twenty checkpoints" : "twenty looks at held-out records");
+    choose_eval_records(of, config, steps);
     of.choose("rl.interval", config.rl.interval, interval_for(steps), "some twelve decisions, or looks at the budget");
     if (scheduled)
         of.choose("rl.warmup", config.rl.warmup, *config.rl.interval, "one interval");

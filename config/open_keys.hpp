@@ -22,8 +22,16 @@ constexpr std::int64_t least_steps = 75;
 /// which a draw exceeds with a chance below e^(−3,000,000).
 constexpr std::int64_t most_batch = std::int64_t{1} << 23;
 
-/// train.eval_records is never chosen larger: a perplexity of more records is hardly more exact.
-constexpr std::int64_t most_chosen_eval_records = 4096;
+/// train.eval_records is never chosen larger: an exact perplexity of more units hardly says more, and what looks at
+/// more cost in memory they hardly gain.
+constexpr std::int64_t most_chosen_eval_records = 4096, most_chosen_looked_at = 32768;
+inline std::int64_t most_eval_records(const run_config& config) {
+    return config.eval.looks_made() > 0 ? most_chosen_looked_at : most_chosen_eval_records;
+}
+
+/// After which of `steps` steps the looks come: at the end; of two or more before the first, too, the rest between at
+/// equal distances. Fewer than eval.looks where there are fewer steps. Empty without looks.
+std::vector<std::int64_t> look_steps(const run_config& config, std::int64_t steps);
 
 /// Settles who steers a method with a controller under sound semantics, where rl.state is open: "prepared", unless a
 /// key is given that a prepared policy has no use for, or the run is not `vouched_for`: unlike those of the policy's
@@ -34,6 +42,10 @@ std::optional<choice> choose_state(run_config& config, bool vouched_for);
 /// eval_records, rl.interval and rl.warmup. It looks at public numbers only: the population N, the width of the model,
 /// other keys. What the configuration says stays. Under as_published the choices are the publication's.
 std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, std::int64_t width);
+
+/// eval.clip, where looks are made and it is open: of a model with that vocabulary, guessing evenly costs log V, and
+/// from the middle to either end is within reach.
+std::optional<choice> choose_clip(run_config& config, std::int64_t vocabulary);
 
 /// What it chooses for train.lr.
 double rate_for(const run_config& config, std::int64_t width);

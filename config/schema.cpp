@@ -87,6 +87,12 @@ std::vector<std::string> method_names() {
     return names;
 }
 
+std::vector<std::string> publication_names() {
+    std::vector<std::string> names;
+    for (const auto& each : publications) names.emplace_back(each.name);
+    return names;
+}
+
 std::vector<std::string> policy_names() {
     std::vector<std::string> names;
     for (const auto& row : policies())
@@ -365,13 +371,15 @@ void add_train(std::vector<key>& keys) {
              "Of tokens that carry a value of the table, in a record's mean loss; the template's own weigh 1.",
              "chosen: 3 where data.template and a warm start are, else 1")
         .add("eval_every", &train_section::eval_every, between(1, most_steps), "steps",
-             "Steps between evaluations on held-out units; there is one before the first step, too, after each pass "
-             "over the data "
-             "(N/B steps), and at the end.",
+             "Steps between checkpoints; with eval.publish raw or none held-out units are evaluated then, too, before "
+             "the "
+             "first step, after each pass over the data (N/B steps) and at the end.",
              "chosen: a twentieth of the steps")
-        .add("eval_records", &train_section::eval_records, between(1, most_units), "records",
-             "Evaluation uses a fixed subset of this size.",
-             "chosen: at most a tenth of the training between two evaluations, from 256 to 4096");
+        .add("eval_records", &train_section::eval_records, between(1, most_units), "units",
+             "About so many held-out units are looked at: those whose hash lies below a share of the expected number.",
+             "chosen: at most a tenth of the training between two evaluations, from 256 to 4096, or to 32768 where "
+             "looks "
+             "carry noise");
 }
 
 void add_data_and_model(std::vector<key>& keys) {
@@ -430,9 +438,28 @@ void add_data_and_model(std::vector<key>& keys) {
     section(
         keys, "eval.", [](auto& c) -> auto& { return c.eval; })
         .add("target", &eval_section::target, form{"a column's name", is_text}, "",
-             "At the end every value of this column is put in its place in held-out records, and scored: AUC and "
-             "accuracy.",
-             "none");
+             "A column whose value is guessed in held-out records at the end: every class is put in its place, and "
+             "scored. "
+             "AUC and accuracy are for the owner alone unless eval.publish is raw.",
+             "none")
+        .add("classes", &eval_section::classes, form{"values", is_text}, "",
+             "The values of eval.target, as records tell them: each look then tells the accuracy, too.",
+             "collected from held-out records, and accuracy is for the owner alone")
+        .add("publish", &eval_section::publish, words{publication_names()}, "",
+             "What goes out of held-out units: a few looks with noise, priced like training, so that they are "
+             "protected as "
+             "training units are; nothing; or exact figures, and then nothing protects them. Exact figures are always "
+             "in "
+             "trusted/, for the owner.")
+        .add("looks", &eval_section::looks, between(1, 100), "",
+             "How often held-out units are looked at, of eval.publish private: at the start, at the end and between. "
+             "More "
+             "looks have more noise each.")
+        .add("clip", &eval_section::clip, above_to(0, 1000), "nats per token",
+             "How far a held-out unit's mean loss may lie from where it is expected before it is drawn nearer; the "
+             "noise "
+             "of a look grows with it.",
+             "chosen: 0.6 of the logarithm of the model's vocabulary");
 }
 
 void add_rl(std::vector<key>& keys) {

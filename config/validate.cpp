@@ -254,6 +254,18 @@ finding sizes(const run_config& config) {
     return length_problem(config);
 }
 
+finding held_out(const run_config& config) {
+    const auto& eval = config.eval;
+    if (eval.classes && !eval.target) return "eval.classes are values of eval.target, which is not given; give both";
+    if (eval.classes && eval.classes->size() < 2)
+        return "eval.classes has fewer than two values, among which nothing can be guessed; give the others, too";
+    if (eval.published() != publication::noised) return {};
+    if (config.data.split == "exact")
+        return R"(eval.publish is "private", but data.split "exact" lets one unit move others between the sides; give )"
+               R"(eval.publish "none" or "raw", or data.split "hash")";
+    return {};
+}
+
 finding audit(const run_config& config) {
     const auto& audit = config.audit;
     if (audit.gradient_canaries > 0 && config.public_data.changes_coordinates())
@@ -288,7 +300,7 @@ std::optional<std::string> rate_problem(const run_config& config, std::int64_t p
 }
 
 std::optional<std::string> problem(const run_config& config) {
-    for (const auto check : {ranges, contract, precision, whole, learning, method_keys, method, sizes, audit})
+    for (const auto check : {ranges, contract, precision, whole, learning, method_keys, method, sizes, held_out, audit})
         if (auto found = check(config)) return found;
     return {};
 }

@@ -3,11 +3,14 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <future>
 #include <numeric>
 
 #include "config/base/error.hpp"
 #include "models/marked_token.hpp"
+#include "models/thread_count.hpp"
 
 namespace rldp::eval {
 
@@ -15,9 +18,34 @@ namespace {
 
 /// Of each sequence: its negative log-likelihood, that of its marked tokens, and how many were predicted.
 struct losses {
+    explicit losses(std::size_t sequences) : nll(sequences), value_nll(sequences), predicted(sequences) {}
     std::vector<double> nll, value_nll;
-    std::int64_t tokens = 0;
+    std::vector<std::int64_t> predicted;
+    std::int64_t tokens() const { return std::accumulate(predicted.begin(), predicted.end(), std::int64_t{0}); }
 };
+
+/// Calls `work` with the numbers below `count`, on so many threads, each with one of its own.
+template <class Work>
+void in_lanes(int lanes, std::size_t count, const Work& work) {
+    if (lanes <= 1) {
+        for (std::size_t i = 0; i < count; ++i) work(i);
+        return;
+    }
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::future<void>> threads;
+    for (int lane = 0; lane < lanes; ++lane)
+        threads.push_back(std::async(std::launch::async, [&] {
+            models::use_threads(1);
+            try {
+                for (std::size_t i; (i = next++) < count;) work(i);
+            } catch (...) {
+                next = count;
+                throw;
+            }
+        }));
+    for (auto& thread : threads) thread.wait();
+    for (auto& thread : threads) thread.get();
+}
 
 losses losses_of(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
                  const std::vector<const models::sequence*>& sequences, const scoring& how) {
@@ -26,22 +54,23 @@ losses losses_of(const models::causal_lm& model, const models::lora_layout* layo
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](auto left, auto right) { return sequences[left]->size() < sequences[right]->size(); });
-    losses out{std::vector<double>(order.size()), std::vector<double>(order.size()), 0};
+    losses out(order.size());
     const auto step = static_cast<std::size_t>(how.batch);
-    for (std::size_t begin = 0; begin < order.size(); begin += step) {
+    in_lanes(how.lanes, (order.size() + step - 1) / step, [&](std::size_t number) {
+        const auto begin = number * step;
         if (how.stop.stop_requested()) throw error(errc::interrupted, "the evaluation was stopped");
         const auto end = std::min(begin + step, order.size());
         std::vector<models::token_span> together;
         for (std::size_t i = begin; i < end; ++i) together.emplace_back(*sequences[order[i]]);
         const auto found =
             model.losses(models::make_batch(together, {.answers_only = how.answers_only}), layout, adapter);
-        const auto nll = found.nll.cpu(), value_nll = found.value_nll.cpu();
+        const auto nll = found.nll.cpu(), value_nll = found.value_nll.cpu(), predicted = found.tokens.cpu();
         for (std::size_t i = begin; i < end; ++i) {
             out.nll[order[i]] = nll.data_ptr<double>()[i - begin];
             out.value_nll[order[i]] = value_nll.data_ptr<double>()[i - begin];
+            out.predicted[order[i]] = predicted.data_ptr<std::int64_t>()[i - begin];
         }
-        out.tokens += found.tokens.sum().item<std::int64_t>();
-    }
+    });
     return out;
 }
 
@@ -92,6 +121,27 @@ double predicted_of(const held_out& records) {
 
 }  // namespace
 
+void put(metrics_line& to, const scores& found) {
+    to.eval_perplexity = found.perplexity;
+    to.eval_perplexity_in = found.perplexity_in;
+    to.eval_value_nats = found.value_nats;
+    to.eval_value_token_nats = found.value_token_nats;
+    to.eval_value_token_nats_in = found.value_token_nats_in;
+    to.eval_accuracy = found.accuracy;
+    to.eval_accuracy_in = found.accuracy_in;
+}
+
+scores scores_in(const metrics_line& line) {
+    scores out{line.eval_perplexity.value()};
+    out.perplexity_in = line.eval_perplexity_in;
+    out.value_nats = line.eval_value_nats;
+    out.value_token_nats = line.eval_value_token_nats;
+    out.value_token_nats_in = line.eval_value_token_nats_in;
+    out.accuracy = line.eval_accuracy;
+    out.accuracy_in = line.eval_accuracy_in;
+    return out;
+}
+
 double held_out::bits_per_byte(double perplexity) const {
     return std::log2(perplexity) * predicted_of(*this) / static_cast<double>(bytes);
 }
@@ -113,9 +163,78 @@ scores score_held_out(const models::causal_lm& model, const models::lora_layout*
     }
     if (predicted.empty()) refuse("perplexity: no sequence has two tokens or more, so there is nothing to predict");
     const auto found = losses_of(model, layout, adapter, predicted, how);
-    if (found.tokens == 0) refuse("perplexity: no token is to be predicted");
-    scores out{std::exp(sum_of(found.nll) / static_cast<double>(found.tokens)), {}};
+    if (found.tokens() == 0) refuse("perplexity: no token is to be predicted");
+    scores out{std::exp(sum_of(found.nll) / static_cast<double>(found.tokens()))};
     if (marked > 0 && !how.answers_only) out.value_nats = sum_of(found.value_nll) / marked;
+    return out;
+}
+
+namespace {
+
+/// Predicted tokens that carry a value.
+std::int64_t value_tokens_of(const models::sequence& record) {
+    return record.empty() ? 0 : std::count_if(record.begin() + 1, record.end(), models::is_marked);
+}
+
+/// Whether each record that can be asked is answered right; empty for the others.
+std::vector<std::optional<bool>> hits_of(const models::causal_lm& model, const models::lora_layout* layout,
+                                         const at::Tensor* adapter, const held_out& records, const scoring& how) {
+    std::vector<std::optional<bool>> out(records.sequences.size());
+    if (!records.target || !records.target->declared) return out;
+    const auto& among = *records.target;
+    std::vector<const models::sequence*> all;
+    for (const auto& record : among.alternatives)
+        for (const auto& one : record) all.push_back(&one);
+    auto whole = how;
+    whole.answers_only = false;
+    const auto nll = losses_of(model, layout, adapter, all, whole).nll;
+    const auto clauses = among.clauses.size();
+    for (std::size_t r = 0; r < among.records.size(); ++r) {
+        const auto* row = nll.data() + r * clauses;
+        out[among.records[r]] = static_cast<std::size_t>(std::min_element(row, row + clauses) - row) == among.truth[r];
+    }
+    return out;
+}
+
+/// The mean of some numbers, as they come.
+struct mean {
+    double sum = 0;
+    std::int64_t count = 0;
+    void add(double value) { sum += value, ++count; }
+    std::optional<double> get() const {
+        return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
+    }
+};
+
+}  // namespace
+
+looked look_at(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
+               const held_out& records, const scoring& how) {
+    auto apart = how;
+    apart.batch = 1;
+    std::vector<const models::sequence*> all;
+    for (const auto& sequence : records.sequences) all.push_back(&sequence);
+    const auto found = losses_of(model, layout, adapter, all, apart);
+    const auto hits = hits_of(model, layout, adapter, records, apart);
+    looked out;
+    mean values;
+    for (std::size_t u = 0; u + 1 < records.first.size(); ++u) {
+        mean nats, value_token_nats, right;
+        for (auto r = records.first[u]; r < records.first[u + 1]; ++r) {
+            if (found.predicted[r] == 0) continue;
+            nats.add(found.nll[r] / static_cast<double>(found.predicted[r]));
+            const auto carrying = value_tokens_of(records.sequences[r]);
+            if (!how.answers_only && carrying > 0) {
+                value_token_nats.add(found.value_nll[r] / static_cast<double>(carrying));
+                values.add(found.value_nll[r]);
+            }
+            if (hits[r]) right.add(*hits[r] ? 1 : 0);
+        }
+        if (const auto own = nats.get()) out.units.push_back({*own, value_token_nats.get(), right.get()});
+    }
+    if (const auto tokens = found.tokens(); tokens > 0)
+        out.exact.perplexity = std::exp(sum_of(found.nll) / static_cast<double>(tokens));
+    out.exact.value_nats = values.get();
     return out;
 }
 

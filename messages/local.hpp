@@ -29,6 +29,7 @@ using stop_atom = caf::atom_constant<caf::atom("stop")>;
 using decide_atom = caf::atom_constant<caf::atom("decide")>;
 using learn_atom = caf::atom_constant<caf::atom("learn")>;
 using save_atom = caf::atom_constant<caf::atom("save")>;
+using look_atom = caf::atom_constant<caf::atom("look")>;
 using evaluate_atom = caf::atom_constant<caf::atom("evaluate")>;
 using audit_atom = caf::atom_constant<caf::atom("audit")>;
 using sync_atom = caf::atom_constant<caf::atom("sync")>;
@@ -44,6 +45,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::trusted<rldp::messages::draw>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::trusted<rldp::privacy::unit_gradients>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::step_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::release)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::look_charge)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::rl::outlook)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::rl::dials)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::eval::metrics_line)

@@ -37,6 +37,7 @@ std::vector<fs::path> erase_all(const eval::run_directory& where) {
     if (!erased.empty()) sync_directory(where.key());
     erase(where.releases(), erased);
     erase(where.checkpoint(), erased);
+    erase(where.looks(), erased);
     erase(where.lessons(), erased);
     erase(where.weights_seen(), erased);
     if (data::erase_shelf(where.corpus())) erased.push_back(where.corpus());

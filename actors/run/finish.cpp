@@ -18,23 +18,32 @@ namespace rldp::actors {
 
 namespace {
 
-void add_utility(eval::run_summary& out, const eval::held_out& records, const evaluations& found) {
+void add_utility(eval::run_summary& out, const evaluations& found) {
     out.perplexity_before = found.before ? found.before->perplexity : std::nan("");
-    if (found.before) {
-        out.value_nats_before = found.before->value_nats;
-        out.bits_per_byte_before = records.bits_per_byte(found.before->perplexity);
+    if (const auto& before = found.before) {
+        out.perplexity_before_in = before->perplexity_in;
+        out.value_nats_before = before->value_nats;
+        out.value_token_nats_before = before->value_token_nats;
+        out.value_token_nats_before_in = before->value_token_nats_in;
+        out.bits_per_byte_before = before->bits_per_byte;
+        out.accuracy_before = before->accuracy;
+        out.accuracy_before_in = before->accuracy_in;
     }
-    if (found.last) {
-        out.perplexity_after = found.last->perplexity;
-        out.value_nats_after = found.last->value_nats;
-        out.bits_per_byte_after = records.bits_per_byte(found.last->perplexity);
+    if (const auto& last = found.last) {
+        out.perplexity_after = last->perplexity;
+        out.perplexity_after_in = last->perplexity_in;
+        out.value_nats_after = last->value_nats;
+        out.value_token_nats_after = last->value_token_nats;
+        out.value_token_nats_after_in = last->value_token_nats_in;
+        out.bits_per_byte_after = last->bits_per_byte;
+        out.accuracy_after = last->accuracy;
+        out.accuracy_after_in = last->accuracy_in;
     }
     if (found.best) out.perplexity_best = found.best->perplexity;
-    out.marginal_nats = records.marginal_nats;
-    out.template_perplexity = records.template_perplexity();
-    const auto &before = found.predicted_before, &after = found.predicted;
-    if (records.target && before && after)
-        out.target = {records.target->column, before->auc, after->auc, before->accuracy, after->accuracy};
+    out.marginal_nats = found.floors.marginal_nats;
+    out.template_perplexity = found.floors.template_perplexity;
+    if (const auto& of = found.predicted)
+        out.target = {of->column, of->before.auc, of->after.auc, of->before.accuracy, of->after.accuracy};
 }
 
 void add_names(eval::run_summary& out, const session& run) {
@@ -63,7 +72,10 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     out.base_parameters = run.model.base->parameters();
     out.trainable_parameters = run.plan.trainable_parameters;
     out.groups = run.plan.groups;
-    add_utility(out, *run.held_out, ended.held_out);
+    add_utility(out, ended.held_out);
+    out.held_out = book.header.held_out;
+    out.looks = book.header.looks.count;
+    out.looks_noise_multiplier = book.header.looks.noise_multiplier;
     out.epsilon_budget = run.config.privacy.epsilon;
     out.delta = run.config.privacy.delta;
     out.guaranteed_epsilon = book.header.guaranteed_epsilon;

@@ -69,7 +69,56 @@ std::size_t index_of(const std::string& column, const std::vector<std::string>& 
     refuse(fmt::format("eval.target: \"{}\" is no column of the table; it has {}", column, fmt::join(columns, ", ")));
 }
 
-eval::choices choices_of(const data::held_out_side& side, const held_out_rule& how) {
+/// A record and what stands in the value's place: the whole clause where classes are collected, the value where they
+/// are declared. Nothing where it can't be asked.
+struct asked {
+    text_range place;
+    std::size_t truth;
+};
+
+/// Each record with each class in its place; those that can't be asked are left out.
+template <class Ask>
+eval::choices asked_of(const data::held_out_side& side, const held_out_rule& how, std::vector<std::string> classes,
+                       Ask ask) {
+    eval::choices out{*how.target, how.classes.has_value(), std::move(classes), {}, {}, {}};
+    for (std::size_t record = 0; record < side.records.size(); ++record) {
+        const auto& one = side.records[record];
+        const std::optional<asked> found = ask(one);
+        if (!found) continue;
+        std::vector<models::sequence> alternatives;
+        for (const auto& other : out.clauses) {
+            auto text = one.told.text;
+            text.replace(found->place.begin, found->place.end - found->place.begin, other);
+            alternatives.push_back(how.words.encode(text));
+        }
+        const auto fits = [&](const auto& each) { return std::ssize(each) <= how.max_tokens; };
+        if (!std::all_of(alternatives.begin(), alternatives.end(), fits)) continue;  // another value would be cut
+        out.records.push_back(record);
+        out.truth.push_back(found->truth);
+        out.alternatives.push_back(std::move(alternatives));
+    }
+    return out;
+}
+
+std::optional<std::size_t> place_in(const std::vector<std::string>& all, const std::string& one) {
+    const auto found = std::find(all.begin(), all.end(), one);
+    if (found == all.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - all.begin());
+}
+
+/// Of declared classes. A record of another value, or cut, is not asked: that follows from the record alone.
+eval::choices declared_choices(const data::held_out_side& side, const held_out_rule& how) {
+    const auto column = index_of(*how.target, side.columns);
+    return asked_of(side, how, *how.classes, [&](const held_out_record& one) -> std::optional<asked> {
+        const auto* part = clause_of(one.told, column);
+        if (one.cut || part == nullptr || part->values.size() != 1) return std::nullopt;
+        const auto place = part->values.front();
+        const auto truth = place_in(*how.classes, text_of(one.told, place));
+        return truth ? std::optional(asked{place, *truth}) : std::nullopt;
+    });
+}
+
+eval::choices collected_choices(const data::held_out_side& side, const held_out_rule& how) {
     constexpr std::size_t most = 64;
     const auto column = index_of(*how.target, side.columns);
     std::set<std::string> clauses;
@@ -87,24 +136,24 @@ eval::choices choices_of(const data::held_out_side& side, const held_out_rule& h
     if (clauses.size() > most)
         refuse(fmt::format("eval.target: \"{}\" has {} values among the held-out records; give a column of at most {}",
                            *how.target, clauses.size(), most));
-    eval::choices out{*how.target, {clauses.begin(), clauses.end()}, {}, {}};
-    for (const auto& one : side.records) {
+    const std::vector<std::string> classes(clauses.begin(), clauses.end());
+    return asked_of(side, how, classes, [&](const held_out_record& one) -> std::optional<asked> {
         const auto* part = clause_of(one.told, column);
-        if (part == nullptr) continue;
-        const auto own = text_of(one.told, part->whole);
-        std::vector<models::sequence> alternatives;
-        for (const auto& other : out.clauses) {
-            auto text = one.told.text;
-            text.replace(part->whole.begin, own.size(), other);
-            alternatives.push_back(how.words.encode(text));
-        }
-        const auto fits = [&](const auto& each) { return std::ssize(each) <= how.max_tokens; };
-        if (!std::all_of(alternatives.begin(), alternatives.end(), fits)) continue;  // another value would be cut
-        out.truth.push_back(
-            static_cast<std::size_t>(std::find(out.clauses.begin(), out.clauses.end(), own) - out.clauses.begin()));
-        out.alternatives.push_back(std::move(alternatives));
+        if (part == nullptr) return std::nullopt;
+        return asked{part->whole, *place_in(classes, text_of(one.told, part->whole))};
+    });
+}
+
+std::optional<eval::choices> choices_of(const data::held_out_side& side, const held_out_rule& how) {
+    if (!how.target) return std::nullopt;
+    if (how.classes) return declared_choices(side, how);
+    if (how.refuses) return collected_choices(side, how);
+    index_of(*how.target, side.columns);
+    try {
+        return collected_choices(side, how);
+    } catch (const error&) {
+        return std::nullopt;
     }
-    return out;
 }
 
 }  // namespace
@@ -135,14 +184,17 @@ eval::held_out held_out_of(const data::held_out_side& side, const held_out_rule&
     out.answers_only = how.answers_only;
     bool values_known = !side.records.empty() && !how.answers_only;
     for (const auto& one : side.records) {
+        if (out.sequences.empty() || one.unit != side.records[out.sequences.size() - 1].unit)
+            out.first.push_back(out.sequences.size());
         out.sequences.push_back(one.tokens);
         out.bytes += bytes_of(one, how.words, how.answers_only);
         values_known = values_known && !one.cut && std::any_of(one.tokens.begin(), one.tokens.end(), models::is_marked);
     }
-    if (how.answers_only && !has_answer(out.sequences))
+    out.first.push_back(out.sequences.size());
+    if (how.refuses && how.answers_only && !has_answer(out.sequences))
         refuse("data.chat: no held-out conversation has an answer that is kept; raise data.max_tokens");
     if (values_known) out.marginal_nats = marginal_nats(side);
-    if (how.target) out.target = choices_of(side, how);
+    out.target = choices_of(side, how);
     return out;
 }
 

@@ -21,8 +21,11 @@ bool has_answer(const std::vector<models::sequence>& sequences);
 struct held_out_rule {
     const models::tokenizer& words;
     std::int64_t max_tokens = 0;
-    std::optional<std::string> target = {};  ///< eval.target
-    bool answers_only = false;               ///< data.chat
+    std::optional<std::string> target = {};                ///< eval.target
+    std::optional<std::vector<std::string>> classes = {};  ///< eval.classes
+    bool answers_only = false;                             ///< data.chat
+    bool refuses =
+        true;  ///< what the records don't allow; else it is left out without a word, for that would tell of them
 };
 
 /// Errors: bad_input for a target that is no column of the template, or has more than 64 values, and where records are

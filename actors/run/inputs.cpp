@@ -204,8 +204,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
         .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
         .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, tokens, ids); },
         .mark_training = marks_training(config),
-        .held_out = config.train.eval_records.value_or(config::most_chosen_eval_records),
-        .held_out_seed = config.data.split_seed,
+        .held_out = config.train.eval_records.value_or(config::most_eval_records(config)),
         .inspect = [&](const data::record& told) { (*refuse_public)(told); },
         .tell = tell};
     const auto from = private_source(config);
@@ -217,7 +216,7 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     const auto read_into = [&](data::token_sink& sink) { return read_now(sink); };
     auto read = kept ? kept->get(data::facts_of(from, split, how), read_into) : read_now();
     run_data out;
-    if (read.held_out.records.empty())
+    if (read.held_out.records.empty() && config.eval.published() == publication::raw)
         refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
     out.held_out = std::move(read.held_out);
     out.train = std::move(read.train);
@@ -235,9 +234,10 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
 eval::held_out held_out_of(const config::run_config& config, data::held_out_side side, const models::tokenizer& tokens,
                            std::int64_t max_tokens) {
     const auto count = config::chosen(config.train.eval_records, "train.eval_records");
-    if (count < std::ssize(side.records))
-        side.records.erase(side.records.begin() + count, side.records.end());  // which are in random order
-    return held_out_of(side, {tokens, max_tokens, config.eval.target, config.data.chat});
+    const auto share = data::share_of_held_out(count, side.expected_units);
+    std::erase_if(side.records, [&](const auto& one) { return !data::is_looked_at(one.unit, share); });
+    return held_out_of(side, {tokens, max_tokens, config.eval.target, config.eval.classes, config.data.chat,
+                              config.eval.published() == publication::raw});
 }
 
 std::unique_ptr<const models::tokenizer> load_tokenizer(const config::run_config& config,

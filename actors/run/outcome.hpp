@@ -17,12 +17,18 @@ struct snapshot {
     at::Tensor adapter;
 };
 
-/// What held-out units say of the adapter that the run began with, of the last one evaluated, and of the one with the
-/// lowest perplexity; shown, and steering nothing.
+/// Of eval.target, of the adapter that the run began with and the one that it ended with.
+struct predictions {
+    std::string column;
+    eval::prediction before, after;
+};
+
+/// What may be published of held-out units: of the adapter that the run began with, of the last one evaluated, and of
+/// the one with the lowest perplexity; shown, and steering nothing.
 struct evaluations {
     std::optional<eval::scores> before, last, best;
-    /// Of eval.target, of the adapter that the run began with and the one that it ended with; once training is over.
-    std::optional<eval::prediction> predicted_before, predicted = {};
+    std::optional<predictions> predicted = {};  ///< once training is over; exact, as the next
+    eval::floors floors = {};
 
     bool stopped = false;  ///< something of it was given up, and a resume looks again
 

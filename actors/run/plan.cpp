@@ -19,9 +19,12 @@
 #include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
+#include "config/open_keys.hpp"
+#include "data/units/corpus.hpp"
 #include "eval/metrics/json_number.hpp"
 #include "privacy/accounting/gdp.hpp"
 #include "privacy/mechanism/clipping.hpp"
+#include "privacy/mechanism/look.hpp"
 #include "rl/prepare/policy_description.hpp"
 
 namespace rldp::actors {
@@ -156,6 +159,39 @@ bool is_vouched_for(config::run_config config, std::int64_t population, std::int
 
 }  // namespace
 
+namespace {
+
+/// What looks at held-out units cost in exactness. From N and the configuration alone: how many units there really are
+/// is nobody's business.
+void plan_looks(const config::run_config& config, run_plan& plan) {
+    if (config.eval.published() == publication::raw)
+        plan.warnings.push_back(fmt::format(
+            "eval.publish: raw: exact figures of held-out units go out, so nothing protects {}; \"private\" would",
+            config.privacy.unit_is_group ? fmt::format("those {} whose records are held out", config.privacy.unit)
+                                         : std::string("held-out records")));
+    if (config.eval.looks_made() == 0) return;
+    plan.looks.count = std::ssize(config::look_steps(config, plan.steps));
+    // Where training promises nothing, noise would protect nobody.
+    if (std::isfinite(plan.guaranteed_epsilon))
+        plan.looks.noise_multiplier =
+            privacy::noise_of_looks(plan.looks.count, plan.guaranteed_epsilon, config.privacy.delta);
+    const data::split_rule shares;
+    const double held_out = static_cast<double>(plan.population) * shares.eval / (1 - shares.eval);
+    plan.looked_at =
+        std::min(held_out, static_cast<double>(config::chosen(config.train.eval_records, "train.eval_records")));
+    const double reach = config::chosen(config.eval.clip, "eval.clip");
+    plan.look_within = reach * privacy::expected_within(plan.looks.noise_multiplier, plan.looked_at);
+    constexpr double little = 0.3;  // nats per token: what a run often has to show
+    if (plan.look_within > little)
+        plan.warnings.push_back(fmt::format(
+            "eval.looks: each of {} looks at about {:.0f} held-out units tells their mean loss to ±{:.2g} nats "
+            "per token, which may be more than training changes; make fewer looks (eval.looks), look at more "
+            "units, or give eval.publish \"none\" and read trusted/held_out.json",
+            plan.looks.count, plan.looked_at, plan.look_within));
+}
+
+}  // namespace
+
 chosen_config with_choices(config::run_config config, std::int64_t units, const models::model_config& model) {
     chosen_config out{std::move(config), {}};
     const auto population = out.config.privacy.population.value_or(units);
@@ -169,6 +205,7 @@ chosen_config with_choices(config::run_config config, std::int64_t units, const 
     }
     for (auto& made : config::choose_open_keys(out.config, population, model.width))
         out.choices.push_back(std::move(made));
+    if (auto made = config::choose_clip(out.config, model.vocab)) out.choices.push_back(std::move(*made));
     if (auto made = choose_micro_batch(out.config, model, layout_of(out.config, model), population,
                                        token_limit(out.config, model)))
         out.choices.push_back(std::move(*made));
@@ -193,6 +230,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     out.noise_multiplier = policy->initial_noise_multiplier();
     out.guaranteed_epsilon = policy->guaranteed_epsilon();
     warn_of_budget(config, out);
+    plan_looks(config, out);
     auto planned = policy->committed();
     if (planned.empty()) planned = {{out.noise_multiplier, out.sample_rate, out.steps}};
     const double mechanism_delta = out.delta - (out.padded ? out.padded->delta : 0);
@@ -293,6 +331,18 @@ run_plan::private_counts counts_of(const run_data& data) {
             .canaries = std::ssize(data.planted)};
 }
 
+namespace {
+
+nlohmann::json looks_json(const run_plan& plan) {
+    if (plan.looks.count == 0) return nullptr;
+    return {{"count", plan.looks.count},
+            {"noise_multiplier", plan.looks.noise_multiplier},
+            {"expected_units", plan.looked_at},
+            {"within_nats_per_token", plan.look_within}};
+}
+
+}  // namespace
+
 std::string to_json(const run_plan& plan, bool counts) {
     nlohmann::json epsilon;
     for (const auto& [name, value] : plan.epsilon) epsilon[name] = eval::json_number(value);
@@ -302,6 +352,7 @@ std::string to_json(const run_plan& plan, bool counts) {
                        {"noise_multiplier", plan.noise_multiplier},
                        {"guaranteed_epsilon", eval::json_number(plan.guaranteed_epsilon)},
                        {"delta", plan.delta},
+                       {"looks", looks_json(plan)},
                        {"epsilon", epsilon},
                        {"groups", plan.groups.size()},
                        {"adapters", plan.groups},

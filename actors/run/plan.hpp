@@ -30,7 +30,10 @@ struct run_plan {
     double sample_rate = 0;       ///< q = B/N
     std::int64_t steps = 0;
     double epsilon_budget = 0, delta = 0;
-    double noise_multiplier = 0;  ///< z_0
+    privacy::look_plan looks = {};  ///< at held-out units; none unless eval.publish is private
+    double looked_at = 0;           ///< units that each of them is expected to see, from public numbers
+    double look_within = 0;         ///< nats per token: half of the interval of a figure at 95 %, near its centre
+    double noise_multiplier = 0;    ///< z_0
     double guaranteed_epsilon = 0;
     std::map<std::string, double>
         epsilon;  ///< of what the policy commits to, or of the steps at z_0, under each accountant

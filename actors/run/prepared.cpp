@@ -20,6 +20,7 @@ prepared prepare(const config::run_config& asked, const teaching& teach, kept_co
     const auto units = static_cast<std::int64_t>(out.data.train.size());
     auto [config, choices] = with_choices(asked, units, described);
     out.config = std::move(config);
+    out.looks = look_rule_of(out.config, described.vocab);
     out.held_out = held_out_of(out.config, std::move(out.data.held_out), *tokens, token_limit(asked, described));
     if (out.config.public_data.path) out.model = teach(out.config, std::move(out.model));
     out.plan = plan_run(out.config, units, described, out.model.layout);

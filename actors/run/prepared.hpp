@@ -16,6 +16,7 @@ struct prepared {
     run_model model;
     run_data data;
     eval::held_out held_out;  ///< what is evaluated
+    look_rule looks;
     run_plan plan;
 };
 

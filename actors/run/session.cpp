@@ -49,7 +49,8 @@ rl::training_config training_config_of(const config::run_config& config, const r
 
 evaluation_times evaluation_times_of(const config::run_config& config, const run_plan& plan) {
     return {config::chosen(config.train.eval_every, "train.eval_every"),
-            std::max<std::int64_t>(1, plan.population / config::batch_of(config))};
+            std::max<std::int64_t>(1, plan.population / config::batch_of(config)),
+            config::look_steps(config, plan.steps)};
 }
 
 privacy::ledger_header header_of(const config::run_config& config, const run_plan& plan,
@@ -71,6 +72,8 @@ privacy::ledger_header header_of(const config::run_config& config, const run_pla
     out.guaranteed_epsilon = policy.guaranteed_epsilon();
     out.data_hmac = data_hmac;
     out.insecure_reproducible = config.noise.insecure_reproducible;
+    out.held_out = config.eval.published();
+    out.looks = plan.looks;
     return out;
 }
 
@@ -126,7 +129,9 @@ std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepar
                                              .config = std::move(ready.config),
                                              .plan = std::move(ready.plan),
                                              .model = std::move(ready.model),
-                                             .held_out = std::make_shared<eval::held_out>(std::move(ready.held_out)),
+                                             .held_out = privacy::trusted<std::shared_ptr<const eval::held_out>>(
+                                                 std::make_shared<eval::held_out>(std::move(ready.held_out))),
+                                             .looks = ready.looks,
                                              .belongs_to = std::move(belongs_to),
                                              .seal = privacy::file_seal(key),
                                              .known = std::move(found.known),
@@ -154,7 +159,7 @@ class replay {
     replay(const moving_parts& parts, const price_times& prices, const at::Tensor& initial_adapter,
            std::vector<eval::metrics_line> known)
         : parts_(parts), prices_(prices), found_{std::move(known), {}} {
-        if (steps_.training().step() > 0) found_.passed.push_back({0, initial_adapter});
+        if (steps_.training().step() > 0 && !looks()) found_.passed.push_back({0, initial_adapter});
         settle();
     }
 
@@ -169,15 +174,22 @@ class replay {
             const auto found = logged.find(charged->seq);
             step(charged, found == logged.end() ? nullptr : found->second);
         }
-        // A line that was torn by a crash was a charge under way: it is charged anew, and its step is lost.
-        if (budget.book().torn)
+        // A line that was torn by a crash was a charge under way: it is charged anew, and its step is lost. Where a
+        // look is due it was the look's: nothing was opened for it, and the next charge takes its place.
+        if (budget.book().torn && steps_.next() == step_machine::due::step)
             if (const auto charged = budget.grant(steps_.next_step(), steps_.requested_noise_multiplier()))
                 step(*charged, nullptr);
         return std::move(found_);
     }
 
   private:
+    bool looks() const { return parts_.budget->book().header.looks.count > 0; }
+
     void step(const privacy::charge& charged, const privacy::release* released) {
+        if (steps_.next() == step_machine::due::evaluation) {  // nobody looked where a look was due
+            steps_.evaluated();
+            settle();
+        }
         found_.known.push_back(steps_.apply(charged, released, price_through(prices_.last_through(charged->step - 1))));
         settle();
     }
@@ -189,7 +201,9 @@ class replay {
                     decide_in_line(parts_, price_through(steps_.training().step()).epsilon);
                     break;
                 case step_machine::due::evaluation:
-                    found_.passed.push_back({steps_.training().step(), steps_.training().result()});
+                    // A look that was charged is over, or lost; one that was not is still to come.
+                    if (looks() && !parts_.budget->book().look_at(steps_.training().step())) return;
+                    if (!looks()) found_.passed.push_back({steps_.training().step(), steps_.training().result()});
                     if (!found_.known.empty() && found_.known.back().step == steps_.training().step())
                         found_.known.back().progress = price_through(steps_.training().step());
                     steps_.evaluated();
@@ -344,6 +358,11 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
             "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
             "the original data",
             where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
+    if (const auto version = book.content().header.version; version != privacy::ledger_header::current_version)
+        refuse(fmt::format(
+            "{}: was begun by a version whose ledgers are of kind {}, this one's are of kind {}; go on with "
+            "the version that began it",
+            where.ledger().string(), version, privacy::ledger_header::current_version));
     if (const auto charged = book.content().header.rounding_margin; charged != ready.plan.rounding_margin)
         refuse(fmt::format(
             "{}: the ledger was begun by a version that charged {:g} for rounding, and this one charges {:g} "
@@ -367,6 +386,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
             where.ledger().string(), book.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
     { privacy::release_log durable(where.releases(), seal); }
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
+    const auto looks = looks_log(where.looks(), seal, book.content()).made();
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
     // It was entered when it began; where that book was lost meanwhile, a new one shall know of it.
     if (has_book(config) && std::filesystem::exists(*config.privacy.book))
@@ -377,6 +397,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     auto found = replay(parts, price_times_of(config, ready.plan), ready.model.initial_adapter,
                         known_metrics(where.metrics(), parts.steps->training().step()))
                      .all(releases);
+    add_looks(found.known, looks);
     if (saved.evaluating)
         found.passed.insert(found.passed.begin(),
                             {saved.evaluating->step, saved.evaluating->adapter.to(device_of(config))});

@@ -8,6 +8,7 @@
 
 #include "actors/run/checkpoint.hpp"
 #include "actors/run/inputs.hpp"
+#include "actors/run/looks.hpp"
 #include "actors/run/outcome.hpp"
 #include "actors/run/plan.hpp"
 #include "actors/run/step_machine.hpp"
@@ -41,11 +42,12 @@ struct session {
     config::run_config config;
     run_plan plan;
     run_model model;
-    std::shared_ptr<const eval::held_out> held_out;  ///< the fixed subset of Eval
-    std::string belongs_to;                          ///< see checkpoint
-    privacy::file_seal seal;                         ///< of the files that a resume reads back
-    std::vector<eval::metrics_line> known;           ///< of the steps made before: the run log begins with them
-    std::shared_ptr<const fixed_time> times;         ///< of the public side: that of run.date
+    privacy::trusted<std::shared_ptr<const eval::held_out>> held_out;  ///< those units of Eval that are looked at
+    look_rule looks;                                                   ///< where eval.publish is private
+    std::string belongs_to;                                            ///< see checkpoint
+    privacy::file_seal seal;                                           ///< of the files that a resume reads back
+    std::vector<eval::metrics_line> known;    ///< of the steps made before: the run log begins with them
+    std::shared_ptr<const fixed_time> times;  ///< of the public side: that of run.date
     std::vector<snapshot> passed;  ///< where a resume came past an evaluation, which may have died unfinished
 };
 

@@ -62,8 +62,8 @@ void step_machine::restore(const rl::training::state& from) {
 
 void step_machine::look_at_schedule() {
     const auto step = training_.step();
-    evaluation_ = times_.due(step) || training_.finished();
-    checkpoint_ = step % times_.every == 0 && !training_.finished();
+    evaluation_ = times_.due(step) || (times_.looks.empty() && training_.finished());
+    checkpoint_ = (step % times_.every == 0 || owed_) && !training_.finished();
 }
 
 }  // namespace rldp::actors

@@ -1,6 +1,7 @@
 #pragma once
 // A run's steps in their order, whoever drives them: the trainer actor, a resume's replay, the plain loop of the
 // benchmarks. It says what is due and takes what came of it; it asks nobody and waits for nothing.
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -10,19 +11,26 @@
 
 namespace rldp::actors {
 
-/// When held-out perplexity is measured, besides before the first step and after the last.
+/// When held-out units are looked at: at `looks`, where there are any; else exactly, besides before the first step and
+/// after the last.
 struct evaluation_times {
     std::int64_t every = 0;  ///< steps; a checkpoint is written then, too
     std::int64_t epoch = 0;  ///< steps
-    bool due(std::int64_t step) const { return step % every == 0 || step % epoch == 0; }
+    std::vector<std::int64_t> looks = {};
+    bool due(std::int64_t step) const {
+        if (!looks.empty()) return std::find(looks.begin(), looks.end(), step) != looks.end();
+        return step % every == 0 || step % epoch == 0;
+    }
 };
 
-/// When progress ε is priced: behind every block and whenever held-out perplexity is measured.
+/// When progress ε is priced: behind every block and whenever held-out units are looked at.
 struct price_times {
     std::int64_t interval = 0;  ///< steps of a block
     evaluation_times evaluations;
     std::int64_t last = 0;  ///< the run's last step
-    bool due(std::int64_t step) const { return step % interval == 0 || evaluations.due(step) || step == last; }
+    bool due(std::int64_t step) const {
+        return step % interval == 0 || step % evaluations.every == 0 || evaluations.due(step) || step == last;
+    }
     /// The last such step up to and with `step`; 0 where there is none.
     std::int64_t last_through(std::int64_t step) const {
         while (step > 0 && !due(step)) --step;
@@ -49,7 +57,9 @@ class step_machine {
     rl::outlook observe(double progress_epsilon);
     void decide(const rl::dials& chosen);
     void evaluated() { evaluation_ = false; }  ///< or the snapshot is with whoever does it
-    void saved() { checkpoint_ = false; }
+    void saved() { checkpoint_ = owed_ = false; }
+    /// The checkpoint that is due is written behind a later step.
+    void put_off_checkpoint() { checkpoint_ = false, owed_ = true; }
 
     std::int64_t next_step() const { return training_.step() + 1; }
     double requested_noise_multiplier() const { return training_.requested_noise_multiplier(); }
@@ -72,6 +82,7 @@ class step_machine {
     iterate_choice choice_;  ///< asked behind the last step; empty: the average is kept
     public_probe probe_;     ///< asked of the last iterate behind each block; empty: no controller learns from it
     bool decision_ = false, evaluation_ = false, checkpoint_ = false;  ///< due
+    bool owed_ = false;                                                ///< a checkpoint that was put off
 };
 
 }  // namespace rldp::actors

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <future>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "config/base/error.hpp"
@@ -32,6 +34,14 @@ std::map<std::uint64_t, privacy::release> recorded(const char* path) {
         out.emplace(seq, std::move(release));
     }
     return out;
+}
+
+/// The line of the other run's file that tells of this look.
+std::optional<nlohmann::json> recorded_look(const char* path, std::int64_t look) {
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);)
+        if (auto one = nlohmann::json::parse(line); one.at("look") == look) return one;
+    return std::nullopt;
 }
 
 bool halts(const std::string& how, std::uint64_t seq) {
@@ -66,6 +76,22 @@ void exchange(privacy::release& own) {
         own.statistics = found->second.statistics;
     }
     if (halts("lose", own.charged->seq)) die();
+}
+
+void exchange(privacy::look_release& own) {
+    const auto look = own.charged->look;
+    if (const char* path = std::getenv("RLDP_DUMP_LOOKS"))
+        std::ofstream(path, std::ios::app) << privacy::to_json(own) << '\n';
+    if (const char* path = std::getenv("RLDP_REPLAY_LOOKS")) {
+        const auto other = recorded_look(path, look);
+        if (!other) throw error(errc::failed, fmt::format("{}: look {} is not there", path, look));
+        other->at("numbers").get_to(own.numbers);
+    }
+    if (halts("lose-look", static_cast<std::uint64_t>(look))) die();
+}
+
+void looked(std::int64_t look) {
+    if (halts("kill-look", static_cast<std::uint64_t>(look))) die();
 }
 
 void logged(std::uint64_t seq) {

@@ -62,6 +62,10 @@ void print(const actors::run_plan& plan, bool counts) {
         row("  tight, as released", fmt::format("{:.4f}  (noise σ·C per adapter; raw observations void even that)",
                                                 plan.published->tight_as_released));
     }
+    if (plan.looks.count > 0)
+        row("looks at held-out units",
+            fmt::format("{} at about {:.0f} units, noise multiplier {:.4f}: ±{:.2g} nats per token each, at 95 %",
+                        plan.looks.count, plan.looked_at, plan.looks.noise_multiplier, plan.look_within));
     row("clip groups", fmt::format("{}", plan.groups.size()));
     row("trainable parameters", fmt::format("{}", plan.trainable_parameters));
     row("rounding margin η", fmt::format("{:g} of every sensitivity", plan.rounding_margin));

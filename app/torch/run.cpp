@@ -24,6 +24,7 @@
 #include "monitor/stream/endpoint.hpp"
 #include "monitor/terminal/live_line.hpp"
 #include "monitor/terminal/terminal.hpp"
+#include "privacy/spending/certificate.hpp"
 #include "version.hpp"
 
 namespace rldp::app {
@@ -99,18 +100,27 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
     const auto row = [](const std::string& name, const std::string& value) { say("  {:<34}{}\n", name, value); };
     say("\n{}: {} of {} steps{}\n", name_of(run.how), run.steps_done, run.steps_planned,
         run.steps_lost > 0 ? fmt::format(", {} lost to crashes or a stop, and still charged", run.steps_lost) : "");
-    row("perplexity before", number(run.perplexity_before));
-    row("perplexity after", number(run.perplexity_after.value_or(std::nan(""))));
-    row("perplexity, best seen", number(run.perplexity_best.value_or(std::nan(""))));
+    const auto within = [](const std::optional<eval::interval>& in) {
+        return in ? fmt::format("  ({} to {}, 95 % of the noise)", number(in->low), number(in->high)) : std::string();
+    };
+    if (run.held_out == publication::none) {
+        row("held-out figures", "not published (eval.publish)");
+    } else {
+        row("perplexity before", number(run.perplexity_before) + within(run.perplexity_before_in));
+        row("perplexity after", number(run.perplexity_after.value_or(std::nan(""))) + within(run.perplexity_after_in));
+        if (run.held_out == publication::raw)
+            row("perplexity, best seen", number(run.perplexity_best.value_or(std::nan(""))));
+    }
+    if (run.accuracy_after) row("accuracy after", number(*run.accuracy_after) + within(run.accuracy_after_in));
     if (run.template_perplexity)
         row("perplexity of the template alone",
             fmt::format("{}  (its words by heart, values by how often each occurs){}{}",
                         number(*run.template_perplexity), run.perplexity_after ? "; " : "",
                         eval::beside_template(run)));
     row(fmt::format("guaranteed ε at δ = {:g}", run.delta),
-        run.guarantee().holds()
-            ? fmt::format("{} (budget {})", number(run.guaranteed_epsilon), number(run.epsilon_budget))
-            : fmt::format("NONE: {}", fmt::join(run.guarantee().voids(), "; ")));
+        run.guarantee().holds() ? fmt::format("{} (budget {}), for {}", number(run.guaranteed_epsilon),
+                                              number(run.epsilon_budget), privacy::protected_by(run.held_out))
+                                : fmt::format("NONE: {}", fmt::join(run.guarantee().voids(), "; ")));
     for (const auto& [name, value] : run.epsilon)
         row(fmt::format("ε spent, {}", name),
             number(value) + (run.upper_bound.at(name) ? "" : "  (an approximation that can under-report)"));
@@ -126,6 +136,7 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
     row("metrics", (directory / "public/metrics.jsonl").string());
     row("report", (directory / "public/report.html").string());
     row("certificate", (directory / "public/certificate.html").string());
+    row("PRIVATE: exact held-out figures", where.held_out().string());
 }
 
 /// This process's command line without --workers and --restarts.

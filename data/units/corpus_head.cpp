@@ -19,8 +19,13 @@ json told_as_json(const held_out_record& from) {
         for (const auto& value : one.values) places.insert(places.end(), {value.begin, value.end});
         clauses.push_back(std::move(places));
     }
-    return {
-        json::binary(std::move(tokens)), from.told.text, from.told.key, from.told.group, std::move(clauses), from.cut};
+    return {json::binary(std::move(tokens)),
+            from.told.text,
+            from.told.key,
+            from.told.group,
+            std::move(clauses),
+            from.cut,
+            from.unit};
 }
 
 held_out_record told_from(const json& from) {
@@ -37,6 +42,7 @@ held_out_record told_from(const json& from) {
         out.told.clauses.push_back(std::move(one));
     }
     from.at(5).get_to(out.cut);
+    from.at(6).get_to(out.unit);
     return out;
 }
 
@@ -46,6 +52,7 @@ std::vector<std::uint8_t> head_of(const token_corpus& corpus) {
     json held_out = json::array();
     for (const auto& one : corpus.held_out.records) held_out.push_back(told_as_json(one));
     return json::to_cbor({{"held_out", std::move(held_out)},
+                          {"expected_units", corpus.held_out.expected_units},
                           {"columns", corpus.held_out.columns},
                           {"values", corpus.held_out.values},
                           {"records", corpus.records},
@@ -59,6 +66,7 @@ token_corpus corpus_from(std::span<const std::uint8_t> head) {
     const auto from = json::from_cbor(head.begin(), head.end());
     token_corpus out;
     for (const auto& one : from.at("held_out")) out.held_out.records.push_back(told_from(one));
+    from.at("expected_units").get_to(out.held_out.expected_units);
     from.at("columns").get_to(out.held_out.columns);
     from.at("values").get_to(out.held_out.values);
     from.at("records").get_to(out.records);

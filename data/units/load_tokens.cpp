@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
-#include <random>
 #include <unordered_map>
 
 #include "data/units/cut.hpp"
 #include "data/units/digest.hpp"
 #include "data/units/second_walk.hpp"
+#include "data/units/threshold.hpp"
 
 namespace rldp::data {
 
@@ -29,19 +29,23 @@ std::vector<std::pair<std::uint64_t, std::string>> planted_in(const enrolment& a
     return out;
 }
 
-/// Which of the Eval side's slots are kept, and where: the same for the same seed, by a partial Fisher–Yates shuffle.
-std::unordered_map<std::uint32_t, std::size_t> held_out_places(std::uint32_t slots, std::optional<std::int64_t> count,
-                                                               std::int64_t seed) {
-    std::vector<std::uint32_t> order(slots);
-    std::iota(order.begin(), order.end(), 0U);
-    if (count) {
-        std::mt19937_64 random(static_cast<std::uint64_t>(seed));
-        const auto keep = std::min(order.size(), static_cast<std::size_t>(*count));
-        for (std::size_t i = 0; i < keep; ++i) std::swap(order[i], order[i + random() % (order.size() - i)]);
-        order.resize(keep);
-    }
+/// How many units are expected on the Eval side, of N training units.
+double expected_held_out(const split_rule& split, std::uint32_t train) {
+    const auto population = split.population ? static_cast<double>(*split.population) : static_cast<double>(train);
+    return population * split.eval / (1 - split.eval);
+}
+
+/// Which of the Eval side's slots are kept, and where: those of the units that may be looked at, in their order.
+std::unordered_map<std::uint32_t, std::size_t> held_out_places(const enrolment& all, double share,
+                                                               std::vector<held_out_record>& kept) {
     std::unordered_map<std::uint32_t, std::size_t> places;
-    for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
+    for (auto u = all.train; u < all.train + all.eval; ++u) {
+        if (!is_looked_at(all.ids[u], share)) continue;
+        for (auto slot = all.first[u]; slot < all.first[u + 1]; ++slot) {
+            places[slot] = kept.size();
+            kept.push_back({.unit = all.ids[u], .tokens = {}, .told = {}, .cut = false});
+        }
+    }
     return places;
 }
 
@@ -73,6 +77,14 @@ std::vector<clause_counts> sum_of(const std::vector<std::vector<clause_counts>>&
 
 }  // namespace
 
+double share_of_held_out(std::int64_t count, double expected) {
+    return expected > 0 ? std::min(1.0, static_cast<double>(count) / expected) : 1;
+}
+
+bool is_looked_at(std::uint64_t unit, double share) {
+    return happens(unit, share);
+}
+
 token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how) {
     token_collector train;
     auto out = load_tokens(from, split, how, train);
@@ -86,12 +98,13 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     auto all = enrol(*records, from, split, how.threads, how.tell);
     token_corpus out;
     out.planted = planted_in(all);
+    auto& kept = out.held_out.records;
+    out.held_out.expected_units = expected_held_out(split, all.train);
+    const auto share = how.held_out ? share_of_held_out(*how.held_out, out.held_out.expected_units) : 1;
+    const auto places = held_out_places(all, share, kept);
     all.ids = {};  // eight bytes a unit that nobody needs any more
     const auto train_slots = all.train_slots();
     into.begin(first_slots(all, 0, all.train), how.threads);
-    const auto places = held_out_places(all.eval_slots(), how.held_out, how.held_out_seed);
-    auto& kept = out.held_out.records;
-    kept.resize(places.size());
     std::vector<std::vector<clause_counts>> counts(static_cast<std::size_t>(how.threads));
     std::vector<text_digest> digests(train_slots);
     std::atomic<std::int64_t> cut{0};
@@ -107,10 +120,13 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
         bool longer = false;
         if (slot >= train_slots) {
             count_clauses(told, counts[worker]);
-            const auto place = places.find(slot - train_slots);
+            const auto place = places.find(slot);
             if (place == places.end()) return;
             auto tokens = tokens_of(told, true, longer);
-            kept[place->second] = {std::move(tokens), std::move(told), longer};
+            auto& one = kept[place->second];
+            one.tokens = std::move(tokens);
+            one.told = std::move(told);
+            one.cut = longer;
             return;
         }
         const auto tokens = tokens_of(told, how.mark_training, longer);
@@ -132,7 +148,6 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     out.cut = cut;
     out.digest = digest_of_train(all, digests);
     out.warnings = records->warnings();
-    if (all.eval == 0) out.warnings.push_back(no_eval_warning(from));
     return out;
 }
 

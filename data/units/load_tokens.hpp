@@ -24,8 +24,7 @@ struct token_rule {
     /// threads.
     std::function<void(const record& told, std::vector<std::int32_t>& tokens)> mark = {};
     bool mark_training = false;                 ///< else held-out records alone
-    std::optional<std::int64_t> held_out = {};  ///< at most so many of the Eval side's records are kept; default all
-    std::int64_t held_out_seed = 0;             ///< decides which
+    std::optional<std::int64_t> held_out = {};  ///< about so many of the Eval side's units are kept; default all
     /// Called with every record's own text, by several threads; may throw.
     std::function<void(const record&)> inspect = [](const record&) {};
     on_loading tell = {};
@@ -33,6 +32,7 @@ struct token_rule {
 
 /// A record that training never sees.
 struct held_out_record {
+    std::uint64_t unit = 0;  ///< its unit's hash, uniform: who is looked at lies below a threshold (looked_at)
     std::vector<std::int32_t> tokens;
     record told;
     bool cut = false;  ///< longer than max_tokens
@@ -41,9 +41,10 @@ struct held_out_record {
 /// How often a column tells what, clause by clause.
 using clause_counts = std::unordered_map<std::string, std::int64_t>;
 
-/// The Eval side.
+/// The Eval side. Whether a unit is kept follows from its own hash and public numbers: one more unit moves no other.
 struct held_out_side {
-    std::vector<held_out_record> records;  ///< those kept, of two tokens or more
+    std::vector<held_out_record> records;  ///< those kept, of two tokens or more, a unit's one after the other
+    double expected_units = 0;             ///< on this side, kept or not: from N and the shares, which are public
     std::vector<std::string> columns;      ///< of the table; none of text
     std::vector<clause_counts> values;     ///< of each column that is told, by its index: over all records, kept or not
 };
@@ -58,6 +59,10 @@ struct token_corpus {
     std::vector<std::string> warnings;
     std::string digest;
 };
+
+/// The share of held-out units that are looked at where about `count` of `expected` shall be, and whether one is.
+double share_of_held_out(std::int64_t count, double expected);
+bool is_looked_at(std::uint64_t unit, double share);
 
 /// Into memory. Errors: see load_corpus and tokenise.
 token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how);

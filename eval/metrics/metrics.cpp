@@ -27,8 +27,27 @@ void merge(metrics_line& into, const metrics_line& later) {
         into.steered = later.steered;
     }
     if (later.loss_released) into.loss_released = later.loss_released;
-    if (later.eval_perplexity) into.eval_perplexity = later.eval_perplexity;
-    if (later.eval_value_nats) into.eval_value_nats = later.eval_value_nats;
+    if (!later.eval_perplexity) return;
+    into.eval_perplexity = later.eval_perplexity;
+    into.eval_perplexity_in = later.eval_perplexity_in;
+    into.eval_value_nats = later.eval_value_nats;
+    into.eval_value_token_nats = later.eval_value_token_nats;
+    into.eval_value_token_nats_in = later.eval_value_token_nats_in;
+    into.eval_accuracy = later.eval_accuracy;
+    into.eval_accuracy_in = later.eval_accuracy_in;
+}
+
+void put(json& out, const std::string& key, const std::optional<double>& value, const std::optional<interval>& in) {
+    if (!value) return;
+    out[key] = json_number(*value);
+    if (in) out[key + "_in"] = {json_number(in->low), json_number(in->high)};
+}
+
+void take(const json& in, const std::string& key, std::optional<double>& value, std::optional<interval>& within) {
+    if (!in.contains(key)) return;
+    value = number_from(in[key]);
+    if (const auto found = in.find(key + "_in"); found != in.end())
+        within = {number_from(found->at(0)), number_from(found->at(1))};
 }
 
 json numbers(const std::vector<double>& values) {
@@ -56,8 +75,10 @@ std::string to_json(const metrics_line& line) {
             out["progress_step"] = line.progress.step;
         }
     }
-    if (line.eval_perplexity) out["eval_perplexity"] = json_number(*line.eval_perplexity);
-    if (line.eval_value_nats) out["eval_value_nats"] = json_number(*line.eval_value_nats);
+    put(out, "eval_perplexity", line.eval_perplexity, line.eval_perplexity_in);
+    put(out, "eval_value_nats", line.eval_value_nats, {});
+    put(out, "eval_value_token_nats", line.eval_value_token_nats, line.eval_value_token_nats_in);
+    put(out, "eval_accuracy", line.eval_accuracy, line.eval_accuracy_in);
     if (line.steered)
         out["steered"] = {{"lr_factor", json_number(line.steered->lr_factor)},
                           {"rates", numbers(line.steered->rates)},
@@ -76,8 +97,10 @@ metrics_line parse_metrics_line(const std::string& text) try {
     if (in.contains("radii")) line.radii = numbers_from(in["radii"]);
     if (in.contains("progress_step"))  // without it nobody knows of which steps the ε is
         line.progress = {number_from(in.at("progress_epsilon")), whole_number(in["progress_step"])};
-    if (in.contains("eval_perplexity")) line.eval_perplexity = number_from(in["eval_perplexity"]);
+    take(in, "eval_perplexity", line.eval_perplexity, line.eval_perplexity_in);
     if (in.contains("eval_value_nats")) line.eval_value_nats = number_from(in["eval_value_nats"]);
+    take(in, "eval_value_token_nats", line.eval_value_token_nats, line.eval_value_token_nats_in);
+    take(in, "eval_accuracy", line.eval_accuracy, line.eval_accuracy_in);
     if (in.contains("steered")) {
         const auto& set = in["steered"];
         line.steered = {number_from(set.at("lr_factor")), numbers_from(set.at("rates")), numbers_from(set.at("shares")),
@@ -157,13 +180,17 @@ std::string metrics_csv(const std::vector<metrics_line>& lines) {
         return value ? fmt::format("{}", *value) : std::string();
     };
     std::string out =
-        "step,loss_released,noise_multiplier,progress_epsilon,eval_perplexity,eval_value_nats,lr_factor\n";
+        "step,loss_released,noise_multiplier,progress_epsilon,eval_perplexity,eval_perplexity_low,"
+        "eval_perplexity_high,eval_value_nats,eval_value_token_nats,eval_accuracy,lr_factor\n";
     for (const auto& line : lines) {
         const bool priced = line.progress.step == line.step && line.step > 0;
-        out += fmt::format("{},{},{},{},{},{},{}\n", line.step, cell(line.loss_released),
+        const auto& in = line.eval_perplexity_in;
+        out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", line.step, cell(line.loss_released),
                            line.radii.empty() ? std::string() : fmt::format("{}", line.noise_multiplier),
                            priced ? cell(line.progress.epsilon) : std::string(), cell(line.eval_perplexity),
-                           cell(line.eval_value_nats), line.steered ? cell(line.steered->lr_factor) : std::string());
+                           in ? cell(in->low) : std::string(), in ? cell(in->high) : std::string(),
+                           cell(line.eval_value_nats), cell(line.eval_value_token_nats), cell(line.eval_accuracy),
+                           line.steered ? cell(line.steered->lr_factor) : std::string());
     }
     return out;
 }

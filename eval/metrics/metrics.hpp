@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/base/append_file.hpp"
+#include "eval/metrics/interval.hpp"
 
 namespace rldp::eval {
 
@@ -29,6 +30,9 @@ struct metrics_line {
     progress_price progress = {};         ///< the last one known
     std::optional<double> eval_perplexity;
     std::optional<double> eval_value_nats = {};  ///< per record, of the tokens that carry a value
+    /// Of looks, whose figures carry noise: per token that carries a value, and of eval.target.
+    std::optional<double> eval_value_token_nats = {}, eval_accuracy = {};
+    std::optional<interval> eval_perplexity_in = {}, eval_value_token_nats_in = {}, eval_accuracy_in = {};
     /// Of a prepared controller, from its first decision on.
     struct steering {
         double lr_factor = 1;               ///< of the schedule's rate

@@ -65,6 +65,11 @@ void check_same(const config::run_config& config, const privacy::ledger_content&
     with.same("privacy.accountant", config.privacy.accountant, header.accountant);
     with.same("privacy.unit", config.privacy.unit, header.unit);
     with.same("data.split", config.data.split, header.split);
+    if (header.version >= 3) {
+        with.same("eval.publish", config.eval.publish, name_of(header.held_out));
+        with.same("the number of looks at held-out units", std::ssize(config::look_steps(config, header.steps)),
+                  header.looks.count);
+    }
     with.same("privacy.population", config.privacy.population.value_or(header.population), header.population);
     const auto batch = static_cast<double>(config::batch_of(config));
     with.same("train.expected_batch_size over the population", batch / static_cast<double>(header.population),
@@ -89,6 +94,9 @@ void check_same(const run_summary& summary, const privacy::ledger_content& book)
     with.same("steps_planned", summary.steps_planned, header.steps);
     with.same("policy", summary.policy, header.policy);
     with.same("unit", summary.unit, header.unit);
+    with.same("held_out", name_of(summary.held_out), name_of(header.held_out));
+    with.same("looks: count", summary.looks, header.looks.count);
+    with.same("looks: noise_multiplier", summary.looks_noise_multiplier, header.looks.noise_multiplier);
     with.same("split", summary.split, header.split);
     const auto levels = privacy::priced_phases(header.deck, header.sample_rate, header.steps);
     with.same("the number of deck levels", summary.deck.size(), levels.size());

@@ -49,13 +49,21 @@ std::pair<double, double> usual_range(const curve& points, const curve& means) {
     return {low - margin, high + margin};
 }
 
-captioned perplexity_figure(const std::vector<metrics_line>& metrics) {
+captioned perplexity_figure(const run_summary& summary, const std::vector<metrics_line>& metrics) {
     const auto points = over_steps(metrics, [](const auto& line) { return line.eval_perplexity; });
     captioned result;
     result.drawing = {"perplexity", "Held-out perplexity", "step", "perplexity per token", {}, {}, {}, false};
     result.drawing.lines = {{"", points.size() > 80 ? mark::line : mark::marked_line, blue, thinned(points, 800)}};
+    const auto bound = [&](double interval::*end) {
+        return over_steps(metrics, [end](const auto& line) {
+            return line.eval_perplexity_in ? std::optional(*line.eval_perplexity_in.*end) : std::nullopt;
+        });
+    };
+    result.drawing.lines.push_back({"95 % of the noise", mark::dashed, grey, bound(&interval::low)});
+    result.drawing.lines.push_back({"", mark::dashed, grey, bound(&interval::high)});
+    drop_empty(result.drawing.lines);
     result.drawing.log_y = spans_decades(result.drawing.lines);
-    result.caption = "Perplexity of the evaluation units. It is outside the contract and steered nothing.";
+    result.caption = "Perplexity of the held-out units: " + held_out_sentence(summary) + ". It steered nothing.";
     return result;
 }
 
@@ -190,7 +198,7 @@ bool captioned::empty() const {
 
 std::vector<captioned> report_figures(const run_summary& summary, const std::vector<metrics_line>& metrics) {
     const double last = metrics.empty() ? 1 : std::max(1.0, static_cast<double>(metrics.back().step));
-    std::vector<captioned> all = {perplexity_figure(metrics), loss_figure(metrics), radii_figure(metrics),
+    std::vector<captioned> all = {perplexity_figure(summary, metrics), loss_figure(metrics), radii_figure(metrics),
                                   noise_figure(metrics), epsilon_figure(summary, metrics, last)};
     if (!summary.controller.empty()) all.push_back(rate_figure(metrics));
     if (!summary.deck.empty()) all.push_back(deck_figure(summary, metrics));

@@ -6,6 +6,7 @@
 
 #include "config/policies.hpp"
 #include "eval/report/html.hpp"
+#include "privacy/spending/certificate.hpp"
 
 namespace rldp::eval {
 namespace {
@@ -41,20 +42,27 @@ void add_sound(const run_summary& s, guarantees& out) {
         out.headline = "<b>No guarantee.</b> The committed ε is not finite.";
         return;
     }
-    out.headline = fmt::format(
-        "Everything this run published is <b>(ε, δ)-differentially private with ε = {}, δ = {}</b> for its training "
-        "units.",
-        readable(s.guaranteed_epsilon), readable(s.delta));
+    out.headline =
+        fmt::format("Everything this run published is <b>(ε, δ)-differentially private with ε = {}, δ = {}</b> for {}.",
+                    readable(s.guaranteed_epsilon), readable(s.delta),
+                    s.held_out == publication::raw ? "its training units; held-out units have no protection"
+                                                   : privacy::protected_by(s.held_out));
     out.holds = {
-        fmt::format("Whatever trained weights, ledger, metrics and this page together tell about the training units "
+        fmt::format("Whatever trained weights, ledger, metrics and this page together tell about {} "
                     "obeys the bound, when {} is added or removed.",
-                    unit_of(s)),
+                    privacy::protected_by(s.held_out), unit_of(s)),
         "The whole committed budget counts from the first release on, however the run ended. Stopping early "
         "saves nothing.",
         config::policy_named(s.policy).proof,
         fmt::format("A step draws every unit independently with probability {}; who was drawn stays secret.",
                     readable(s.sample_rate)),
         "Anything computed from the public files alone, and any use of the trained weights, stays within the bound."};
+    if (s.held_out == publication::noised)
+        out.holds.push_back(
+            fmt::format("Held-out units were looked at {} time{}, each a sum with noise of {} times what one unit can "
+                        "add. A unit is "
+                        "either trained on or looked at, whatever the others are, so each side has the bound.",
+                        s.looks, s.looks == 1 ? "" : "s", readable(s.looks_noise_multiplier)));
     if (s.split == "exact")
         out.holds.emplace_back(
             "<b>Conditional on the split.</b> The exact split shuffles the whole table, so one more unit can move "
@@ -78,12 +86,15 @@ guarantees guarantees_of(const run_summary& s) {
     out.does_not.insert(out.does_not.end(),
                         {"<b>Progress ε</b>, and the ε per accountant of the steps so far, price noise that was chosen "
                          "along the way. They are for orientation and no guarantee.",
-                         "<b>Held-out perplexity</b> is raw information about the evaluation units, which are outside "
-                         "the contract. It was shown, and steered nothing.",
                          "<code>gdp_clt</code> is an approximation that can under-report; it is never an upper bound.",
                          "Files under <code>trusted/</code> are not for release. Nor are durations: whoever can time "
                          "the steps learns about batch sizes.",
                          "Tuning over several runs costs the budget of each of them."});
+    if (s.held_out == publication::raw)
+        out.does_not.insert(
+            out.does_not.end() - 3,
+            "<b>Held-out perplexity</b> is raw information about the evaluation units, which are outside "
+            "the contract. It was shown, and steered nothing.");
     return out;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/base/require.hpp"
 #include "eval/report/figures.hpp"
 #include "eval/report/guarantees.hpp"
 #include "eval/report/html.hpp"
@@ -18,7 +19,7 @@ namespace {
 using rows = std::vector<std::pair<std::string, std::string>>;  // HTML
 
 std::string or_dash(const std::optional<double>& value) {
-    return value ? readable(*value) : "–";
+    return value && !std::isnan(*value) ? readable(*value) : "–";
 }
 
 std::string table(const std::string& caption, const rows& content) {
@@ -37,6 +38,9 @@ std::string perplexity_change(const run_summary& s) {
     const double percent = 100 * (*s.perplexity_after / s.perplexity_before - 1);
     auto out =
         fmt::format("held-out perplexity, before → after ({}{:.1f} %)", percent < 0 ? "−" : "+", std::abs(percent));
+    if (s.perplexity_after_in)
+        out += fmt::format("; with 95 % from {} to {}, for the noise of a look", readable(s.perplexity_after_in->low),
+                           readable(s.perplexity_after_in->high));
     if (s.template_perplexity)
         out += fmt::format("; the template alone has {}: {}", readable(*s.template_perplexity), beside_template(s));
     return out;
@@ -63,8 +67,11 @@ std::string particulars(const run_summary& s) {
 
 std::string head(const run_summary& s, const guarantees& claims) {
     std::string out = "<header><h1>" + escaped(title_of(s)) + "</h1>\n" + particulars(s) + "<div class=\"cards\">\n";
-    const auto before = readable(s.perplexity_before);
-    out += card(s.perplexity_after ? before + " → " + readable(*s.perplexity_after) : before, perplexity_change(s));
+    const auto before = or_dash(s.perplexity_before);
+    if (s.held_out == publication::none)
+        out += card("kept", "held-out figures are not published; the owner has them");
+    else
+        out += card(s.perplexity_after ? before + " → " + readable(*s.perplexity_after) : before, perplexity_change(s));
     out += claims.any
                ? card("ε = " + readable(s.guaranteed_epsilon),
                       "guaranteed, at δ = " + readable(s.delta) + ", of a budget of " + readable(s.epsilon_budget))
@@ -93,17 +100,27 @@ std::string accountants(const run_summary& s, bool any_guarantee) {
 }
 
 std::string numbers(const run_summary& s, bool any_guarantee) {
-    rows utility = {{"perplexity before", readable(s.perplexity_before)},
-                    {"perplexity after", or_dash(s.perplexity_after)},
-                    {"best perplexity seen", or_dash(s.perplexity_best)}};
+    rows utility;
+    if (s.held_out == publication::none)
+        utility.emplace_back("held-out figures", "not published");
+    else
+        utility = {{"perplexity before", with_interval(s.perplexity_before, s.perplexity_before_in)},
+                   {"perplexity after", with_interval(s.perplexity_after, s.perplexity_after_in)},
+                   {"best perplexity seen", or_dash(s.perplexity_best)}};
     if (s.template_perplexity)
         utility.emplace_back("perplexity of the template alone", readable(*s.template_perplexity));
     if (!s.kept.empty()) utility.emplace_back("iterate kept, by public records", escaped(s.kept));
     const auto change = [&](const std::string& name, const std::optional<double>& before,
-                            const std::optional<double>& after) {
-        if (after) utility.emplace_back(name + ", before → after", or_dash(before) + " → " + readable(*after));
+                            const std::optional<double>& after, const std::optional<interval>& before_in = {},
+                            const std::optional<interval>& after_in = {}) {
+        if (after)
+            utility.emplace_back(name + ", before → after",
+                                 with_interval(before, before_in) + " → " + with_interval(after, after_in));
     };
     change("nats on a record's values", s.value_nats_before, s.value_nats_after);
+    change("nats per token that carries a value", s.value_token_nats_before, s.value_token_nats_after,
+           s.value_token_nats_before_in, s.value_token_nats_after_in);
+    change("accuracy of eval.target", s.accuracy_before, s.accuracy_after, s.accuracy_before_in, s.accuracy_after_in);
     if (s.marginal_nats) utility.emplace_back("the same by the columns' marginals alone", readable(*s.marginal_nats));
     change("bits per byte", s.bits_per_byte_before, s.bits_per_byte_after);
     if (s.target) {
@@ -216,6 +233,27 @@ std::string reproduction(const std::string& config_json) {
 }
 
 }  // namespace
+
+std::string with_interval(const std::optional<double>& value, const std::optional<interval>& in) {
+    const auto shown = or_dash(value);
+    return in && value ? fmt::format("{} ({} to {})", shown, readable(in->low), readable(in->high)) : shown;
+}
+
+std::string held_out_sentence(const run_summary& s) {
+    switch (s.held_out) {
+        case publication::noised:
+            return fmt::format(
+                "{} look{} at held-out units, each a sum with Gaussian noise; an interval holds with 95 %, for the "
+                "noise "
+                "alone",
+                s.looks, s.looks == 1 ? "" : "s");
+        case publication::none:
+            return "nothing of held-out units was published";
+        case publication::raw:
+            return "exact figures of held-out units, which nothing protects";
+    }
+    bug("a publication without a sentence");
+}
 
 std::string_view beside_template(const run_summary& summary) {
     if (!summary.template_perplexity || !summary.perplexity_after) return "";

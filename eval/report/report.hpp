@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/base/guarantee.hpp"
+#include "config/base/publication.hpp"
 #include "eval/metrics/ending.hpp"
 #include "eval/metrics/metrics.hpp"
 
@@ -33,12 +34,20 @@ struct run_summary {
     /// after training has to be below to show that records were learned from. Absent for text, and where records are
     /// cut.
     std::optional<double> template_perplexity;
-    double perplexity_before = 0;  ///< at the first step, as all that is "before": after what public records taught
+    publication held_out = publication::raw;  ///< what of held-out units all that follows is; before it was said, raw
+    std::int64_t looks = 0;                   ///< at them, where noised: at most
+    double looks_noise_multiplier = 0;
+    /// At the first step, as all that is "before": after what public records taught. NaN where nothing is published.
+    double perplexity_before = 0;
     std::optional<double> perplexity_after, perplexity_best;
     /// Of held-out records: nats on the values, per record; what the columns' marginals alone would lose; bits per
     /// byte.
     std::optional<double> value_nats_before, value_nats_after, marginal_nats;
     std::optional<double> bits_per_byte_before, bits_per_byte_after;
+    /// Of looks: nats per token that carries a value, and accuracy of eval.target (exact ones are in `target`).
+    std::optional<double> value_token_nats_before, value_token_nats_after, accuracy_before, accuracy_after;
+    std::optional<interval> perplexity_before_in, perplexity_after_in, value_token_nats_before_in,
+        value_token_nats_after_in, accuracy_before_in, accuracy_after_in;
     struct target_scores {
         std::string column;  ///< eval.target
         double auc_before = 0, auc_after = 0, accuracy_before = 0, accuracy_after = 0;
@@ -64,6 +73,11 @@ struct run_summary {
     std::vector<std::string> samples;     ///< what the tuned model writes
     std::vector<std::string> warnings;
 };
+
+/// A figure with where it lies with 95 %, if it is a look's: "3.21 (3.18 to 3.24)". "–" for none.
+std::string with_interval(const std::optional<double>& value, const std::optional<interval>& in);
+/// One sentence on what of held-out units was published.
+std::string held_out_sentence(const run_summary& summary);
 
 /// What the perplexity after training says beside that of the template alone; empty where there is none of either.
 std::string_view beside_template(const run_summary& summary);

@@ -30,6 +30,10 @@ struct run_directory {
     std::filesystem::path lessons() const { return trusted_side() / "lessons.safetensors"; }
     /// What the weights' files were, and held, when the run began.
     std::filesystem::path weights_seen() const { return trusted_side() / "weights_seen.safetensors"; }
+    std::filesystem::path looks() const {
+        return trusted_side() / "looks.safetensors";
+    }  ///< at held-out units, released
+    std::filesystem::path held_out() const { return trusted_side() / "held_out.json"; }  ///< exact figures of them
     std::filesystem::path corpus() const { return trusted_side() / "corpus"; }  ///< the records as tokens, sealed
     std::filesystem::path membership() const { return trusted_side() / "membership.json"; }
     std::filesystem::path trace() const { return trusted_side() / "trace.safetensors"; }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "config/base/whole_number.hpp"
 #include "eval/metrics/json_number.hpp"
 #include "eval/report/report.hpp"
@@ -11,6 +13,15 @@ using json = nlohmann::ordered_json;
 
 void put(json& out, const char* key, const std::optional<double>& value) {
     if (value) out[key] = json_number(*value);
+}
+
+void put(json& out, const char* key, const std::optional<interval>& value) {
+    if (value) out[key] = {json_number(value->low), json_number(value->high)};
+}
+
+std::optional<interval> optional_interval(const json& in, const char* key) {
+    if (!in.contains(key)) return std::nullopt;
+    return interval{number_from(in.at(key).at(0)), number_from(in.at(key).at(1))};
 }
 
 std::optional<double> optional_number(const json& in, const char* key) {
@@ -34,12 +45,24 @@ std::string to_json(const run_summary& s) {
                 {"units", s.units},
                 {"trainable_parameters", s.trainable_parameters},
                 {"groups", s.groups},
-                {"perplexity_before", json_number(s.perplexity_before)}};
+                {"held_out", name_of(s.held_out)}};
+    if (s.looks > 0) out["looks"] = {{"count", s.looks}, {"noise_multiplier", s.looks_noise_multiplier}};
+    if (!std::isnan(s.perplexity_before)) put(out, "perplexity_before", s.perplexity_before);
+    put(out, "perplexity_before_in", s.perplexity_before_in);
     put(out, "perplexity_after", s.perplexity_after);
+    put(out, "perplexity_after_in", s.perplexity_after_in);
     put(out, "perplexity_best", s.perplexity_best);
     put(out, "template_perplexity", s.template_perplexity);
     put(out, "value_nats_before", s.value_nats_before);
     put(out, "value_nats_after", s.value_nats_after);
+    put(out, "value_token_nats_before", s.value_token_nats_before);
+    put(out, "value_token_nats_before_in", s.value_token_nats_before_in);
+    put(out, "value_token_nats_after", s.value_token_nats_after);
+    put(out, "value_token_nats_after_in", s.value_token_nats_after_in);
+    put(out, "accuracy_before", s.accuracy_before);
+    put(out, "accuracy_after", s.accuracy_after);
+    put(out, "accuracy_before_in", s.accuracy_before_in);
+    put(out, "accuracy_after_in", s.accuracy_after_in);
     put(out, "marginal_nats", s.marginal_nats);
     put(out, "bits_per_byte_before", s.bits_per_byte_before);
     put(out, "bits_per_byte_after", s.bits_per_byte_after);
@@ -94,7 +117,22 @@ run_summary parse_summary(const std::string& text) try {
     s.units = whole_number(in.at("units"));
     s.trainable_parameters = whole_number(in.at("trainable_parameters"));
     in.at("groups").get_to(s.groups);
-    s.perplexity_before = number_from(in.at("perplexity_before"));
+    s.held_out = publication_from(in.value("held_out", "raw"));
+    if (in.contains("looks")) {
+        s.looks = whole_number(in["looks"].at("count"));
+        in["looks"].at("noise_multiplier").get_to(s.looks_noise_multiplier);
+    }
+    s.perplexity_before = optional_number(in, "perplexity_before").value_or(std::nan(""));
+    s.perplexity_before_in = optional_interval(in, "perplexity_before_in");
+    s.perplexity_after_in = optional_interval(in, "perplexity_after_in");
+    s.value_token_nats_before = optional_number(in, "value_token_nats_before");
+    s.value_token_nats_before_in = optional_interval(in, "value_token_nats_before_in");
+    s.value_token_nats_after = optional_number(in, "value_token_nats_after");
+    s.value_token_nats_after_in = optional_interval(in, "value_token_nats_after_in");
+    s.accuracy_before = optional_number(in, "accuracy_before");
+    s.accuracy_after = optional_number(in, "accuracy_after");
+    s.accuracy_before_in = optional_interval(in, "accuracy_before_in");
+    s.accuracy_after_in = optional_interval(in, "accuracy_after_in");
     s.perplexity_after = optional_number(in, "perplexity_after");
     s.perplexity_best = optional_number(in, "perplexity_best");
     s.template_perplexity = optional_number(in, "template_perplexity");

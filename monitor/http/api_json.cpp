@@ -22,26 +22,30 @@ json number(double value) {
 
 /// NaN where it never was.
 json row(const run_view& run) {
-    json out = {{"id", run.id},
-                {"name", run.name},
-                {"title", run.title},
-                {"tags", run.tags},
-                {"state", run.state},
-                {"over", is_over(run)},
-                {"method", run.method},
-                {"model", run.model},
-                {"data", run.data},
-                {"step", run.step},
-                {"steps", run.steps},
-                {"loss", number(run.loss)},
-                {"perplexity", number(run.perplexity)},
-                {"perplexity_before", number(run.perplexity_before)},
-                {"value_nats", number(run.value_nats)},
-                {"evaluated_step", run.evaluated_step},
-                {"noise_multiplier", number(run.noise_multiplier)},
-                {"progress_epsilon", number(run.progress_epsilon)},
-                {"progress_step", run.progress_step},
-                {"ledger_head", run.ledger_head}};
+    json out = {
+        {"id", run.id},
+        {"name", run.name},
+        {"title", run.title},
+        {"tags", run.tags},
+        {"state", run.state},
+        {"over", is_over(run)},
+        {"method", run.method},
+        {"model", run.model},
+        {"data", run.data},
+        {"step", run.step},
+        {"steps", run.steps},
+        {"loss", number(run.loss)},
+        {"perplexity", number(run.perplexity)},
+        {"perplexity_in",
+         run.perplexity_in ? json{number(run.perplexity_in->low), number(run.perplexity_in->high)} : json(nullptr)},
+        {"held_out", run.held_out},
+        {"perplexity_before", number(run.perplexity_before)},
+        {"value_nats", number(run.value_nats)},
+        {"evaluated_step", run.evaluated_step},
+        {"noise_multiplier", number(run.noise_multiplier)},
+        {"progress_epsilon", number(run.progress_epsilon)},
+        {"progress_step", run.progress_step},
+        {"ledger_head", run.ledger_head}};
     if (!run.problem.empty()) out["problem"] = run.problem;
     if (run.contract) {
         out["guarantee"] = run.contract->any;
@@ -217,6 +221,10 @@ std::string prometheus_text(const catalog& all) {
            [](const run_view& run) { return run.loss; });
     metric("rldp_perplexity", "Held-out perplexity of the last evaluation.",
            [](const run_view& run) { return run.perplexity; });
+    metric("rldp_perplexity_low", "Where that lies with 95 %, of a look that carries noise: from.",
+           [](const run_view& run) { return run.perplexity_in ? run.perplexity_in->low : unknown; });
+    metric("rldp_perplexity_high", "The same: to.",
+           [](const run_view& run) { return run.perplexity_in ? run.perplexity_in->high : unknown; });
     metric("rldp_noise_multiplier", "Noise multiplier of the last step.",
            [](const run_view& run) { return run.noise_multiplier; });
     metric("rldp_running", "1 while the run goes on.",

@@ -1,6 +1,7 @@
 #pragma once
 // What anyone who watches a run sees: averages of released values since the last tick, at most one tick a second.
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct telemetry {
     double guaranteed_epsilon = 0, epsilon = 0;
     std::int64_t evaluated_step = 0;
     double perplexity = 0;  ///< of the last evaluation; NaN before the first
+    /// Where that lies with 95 %, of a look; else NaN.
+    double perplexity_low = std::numeric_limits<double>::quiet_NaN(), perplexity_high = perplexity_low;
     std::vector<double> radii;
 };
 

@@ -115,6 +115,8 @@ std::string to_json(const monitor::telemetry& value) {
     out["epsilon"] = eval::json_number(value.epsilon);
     out["evaluated_step"] = value.evaluated_step;
     out["perplexity"] = eval::json_number(value.perplexity);
+    out["perplexity_low"] = eval::json_number(value.perplexity_low);
+    out["perplexity_high"] = eval::json_number(value.perplexity_high);
     auto& list = out["radii"] = json::array();
     for (const double radius : value.radii) list.push_back(eval::json_number(radius));
     return out.dump();
@@ -141,6 +143,8 @@ monitor::telemetry telemetry_from(std::string_view line) {
     out.epsilon = number_at(object, "epsilon");
     out.evaluated_step = count(object, "evaluated_step");
     out.perplexity = number_at(object, "perplexity");
+    out.perplexity_low = number_at(object, "perplexity_low");
+    out.perplexity_high = number_at(object, "perplexity_high");
     out.radii = radii(object);
     return out;
 }

@@ -64,7 +64,13 @@ std::string event_of(const eval::metrics_line& line) {
     std::string values;
     add(values, "loss/released", line.loss_released);
     add(values, "held_out/perplexity", line.eval_perplexity);
+    if (const auto& in = line.eval_perplexity_in) {
+        add(values, "held_out/perplexity_low", in->low);
+        add(values, "held_out/perplexity_high", in->high);
+    }
     add(values, "held_out/value_nats", line.eval_value_nats);
+    add(values, "held_out/value_token_nats", line.eval_value_token_nats);
+    add(values, "held_out/accuracy", line.eval_accuracy);
     if (!line.radii.empty()) {  // else it is an evaluation alone
         add(values, "privacy/noise_multiplier", line.noise_multiplier);
         add(values, "clip/mean_radius",

@@ -52,8 +52,12 @@ std::vector<part> parts_of(const monitor::telemetry& seen, std::optional<std::ch
     if (priced && seen.progress_step != seen.step) add(1, fmt::format(" as of step {},", seen.progress_step));
     add(7, fmt::format(" of {:.2f}", seen.epsilon));
     add(holds ? 2 : 8, holds ? " guaranteed" : " NO GUARANTEE");
-    if (std::isfinite(seen.perplexity))
-        add(5, fmt::format("  perplexity {} at {}", or_dash(seen.perplexity), seen.evaluated_step));
+    if (std::isfinite(seen.perplexity)) {
+        add(5, fmt::format("  perplexity {}", or_dash(seen.perplexity)));
+        if (std::isfinite(seen.perplexity_high))
+            add(4, fmt::format(" ({}–{})", or_dash(seen.perplexity_low), or_dash(seen.perplexity_high)));
+        add(5, fmt::format(" at {}", seen.evaluated_step));
+    }
     if (seen.state == "stopping")
         add(6, "  stopping; once more ends it at once");
     else if (seen.state != "running")

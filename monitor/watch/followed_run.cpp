@@ -57,6 +57,10 @@ eval::run_summary promised(const json& header) {
     out.policy = header.at("policy").get<std::string>();
     out.unit = header.at("unit").get<std::string>();
     out.split = header.at("split").get<std::string>();
+    if (!header.contains("held_out")) return out;  // of an earlier version
+    out.held_out = publication_from(header["held_out"].get<std::string>());
+    header.at("looks").at("count").get_to(out.looks);
+    header["looks"].at("noise_multiplier").get_to(out.looks_noise_multiplier);
     return out;
 }
 
@@ -153,6 +157,7 @@ void followed_run::read_ledger() {
             const auto header = json::parse(text->substr(0, end));
             view_.contract = contract_of(header);
             view_.steps = header.at("steps").get<std::int64_t>();
+            view_.held_out = header.value("held_out", "raw");
             has_header_ = true;
         } catch (const std::exception&) {
             view_.problem = files_.path_of(public_file::ledger).filename().string() +
@@ -201,6 +206,7 @@ void followed_run::note_line(const std::string& text) {
     if (line.eval_perplexity && line.step >= view_.evaluated_step) {
         view_.evaluated_step = line.step;
         view_.perplexity = *line.eval_perplexity;
+        view_.perplexity_in = line.eval_perplexity_in;
         if (line.step == 0) view_.perplexity_before = *line.eval_perplexity;
     }
     if (line.eval_value_nats) view_.value_nats = *line.eval_value_nats;
@@ -220,7 +226,10 @@ void followed_run::read_summary() {
         view_.controller = summary.controller;
         view_.warnings = summary.warnings;
         view_.perplexity_before = summary.perplexity_before;
-        if (summary.perplexity_after) view_.perplexity = *summary.perplexity_after;
+        if (summary.perplexity_after) {
+            view_.perplexity = *summary.perplexity_after;
+            view_.perplexity_in = summary.perplexity_after_in;
+        }
         if (summary.value_nats_after) view_.value_nats = *summary.value_nats_after;
         if (!summary.method.empty()) view_.method = summary.method;
     } catch (const error& wrong) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "eval/metrics/interval.hpp"
+
 namespace rldp::monitor {
 
 inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -38,6 +40,8 @@ struct run_view {
     std::int64_t evaluated_step = 0;
     double loss = unknown;  ///< as released, nats
     double perplexity = unknown, perplexity_before = unknown, value_nats = unknown;
+    std::optional<eval::interval> perplexity_in;  ///< where it lies with 95 %, of a look
+    std::string held_out;                         ///< what is published of held-out units: private, none or raw
     double noise_multiplier = unknown, progress_epsilon = unknown;
     std::int64_t progress_step = 0;  ///< as of which progress is; 0: none yet
     std::optional<contract_view> contract;

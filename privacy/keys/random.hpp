@@ -51,7 +51,16 @@ class run_key {
     std::shared_ptr<const secret> inside_;
 };
 
-enum class purpose : std::uint32_t { draw = 1, dropout = 2, noise = 3, audit = 4, mask = 5, tag = 6, share = 7 };
+enum class purpose : std::uint32_t {
+    draw = 1,
+    dropout = 2,
+    noise = 3,
+    audit = 4,
+    mask = 5,
+    tag = 6,
+    share = 7,
+    look = 8
+};
 
 /// The key stream of (run key, purpose, ledger seq, tensor): in one process the same four give the same
 /// numbers, any other four independent ones. Never make the same noise stream twice for different dials.

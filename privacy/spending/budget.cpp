@@ -32,6 +32,12 @@ std::optional<charge> budget::grant(std::int64_t step, double requested) {
     return book_.append(step, granted->noise_multiplier, book_.content().header.sample_rate, granted->card);
 }
 
+std::optional<look_charge> budget::grant_look(std::int64_t step) {
+    const auto& content = book_.content();
+    if (std::ssize(content.looks) >= content.header.looks.count || content.look_at(step)) return std::nullopt;
+    return book_.append_look(step);
+}
+
 double budget::progress_epsilon() const {
     return progress_epsilon(book_.content().phases());
 }

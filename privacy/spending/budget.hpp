@@ -21,6 +21,10 @@ class budget {
     /// exhausted.
     std::optional<charge> grant(std::int64_t step, double requested);
 
+    /// Charges a look with the adapter of `step`, likewise; nothing once the
+    /// header's number is reached, or where that step was looked at.
+    std::optional<look_charge> grant_look(std::int64_t step);
+
     /// ε of everything charged so far, priced by the realised multipliers: for orientation, no guarantee.
     double progress_epsilon() const;
     /// The same for the first `charges` of them; a torn one, which only the whole ledger has, is left out.

@@ -61,6 +61,12 @@ json to_object(const contract& c, int version) {
                 {"split", c.split},
                 {"deck", std::move(deck)}};
     if (version < 3) return out;
+    if (version >= 4) {
+        out["protects"] = protected_by(c);
+        out["held_out"] = {{"published", name_of(c.held_out)},
+                           {"looks", c.looks.count},
+                           {"noise_multiplier", c.looks.noise_multiplier}};
+    }
     out["population_is"] = population_of(c);
     out["rounding"] = rounding_of(c);
     out["steps_between_probes"] = c.steps_between_probes;
@@ -90,6 +96,11 @@ contract contract_from(const json& in, int version) {
     if (version < 3) return c;
     c.population_declared = in.at("population_is").get<std::string>() == declared;
     c.steps_between_probes = whole_number(in.at("steps_between_probes"));
+    if (version < 4) return c;
+    const auto& held_out = in.at("held_out");
+    c.held_out = publication_from(held_out.at("published").get<std::string>());
+    c.looks.count = whole_number(held_out.at("looks"));
+    held_out.at("noise_multiplier").get_to(c.looks.noise_multiplier);
     return c;
 }
 
@@ -109,6 +120,8 @@ ledger_header header_of(const contract& c) {
     out.deck = c.deck;
     out.epsilon = c.epsilon_budget.value();
     out.guaranteed_epsilon = c.epsilon.value();
+    out.held_out = c.held_out;
+    out.looks = c.looks;
     return out;
 }
 
@@ -200,13 +213,25 @@ contract contract_of(const ledger_header& header) {
     out.accountant = header.accountant;
     out.split = header.split;
     out.deck = header.deck;
+    out.held_out = header.held_out;
+    out.looks = header.looks;
     return out;
 }
 
+std::string_view protected_by(publication held_out) {
+    return held_out == publication::raw ? "the training units" : "every unit of the file";
+}
+
+std::string_view protected_by(const contract& promised) {
+    return protected_by(promised.held_out);
+}
+
 std::vector<std::string> exceptions_of(const contract& promised) {
-    std::vector<std::string> out = {
-        "Held-out perplexity (in metrics, summary and report) tells about the evaluation records, which were not "
-        "trained on."};
+    std::vector<std::string> out;
+    if (promised.held_out == publication::raw)
+        out.emplace_back(
+            "Held-out perplexity (in metrics, summary and report) tells about the evaluation records, which were not "
+            "trained on.");
     if (!promised.pad_batches)
         out.emplace_back(
             "Running time: whoever can time the steps, or ends the run by a clock, learns about the sizes of batches.");

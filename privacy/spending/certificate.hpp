@@ -27,7 +27,9 @@ struct contract {
     bool pad_batches = false;
     std::string policy, accountant, split;
     std::vector<card> deck;
-    bool population_declared = false;       ///< else N is the number of training units
+    bool population_declared = false;         ///< else N is the number of training units
+    publication held_out = publication::raw;  ///< before version 4: always
+    look_plan looks = {};
     std::int64_t steps_between_probes = 0;  ///< of rounding, on a device; 0: units are computed apart
 
     bool holds() const { return epsilon.has_value(); }
@@ -37,6 +39,11 @@ struct contract {
 /// steps_between_probes are the configuration's.
 contract contract_of(const ledger_header& header);
 
+/// Whose privacy the contract promises, as the object of "protects".
+std::string_view protected_by(const contract& promised);
+/// The same of a run that publishes this of its held-out units.
+std::string_view protected_by(publication held_out);
+
 /// What the contract does not cover, in plain sentences. Meaningless where it guarantees nothing.
 std::vector<std::string> exceptions_of(const contract& promised);
 
@@ -44,7 +51,7 @@ std::vector<std::string> exceptions_of(const contract& promised);
 std::string population_of(const contract& promised);
 
 struct certificate {
-    static constexpr int current_version = 3, oldest_version = 2;
+    static constexpr int current_version = 4, oldest_version = 2;
     int version = current_version;
     contract promised;
     std::string run;                           ///< run.name; empty: none

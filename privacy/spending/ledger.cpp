@@ -41,12 +41,17 @@ std::vector<phase> ledger_content::phases() const {
 }
 
 ledger_mark ledger_content::end() const {
-    return charges.empty() ? ledger_mark{0, header_hash} : ledger_mark{charges.back()->seq, charges.back()->hash};
+    return {charges.size(), hashes.empty() ? header_hash : hashes.back()};
 }
 
 bool ledger_content::holds(const ledger_mark& mark) const {
-    if (mark.seq == 0) return mark.hash == header_hash;
-    return mark.seq <= charges.size() && charges[mark.seq - 1]->hash == mark.hash;
+    return std::find(hashes.begin(), hashes.end(), mark.hash) != hashes.end();
+}
+
+const look_charge* ledger_content::look_at(std::int64_t step) const {
+    const auto found =
+        std::find_if(looks.begin(), looks.end(), [&](const look_charge& made) { return made->step == step; });
+    return found == looks.end() ? nullptr : &*found;
 }
 
 ledger_content ledger::parse(std::string_view text, const std::string& origin) {
@@ -61,8 +66,13 @@ ledger_content ledger::parse(std::string_view text, const std::string& origin) {
                 auto first = detail::parse_header(line);
                 detail::validate(first.header);
                 content.header = std::move(first.header);
-                content.header_hash = std::move(first.hash);
+                content.header_hash = first.hash;
+                content.hashes.push_back(std::move(first.hash));
                 content.dealt.resize(content.header.deck.size());
+            } else if (detail::is_look(line)) {
+                auto next = detail::parse_look(line);
+                detail::validate(next, content);
+                accept(content, std::move(next));
             } else {
                 auto next = detail::parse_line(line);
                 detail::validate(next, content);
@@ -85,9 +95,16 @@ ledger_content read_ledger(const std::filesystem::path& path) {
 
 ledger_copy::ledger_copy(std::string_view text) : content_(ledger::parse(text, "the ledger of rank 0")) {}
 
-const charge& ledger_copy::add(std::string_view line) {
+const charge& ledger_copy::add(std::string_view text) {
     try {
-        auto next = detail::parse_line(line);
+        for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+            auto look = detail::parse_look(text.substr(0, end));
+            text.remove_prefix(end + 1);
+            if (look.look <= std::ssize(content_.looks)) continue;  // it stood in the ledger so far
+            detail::validate(look, content_);
+            ledger::accept(content_, std::move(look));
+        }
+        auto next = detail::parse_line(text);
         detail::validate(next, content_);
         ledger::accept(content_, std::move(next));
     } catch (const std::exception& e) {
@@ -97,15 +114,23 @@ const charge& ledger_copy::add(std::string_view line) {
 }
 
 std::string text_of(const charge& charged) {
+    std::string out;
+    for (auto look : *charged.before_) out += detail::format(look) + "\n";
     auto line = *charged.operator->();
-    return detail::format(line);
+    return out + detail::format(line);
 }
 
 ledger::ledger(append_file file, ledger_content content) : file_(std::move(file)), content_(std::move(content)) {}
 
-void ledger::accept(ledger_content& content, ledger_line line) {
+void ledger::accept(ledger_content& content, ledger_line line, std::vector<look_line> before) {
     if (line.card) ++content.dealt[*line.card];
-    content.charges.push_back(charge(std::move(line)));
+    content.hashes.push_back(line.hash);
+    content.charges.push_back(charge(std::move(line), std::move(before)));
+}
+
+void ledger::accept(ledger_content& content, look_line line) {
+    content.hashes.push_back(line.hash);
+    content.looks.push_back(look_charge(std::move(line)));
 }
 
 ledger ledger::create(const std::filesystem::path& path, const ledger_header& header) {
@@ -116,6 +141,7 @@ ledger ledger::create(const std::filesystem::path& path, const ledger_header& he
     try {
         detail::validate(header);
         line = detail::format(header, content.header_hash) + "\n";
+        content.hashes.push_back(content.header_hash);
     } catch (const std::exception& e) {
         refuse(fmt::format("{}: can't begin a ledger: {}", path.string(), e.what()));
     }
@@ -136,13 +162,7 @@ ledger ledger::open(const std::filesystem::path& path) {
 const charge& ledger::append(std::int64_t step, double noise_multiplier, double sample_rate,
                              std::optional<std::size_t> card) {
     const auto& charges = content_.charges;
-    ledger_line next{charges.size() + 1,
-                     step,
-                     noise_multiplier,
-                     sample_rate,
-                     card,
-                     charges.empty() ? content_.header_hash : charges.back()->hash,
-                     {}};
+    ledger_line next{charges.size() + 1, step, noise_multiplier, sample_rate, card, content_.hashes.back(), {}};
     std::string line;
     try {
         detail::validate(next, content_);
@@ -150,13 +170,36 @@ const charge& ledger::append(std::int64_t step, double noise_multiplier, double 
     } catch (const std::exception& e) {
         refuse(fmt::format("step {} can't be charged: {}", step, e.what()));
     }
+    write(line);
+    std::vector<look_line> before;
+    const auto last = charges.empty() ? 0 : charges.back()->step;
+    for (const auto& made : content_.looks)
+        if (made->step == last) before.push_back(*made.operator->());
+    accept(content_, std::move(next), std::move(before));
+    return content_.charges.back();
+}
+
+const look_charge& ledger::append_look(std::int64_t step) {
+    look_line next{
+        std::ssize(content_.looks) + 1, step, content_.header.looks.noise_multiplier, content_.hashes.back(), {}};
+    std::string line;
+    try {
+        detail::validate(next, content_);
+        line = detail::format(next) + "\n";
+    } catch (const std::exception& e) {
+        refuse(fmt::format("a look at step {} can't be charged: {}", step, e.what()));
+    }
+    write(line);
+    accept(content_, std::move(next));
+    return content_.looks.back();
+}
+
+void ledger::write(const std::string& line) {
     // A torn line stays in the file, and counted, until the charge that replaces it is written.
     if (file_.size() > content_.whole_bytes) file_.truncate(content_.whole_bytes);
     file_.append(line);
     content_.whole_bytes = file_.size();
     content_.torn = false;
-    accept(content_, std::move(next));
-    return content_.charges.back();
 }
 
 }  // namespace rldp::privacy

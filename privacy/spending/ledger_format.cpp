@@ -53,7 +53,7 @@ std::string format(const ledger_header& header, std::string& hash) {
     for (const auto& card : header.deck) {
         deck.push_back({{"noise_multiplier", card.noise_multiplier}, {"steps", card.steps}});
     }
-    return seal({{"version", header.version},
+    json line = {{"version", header.version},
                  {"delta", header.delta},
                  {"padding_delta", header.padding_delta},
                  {"rounding_margin", header.rounding_margin},
@@ -69,8 +69,18 @@ std::string format(const ledger_header& header, std::string& hash) {
                  {"epsilon", from_real(header.epsilon)},
                  {"guaranteed_epsilon", from_real(header.guaranteed_epsilon)},
                  {"data_hmac", header.data_hmac},
-                 {"insecure_reproducible", header.insecure_reproducible}},
-                hash);
+                 {"insecure_reproducible", header.insecure_reproducible}};
+    if (header.version >= 3) {
+        line["held_out"] = name_of(header.held_out);
+        line["looks"] = {{"count", header.looks.count}, {"noise_multiplier", header.looks.noise_multiplier}};
+    }
+    return seal(std::move(line), hash);
+}
+
+std::string format(look_line& line) {
+    return seal(
+        {{"look", line.look}, {"step", line.step}, {"noise_multiplier", line.noise_multiplier}, {"prev", line.prev}},
+        line.hash);
 }
 
 std::string format(ledger_line& line) {
@@ -93,9 +103,9 @@ header_line parse_header(std::string_view text) try {
         fmt::format(
             "ledger version {} is newer than {}, the newest that this program knows; use the program that wrote it",
             header.version, ledger_header::current_version));
-    refuse_unless(header.version >= ledger_header::current_version,
+    refuse_unless(header.version >= ledger_header::oldest_version,
                   fmt::format("ledger version {} is older than {}; use the program that wrote it", header.version,
-                              ledger_header::current_version));
+                              ledger_header::oldest_version));
     line.at("delta").get_to(header.delta);
     line.at("padding_delta").get_to(header.padding_delta);
     line.at("rounding_margin").get_to(header.rounding_margin);
@@ -114,6 +124,11 @@ header_line parse_header(std::string_view text) try {
     header.guaranteed_epsilon = real(line.at("guaranteed_epsilon"));
     line.at("data_hmac").get_to(header.data_hmac);
     line.at("insecure_reproducible").get_to(header.insecure_reproducible);
+    if (header.version >= 3) {
+        header.held_out = publication_from(line.at("held_out").get<std::string>());
+        header.looks.count = whole_number(line.at("looks").at("count"));
+        line.at("looks").at("noise_multiplier").get_to(header.looks.noise_multiplier);
+    }
     const auto canonical = format(header, out.hash);
     check_canonical(text, line, canonical, out.hash);
     return out;
@@ -137,9 +152,44 @@ ledger_line parse_line(std::string_view text) try {
     throw std::runtime_error(fmt::format("not a charge ({})", e.what()));
 }
 
+bool is_look(std::string_view text) {
+    return json::parse(text, nullptr, false).contains("look");
+}
+
+look_line parse_look(std::string_view text) try {
+    const json line = parse_object(text);
+    look_line out{};
+    out.look = whole_number(line.at("look"));
+    out.step = whole_number(line.at("step"));
+    line.at("noise_multiplier").get_to(out.noise_multiplier);
+    line.at("prev").get_to(out.prev);
+    const auto canonical = format(out);
+    check_canonical(text, line, canonical, out.hash);
+    return out;
+} catch (const nlohmann::json::exception& e) {
+    throw std::runtime_error(fmt::format("not a look ({})", e.what()));
+}
+
+namespace {
+
+void validate_looks(const ledger_header& header) {
+    const auto& looks = header.looks;
+    refuse_unless(
+        header.held_out == publication::noised ? looks.count >= 1 : looks.count == 0,
+        fmt::format("{} looks at held-out units, of which \"{}\" is published", looks.count, name_of(header.held_out)));
+    // Without noise only where nothing is promised anyway.
+    refuse_unless(looks.count == 0 ? looks.noise_multiplier == 0
+                                   : is_positive(looks.noise_multiplier) ||
+                                         (looks.noise_multiplier == 0 && std::isinf(header.guaranteed_epsilon)),
+                  fmt::format("looks: noise_multiplier must be finite and positive, not {}", looks.noise_multiplier));
+}
+
+}  // namespace
+
 void validate(const ledger_header& header) {
-    refuse_unless(header.version == ledger_header::current_version,
+    refuse_unless(header.version >= ledger_header::oldest_version && header.version <= ledger_header::current_version,
                   fmt::format("version {} is unknown", header.version));
+    validate_looks(header);
     refuse_unless(header.delta > 0 && header.delta < 1, fmt::format("delta must be in (0, 1), not {}", header.delta));
     refuse_unless(header.padding_delta >= 0 && header.padding_delta < header.delta,
                   fmt::format("padding_delta must be in [0, delta), not {}", header.padding_delta));
@@ -160,14 +210,42 @@ void validate(const ledger_header& header) {
     }
 }
 
+namespace {
+
+void check_chain(const std::string& prev, const ledger_content& before) {
+    refuse_unless(prev == before.hashes.back(),
+                  "prev is not the hash of the line before: a line was removed, added or edited");
+}
+
+std::int64_t last_step(const ledger_content& before) {
+    return before.charges.empty() ? 0 : before.charges.back()->step;
+}
+
+}  // namespace
+
+void validate(const look_line& next, const ledger_content& before) {
+    const auto& planned = before.header.looks;
+    check_chain(next.prev, before);
+    refuse_unless(next.look == std::ssize(before.looks) + 1,
+                  fmt::format("look {} was expected, not {}", before.looks.size() + 1, next.look));
+    refuse_unless(next.look <= planned.count,
+                  fmt::format("look {} is beyond the {} that the budget pays for", next.look, planned.count));
+    refuse_unless(next.step == last_step(before),
+                  fmt::format("a look at step {} stands after step {}", next.step, last_step(before)));
+    refuse_unless(before.looks.empty() || next.step > before.looks.back()->step,
+                  fmt::format("step {} is looked at twice", next.step));
+    refuse_unless(next.noise_multiplier == planned.noise_multiplier,
+                  fmt::format("noise_multiplier is {}, the header's for looks is {}", next.noise_multiplier,
+                              planned.noise_multiplier));
+}
+
 void validate(const ledger_line& next, const ledger_content& before) {
     const auto& header = before.header;
     const auto& charges = before.charges;
-    const auto& prev = charges.empty() ? before.header_hash : charges.back()->hash;
     refuse_unless(next.seq == charges.size() + 1,
                   fmt::format("seq {} was expected, not {}", charges.size() + 1, next.seq));
-    refuse_unless(next.prev == prev, "prev is not the hash of the line before: a line was removed, added or edited");
-    const std::int64_t last = charges.empty() ? 0 : charges.back()->step;
+    check_chain(next.prev, before);
+    const auto last = last_step(before);
     refuse_unless(next.step > last, fmt::format("step {} comes after step {}", next.step, last));
     refuse_unless(next.step <= header.steps, fmt::format("step {} is beyond the {} planned", next.step, header.steps));
     refuse_unless(is_positive(next.noise_multiplier),

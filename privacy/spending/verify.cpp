@@ -69,8 +69,15 @@ ledger_verdict verify(const ledger_content& content) {
     if (std::isfinite(header.guaranteed_epsilon) && header.guaranteed_epsilon > header.epsilon * (1 + rounding))
         refuse(fmt::format("ledger: guaranteed ε {} exceeds the budget {} of the same header; do not rely on it",
                            header.guaranteed_epsilon, header.epsilon));
+    // The same (ε, δ) for the other side of the split, at all of δ (docs/privacy.md §13).
+    const double of_looks = header.guarantee().holds() ? epsilon_of(header.looks, header.delta) : 0;
+    if (of_looks > header.guaranteed_epsilon * (1 + rounding))
+        refuse(fmt::format(
+            "ledger: {} looks at held-out units at noise multiplier {} compose to ε {} at δ {}, and the "
+            "header promises {}; do not rely on it",
+            header.looks.count, header.looks.noise_multiplier, of_looks, header.delta, header.guaranteed_epsilon));
     const auto phases = content.phases();
-    return {recomputed,
+    return {recomputed, of_looks,
             phases.empty() ? 0 : make_accountant(header.accountant)->epsilon(phases, header.mechanism_delta())};
 }
 

@@ -8,6 +8,7 @@ namespace rldp::privacy {
 
 struct ledger_verdict {
     double guaranteed_epsilon;  ///< recomputed from the header alone: policy, deck, rate, steps, δ
+    double looks_epsilon;       ///< of the looks at held-out units, which it bounds, too; 0 without any
     double progress_epsilon;    ///< of the charges, priced by their realised multipliers: no guarantee
 };
 

@@ -130,8 +130,9 @@ TEST_CASE("a resumed run keeps its canaries and its trace") {
 
 TEST_CASE("an audit of a whole run reports every attack") {
     scratch_directory scratch;
-    finish(small({"data.canaries=3", "data.split=exact", "audit.canaries=20", "audit.gradient_canaries=20",
-                  "audit.prompt=config/canary-prompt.txt", "audit.ending=the patient was readmitted"}),
+    finish(small({"data.canaries=3", "data.split=exact", "eval.publish=none", "audit.canaries=20",
+                  "audit.gradient_canaries=20", "audit.prompt=config/canary-prompt.txt",
+                  "audit.ending=the patient was readmitted"}),
            scratch / "run");
     const auto report = audited(scratch / "run");
     CHECK(report.step == 4);
@@ -222,7 +223,7 @@ TEST_CASE("canary records are scored by what training changed: an adapter withou
 
 TEST_CASE("a secret's log-perplexity is that of its tokens after the record") {
     scratch_directory scratch;
-    finish(small({"data.canaries=2", "data.split=exact"}), scratch / "run");
+    finish(small({"data.canaries=2", "data.split=exact", "eval.publish=none"}), scratch / "run");
     auto run = open_audited(scratch / "run", false);
     read_adapter(run);
     const auto found = *expose(run);
@@ -239,7 +240,8 @@ TEST_CASE("a secret's log-perplexity is that of its tokens after the record") {
 
 TEST_CASE("a canary of a few characters is ranked among all there are") {
     scratch_directory scratch;
-    finish(small({"data.canaries=1", "data.split=exact", "data.canary_length=2"}), scratch / "run");
+    finish(small({"data.canaries=1", "data.split=exact", "eval.publish=none", "data.canary_length=2"}),
+           scratch / "run");
     const auto report = audited(scratch / "run");
     REQUIRE(report.exposure);
     CHECK(report.exposure->all);

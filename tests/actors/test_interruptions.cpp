@@ -70,7 +70,7 @@ TEST_CASE("a damaged line of the run log is made again after the checkpoint, and
     CHECK(line.find("metrics.jsonl:3") != std::string::npos);
     CHECK(line.find("up to 5") != std::string::npos);
     write_file(where.metrics(), whole);
-    spoil_line(where.metrics(), 6);
+    spoil_line(where.metrics(), 8);
     CHECK(resume_quietly(where.root).how == eval::ending::done);
     const auto lines = eval::read_metrics(where.metrics());
     REQUIRE(lines.size() == 13);  // the evaluation before the first step is a line of its own
@@ -123,7 +123,9 @@ TEST_CASE("a stop that comes before a run is wired is not forgotten") {
 TEST_CASE("an evaluation that was stopped is made by the resume, in its place of the run log") {
     scratch_directory scratch;
     const eval::run_directory where{scratch / "run"};
-    auto opened = create_run(small_static(), where.root);
+    auto config = small_static();
+    config.eval.publish = "raw";
+    auto opened = create_run(config, where.root);
     bench::run_plain(opened, 7);
     const auto& seal = opened.facts->seal;
     auto saved = read_checkpoint(where.checkpoint(), seal);
@@ -203,9 +205,9 @@ TEST_CASE("what a kill during the last erasure left is erased by the next comman
         CHECK(refusal([&] { resume_run(over.root); }).find("has finished") != std::string::npos);
     }
     SECTION("by cleaning up") {
-        CHECK(clean(scratch / ".").size() == 5);
+        CHECK(clean(scratch / ".").size() == 6);
     }
-    CHECK(names_in(over.trusted_side()) == std::vector<std::string>{"membership.json"});
+    CHECK(names_in(over.trusted_side()) == std::vector<std::string>{"held_out.json", "membership.json"});
     CHECK(clean(underway.root).empty());
     CHECK(names_in(underway.trusted_side()) == left);
     CHECK(resume_quietly(underway.root).how == eval::ending::done);

@@ -64,11 +64,16 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
     wiring.accountant = run.spawn(make_accountant, opened.parts.budget, price_times_of(facts.config, facts.plan));
     const auto library = opened.parts.controller;
     wiring.controller = run.spawn(make_controller, library);
-    wiring.evaluator = run.spawn(make_evaluator, facts.model, facts.held_out, config::micro_batch_of(facts.config),
-                                 wiring.hub, evaluations{}, std::stop_token{});
+    wiring.evaluator =
+        run.spawn(make_evaluator, facts.held_out, closed, evaluation_rule_of(facts, opened.parts.budget->book(), {}),
+                  wiring.hub, log.logger, std::stop_token{});
     const auto steps_ = opened.parts.steps;
     const auto trainer = run.spawn(make_trainer, steps_, wiring,
-                                   trainer_schedule{facts.where.checkpoint(), facts.belongs_to, facts.seal, {}});
+                                   trainer_schedule{.checkpoint = facts.where.checkpoint(),
+                                                    .belongs_to = facts.belongs_to,
+                                                    .seal = facts.seal,
+                                                    .charged = {},
+                                                    .held_out = facts.config.eval.published()});
     auto answer = run.self->request(trainer, caf::infinite, train_atom::value);
 
     std::int64_t decided_at = -1;

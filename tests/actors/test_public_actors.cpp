@@ -1,15 +1,13 @@
-// Accountant, controller, evaluator and trainer, one message at a time.
+// Accountant, controller and trainer, one message at a time.
 #include <ATen/ATen.h>
 
 #include <caf/all.hpp>
 
 #include "actors/accountant.hpp"
 #include "actors/controller.hpp"
-#include "actors/evaluator.hpp"
 #include "actors/failure.hpp"
 #include "actors/run/checkpoint.hpp"
 #include "actors/trainer.hpp"
-#include "eval/held_out.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "rl/published_controller.hpp"
 #include "tests/actors/deterministic.hpp"
@@ -23,7 +21,8 @@ using namespace rldp::testing;
 
 namespace {
 
-std::shared_ptr<privacy::budget> new_budget(const std::filesystem::path& ledger, std::int64_t steps) {
+std::shared_ptr<privacy::budget> new_budget(const std::filesystem::path& ledger, std::int64_t steps,
+                                            std::int64_t looks = 0) {
     privacy::spending_plan plan{};
     plan.epsilon = 2;
     plan.delta = 1e-5;
@@ -45,6 +44,10 @@ std::shared_ptr<privacy::budget> new_budget(const std::filesystem::path& ledger,
     header.epsilon = plan.epsilon;
     header.guaranteed_epsilon = policy->guaranteed_epsilon();
     header.data_hmac = std::string(64, 'a');
+    if (looks > 0) {
+        header.held_out = publication::noised;
+        header.looks = {looks, 4};
+    }
     return std::make_shared<privacy::budget>(std::move(policy), privacy::ledger::create(ledger, header));
 }
 
@@ -80,6 +83,26 @@ TEST_CASE("a grant is in the ledger before it is answered, and the end of the bu
     REQUIRE_FALSE(refused);
     CHECK(to_exception(refused.error()).code() == errc::budget_exhausted);
     CHECK(privacy::read_ledger(scratch / "ledger.jsonl").charges.size() == 2);
+}
+
+TEST_CASE("a look is in the ledger before it is answered, once at a step, and no more often than planned") {
+    deterministic run;
+    scratch_directory scratch;
+    const auto actor =
+        run.spawn(make_accountant, new_budget(scratch / "ledger.jsonl", 2, 2), price_times{4, {5, 100}, 8});
+    const auto first = run.ask<privacy::look_charge>(actor, look_atom::value, std::int64_t{0});
+    REQUIRE(first);
+    CHECK(privacy::read_ledger(scratch / "ledger.jsonl").looks.at(0)->hash == (*first)->hash);
+    const auto refused = [&](std::int64_t step) {
+        const auto again = run.ask<privacy::look_charge>(actor, look_atom::value, step);
+        return !again && to_exception(again.error()).code() == errc::budget_exhausted;
+    };
+    CHECK(refused(0));
+    REQUIRE(run.ask<charged>(actor, grant_atom::value, std::int64_t{1}, 1.0));
+    CHECK(run.ask<privacy::look_charge>(actor, look_atom::value, std::int64_t{1}));
+    REQUIRE(run.ask<charged>(actor, grant_atom::value, std::int64_t{2}, 1.0));
+    CHECK(refused(2));
+    CHECK(privacy::read_ledger(scratch / "ledger.jsonl").looks.size() == 2);
 }
 
 TEST_CASE("progress ε is priced at a block's end and at evaluations, after the grant was answered") {
@@ -132,115 +155,6 @@ TEST_CASE("the controller answers before it learns, and learning comes before th
             CHECK(got.noise_multiplier == expected.noise_multiplier);
         });
     }
-}
-
-namespace {
-
-using evaluations_told = std::vector<std::pair<std::int64_t, double>>;
-
-hub_actor hub_that_hears(deterministic& run, evaluations_told& told) {
-    return run.spawn([&told](hub_actor::pointer) -> hub_actor::behavior_type {
-        return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
-                [](ack_atom) {},
-                [](announce_atom, const run_header&) {},
-                [](metrics_atom, const eval::metrics_line&) {},
-                [](progress_atom, std::int64_t, double, bool) {},
-                [](evaluate_atom, std::int64_t) {},
-                [&told](evaluated_atom, std::int64_t step, const eval::scores& found) {
-                    told.emplace_back(step, found.perplexity);
-                },
-                [](sync_atom) {},
-                [](state_atom, const std::string&) {},
-                [](tick_atom) {}};
-    });
-}
-
-}  // namespace
-
-TEST_CASE("the evaluator tells the hub, and nobody else, the perplexity of a snapshot") {
-    deterministic run;
-    const auto model = tiny_model();
-    const auto records = std::make_shared<eval::held_out>();
-    for (const auto& unit : tiny_units(9)) records->sequences.push_back(unit.records.front());
-    evaluations_told told;
-    const auto hub_stub = hub_that_hears(run, told);
-    const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
-                                 hub_stub, evaluations{}, std::stop_token{});
-    auto changed = model.initial_adapter.clone();
-    changed.normal_(0, 0.5);
-    run.self->send(actor, evaluate_atom::value, snapshot{0, model.initial_adapter});
-    run.self->send(actor, evaluate_atom::value, snapshot{7, changed});
-    const auto all = run.ask<evaluations>(actor, settle_atom::value, snapshot{7, changed});
-    const double before =
-        eval::score_held_out(*model.base, nullptr, nullptr, records->sequences, {.batch = 4}).perplexity;
-    REQUIRE(told.size() == 2);
-    CHECK(told[0].second == Approx(before).epsilon(1e-6));  // B = 0: the base alone
-    CHECK(told[1].first == 7);
-    CHECK(told[1].second != Approx(before).epsilon(1e-3));
-    REQUIRE(all);
-    CHECK(all->before->perplexity == told[0].second);
-    CHECK(all->last->perplexity == told[1].second);
-    CHECK(all->best->perplexity == std::min(told[0].second, told[1].second));
-    CHECK_FALSE(all->predicted);
-}
-
-TEST_CASE("predictions are of the adapter that the run ended with, evaluated here or before a resume") {
-    deterministic run;
-    const auto model = tiny_model();
-    const auto records = std::make_shared<eval::held_out>();
-    eval::choices among{"column", {"no", "yes"}, {}, {}};
-    for (const auto& unit : tiny_units(12)) {
-        auto other = unit.records.front();
-        other.back() = (other.back() + 7) % 17;
-        records->sequences.push_back(unit.records.front());
-        among.truth.push_back(records->sequences.size() % 2);
-        among.alternatives.push_back({unit.records.front(), other});
-    }
-    records->target = among;
-    evaluations_told told;
-    const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
-                                 hub_that_hears(run, told), evaluations{}, std::stop_token{});
-    auto changed = model.initial_adapter.clone();
-    at::manual_seed(3);
-    changed.normal_(0, 0.5);
-    const auto expected = [&](const at::Tensor& adapter) {
-        return eval::predict(*model.base, &model.layout, &adapter, among, {.batch = 4})->auc;
-    };
-    REQUIRE(expected(changed) != expected(model.initial_adapter));
-    const auto all = run.ask<evaluations>(actor, settle_atom::value, snapshot{9, changed});
-    REQUIRE(all);
-    CHECK(all->predicted_before->auc == expected(model.initial_adapter));
-    CHECK(all->predicted->auc == expected(changed));
-    const auto interrupted = evaluations{};
-    const auto second = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records),
-                                  std::int64_t{4}, hub_that_hears(run, told), interrupted, std::stop_token{});
-    const auto none = run.ask<evaluations>(second, settle_atom::value, snapshot{4, {}});
-    REQUIRE(none);
-    CHECK_FALSE(none->predicted);
-}
-
-TEST_CASE("an evaluation that nobody waits for any more tells nothing, and a resume looks again") {
-    deterministic run;
-    const auto model = tiny_model();
-    const auto records = std::make_shared<eval::held_out>();
-    for (const auto& unit : tiny_units(9)) records->sequences.push_back(unit.records.front());
-    records->target = eval::choices{"column", {"no", "yes"}, {0}, {{records->sequences[0], records->sequences[1]}}};
-    evaluations_told told;
-    std::stop_source stop;
-    const auto actor = run.spawn(make_evaluator, model, std::shared_ptr<const eval::held_out>(records), std::int64_t{4},
-                                 hub_that_hears(run, told), evaluations{}, stop.get_token());
-    run.self->send(actor, evaluate_atom::value, snapshot{0, model.initial_adapter});
-    const auto whole = run.ask<evaluations>(actor, settle_atom::value, snapshot{});
-    REQUIRE(whole);
-    CHECK_FALSE(whole->stopped);
-    CHECK(told.size() == 1);
-    stop.request_stop();
-    CHECK(run.ask<std::int64_t>(actor, evaluate_atom::value, snapshot{7, model.initial_adapter}) == 7);
-    const auto all = run.ask<evaluations>(actor, settle_atom::value, snapshot{7, model.initial_adapter});
-    REQUIRE(all);
-    CHECK(all->stopped);
-    CHECK_FALSE(all->predicted);
-    CHECK(told.size() == 1);
 }
 
 TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file is refused") {

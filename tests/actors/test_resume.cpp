@@ -165,11 +165,8 @@ TEST_CASE("under a prepared controller a run resumes to the bits and the lines o
     run_quietly(config, scratch / "whole");
     const auto steered = [&](const char* name) {
         std::vector<std::string> out;
-        for (auto line : eval::read_metrics(scratch / name / "public/metrics.jsonl")) {
-            line.eval_perplexity.reset();  // the plain loop leaves them out
-            line.eval_value_nats.reset();
+        for (const auto& line : eval::read_metrics(scratch / name / "public/metrics.jsonl"))
             if (line.step > 0) out.push_back(eval::to_json(line));
-        }
         return out;
     };
     const auto lines = steered("whole");
@@ -186,6 +183,51 @@ TEST_CASE("under a prepared controller a run resumes to the bits and the lines o
         CHECK(at::equal(saved_adapter(scratch / name), saved_adapter(scratch / "whole")));
         CHECK(steered(name.c_str()) == lines);
     }
+}
+
+TEST_CASE(
+    "a look that was made is not made again, one that was cut is lost, and one that was not charged is still to come") {
+    scratch_directory scratch;
+    const auto config = small({"eval.looks=4"});  // at 0, 4, 8 and 12
+    {
+        auto opened = create_run(config, scratch / "run");
+        bench::run_plain(opened, 7);
+    }
+    {
+        auto opened = resume_run(scratch / "run");
+        bench::run_plain(opened, 8);
+        // Killed between the charge of a look and its release.
+        auto book = opened.parts.budget;
+        if (!book->book().look_at(8)) book->grant_look(8);
+    }
+    const eval::run_directory where{scratch / "run"};
+    const auto text_of = [&](std::int64_t step) {
+        for (const auto& line : eval::read_metrics(where.metrics()))
+            if (line.step == step && line.eval_perplexity) return eval::to_json(line);
+        return std::string();
+    };
+    const auto before = text_of(4);
+    REQUIRE_FALSE(before.empty());
+    std::filesystem::remove(where.looks());  // as if that of step 8 had never been logged, nor the others
+    const auto summary = resume_quietly(scratch / "run");
+    CHECK(summary.how == eval::ending::done);
+    const auto book = privacy::read_ledger(where.ledger());
+    REQUIRE(book.looks.size() == 4);
+    for (std::int64_t i = 0; i < 4; ++i) CHECK(book.looks[static_cast<std::size_t>(i)]->step == 4 * i);
+    CHECK(text_of(4) == before);  // as the run log has it
+    CHECK_FALSE(text_of(12).empty());
+    CHECK(summary.perplexity_after_in.has_value());
+}
+
+TEST_CASE("looks of another run are refused") {
+    scratch_directory scratch;
+    for (const char* name : {"run", "other"}) {
+        auto opened = create_run(small(), scratch / name);
+        bench::run_plain(opened, 7);
+    }
+    const eval::run_directory where{scratch / "run"}, other{scratch / "other"};
+    std::filesystem::copy_file(other.looks(), where.looks(), std::filesystem::copy_options::overwrite_existing);
+    CHECK(has(refusal([&] { resume_run(where.root); }), "looks.safetensors: is not as this run wrote it"));
 }
 
 TEST_CASE("a controller that learns in the run resumes to the bits of one that did not stop", "[full]") {

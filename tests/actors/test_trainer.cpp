@@ -22,10 +22,12 @@ struct recorded {
     std::vector<std::string> calls;  ///< in the order in which they arrived
     std::vector<std::int64_t> evaluated;
     std::int64_t budget = 1000;  ///< steps that the stand-in accountant grants
+    std::size_t looks = 0;       ///< that it has granted
 };
 
 struct trainer_between_stubs : deterministic {
-    explicit trainer_between_stubs(std::int64_t steps, const rounding_watch& watch = {}) {
+    explicit trainer_between_stubs(std::int64_t steps, const rounding_watch& watch = {},
+                                   const std::vector<std::int64_t>& looks = {}) {
         model = tiny_model();
         rl::training_config plan{};
         plan.steps = steps;
@@ -34,12 +36,17 @@ struct trainer_between_stubs : deterministic {
         plan.warmup = 2;
         plan.initial_noise_multiplier = 1.5;
         machine = std::make_shared<step_machine>(rl::training(plan, small_method(model), model.initial_adapter),
-                                                 evaluation_times{5, 100});
+                                                 evaluation_times{5, 100, looks});
         wiring.accountant = spawn([this](accountant_actor::pointer) -> accountant_actor::behavior_type {
             return {[this](grant_atom, std::int64_t step, double) -> caf::result<charged> {
                         seen.calls.push_back("grant " + std::to_string(step));
                         if (step > seen.budget) return failure(errc::budget_exhausted, "nothing more");
                         return charged{charged_at(static_cast<std::uint64_t>(step), 1.5), 0.1};
+                    },
+                    [this](look_atom, std::int64_t step) -> caf::result<privacy::look_charge> {
+                        seen.calls.push_back("charge look " + std::to_string(step));
+                        if (seen.looks == 2) return failure(errc::budget_exhausted, "no look is left");
+                        return paid.looks.at(seen.looks++);
                     },
                     [](progress_atom) { return 0.5; }, [](refresh_atom) {}};
         });
@@ -78,7 +85,15 @@ struct trainer_between_stubs : deterministic {
                     [](learn_atom) {}, [](save_atom) { return std::string("bytes"); }};
         });
         wiring.evaluator = spawn([this](evaluator_actor::pointer self_) -> evaluator_actor::behavior_type {
-            return {[this, self_](evaluate_atom, const snapshot& at) -> caf::result<std::int64_t> {
+            return {[this, self_](look_atom, const privacy::look_charge& charged,
+                                  const snapshot& at) -> caf::result<std::int64_t> {
+                        seen.calls.push_back("look " + std::to_string(charged->look));
+                        seen.evaluated.push_back(at.step);
+                        if (!slow_evaluator) return at.step;
+                        evaluating = self_->make_response_promise<std::int64_t>();
+                        return evaluating;
+                    },
+                    [this, self_](evaluate_atom, const snapshot& at) -> caf::result<std::int64_t> {
                         seen.evaluated.push_back(at.step);
                         if (!slow_evaluator) return at.step;
                         evaluating = self_->make_response_promise<std::int64_t>();
@@ -106,11 +121,13 @@ struct trainer_between_stubs : deterministic {
                                        "run",
                                        privacy::file_seal(privacy::run_key::insecure_from_seed(1)),
                                        {},
-                                       watch});
+                                       watch,
+                                       looks.empty() ? publication::raw : publication::noised});
     }
 
     scratch_directory scratch;
     run_model model;
+    privacy::ledger_content paid = looked_at(2, 1);
     recorded seen;
     trainer_wiring wiring;
     std::shared_ptr<step_machine> machine;
@@ -228,4 +245,68 @@ TEST_CASE("where evaluation is slower than training, training waits rather than 
     side.slow_evaluator = false;
     REQUIRE(side.ask<evaluations>(side.wiring.evaluator, settle_atom::value, snapshot{}));
     CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 5, 10, 12});
+}
+
+TEST_CASE("a look is charged before it is made, and before the step behind it") {
+    trainer_between_stubs side(3, {}, {0, 2});
+    const auto ended = side.ask<outcome>(side.actor, train_atom::value);
+    REQUIRE(ended);
+    CHECK(side.seen.evaluated == std::vector<std::int64_t>{0, 2});
+    const auto at = [&](const std::string& call) {
+        return std::find(side.seen.calls.begin(), side.seen.calls.end(), call) - side.seen.calls.begin();
+    };
+    CHECK(at("charge look 0") < at("look 1"));
+    CHECK(at("charge look 0") < at("grant 1"));
+    CHECK(at("compute 2") < at("charge look 2"));
+    CHECK(at("charge look 2") < at("grant 3"));
+    CHECK(at("charge look 2") < at("look 2"));
+}
+
+TEST_CASE("what an exhausted budget ends is looked at where it ended, if a look is left") {
+    for (const std::size_t made : {1U, 2U}) {
+        trainer_between_stubs side(9, {}, {0, 9});
+        side.seen.budget = 4;
+        side.seen.looks = made - 1;
+        const auto ended = side.ask<outcome>(side.actor, train_atom::value);
+        REQUIRE(ended);
+        CHECK(ended->how == ending::budget_exhausted);
+        CHECK(side.seen.evaluated.back() == (made == 1 ? 4 : 0));
+    }
+}
+
+TEST_CASE("a stopped run does not look, and a look is never asked for again") {
+    trainer_between_stubs side(9, {}, {0, 4});
+    side.gives_up_at = 4;
+    const auto ended = side.ask<outcome>(side.actor, train_atom::value);
+    REQUIRE(ended);
+    CHECK(ended->how == ending::interrupted);
+    CHECK(side.seen.evaluated == std::vector<std::int64_t>{0});
+    const auto left =
+        read_checkpoint(side.scratch / "c.safetensors", privacy::file_seal(privacy::run_key::insecure_from_seed(1)));
+    CHECK_FALSE(left.evaluating);
+}
+
+TEST_CASE(
+    "a checkpoint that comes while a look is under way is written behind a later step, and a stop waits for the look") {
+    trainer_between_stubs side(12, {}, {3});
+    side.slow_evaluator = true;
+    auto answer = side.self->request(side.actor, caf::infinite, train_atom::value);
+    side.run();
+    CHECK(std::find(side.seen.calls.begin(), side.seen.calls.end(), "compute 11") != side.seen.calls.end());
+    CHECK_FALSE(std::filesystem::exists(side.scratch / "c.safetensors"));
+    side.slow_evaluator = false;
+    REQUIRE(side.ask<evaluations>(side.wiring.evaluator, settle_atom::value, snapshot{}));
+    answer.receive([](const outcome& ended) { CHECK(ended.how == ending::done); },
+                   [&](const caf::error& reason) { FAIL(side.system.render(reason)); });
+
+    trainer_between_stubs stopped(12, {}, {3});
+    stopped.slow_evaluator = true;
+    stopped.gives_up_at = 5;
+    auto ends = stopped.self->request(stopped.actor, caf::infinite, train_atom::value);
+    stopped.run();
+    CHECK_FALSE(std::filesystem::exists(stopped.scratch / "c.safetensors"));
+    REQUIRE(stopped.ask<evaluations>(stopped.wiring.evaluator, settle_atom::value, snapshot{}));
+    ends.receive([](const outcome& ended) { CHECK(ended.how == ending::interrupted); },
+                 [&](const caf::error& reason) { FAIL(stopped.system.render(reason)); });
+    CHECK(std::filesystem::exists(stopped.scratch / "c.safetensors"));
 }

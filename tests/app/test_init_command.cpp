@@ -64,7 +64,7 @@ TEST_CASE("conversations are learned in the model's chat template, and answered 
     REQUIRE(run.status == 0);
     const auto summary = json::parse(rldp::read_file(c.at("run/public/summary.json")));
     CHECK_FALSE(summary.contains("value_nats_after"));  // its perplexity is of answers alone
-    CHECK(summary["bits_per_byte_after"].get<double>() > 0);
+    CHECK(summary["perplexity_after_in"].at(1).get<double>() > 0);
     CHECK_FALSE(summary.contains("template_perplexity"));
     const auto asked = c.says("generate " + talker + " --adapter " + c.at("run/public/adapter") +
                               " --chat --system Be. --prompt 'And 7?' --max-new-tokens 3 --json");

@@ -34,7 +34,10 @@ TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each c
     CHECK(c.train.eval_every == 5);
     CHECK(c.rl.interval == 9);  // 12 blocks, the last of 8; intervals of 8 would leave 3 in the last
     CHECK(c.rl.warmup == 9);
-    CHECK(c.train.eval_records == 3072);  // a tenth of the time of 5 steps of 2048 units, three passes each
+    CHECK(c.train.eval_records == 21504);  // a tenth of the time of 107/3 steps of 2048 units, three passes each
+    auto raw = parsed(R"({"rl": {"state": "published"}, "eval": {"publish": "raw"}})");
+    choose_open_keys(raw, 73271, 64);
+    CHECK(raw.train.eval_records == 3072);  // of 5 steps
     REQUIRE(made.size() == 9);
     for (const auto& one : made) CHECK_FALSE(one.reason.empty());
     CHECK(of(made, "train.schedule")->value == "\"linear\"");

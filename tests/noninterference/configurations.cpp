@@ -74,6 +74,8 @@ json random_configuration(generator& random, std::size_t units) {
     maybe("train", "expected_batch_size", {1, 3, 10});
     maybe("train", "micro_batch", {1, 4});
     maybe("train", "eval_every", {2, 3, 100});
+    maybe("eval", "publish", {"private", "none"});
+    maybe("eval", "looks", {1, 2, 4});
     maybe("data", "keep", {"head", "tail"});
     maybe("data", "max_tokens", {2, 8, 40});
     maybe("data", "canaries", {0, 2});

@@ -115,7 +115,9 @@ experiment::experiment(std::filesystem::path folder, scenario how, const table& 
     }
     if (how_.how.grouped) config["privacy"]["unit"] = {{"group", "patient"}};
     if (!how_.init) write_file(folder_ / "config.json", config.dump(2));
-    first_ = run_on(a, "a", {{"RLDP_DUMP_RELEASES", (folder_ / "releases").string()}});
+    first_ = run_on(
+        a, "a",
+        {{"RLDP_DUMP_RELEASES", (folder_ / "releases").string()}, {"RLDP_DUMP_LOOKS", (folder_ / "looks").string()}});
 }
 
 public_side experiment::run_on(const table& rows, const std::string& name,
@@ -186,8 +188,10 @@ public_side experiment::run_on(const table& rows, const std::string& name,
 
 std::vector<std::string> experiment::compare(const table& b) {
     const auto ledger = folder_ / "a/run/public/ledger.jsonl";
-    const auto second = run_on(
-        b, "b", {{"RLDP_REPLAY_RELEASES", (folder_ / "releases").string()}, {"RLDP_REPLAY_LEDGER", ledger.string()}});
+    const auto second = run_on(b, "b",
+                               {{"RLDP_REPLAY_RELEASES", (folder_ / "releases").string()},
+                                {"RLDP_REPLAY_LOOKS", (folder_ / "looks").string()},
+                                {"RLDP_REPLAY_LEDGER", ledger.string()}});
     for (const auto& [name, bytes] : first_) bytes_ += bytes.size();
     return differences(first_, second);
 }

@@ -38,7 +38,7 @@ data::corpus load(const std::filesystem::path& folder, const table& of, const la
 
 void write_table(const std::filesystem::path& file, const table& of, const layout& how) {
     std::string out = how.extension == "csv" ? "id,patient,text\n" : "";
-    for (const auto* side : {&of.train, &of.others})
+    for (const auto* side : {&of.train, &of.held_out})
         for (const auto& one : *side)
             for (const auto& r : one) out += line_of(r, how.extension);
     write_file(file, out);
@@ -73,22 +73,37 @@ unit table_maker::any_unit() {
     return out;
 }
 
-unit table_maker::training_unit() {
+unit table_maker::unit_on(data::side where) {
     for (;;)
-        if (auto made = any_unit(); trains(made)) return made;
+        if (auto made = any_unit(); lies_on(where, made)) return made;
 }
 
 table table_maker::base(std::size_t training_units) {
     table out;
-    while (out.train.size() < training_units) out.train.push_back(training_unit());
+    while (out.train.size() < training_units) out.train.push_back(unit_on(data::side::train));
     while (eval_units(out) < 3)
-        if (auto made = any_unit(); !trains(made)) out.others.push_back(std::move(made));
+        if (auto made = any_unit(); !lies_on(data::side::train, made)) out.held_out.push_back(std::move(made));
     return out;
 }
 
-/// A unit's side does not depend on the others; a table without training units is refused.
-bool table_maker::trains(const unit& one) try {
-    return load(folder_, {{one}, {}}, how_).train.size() == 1;
+/// A unit's side does not depend on the others. A table without training units is refused, so one is beside it.
+bool table_maker::lies_on(data::side where, const unit& one) try {
+    const auto sides = [&](const table& of) { return load(folder_, of, how_); };
+    if (!trained_) {
+        const auto alone = sides({{one}, {}});  // or it throws
+        trained_ = one;
+        return where == data::side::train && alone.train.size() == 1;
+    }
+    const auto both = sides({{*trained_}, {one}});
+    switch (where) {
+        case data::side::train:
+            return both.train.size() == 2;
+        case data::side::eval:
+            return both.eval.size() == 1;
+        case data::side::attack:
+            return both.attack.size() == 1;
+    }
+    return false;
 } catch (const error&) {
     return false;
 }

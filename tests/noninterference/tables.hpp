@@ -2,10 +2,13 @@
 // Made-up tables, written as CSV, JSONL or text, whose units' sides are known.
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "data/units/split.hpp"
 
 namespace rldp::testing {
 
@@ -26,7 +29,7 @@ struct row {
 using unit = std::vector<row>;
 
 struct table {
-    std::vector<unit> train, others;  ///< others: on the Eval and Attack sides
+    std::vector<unit> train, held_out;  ///< held_out: on the Eval and Attack sides
 };
 
 /// How a table is written, and what a unit of it is.
@@ -52,16 +55,16 @@ class table_maker {
 
     /// So many training units of a few words, and at least three Eval units.
     table base(std::size_t training_units);
-    /// A training unit of a few words.
-    unit training_unit();
-    /// A training unit of such records, or none where fifty tries end on other sides. A unit known by its text alone
-    /// is tried with up to fifty variants of it, so `text` is asked for each.
+    /// A unit of a few words on that side.
+    unit unit_on(data::side where);
+    /// A unit of such records on that side, or none where two hundred tries end on others. A unit known by its text
+    /// alone is tried with as many variants of it, so `text` is asked for each.
     template <class Text>
-    std::vector<unit> training_unit(Text text, std::size_t records = 1) {
-        for (std::size_t i = 0; i < 50; ++i) {
+    std::vector<unit> unit_on(data::side where, Text text, std::size_t records = 1) {
+        for (std::size_t i = 0; i < 200; ++i) {
             auto made = identified(records);
             for (auto& r : made) r.text = text(i);
-            if (trains(made)) return {made};
+            if (lies_on(where, made)) return {made};
         }
         return {};
     }
@@ -72,13 +75,14 @@ class table_maker {
   private:
     unit identified(std::size_t records);
     unit any_unit();
-    bool trains(const unit& one);
+    bool lies_on(data::side where, const unit& one);
     std::size_t eval_units(const table& of);
 
     std::filesystem::path folder_;
     layout how_;
     generator random_;
     std::uint64_t count_ = 0;
+    std::optional<unit> trained_;  ///< one that lies on the training side
 };
 
 }  // namespace rldp::testing

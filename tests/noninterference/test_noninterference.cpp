@@ -35,6 +35,16 @@ table with(table of, const unit& more) {
     return of;
 }
 
+table with_held_out(table of, const unit& more) {
+    of.held_out.push_back(more);
+    return of;
+}
+
+table with_fewer_held_out(table of, std::size_t units) {
+    of.held_out.resize(units);
+    return of;
+}
+
 table with_fewer(table of, std::size_t units) {
     of.train.resize(units);
     return of;
@@ -61,14 +71,26 @@ std::vector<std::pair<std::string, std::function<std::string(std::size_t)>>> odd
 }
 
 std::vector<neighbour> neighbours(table_maker& maker, const table& a) {
-    std::vector<neighbour> out{{"one unit more", with(a, maker.training_unit())},
+    using data::side;
+    std::vector<neighbour> out{{"one unit more", with(a, maker.unit_on(side::train))},
                                {"one unit fewer", with_fewer(a, a.train.size() - 1)},
-                               {"half the units", with_fewer(a, a.train.size() / 2)}};
-    for (const auto& [name, text] : odd_records(maker))
-        for (const auto& made : maker.training_unit(text)) out.push_back({name, with(a, made)});
-    if (maker.how().grouped)
-        for (const auto& made : maker.training_unit([&](std::size_t) { return words(maker.random(), 4); }, 4000))
+                               {"half the units", with_fewer(a, a.train.size() / 2)},
+                               {"one Eval unit more", with_held_out(a, maker.unit_on(side::eval))},
+                               {"one Attack unit more", with_held_out(a, maker.unit_on(side::attack))},
+                               {"one held-out unit fewer", with_fewer_held_out(a, a.held_out.size() - 1)},
+                               {"no held-out unit", with_fewer_held_out(a, 0)}};
+    for (const auto& [name, text] : odd_records(maker)) {
+        for (const auto& made : maker.unit_on(side::train, text)) out.push_back({name, with(a, made)});
+        for (const auto& made : maker.unit_on(side::eval, text))
+            out.push_back({name + ", held out", with_held_out(a, made)});
+    }
+    const auto few_words = [&](std::size_t) { return words(maker.random(), 4); };
+    if (maker.how().grouped) {
+        for (const auto& made : maker.unit_on(side::train, few_words, 4000))
             out.push_back({"a unit of 4,000 records", with(a, made)});
+        for (const auto& made : maker.unit_on(side::eval, few_words, 4000))
+            out.push_back({"an Eval unit of 4,000 records", with_held_out(a, made)});
+    }
     return out;
 }
 
@@ -250,15 +272,16 @@ TEST_CASE("a record without a finite loss shows nowhere") {
     how.config["data"]["max_tokens"] = 40;
     table_maker maker(scratch / "maker", how.how, 1);
     auto a = maker.base(24);
-    for (auto* side : {&a.train, &a.others})
+    for (auto* side : {&a.train, &a.held_out})
         for (auto& one : *side) REQUIRE(one.front().text.size() <= 34);
     experiment run(scratch / "", how, a);
     REQUIRE(run.first().at("run status") == "0");
-    for (const auto& made : maker.training_unit([&](std::size_t) { return words(maker.random(), 40); })) {
-        const auto found = run.compare(with(a, made));
-        INFO(fmt::format("{}", fmt::join(found, "\n")));
-        CHECK(found.empty());
-    }
+    for (const auto where : {data::side::train, data::side::eval})
+        for (const auto& made : maker.unit_on(where, [&](std::size_t) { return words(maker.random(), 40); })) {
+            const auto found = run.compare(with(a, made));
+            INFO(fmt::format("{}", fmt::join(found, "\n")));
+            CHECK(found.empty());
+        }
 }
 
 TEST_CASE("a tokenizer beyond the model's vocabulary is refused whatever the table") {
@@ -276,7 +299,8 @@ TEST_CASE("a tokenizer beyond the model's vocabulary is refused whatever the tab
     const auto a = maker.base(24);
     experiment run(scratch / "", how, a);
     CHECK(run.first().at("run status") == "2");
-    for (const auto& made : maker.training_unit([&](std::size_t i) { return "word <|beyond|> " + tag(i); })) {
+    for (const auto& made :
+         maker.unit_on(data::side::train, [&](std::size_t i) { return "word <|beyond|> " + tag(i); })) {
         const auto found = run.compare(with(a, made));
         INFO(fmt::format("{}", fmt::join(found, "\n")));
         CHECK(found.empty());

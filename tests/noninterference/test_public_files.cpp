@@ -234,7 +234,10 @@ json search::configuration(const private_table& on, const std::filesystem::path&
     if (on.how.grouped) out["privacy"]["unit"] = {{"group", "patient"}};
     if (below(random_, 4) == 0) out["privacy"].erase("population");
     if (below(random_, 8) == 0) out["data"]["canaries"] = below(random_, 5);
-    if (below(random_, 16) == 0) out["data"]["split"] = "exact";
+    if (below(random_, 16) == 0) {
+        out["data"]["split"] = "exact";
+        out["eval"]["publish"] = "none";
+    }
     if (below(random_, 16) == 0) out["public"]["path"] = out["data"]["path"];
     if (below(random_, 16) == 0) out["audit"]["canaries"] = 4;
     return out;

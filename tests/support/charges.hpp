@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -40,6 +41,23 @@ inline privacy::charge charged_at(std::uint64_t seq, double noise_multiplier = 1
     for (auto next = book.content().charges.size() + 1; next <= seq; ++next)
         book.append(static_cast<std::int64_t>(next), noise_multiplier, book.content().header.sample_rate, std::nullopt);
     return book.content().charges.at(seq - 1);
+}
+
+/// `count` looks at `noise_multiplier`, each at a step of its own, in a ledger; 0: of a run that promises nothing.
+inline privacy::ledger_content looked_at(std::int64_t count, double noise_multiplier) {
+    auto header = scratch_header();
+    header.held_out = publication::noised;
+    header.looks = {count, noise_multiplier};
+    if (noise_multiplier == 0) header.epsilon = header.guaranteed_epsilon = std::numeric_limits<double>::infinity();
+    auto name = (std::filesystem::temp_directory_path() / "rldp-ledger-XXXXXX").string();
+    ::close(::mkstemp(name.data()));
+    auto book = privacy::ledger::create(name, header);
+    std::filesystem::remove(name);  // it stays open
+    for (std::int64_t look = 1; look <= count; ++look) {
+        book.append_look(look - 1);
+        book.append(look, 1, header.sample_rate, std::nullopt);
+    }
+    return book.content();
 }
 
 /// A release to be filled in.

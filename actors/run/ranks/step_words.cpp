@@ -4,8 +4,15 @@
 
 namespace rldp::ranks {
 
+namespace {
+
+constexpr std::string_view end_of_lines = "\n\n";  // no line of a ledger is empty
+
+}  // namespace
+
 void tell_step(team& to, const privacy::step_order& order, const at::Tensor& adapter) {
-    to.broadcast(privacy::text_of(order.charged) + "\n" + privacy::tell({order.terms, order.probes, adapter}));
+    to.broadcast(privacy::text_of(order.charged) + std::string(end_of_lines) +
+                 privacy::tell({order.terms, order.probes, adapter}));
 }
 
 void tell_end(team& to) {
@@ -19,9 +26,10 @@ std::optional<heard_step> hear_step(team& from, privacy::ledger_copy& book) {
         from.leave();
         return std::nullopt;
     }
-    const auto line = said.find('\n');
-    auto told = privacy::hear(std::string_view(said).substr(line + 1));
-    return heard_step{{book.add(std::string_view(said).substr(0, line)), std::move(told.terms), std::move(told.probes)},
+    const std::string_view all = said;
+    const auto lines = all.find(end_of_lines);
+    auto told = privacy::hear(all.substr(lines + end_of_lines.size()));
+    return heard_step{{book.add(all.substr(0, lines)), std::move(told.terms), std::move(told.probes)},
                       std::move(told.adapter)};
 }
 

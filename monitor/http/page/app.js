@@ -118,6 +118,7 @@ function overview() {
   });
 }
 
+function within(interval) { return interval ? `; with 95 % from ${number(interval[0])} to ${number(interval[1])}, for its noise` : ""; }
 function card(value, what) { return element("div", {class: "card"}, element("b", {}, value), element("span", {}, what)); }
 
 function contract(run) {
@@ -160,7 +161,8 @@ function oneRun(id, shownRange, shownAgainst) {
       element("div", {class: "cards"}, card(`${run.step} / ${run.steps}`, "steps; " + left),
         card(epsilon(run), run.delta ? `ε guaranteed, at δ = ${number(run.delta)}, of a budget of ${number(run.epsilon)}` : "ε guaranteed"),
         card(run.progress_step ? number(run.progress_epsilon) : "–", `ε of ${run.progress_step ? `the steps up to ${run.progress_step}` : "the steps so far, not priced yet"}: for orientation, no guarantee`),
-        card(run.perplexity_before ? `${number(run.perplexity_before)} → ${number(run.perplexity)}` : number(run.perplexity), `held-out perplexity, at step ${run.evaluated_step}`),
+        run.held_out === "none" ? card("kept", "held-out figures: only their owner has them") :
+          card(run.perplexity_before ? `${number(run.perplexity_before)} → ${number(run.perplexity)}` : number(run.perplexity), `held-out perplexity, at step ${run.evaluated_step}${within(run.perplexity_in)}`),
         card(number(run.loss), "loss as released, nats a token")),
       element("p", {class: "soft small"}, [run.title && run.name, run.method, run.model, run.data].filter(Boolean).join(" · "), " ", ...tags(run), " ",
         element("a", {href: `api/runs/${run.id}/metrics.csv`}, "all figures as CSV"), " ", run.ledger_head ? element("code", {title: "hash of the ledger's last entry"}, "ledger " + run.ledger_head.slice(0, 16) + "…") : null), stopButton());

@@ -8,6 +8,7 @@
 
 using namespace rldp;
 using actors::held_out_of;
+using actors::held_out_rule;
 using data::held_out_record;
 
 namespace {
@@ -66,7 +67,7 @@ namespace {
 
 /// Of these records, which are all that there are on the side but for `others`.
 data::held_out_side side_of(std::vector<held_out_record> records, const std::vector<held_out_record>& others = {}) {
-    data::held_out_side out{std::move(records), {"a", "b", "c", "sex"}, {}};
+    data::held_out_side out{std::move(records), 0, {"a", "b", "c", "sex"}, {}};
     out.values.resize(4);
     for (const auto* all : std::initializer_list<const std::vector<held_out_record>*>{&out.records, &others})
         for (const auto& one : *all)
@@ -105,6 +106,32 @@ TEST_CASE("a target's alternatives stand in its place") {
     const auto close = held_out_of(side_of({told("m"), told("ff"), told("m")}), {words, 15, "sex"});
     CHECK(close.target->truth.empty());
     CHECK(held_out_of(side_of({told("m"), told("ff"), told("m")}), {words, 16, "sex"}).target->truth.size() == 3);
+}
+
+TEST_CASE("declared classes stand in the value's place, and what can't be asked follows from each record alone") {
+    auto cut = told("m");
+    cut.cut = true;
+    const std::vector<held_out_record> records{told("m"), cut, told("q"), told("f")};
+    const held_out_rule how{words, 100, "sex", std::vector<std::string>{"m", "f"}, false, false};
+    const auto found = held_out_of(side_of(records), how);
+    REQUIRE(found.target);
+    CHECK(found.target->declared);
+    CHECK(found.target->clauses == std::vector<std::string>{"m", "f"});
+    CHECK(found.target->records == std::vector<std::size_t>{0, 3});
+    CHECK(found.target->truth == std::vector<std::size_t>{0, 1});
+    CHECK(found.target->alternatives[0][1] == words.encode("sex is f. end."));
+    // A run that must not tell of its records refuses nothing for them, and has nothing to ask.
+    auto collected = how;
+    collected.classes.reset();
+    CHECK_FALSE(held_out_of(side_of(records), collected).target);
+    CHECK(held_out_of(side_of({}), how).first == std::vector<std::size_t>{0});
+}
+
+TEST_CASE("units are told apart, whose records lie one behind the other") {
+    auto records = std::vector<held_out_record>{told("m"), told("f"), told("f"), told("f")};
+    records[1].unit = records[2].unit = 7;
+    records[3].unit = 9;
+    CHECK(held_out_of(side_of(records), {words, 100, {}}).first == std::vector<std::size_t>{0, 1, 3, 4});
 }
 
 TEST_CASE("bytes are those of predicted tokens, of cut records too") {

@@ -58,7 +58,7 @@ TEST_CASE("check refuses in one line what can't be run") {
     CHECK(refusal({"privacy.delta=1"}).find("privacy.delta") != std::string::npos);
     CHECK(refusal({"data.max_tokens=100000"}).find("window") != std::string::npos);
     CHECK(refusal({R"(lora.targets=["nonsense"])"}).find("nonsense") != std::string::npos);
-    CHECK(refusal({"data.path=synthetic:1"}).find("synthetic:1") != std::string::npos);
+    CHECK(refusal({"data.path=synthetic:1", "eval.publish=raw"}).find("synthetic:1") != std::string::npos);
     CHECK(refusal({"train.final_lr=0.5"}).find("above train.lr 0.02") != std::string::npos);  // which was chosen
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // The public side of a run that has ended, without a model: what certificates are made from.
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -40,6 +41,10 @@ inline privacy::ledger_header header_of(const config::run_config& config, const 
     out.guaranteed_epsilon = policy.guaranteed_epsilon();
     out.data_hmac = std::string(64, 'a');
     out.insecure_reproducible = config.noise.insecure_reproducible;
+    out.held_out = config.eval.published();
+    out.looks.count = std::ssize(config::look_steps(config, out.steps));
+    if (out.looks.count > 0 && std::isfinite(out.guaranteed_epsilon))
+        out.looks.noise_multiplier = privacy::noise_of_looks(out.looks.count, out.guaranteed_epsilon, out.delta);
     return out;
 }
 
@@ -94,6 +99,9 @@ inline eval::run_summary summary_of(const privacy::ledger_content& book) {
     out.unit = header.unit;
     out.split = header.split;
     out.insecure_reproducible = header.insecure_reproducible;
+    out.held_out = header.held_out;
+    out.looks = header.looks.count;
+    out.looks_noise_multiplier = header.looks.noise_multiplier;
     return out;
 }
 

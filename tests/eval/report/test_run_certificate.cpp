@@ -215,7 +215,8 @@ TEST_CASE("a configuration that is not the ledger's is refused by key") {
         {"privacy.accountant=rdp", "privacy.accountant"},
         {"privacy.unit={\"group\": \"patient\"}", "privacy.unit"},
         {"privacy.population=6401", "privacy.population"},
-        {"data.split=exact", "data.split"},
+        {"eval.publish=none", "eval.publish"},
+        {"eval.looks=2", "looks at held-out units"},
         {"train.expected_batch_size=65", "train.expected_batch_size"},
         {"train.steps=41", "the number of steps"},
         {"noise.policy=fixed", "noise.policy"},
@@ -256,6 +257,8 @@ TEST_CASE("a summary that is not the ledger's is refused by key") {
     CHECK(has(refused([](auto& s) { s.policy = "fixed"; }), "policy"));
     CHECK(has(refused([](auto& s) { s.unit = "patient"; }), "unit"));
     CHECK(has(refused([](auto& s) { s.split = "exact"; }), "split"));
+    CHECK(has(refused([](auto& s) { s.held_out = publication::raw; }), "held_out"));
+    CHECK(has(refused([](auto& s) { s.looks_noise_multiplier /= 2; }), "looks: noise_multiplier"));
     CHECK(has(refused([](auto& s) { s.insecure_reproducible = true; }), "insecure_reproducible"));
     CHECK(has(refused([](auto& s) { s.semantics = semantics::as_published; }), "semantics"));
     CHECK(has(refused([](auto& s) { s.deck.pop_back(); }), "deck"));

@@ -29,7 +29,7 @@ release sample(std::uint64_t seq, bool unsound = false) {
 /// What was charged: ten steps.
 const ledger_content& book() {
     static const auto content = [] {
-        ledger_content out{.header = rldp::testing::scratch_header(), .header_hash = {}, .charges = {}, .dealt = {}};
+        ledger_content out{.header = rldp::testing::scratch_header()};
         for (std::uint64_t seq = 1; seq <= 10; ++seq) out.charges.push_back(rldp::testing::charged_at(seq));
         return out;
     }();

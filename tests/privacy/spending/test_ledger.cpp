@@ -115,6 +115,7 @@ TEST_CASE("every field that is edited is noticed, with the line's number") {
             if (value.is_string()) edited[name] = value.get<std::string>() + "0";
             if (value.is_boolean()) edited[name] = !value.get<bool>();
             if (value.is_array()) edited[name][0]["steps"] = 11;
+            if (value.is_object()) edited[name]["count"] = 11;
             if (value.is_null()) edited[name] = 1;
             auto changed = lines;
             changed[number] = edited.dump();
@@ -128,7 +129,7 @@ TEST_CASE("every field that is edited is noticed, with the line's number") {
             ++edits;
         }
     }
-    CHECK(edits == 18 + 3 * 7);
+    CHECK(edits == 20 + 3 * 7);
 }
 
 TEST_CASE("lines that are removed, swapped, doubled, respelt or rewritten are noticed") {
@@ -161,10 +162,10 @@ TEST_CASE("lines that are removed, swapped, doubled, respelt or rewritten are no
 TEST_CASE("another version is refused by both names") {
     const scratch_directory dir;
     const auto path = dir / "ledger.jsonl";
-    put(path, "{\"version\":3,\"something\":\"new\"}\n");
+    put(path, "{\"version\":4,\"something\":\"new\"}\n");
     const auto text = refusal([&] { read_ledger(path); });
-    CHECK(has(text, "version 3"));
-    CHECK(has(text, "newer than 2"));
+    CHECK(has(text, "version 4"));
+    CHECK(has(text, "newer than 3"));
     put(path, "{\"version\":1}\n");
     CHECK(has(refusal([&] { read_ledger(path); }), "older than 2"));
     auto old = header(false);

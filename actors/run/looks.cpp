@@ -1,0 +1,161 @@
+#include "actors/run/looks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "actors/run/sealed_tensors.hpp"
+#include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "config/open_keys.hpp"
+#include "eval/metrics/json_number.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+const std::string looks_kind = "looks";
+
+eval::interval around(const privacy::noised_figure& figure) {
+    return {figure.value - figure.within, figure.value + figure.within};
+}
+
+}  // namespace
+
+look_rule look_rule_of(const config::run_config& config, std::int64_t vocabulary) {
+    look_rule out;
+    if (config.eval.looks_made() == 0) return out;
+    out.reach = config::chosen(config.eval.clip, "eval.clip");
+    out.evenly = std::log(static_cast<double>(vocabulary));
+    out.values = config.data.narrative.has_value() && !config.data.chat;
+    out.hits = config.eval.target && config.eval.classes;
+    return out;
+}
+
+privacy::look_frame frame_of(const look_rule& rule, const std::optional<privacy::look_release>& before) {
+    privacy::look_frame out;
+    out.nats = {rule.evenly / 2, rule.reach};
+    if (rule.values) out.value_token_nats = out.nats;
+    out.hits = rule.hits;
+    if (!before) return out;
+    const auto found = privacy::figures_of(*before);
+    out.nats.centre = std::clamp(found.nats.value, 0.0, rule.evenly);
+    if (out.value_token_nats && found.value_token_nats)
+        out.value_token_nats->centre = std::clamp(found.value_token_nats->value, 0.0, rule.evenly);
+    return out;
+}
+
+eval::scores scores_of(const privacy::look_figures& figures) {
+    eval::scores out;
+    const auto nats = around(figures.nats);
+    out.perplexity = std::exp(figures.nats.value);
+    out.perplexity_in = {std::exp(nats.low), std::exp(nats.high)};
+    if (figures.value_token_nats) {
+        out.value_token_nats = figures.value_token_nats->value;
+        out.value_token_nats_in = around(*figures.value_token_nats);
+    }
+    if (figures.hits) {
+        out.accuracy = figures.hits->value;
+        out.accuracy_in = around(*figures.hits);
+    }
+    return out;
+}
+
+void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::look_release>& found) {
+    for (const auto& look : found) {
+        const auto step = look.charged->step;
+        auto at = std::find_if(to.begin(), to.end(), [&](const auto& line) { return line.step >= step; });
+        if (at == to.end() || at->step != step) {
+            at = to.insert(at, eval::metrics_line{});
+            at->step = step;
+        }
+        put(*at, scores_of(privacy::figures_of(look)));
+    }
+}
+
+looks_log::looks_log(std::filesystem::path path, privacy::file_seal seal, const privacy::ledger_content& book)
+    : path_(std::move(path)), seal_(std::move(seal)) {
+    if (!std::filesystem::exists(path_)) return;
+    std::map<std::int64_t, privacy::look_release> in_order;
+    for (const auto& [name, text] : read_sealed(path_, looks_kind, seal_).texts) {
+        if (!name.starts_with("look ")) continue;
+        try {
+            auto look = privacy::look_from(text, book);
+            in_order.emplace(look.charged->look, std::move(look));
+        } catch (const error& wrong) {
+            refuse(
+                fmt::format("{}: {}: {}; ledger and looks are of different runs, or one was cut: bring back the run's "
+                            "own",
+                            path_.string(), name, wrong.what()));
+        }
+    }
+    for (auto& [number, look] : in_order) made_.push_back(std::move(look));
+}
+
+void looks_log::append(const privacy::look_release& made) {
+    made_.push_back(made);
+    sealed_tensors all;
+    for (const auto& look : made_) all.texts[fmt::format("look {}", look.charged->look)] = privacy::to_json(look);
+    write_sealed(path_, looks_kind, std::move(all), seal_);
+}
+
+owner_figures::owner_figures(std::filesystem::path path) : path_(std::move(path)) {}
+
+namespace {
+
+json read_figures(const std::filesystem::path& path) {
+    if (std::filesystem::exists(path)) {
+        auto found = json::parse(read_file(path), nullptr, false);
+        if (found.is_object() && found.contains("evaluations")) return found;
+    }
+    return {{"for", "the owner of the data alone: exact figures of held-out units, without noise"},
+            {"evaluations", json::array()}};
+}
+
+void put(json& out, const char* key, const std::optional<double>& value) {
+    if (value) out[key] = eval::json_number(*value);
+}
+
+void write(const std::filesystem::path& path, const json& all) {
+    write_file(path, all.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+void owner_figures::add(std::int64_t step, const eval::scores& exact,
+                        const std::optional<std::pair<std::int64_t, std::int64_t>>& units_and_shortened) {
+    auto all = read_figures(path_);
+    json one = {{"step", step}, {"perplexity", eval::json_number(exact.perplexity)}};
+    put(one, "value_nats", exact.value_nats);
+    put(one, "bits_per_byte", exact.bits_per_byte);
+    if (units_and_shortened) {
+        one["units"] = units_and_shortened->first;
+        one["units_clipped"] = units_and_shortened->second;
+    }
+    auto& list = all["evaluations"];
+    list.erase(std::remove_if(list.begin(), list.end(), [&](const auto& other) { return other.at("step") == step; }),
+               list.end());
+    list.push_back(std::move(one));
+    write(path_, all);
+}
+
+void owner_figures::end(const eval::floors& floors, const std::optional<predictions>& predicted) {
+    auto all = read_figures(path_);
+    put(all, "template_perplexity", floors.template_perplexity);
+    put(all, "marginal_nats", floors.marginal_nats);
+    if (predicted)
+        all["target"] = {{"column", predicted->column},
+                         {"auc_before", predicted->before.auc},
+                         {"auc_after", predicted->after.auc},
+                         {"accuracy_before", predicted->before.accuracy},
+                         {"accuracy_after", predicted->after.accuracy}};
+    write(path_, all);
+}
+
+}  // namespace rldp::actors

@@ -1,0 +1,63 @@
+#pragma once
+// Looks at held-out units in a run (docs/privacy.md §13): where their figures are expected, what a resume finds of
+// them, and what its owner may see besides. The sum itself is privacy/mechanism/look.hpp's.
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "actors/run/outcome.hpp"
+#include "config/config.hpp"
+#include "eval/held_out.hpp"
+#include "eval/metrics/metrics.hpp"
+#include "privacy/keys/seal.hpp"
+#include "privacy/mechanism/look.hpp"
+
+namespace rldp::actors {
+
+/// What looks measure, from the configuration and the model: public.
+struct look_rule {
+    double reach = 1;     ///< eval.clip, nats per token
+    double evenly = 0;    ///< log V: what guessing evenly among all tokens costs
+    bool values = false;  ///< whether a template tells which tokens carry a value
+    bool hits = false;    ///< whether eval.target is guessed, among declared classes
+};
+look_rule look_rule_of(const config::run_config& config, std::int64_t vocabulary);
+
+/// About where the look before found them, or else in the middle of what a model can cost that has learned something.
+privacy::look_frame frame_of(const look_rule& rule, const std::optional<privacy::look_release>& before);
+
+eval::scores scores_of(const privacy::look_figures& figures);
+
+/// Puts what earlier looks found into the lines of a run log that goes on.
+void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::look_release>& found);
+
+/// trusted/looks.safetensors: every look that was released, durable before anybody hears of it. A look that was charged
+/// and is not there is lost: it is never redone.
+class looks_log {
+  public:
+    /// Errors: bad_input for a file that is damaged, another run's, or holds a look that `book` did not charge.
+    looks_log(std::filesystem::path path, privacy::file_seal seal, const privacy::ledger_content& book);
+    void append(const privacy::look_release& made);
+    const std::vector<privacy::look_release>& made() const { return made_; }
+
+  private:
+    std::filesystem::path path_;
+    privacy::file_seal seal_;
+    std::vector<privacy::look_release> made_;
+};
+
+/// trusted/held_out.json: exact figures of held-out units, for their owner's eyes.
+class owner_figures {
+  public:
+    explicit owner_figures(std::filesystem::path path);  ///< goes on with what is there
+    /// Of the adapter after `step`; of a look also how many units it saw, and how many of them were drawn nearer.
+    void add(std::int64_t step, const eval::scores& exact,
+             const std::optional<std::pair<std::int64_t, std::int64_t>>& units_and_shortened = {});
+    void end(const eval::floors& floors, const std::optional<predictions>& predicted);
+
+  private:
+    std::filesystem::path path_;
+};
+
+}  // namespace rldp::actors
