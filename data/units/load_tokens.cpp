@@ -86,6 +86,8 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     auto all = enrol(*records, from, split, how.threads, how.tell);
     token_corpus out;
     out.planted = planted_in(all);
+    out.split = std::move(all.split);
+    out.sketches = std::move(all.sketches);
     all.ids = {};  // eight bytes a unit that nobody needs any more
     const auto train_slots = all.train_slots();
     into.begin(first_slots(all, 0, all.train), how.threads);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/base/loading.hpp"
+#include "config/base/unit_sketch.hpp"
 #include "data/units/corpus.hpp"
 #include "data/units/token_store.hpp"
 
@@ -57,6 +58,8 @@ struct token_corpus {
         planted;  ///< training units with a canary, by id, and its secret
     std::vector<std::string> warnings;
     std::string digest;
+    std::string split;       ///< as enrolment's
+    unit_sketches sketches;  ///< as enrolment's
 };
 
 /// Into memory. Errors: see load_corpus and tokenise.
