@@ -30,9 +30,13 @@ fs::path lock_of(const fs::path& directory) {
     return directory / "lock";
 }
 
+/// Nothing but what the making of a book leaves, where it was cut short.
 bool is_free(const fs::path& directory) {
     const auto all = entries_of(directory);
-    return std::all_of(all.begin(), all.end(), [&](const auto& entry) { return entry.path() == lock_of(directory); });
+    return std::all_of(all.begin(), all.end(), [&](const auto& entry) {
+        const auto& path = entry.path();
+        return path == lock_of(directory) || path.filename() == ".gitignore" || path.extension() == ".tmp";
+    });
 }
 
 }  // namespace
@@ -58,16 +62,18 @@ bool is_of_earlier_version(const fs::path& directory) {
 
 void make_book(const fs::path& directory) {
     if (is_book(directory)) return;
-    const auto check_free = [&] {
-        refuse_unless(is_free(directory),
-                      directory.string() + ": holds other things and no budget book; name a directory of its own");
+    const auto refuse_other = [&] {
+        refuse(directory.string() + ": holds other things and no budget book; name a directory of its own");
     };
-    if (fs::exists(directory)) check_free();
+    // Where there is a lock, another run may be making it now.
+    if (fs::exists(directory) && !fs::exists(lock_of(directory)) && !is_free(directory) &&
+        !fs::exists(lock_of(directory)))
+        refuse_other();
     make_directory(fs::absolute(directory).parent_path());
     create_private_directory(directory);
     const detail::writing_lock alone(directory);
     if (is_book(directory)) return;  // another run's, made meanwhile
-    check_free();
+    if (!is_free(directory)) refuse_other();
     write_file(directory / ".gitignore", "*\n");  // it is the owner's, not the project's
     run_key::from_system().save(detail::key_of(directory));
 }
