@@ -1,7 +1,10 @@
 #include "privacy/spending/book.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -280,6 +283,29 @@ TEST_CASE("a crash between the writes of a start charges nothing twice, and hide
     CHECK(enter(place, run("a")) == start_kind::again);
     CHECK(read_book(place).runs.size() == 1);
     CHECK(enter(place, run("a"), {.directory = "before"}) == start_kind::copy);
+}
+
+TEST_CASE("a start stands in the directory before the book has it, and alone once it has") {
+    const scratch_directory scratch;
+    const auto place = scratch / "book";
+    enter(place, run("a"));
+    const auto before = read_mark(mark_in(place, "a"));
+    REQUIRE(before.starts.size() == 1);
+    CHECK(before.book == place);
+    {
+        // Readable, and nobody else's to write.
+        const int held = ::open((place / "book.jsonl").c_str(), O_RDWR | O_CLOEXEC);
+        REQUIRE(::flock(held, LOCK_EX) == 0);
+        CHECK(has(refusal([&] { enter(place, run("a")); }), "book.jsonl: another process is writing it"));
+        ::close(held);
+    }
+    const auto between = read_mark(mark_in(place, "a"));
+    REQUIRE(between.starts.size() == 2);
+    CHECK(between.starts[0] == before.starts[0]);
+    CHECK(between.starts[1].nonce != before.starts[0].nonce);
+    CHECK(read_book(place).runs.at(0).nonce == before.starts[0].nonce);
+    CHECK(enter(place, run("a")) == start_kind::again);
+    CHECK(read_mark(mark_in(place, "a")).starts.size() == 1);
 }
 
 TEST_CASE("a crash while a copy is entered charges it once") {
