@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "privacy/spending/book_mark.hpp"
+#include "privacy/spending/book_sketch.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -44,6 +45,7 @@ const std::vector<phase> steps = {{1.1, 0.01, 100}};
 struct manner {
     std::vector<phase> promised = steps;
     std::string data = "the table", split = "one split", held_out = "private";
+    rldp::unit_sketches sketches = {};
     std::string directory = {};  ///< beside the book, of the run's id where nothing else is said
 };
 
@@ -61,7 +63,8 @@ start_kind enter(const std::filesystem::path& book, const ledger_content& of, co
                             .split = how.split,
                             .held_out = how.held_out,
                             .place = "/runs/" + directory,
-                            .mark = mark});
+                            .mark = mark,
+                            .sketches = how.sketches});
 }
 
 /// As cp -r does.
@@ -242,6 +245,30 @@ TEST_CASE("a copied run takes its promise once more, whichever of the two goes o
     const auto book = read_book(place);
     CHECK(book.runs[0].copy_of.empty());
     CHECK(has(book.runs[1].copy_of, "/runs/f"));
+    // With leave the third, too, is one of its own.
+    set_total(place, {.epsilon = 3, .delta = 1e-3, .unit = "record"});
+    CHECK(enter(place, run("f", 1), {.directory = "f3"}) == start_kind::copy);
+    for (const auto* directory : {"f", "f2", "f3", "f2", "f"})
+        CHECK(enter(place, run("f", 1), {.directory = directory}) == start_kind::again);
+    CHECK(epsilon() == Approx(3));
+}
+
+TEST_CASE("a book knows all units of its runs, but for those that it refused") {
+    const scratch_directory scratch;
+    const auto place = scratch / "book";
+    const auto some = [](std::uint64_t from, std::uint64_t to) {
+        rldp::unit_sketch out;
+        for (auto i = from; i < to; ++i) out.hashes.push_back(i * 0x9e3779b97f4a7c15);
+        return rldp::unit_sketches{{"rows", out}};
+    };
+    const auto known = [&] { return read_sketches(place).at("rows").units.size(); };
+    set_total(place, {.epsilon = 2, .delta = 1e-3, .unit = "record"});
+    enter(place, run("a"), {.sketches = some(0, 10)});
+    CHECK(known() == 10);
+    enter(place, run("b"), {.sketches = some(5, 20)});
+    CHECK(known() == 20);
+    CHECK_FALSE(refusal([&] { enter(place, run("c"), {.sketches = some(20, 30)}); }).empty());
+    CHECK(known() == 20);
 }
 
 TEST_CASE("a directory that is brought back from a copy is one") {
