@@ -57,7 +57,7 @@ bool is_book(const fs::path& directory) {
 
 bool is_of_earlier_version(const fs::path& directory) {
     std::error_code absent;
-    return is_book(directory) && !fs::exists(detail::sketch_of(directory), absent);
+    return is_book(directory) && !fs::exists(lock_of(directory), absent);
 }
 
 void make_book(const fs::path& directory) {

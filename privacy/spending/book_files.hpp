@@ -11,7 +11,7 @@ namespace rldp::privacy {
 std::filesystem::path books_home();
 
 bool is_book(const std::filesystem::path& directory);
-/// Of a version that did not know data again.
+/// Of a version that did not know data again, nor any run since.
 bool is_of_earlier_version(const std::filesystem::path& directory);
 
 /// Makes a book where there is none yet, of mode 0700; a directory of another purpose is not to be locked up. Errors:

@@ -19,8 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Else no run has told it yet whom it is of, or only one of an earlier version.
+bool knows_its_data(const fs::path& book) {
+    return fs::exists(detail::sketch_of(book));
+}
+
 double likeness_to(const fs::path& book, const unit_sketches& of) {
-    if (is_of_earlier_version(book)) return 1;  // nothing says otherwise
+    if (!knows_its_data(book)) return 1;  // nothing says otherwise
     return likeness(read_sketches(book), under(run_key::load(detail::key_of(book)), of));
 }
 
@@ -28,16 +33,18 @@ double likeness_to(const fs::path& book, const unit_sketches& of) {
 std::optional<book_answer> most_alike(const unit_sketches& of) {
     std::optional<book_answer> out;
     for (const auto& book : books_at_home()) {
-        if (is_of_earlier_version(book)) continue;
+        if (!knows_its_data(book)) continue;
         if (const double share = likeness_to(book, of); share >= alike_from && (!out || share > out->likeness))
             out = {book, share, false};
     }
     return out;
 }
 
-fs::path free_name(const std::string& wanted) {
+/// A book of that name that no run has used yet, in which its owner may have set a total, is these data's.
+fs::path name_for(const std::string& wanted) {
     const auto home = books_home();
     auto out = home / wanted;
+    if (is_book(out) && !knows_its_data(out)) return out;
     for (int number = 2; fs::exists(fs::symlink_status(out)); ++number)
         out = home / fmt::format("{}-{}", wanted, number);
     return out;
@@ -70,7 +77,7 @@ book_answer search(const book_request& request, const fs::path& given) {
             fmt::format("privacy.book {}: would be a new book, but {} has runs on data like these; name that one, "
                         "or make this one first (rldp book {} --new)",
                         request.asked, alike->directory.string(), request.asked));
-    const auto directory = found ? free_name(request.name) : given;
+    const auto directory = found ? name_for(request.name) : given;
     make_with_sketch(directory, request.sketches);
     return {directory, 1, true};
 }

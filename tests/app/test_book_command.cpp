@@ -109,7 +109,7 @@ TEST_CASE("links, copies, other directories and appended lines lead to the same 
 TEST_CASE("a book of an earlier version, beside the configuration, is gone on with and says so") {
     const private_text c;
     REQUIRE(c.run("one", "--set privacy.book=" + c.at("notes.book")).status == 0);
-    std::filesystem::remove(c.at("notes.book/book.sketch"));
+    for (const auto* name : {"notes.book/book.sketch", "notes.book/lock"}) std::filesystem::remove(c.at(name));
     const auto again = c.run("two", "");
     CHECK(again.status == 0);
     CHECK(has(again.err, "privacy.book: " + c.at("notes.book") + " is of an earlier version"));

@@ -15,6 +15,7 @@
 #include "data/units/enrolment.hpp"
 #include "data/units/split.hpp"
 #include "privacy/keys/random.hpp"
+#include "privacy/spending/book.hpp"
 #include "privacy/spending/book_files.hpp"
 #include "privacy/spending/book_sketch.hpp"
 #include "tests/catch.hpp"
@@ -271,6 +272,15 @@ TEST_CASE("a book by name is that one, and none is begun by a slip of the pen") 
     CHECK(privacy::book_called("ward") == h.place / "ward");
     CHECK(privacy::book_called("./ward") == "./ward");
     CHECK(has(refusal([&] { privacy::book_called("no name"); }), "is no name of a budget book"));
+}
+
+TEST_CASE("a book in which nothing but a total was set is that of the data of its name") {
+    const home h;
+    privacy::set_total(h.place / "visits", {.epsilon = 1, .delta = 1e-5, .unit = "record"});
+    CHECK_FALSE(privacy::is_of_earlier_version(h.place / "visits"));
+    CHECK(h.find(visits(0, 900)).directory == h.place / "visits");
+    CHECK(h.find(visits(0, 900, "Q")).directory == h.place / "visits-2");
+    CHECK(h.find(visits(0, 990)).directory == h.place / "visits");
 }
 
 TEST_CASE("runs that begin at once on the same data find one book") {
