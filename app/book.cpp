@@ -1,7 +1,8 @@
-// rldp book: what the runs on one data set have taken of its owner's budget, and how much that may be.
+// rldp book: what the runs on one population have taken of its owner's budget, and how much that may be.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -11,6 +12,8 @@
 #include "config/base/output.hpp"
 #include "eval/report/text_table.hpp"
 #include "privacy/spending/book.hpp"
+#include "privacy/spending/book_files.hpp"
+#include "privacy/spending/book_search.hpp"
 
 namespace rldp::app {
 
@@ -19,8 +22,9 @@ namespace {
 using json = nlohmann::ordered_json;
 
 struct book_arguments {
-    std::string directory, epsilon, delta, unit = "record", composition = "basic";
-    bool json = false;
+    std::string book, epsilon, delta, unit = "record", composition = "basic";
+    std::optional<std::int64_t> records;
+    bool json = false, fresh = false;
 };
 
 std::string name_of(privacy::composition by) {
@@ -35,17 +39,32 @@ json written(const std::optional<double>& value) {
     return value ? json(*value) : json(nullptr);
 }
 
+/// Of earlier versions it is rule and seed, else a digest.
+std::string short_split(const std::string& split) {
+    return split.find(' ') == std::string::npos ? split.substr(0, 8) : split;
+}
+
+std::string words_of(const privacy::book_total& total) {
+    return fmt::format("ε {:g} at δ {:g} by {}, {}{}", total.epsilon, total.delta, total.unit,
+                       total.by == privacy::composition::pld ? "composed" : "added up",
+                       total.records_per_unit
+                           ? fmt::format(", runs by record included, for {} records", *total.records_per_unit)
+                           : "");
+}
+
 void print(const privacy::budget_book& book) {
-    std::vector<std::vector<std::string>> rows = {{"began", "ε", "δ", "unit", "split", "records", "run"}};
+    std::vector<std::vector<std::string>> rows = {{"began", "ε", "δ", "unit", "held out", "split", "records", "run"}};
     std::set<std::string> data;
     for (const auto& run : book.runs) {
-        rows.push_back({run.began, shown(run.epsilon), fmt::format("{:g}", run.delta), run.unit, run.split,
-                        run.data.substr(0, 8), run.place});
+        rows.push_back({run.began, shown(run.epsilon), fmt::format("{:g}", run.delta), run.unit, run.held_out,
+                        short_split(run.split), run.data.substr(0, 8),
+                        run.place + (run.copy_of.empty() ? "" : " (a copy of " + run.copy_of + ")")});
         data.insert(run.data);
     }
     say_text(eval::text_table(rows) + "\n");
     for (const auto& sum : privacy::sums_of(book)) {
-        say("{} run{} by {}, split {}: ", sum.runs, sum.runs == 1 ? "" : "s", sum.unit, sum.split);
+        say("{} run{} by {}, {}: ", sum.runs, sum.runs == 1 ? "" : "s", sum.unit,
+            sum.split.empty() ? "several splits" : "split " + short_split(sum.split));
         if (!sum.epsilon) {
             say("no guarantee together, for one of them has none\n");
             continue;
@@ -56,21 +75,19 @@ void print(const privacy::budget_book& book) {
         say("\n");
     }
     if (privacy::sums_of(book).size() > 1)
-        say("Contracts of different units or splits have no sum: whom one run held out, another may have trained "
-            "on.\n");
+        say("What stands apart has no sum: another unit's contracts, and under raw held-out figures another split's, "
+            "for whom one run held out, another may have trained on.\n");
     if (data.size() > 1)
         say("{} different sets of training records: runs are added up as if they shared them, which is the safe "
             "side.\n",
             data.size());
-    if (book.total)
-        say("total allowed: ε {:g} at δ {:g} by {}, {}\n", book.total->epsilon, book.total->delta, book.total->unit,
-            book.total->by == privacy::composition::pld ? "composed" : "added up");
-    else
-        say("no total is set: rldp book DIR --total-epsilon E --total-delta D refuses runs beyond it\n");
+    for (const auto& total : book.totals) say("total allowed: {}\n", words_of(total));
+    if (book.totals.empty())
+        say("no total is set: rldp book BOOK --total-epsilon E --total-delta D refuses runs beyond it\n");
 }
 
 void print_json(const privacy::budget_book& book) {
-    json out{{"runs", json::array()}, {"sums", json::array()}, {"total", nullptr}};
+    json out{{"runs", json::array()}, {"sums", json::array()}, {"totals", json::array()}};
     for (const auto& run : book.runs)
         out["runs"].push_back({{"run", run.run},
                                {"place", run.place},
@@ -78,6 +95,8 @@ void print_json(const privacy::budget_book& book) {
                                {"data", run.data},
                                {"unit", run.unit},
                                {"split", run.split},
+                               {"held_out", run.held_out},
+                               {"copy_of", run.copy_of},
                                {"epsilon", written(run.epsilon)},
                                {"delta", run.delta}});
     for (const auto& sum : privacy::sums_of(book))
@@ -87,24 +106,57 @@ void print_json(const privacy::budget_book& book) {
                                {"delta", sum.delta},
                                {"epsilon_basic", written(sum.epsilon)},
                                {"epsilon_pld", written(sum.pld)}});
-    if (const auto& total = book.total)
-        out["total"] = {{"epsilon", total->epsilon},
-                        {"delta", total->delta},
-                        {"unit", total->unit},
-                        {"composition", name_of(total->by)}};
+    for (const auto& total : book.totals)
+        out["totals"].push_back(
+            {{"epsilon", total.epsilon},
+             {"delta", total.delta},
+             {"unit", total.unit},
+             {"composition", name_of(total.by)},
+             {"records_per_unit", total.records_per_unit ? json(*total.records_per_unit) : json()}});
     say("{}\n", out.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+/// Each with its runs.
+void list(bool as_json) {
+    const auto all = privacy::books_at_home();
+    json out = json::array();
+    for (const auto& each : all) {
+        const auto lines = std::filesystem::exists(each / "book.jsonl");
+        const auto runs = lines ? privacy::read_book(each).runs.size() : 0;
+        out.push_back({{"book", each.filename().string()}, {"place", each.string()}, {"runs", runs}});
+        if (!as_json) say("{}  {} run{}\n", each.filename().string(), runs, runs == 1 ? "" : "s");
+    }
+    if (as_json)
+        say("{}\n", out.dump(-1, ' ', false, json::error_handler_t::replace));
+    else
+        say("{} book{} in {}\n", all.size(), all.size() == 1 ? "" : "s", privacy::books_home().string());
 }
 
 int book(const book_arguments& given) {
     if (given.epsilon.empty() != given.delta.empty())
         refuse("book: a total has two halves; give both --total-epsilon and --total-delta");
+    if (given.records && given.epsilon.empty())
+        refuse("book: --records-per-unit is of a total; give --total-epsilon and --total-delta, too");
+    if (given.book.empty()) {
+        if (given.fresh || !given.epsilon.empty()) refuse("book: which one? Give its name, or the path of a directory");
+        list(given.json);
+        return 0;
+    }
+    const auto directory = privacy::book_called(given.book);
+    if (given.fresh) {
+        if (privacy::is_book(directory)) refuse(directory.string() + ": is a budget book already");
+        privacy::make_book(directory);
+    }
     if (!given.epsilon.empty())
-        privacy::set_total(given.directory, {.epsilon = parse_number("--total-epsilon", given.epsilon),
-                                             .delta = parse_number("--total-delta", given.delta),
-                                             .unit = given.unit,
-                                             .by = given.composition == "pld" ? privacy::composition::pld
-                                                                              : privacy::composition::basic});
-    const auto found = privacy::read_book(given.directory);
+        privacy::set_total(directory,
+                           {.epsilon = parse_number("--total-epsilon", given.epsilon),
+                            .delta = parse_number("--total-delta", given.delta),
+                            .unit = given.unit,
+                            .by = given.composition == "pld" ? privacy::composition::pld : privacy::composition::basic,
+                            .records_per_unit = given.records});
+    else if (given.fresh)
+        return 0;
+    const auto found = privacy::read_book(directory);
     given.json ? print_json(found) : print(found);
     return 0;
 }
@@ -113,12 +165,18 @@ int book(const book_arguments& given) {
 
 void add_book(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand(
-        "book", "Show what all runs on a data set have spent together, or set how much they may");
+        "book", "Show what all runs on a population have spent together, or set how much they may");
     auto given = std::make_shared<book_arguments>();
-    command->add_option("book", given->directory, "directory of the book (privacy.book)")->required();
+    command->add_option("book", given->book,
+                        "a book's name (privacy.book), or the path of its directory; without it, all books by name");
+    command->add_flag("--new", given->fresh, "make a book of that name, also where another has data like its runs'");
     command->add_option("--total-epsilon", given->epsilon, "from now on, runs that bring ε above this are refused");
     command->add_option("--total-delta", given->delta, "the δ of that total");
-    command->add_option("--unit", given->unit, "whom the total protects: record, or the column that groups share");
+    command->add_option("--unit", given->unit,
+                        "whom the total protects: record, or the column that groups share; a total for each");
+    command->add_option("--records-per-unit", given->records,
+                        "the most records that anybody has in the data: runs by record count too, at their price for "
+                        "a group of so many");
     command
         ->add_option(
             "--composition", given->composition,
@@ -126,7 +184,7 @@ void add_book(CLI::App& program, action& chosen) {
             "holds where no run is set up by what an earlier one released")
         ->check(CLI::IsMember({"basic", "pld"}));
     command->add_flag("--json", given->json, "print as JSON");
-    command->footer("Example: rldp book patients.book --total-epsilon 10 --total-delta 1e-5");
+    command->footer("Example: rldp book patients --total-epsilon 10 --total-delta 1e-5");
     command->callback([given, &chosen] { chosen = [given] { return book(*given); }; });
 }
 

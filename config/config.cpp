@@ -61,10 +61,16 @@ void apply(const std::vector<std::string>& overrides, run_config& into) {
     }
 }
 
-/// "patients.csv" has the book "patients.book", packed or not. Made-up records are nobody's.
-std::string default_book(const run_config& config, const std::filesystem::path& directory) {
-    if (is_made_up(config.data.path)) return std::string(no_book);
-    return (directory / (bare_name(config.data.path) + ".book")).string();
+/// Made-up records are nobody's. Up to 0.1 a book stood beside the configuration, "patients.book" for "patients.csv",
+/// or under a name given without a '/': one that stands there is the data's still.
+std::string book_of(const run_config& config, const std::filesystem::path& directory) {
+    const auto& given = config.privacy.book;
+    if (!given && is_made_up(config.data.path)) return std::string(no_book);
+    if (given && (is_book_path(*given) || *given == no_book || *given == found_book)) return *given;
+    for (const auto& name : {given.value_or(""), bare_name(config.data.path) + ".book"})
+        if (std::error_code absent; !name.empty() && std::filesystem::exists(directory / name / "book.key", absent))
+            return (directory / name).string();
+    return given.value_or(std::string(found_book));
 }
 
 [[noreturn]] void refuse_missing(const std::filesystem::path& file, const std::string& path) {
@@ -90,7 +96,7 @@ run_config load(const std::filesystem::path& file, const std::vector<std::string
     auto config = parse(read_file(file), file.string(), directory, overrides);
     if (config.data.path.empty()) refuse_missing(file, "data.path");
     if (config.model.path.empty()) refuse_missing(file, "model.path");
-    if (!config.privacy.book) config.privacy.book = default_book(config, directory);
+    config.privacy.book = book_of(config, directory);
     return config;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/book_name.hpp"
 #include "config/base/guarantee.hpp"
 #include "config/base/publication.hpp"
 
@@ -25,9 +26,8 @@ struct privacy_section {
     bool pad_batches = false;                ///< every step the same public number of micro-batches
     bool acknowledge_no_guarantee = false;   ///< as_published needs it
     bool accept_large_delta = false;         ///< δ ≥ 1/N needs it
-    std::optional<std::string> book;         ///< directory of the data's budget book, or no_book; load() has a default
+    std::optional<std::string> book;         ///< the data's budget book: see config/base/book_name.hpp, and load()
 };
-inline constexpr std::string_view no_book = "none";
 
 struct deck_section {
     std::int64_t levels = 8;
@@ -222,8 +222,8 @@ struct run_config {
 /// Reads a configuration file, then applies overrides of the form "dotted.key=json" (a bare word counts as a string).
 /// Relative paths in the file are relative to the file, those of overrides to the working directory; both become
 /// absolute. Errors (bad_input, one line): missing file, JSON error with line and column, unknown key (names the
-/// nearest known one), wrong type, value out of range; then validate(). An open privacy.book becomes the data file's,
-/// beside the configuration: the runs of several templates and settings on one file share it.
+/// nearest known one), wrong type, value out of range; then validate(). An open privacy.book is found by what the
+/// data hold; one that an earlier version made beside the configuration is gone on with.
 run_config load(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 /// The same from text; `origin` names it in messages, relative paths are relative to `base`.
 run_config parse(const std::string& json, const std::string& origin, const std::filesystem::path& base,

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "config/base/accountants.hpp"
+#include "config/base/book_name.hpp"
 #include "config/base/device_name.hpp"
 #include "config/base/limits.hpp"
 #include "config/base/made_up.hpp"
@@ -250,9 +251,13 @@ void add_privacy(std::vector<key>& keys) {
         .add("accept_large_delta", &privacy_section::accept_large_delta, yes_or_no{}, "",
              "A δ of 1/N or more, which would let one record be published outright, runs only where this is true.")
         .add("book", &privacy_section::book,
-             location{"the path of a directory, or none", [](const std::string& text) { return text == no_book; }}, "",
-             "The data's budget book (rldp book), in which all runs on the data add up; none: nothing keeps count.",
-             "NAME.book beside the configuration, for data.path NAME.csv; none for made-up data");
+             location{"a name, the path of a directory, found, or none",
+                      [](const std::string& text) { return !is_book_path(text); }},
+             "",
+             "The budget book of the population (rldp book), in which all runs on its data add up: by a name of "
+             "letters, digits, '.', '_' and '-'; by a directory's path, which has a '/'; found: the book whose data "
+             "are like these, else a new one; none: nothing keeps count.",
+             "found; none for made-up data");
 }
 
 void add_noise_and_clip(std::vector<key>& keys) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/base/book_name.hpp"
 #include "config/base/error.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
@@ -50,6 +51,15 @@ finding contract(const run_config& config) {
     if (sound && privacy.accountant == "gdp_clt")
         return R"(privacy.accountant "gdp_clt" is no upper bound and can't enforce a budget; use "pld" or "rdp")";
     return privacy.population ? rate_problem(config, *privacy.population) : std::nullopt;
+}
+
+finding book(const run_config& config) {
+    const auto& given = config.privacy.book;
+    if (!given || is_book_path(*given) || is_book_name(*given)) return {};
+    return fmt::format(
+        "privacy.book is {}; a name has letters, digits, '.', '_' and '-' and begins with a letter or digit, a "
+        "directory's path has a '/'",
+        shown(*given));
 }
 
 finding learning(const run_config& config) {
@@ -300,7 +310,8 @@ std::optional<std::string> rate_problem(const run_config& config, std::int64_t p
 }
 
 std::optional<std::string> problem(const run_config& config) {
-    for (const auto check : {ranges, contract, precision, whole, learning, method_keys, method, sizes, held_out, audit})
+    for (const auto check :
+         {ranges, contract, book, precision, whole, learning, method_keys, method, sizes, held_out, audit})
         if (auto found = check(config)) return found;
     return {};
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <string>
 
@@ -74,6 +75,26 @@ class case_log : public catch_listener {
 
 CATCH_REGISTER_LISTENER(case_log)
 
+/// No test writes in the budget books of whoever runs it.
+class books_of_its_own {
+  public:
+    books_of_its_own() {
+        auto name = (std::filesystem::temp_directory_path() / "rldp-books-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) std::_Exit(1);
+        path_ = name;
+        ::setenv("RLDP_BOOKS", name.c_str(), 1);
+    }
+    ~books_of_its_own() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    books_of_its_own(const books_of_its_own&) = delete;
+    books_of_its_own& operator=(const books_of_its_own&) = delete;
+
+  private:
+    std::filesystem::path path_;
+};
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -86,5 +107,6 @@ int main(int count, char** arguments) {
         }
         return 0;
     }
+    const books_of_its_own books;
     return Catch::Session().run(count, arguments);
 }

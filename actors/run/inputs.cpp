@@ -223,6 +223,8 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     out.records = read.records;
     out.cut = read.cut;
     out.digest = std::move(read.digest);
+    out.split = std::move(read.split);
+    out.sketches = std::move(read.sketches);
     for (auto& [id, secret] : read.planted) out.planted.push_back({fmt::format("{:016x}", id), std::move(secret)});
     const auto canaries = data::choose_audit_pool({}, audit_rule_of(config)).canaries;  // they depend on no record
     out.audit_canaries = data::tokenise(canaries, how.encode, max_tokens, how.keep_tail, how.threads).units;

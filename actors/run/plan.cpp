@@ -25,6 +25,7 @@
 #include "privacy/accounting/gdp.hpp"
 #include "privacy/mechanism/clipping.hpp"
 #include "privacy/mechanism/look.hpp"
+#include "privacy/spending/book_files.hpp"
 #include "rl/prepare/policy_description.hpp"
 
 namespace rldp::actors {
@@ -157,6 +158,16 @@ bool is_vouched_for(config::run_config config, std::int64_t population, std::int
     return rl::doubts_of(rl::prepared_policy::shipped(), config::planned_steps(config, population)).empty();
 }
 
+/// What privacy.book comes to. Which book `found` finds follows from the data: it is no part of a plan.
+std::optional<config::choice> place_of_book(const config::run_config& config) {
+    const auto& asked = *config.privacy.book;
+    if (asked == no_book || is_book_path(asked)) return {};
+    return config::choice{"privacy.book", nlohmann::json(asked).dump(),
+                          asked == found_book ? "of the books in " + privacy::books_home().string() +
+                                                    " the one with data like these, or a new one"
+                                              : (privacy::books_home() / asked).string()};
+}
+
 }  // namespace
 
 namespace {
@@ -209,7 +220,8 @@ chosen_config with_choices(config::run_config config, std::int64_t units, const 
     if (auto made = choose_micro_batch(out.config, model, layout_of(out.config, model), population,
                                        token_limit(out.config, model)))
         out.choices.push_back(std::move(*made));
-    if (!out.config.privacy.book) out.config.privacy.book = config::no_book;
+    if (!out.config.privacy.book) out.config.privacy.book = no_book;
+    if (auto place = place_of_book(out.config)) out.choices.push_back(std::move(*place));
     config::validate(out.config);  // of what is chosen beside what is given
     return out;
 }
@@ -249,6 +261,11 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
             "noise.insecure_reproducible: draws and noise follow from the seed; there is NO guarantee");
     if (config.privacy.semantics == semantics::as_published)
         out.warnings.emplace_back("privacy.semantics: as_published carries NO guarantee");
+    if (const auto& book = config.privacy.book; book && is_book_path(*book) && privacy::is_of_earlier_version(*book))
+        out.warnings.push_back(
+            fmt::format("privacy.book: {} is of an earlier version, beside the configuration, and is gone on with; to "
+                        "have it found from everywhere, move it to {} and give its name",
+                        *book, privacy::books_home().string()));
     if (config.data.split == "exact")
         out.warnings.emplace_back(
             "data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
@@ -328,7 +345,8 @@ run_plan::private_counts counts_of(const run_data& data) {
     return {.units = std::ssize(data.train),
             .records = data.records,
             .cut = data.cut,
-            .canaries = std::ssize(data.planted)};
+            .canaries = std::ssize(data.planted),
+            .book = {}};
 }
 
 namespace {

@@ -55,6 +55,7 @@ struct run_plan {
     struct private_counts {
         std::int64_t units = 0, records = 0, cut = 0;  ///< cut: records longer than max_tokens
         std::int64_t canaries = 0;                     ///< planted
+        std::string book = {};                         ///< which budget book the data have; empty: none
     };
     std::optional<private_counts> counts;  ///< absent where the data are not there
 };

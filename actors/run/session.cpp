@@ -18,6 +18,7 @@
 #include "actors/run/sealed_tensors.hpp"
 #include "actors/run/steering.hpp"
 #include "actors/run/test_hooks.hpp"
+#include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
@@ -26,6 +27,9 @@
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
 #include "privacy/spending/book.hpp"
+#include "privacy/spending/book_mark.hpp"
+#include "privacy/spending/book_search.hpp"
+#include "privacy/spending/book_sketch.hpp"
 #include "privacy/spending/ledger.hpp"
 
 namespace rldp::actors {
@@ -84,19 +88,37 @@ std::string ownership(const privacy::run_key& key, const privacy::ledger_content
     return key.hmac(all);
 }
 
-/// Into the book of all runs on the data, before anything is charged.
-void enter_in_book(const config::run_config& config, std::vector<privacy::phase> committed,
-                   const privacy::ledger_content& ledger, const std::string& data_digest,
-                   const std::filesystem::path& run) {
-    privacy::enter_run(*config.privacy.book, {.ledger = ledger,
-                                              .phases = std::move(committed),
-                                              .data_digest = data_digest,
-                                              .split = fmt::format("{} {}", config.data.split, config.data.split_seed),
-                                              .place = std::filesystem::absolute(run).lexically_normal()});
+/// Which book it is follows from the data, and so is for the owner alone.
+std::string words_of(const privacy::book_answer& found, privacy::start_kind kind) {
+    std::string out = found.directory.string();
+    if (found.fresh)
+        out += ", made now";
+    else if (found.likeness < privacy::alike_from)
+        out += fmt::format(", though {:.0f} of 100 units are alike; take another name if it is another population",
+                           100 * found.likeness);
+    if (kind == privacy::start_kind::copy) out += "; a copy, which takes its promise once more";
+    return out;
 }
 
-bool has_book(const config::run_config& config) {
-    return config.privacy.book && *config.privacy.book != config::no_book;
+/// Into the book of all runs on the data, before anything is charged. `now` and `run`: where the directory is, and will
+/// be.
+void enter_in_book(prepared& ready, std::vector<privacy::phase> committed, const privacy::ledger_content& ledger,
+                   const eval::run_directory& now, const std::filesystem::path& run) {
+    const auto& config = ready.config;
+    if (!config.privacy.book || *config.privacy.book == no_book) return;
+    const auto found = privacy::find_book({.asked = *config.privacy.book,
+                                           .name = book_name_of(bare_name(config.data.path)),
+                                           .sketches = ready.data.sketches,
+                                           .started = privacy::read_mark(now.book()).book});
+    const auto kind = privacy::enter_run(found.directory, {.ledger = ledger,
+                                                           .phases = std::move(committed),
+                                                           .data_digest = ready.data.digest,
+                                                           .split = ready.data.split,
+                                                           .held_out = config.eval.publish,
+                                                           .place = std::filesystem::absolute(run).lexically_normal(),
+                                                           .mark = now.book(),
+                                                           .sketches = ready.data.sketches});
+    if (ready.plan.counts) ready.plan.counts->book = words_of(found, kind);
 }
 
 /// The two sides of a run directory that is being made.
@@ -319,8 +341,7 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     note_weights(partial, ready.model.weights, privacy::file_seal(key));
     if (config.public_data.path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
     if (kept) kept->settle(partial);
-    if (has_book(config))
-        enter_in_book(config, std::move(committed), parts.budget->book(), ready.data.digest, directory);
+    enter_in_book(ready, std::move(committed), parts.budget->book(), partial, directory);
     nascent.settle();
     if (team) begin_together(*team, key, eval::run_directory{directory}, who);
     auto closed = secrets_of(ready, key, who);
@@ -388,9 +409,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
     const auto looks = looks_log(where.looks(), seal, book.content()).made();
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
-    // It was entered when it began; where that book was lost meanwhile, a new one shall know of it.
-    if (has_book(config) && std::filesystem::exists(*config.privacy.book))
-        enter_in_book(config, policy->committed(), book.content(), ready.data.digest, directory);
+    enter_in_book(ready, policy->committed(), book.content(), where, directory);
     const auto parts = parts_of(ready, std::move(policy), std::move(book));
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);

@@ -12,6 +12,7 @@
 #include "app/commands.hpp"
 #include "app/shell_word.hpp"
 #include "app/torch_commands.hpp"
+#include "config/base/book_name.hpp"
 #include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
@@ -145,6 +146,8 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
     const auto row = [](const std::string& key, const std::string& value) { say("  {:<24}{}\n", key, value); };
     row("privacy.population", fmt::format("{}, as declared; public", made.plan.population));
     row("privacy.delta", fmt::format("{:g}: a tenth of 1/N or less", made.plan.delta));
+    row("privacy.book", fmt::format("{}, by the file's name: what all runs on this population spend adds up there",
+                                    book_name_of(bare_name(asked.data))));
     row("data.max_tokens", fmt::format("{}: memory grows with it; PRIVATE: {} of the {} records looked at are cut",
                                        made.plan.max_tokens, made.advice.cut, made.advice.looked_at));
     row("batch, steps",

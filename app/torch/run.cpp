@@ -74,6 +74,8 @@ void print_plan(const actors::run_plan& plan, bool counts, bool verbose) {
             "PRIVATE, not to be passed on: {} training units, {} records, {} of them cut to {} tokens, {} canaries "
             "planted\n",
             plan.counts->units, plan.counts->records, plan.counts->cut, plan.max_tokens, plan.counts->canaries);
+    if (counts && plan.counts && !plan.counts->book.empty())
+        say(stderr, "PRIVATE, not to be passed on: budget book {}\n", plan.counts->book);
     if (verbose) {
         for (const auto& one : plan.choices) say(stderr, "chosen: {} = {} ({})\n", one.key, one.value, one.reason);
         for (const auto& sentence : plan.controller) say(stderr, "controller: {}\n", sentence);

@@ -30,6 +30,10 @@ nlohmann::json parse_line(const text_line& read, const std::string& file) {
     return value;
 }
 
+void tell_raw(const nlohmann::json& value, std::string* raw) {
+    if (raw) *raw = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 /// Text, or a list of parts that are text.
 std::optional<std::string> content_of(const nlohmann::json& message) {
     const auto found = message.find("content");
@@ -64,7 +68,8 @@ std::vector<chat_message> messages_of(const nlohmann::json& object, const text_l
 
 }  // namespace
 
-record parse_json_line(const text_line& read, const std::optional<std::string>& group, const std::string& file) {
+record parse_json_line(const text_line& read, const std::optional<std::string>& group, const std::string& file,
+                       std::string* raw) {
     const auto number = read.number;
     const auto value = parse_line(read, file);
     const bool object = value.is_object();
@@ -81,11 +86,12 @@ record parse_json_line(const text_line& read, const std::optional<std::string>& 
     out.text = object ? value["text"].get<std::string>() : value.get<std::string>();
     if (is_blank(out.text)) refuse_at(file, number, "the record's text is empty; remove the line");
     if (group) out.group = group_of(value, *group, file, number);
+    tell_raw(value, raw);
     return out;
 }
 
 record parse_chat_line(const text_line& read, const std::optional<std::string>& group, const chat_template& how,
-                       const std::string& file) {
+                       const std::string& file, std::string* raw) {
     const auto value = parse_line(read, file);
     if (!value.is_object()) refuse_at(file, read.number, "not an object; write {\"messages\": [...]} per line");
     const auto messages = messages_of(value, read, file);
@@ -99,6 +105,7 @@ record parse_chat_line(const text_line& read, const std::optional<std::string>& 
     }
     if (is_blank(out.text)) refuse_at(file, read.number, "the chat template makes nothing of this conversation");
     if (group) out.group = group_of(value, *group, file, read.number);
+    tell_raw(value, raw);
     return out;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "config/base/error.hpp"
@@ -60,6 +61,10 @@ class table_block : public record_block {
           narrate_(read_->how, rows_, read_->codes ? &*read_->codes : nullptr) {
         if (read_->how.record) record_key_.emplace(rows_, read_->how, *read_->how.record);
         if (read_->group) group_key_.emplace(rows_, read_->how, *read_->group);
+        const auto& names = rows_.columns();
+        by_name_.resize(names.size());
+        std::iota(by_name_.begin(), by_name_.end(), 0);
+        std::sort(by_name_.begin(), by_name_.end(), [&](auto a, auto b) { return names[a] < names[b]; });
     }
 
     std::size_t size() const override { return rows_.rows(); }
@@ -70,12 +75,24 @@ class table_block : public record_block {
     }
     record identity(std::size_t i) const override {
         auto out = keys(i);
-        if (out.key.empty()) out.text = narrate_(i);
+        out.text = row(i);
         return out;
     }
     std::size_t line(std::size_t i) const override { return rows_.line(i); }
 
   private:
+    /// Columns in the order of their names, each with its value's length, so that other cells give other bytes. What is
+    /// empty is left out: an empty column more is no other row.
+    std::string row(std::size_t i) const {
+        std::string out;
+        for (const auto column : by_name_) {
+            const auto value = rows_.cell(i, column);
+            if (value.empty()) continue;
+            for (const std::string_view part : {std::string_view(rows_.columns()[column]), value})
+                out.append(std::to_string(part.size())).append(":").append(part);
+        }
+        return out;
+    }
     record keys(std::size_t i) const {
         return {{}, record_key_ ? (*record_key_)(i) : std::string(), group_key_ ? (*group_key_)(i) : std::string()};
     }
@@ -83,6 +100,7 @@ class table_block : public record_block {
     std::shared_ptr<const reading> read_;
     table rows_;
     narrator narrate_;
+    std::vector<std::size_t> by_name_;
     std::optional<key_column> record_key_, group_key_;
 };
 
@@ -164,8 +182,8 @@ class table_stream : public record_stream {
     std::vector<std::string> columns_;
 };
 
-/// What a line of a file becomes.
-using line_reader = std::function<record(const text_line& line, const std::string& file)>;
+/// What a line of a file becomes; with `raw`, how it was given, too.
+using line_reader = std::function<record(const text_line& line, const std::string& file, std::string* raw)>;
 
 class line_block : public record_block {
   public:
@@ -178,7 +196,13 @@ class line_block : public record_block {
     line_block& operator=(const line_block&) = delete;
 
     std::size_t size() const override { return lines_.size(); }
-    record at(std::size_t i) const override { return read_(lines_[i], file_); }
+    record at(std::size_t i) const override { return read_(lines_[i], file_, nullptr); }
+    record identity(std::size_t i) const override {
+        std::string raw;
+        auto out = read_(lines_[i], file_, &raw);
+        out.text = std::move(raw);
+        return out;
+    }
     std::size_t line(std::size_t i) const override { return lines_[i].number; }
 
   private:
@@ -205,12 +229,17 @@ class line_stream : public record_stream {
 
 line_reader reader_of(const source& from, bool json) {
     if (from.chat)
-        return [group = from.group, chat = from.chat](const auto& line, const auto& file) {
-            return parse_chat_line(line, group, *chat, file);
+        return [group = from.group, chat = from.chat](const auto& line, const auto& file, auto* raw) {
+            return parse_chat_line(line, group, *chat, file, raw);
         };
     if (json)
-        return [group = from.group](const auto& line, const auto& file) { return parse_json_line(line, group, file); };
-    return [](const auto& line, const auto&) { return record{std::string(line.text), {}, {}}; };
+        return [group = from.group](const auto& line, const auto& file, auto* raw) {
+            return parse_json_line(line, group, file, raw);
+        };
+    return [](const auto& line, const auto&, auto* raw) {
+        if (raw) *raw = line.text;
+        return record{std::string(line.text), {}, {}};
+    };
 }
 
 }  // namespace

@@ -29,8 +29,9 @@ class record_block {
     virtual ~record_block() = default;
     virtual std::size_t size() const = 0;
     virtual record at(std::size_t i) const = 0;
-    /// The same, without the text where a record key says who the record is.
-    virtual record identity(std::size_t i) const { return at(i); }
+    /// Who the record is: its keys and, in place of the text, its row or line as it was given. That depends neither on
+    /// a template nor on a model, nor on how a table's file is written.
+    virtual record identity(std::size_t i) const = 0;
     /// Where the record stands in its file.
     virtual std::size_t line(std::size_t i) const = 0;
 };

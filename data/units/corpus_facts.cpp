@@ -41,7 +41,7 @@ std::string file_facts(const std::string& path) {
 
 std::string facts_of(const source& from, const split_rule& split, const token_rule& how) {
     const bool made_up = is_made_up(from.path);
-    const json out{{"reading", 2},  // goes up where the same records become other tokens or other clauses
+    const json out{{"reading", 3},  // goes up where the same records become other tokens, clauses or units
                    {"records",
                     {{"path", made_up ? json(from.path) : facts_of_file(from.path)},
                      {"ids_mapping", made_up ? facts_of_file(from.ids_mapping) : facts_of_file(code_book_of(from))},

@@ -46,6 +46,19 @@ held_out_record told_from(const json& from) {
     return out;
 }
 
+json as_json(const unit_sketches& from) {
+    json out = json::object();
+    for (const auto& [name, one] : from) out[name] = {one.level, one.hashes};
+    return out;
+}
+
+unit_sketches sketches_from(const json& from) {
+    unit_sketches out;
+    for (const auto& [name, one] : from.items())
+        out.emplace(name, unit_sketch{.level = one.at(0), .hashes = one.at(1)});
+    return out;
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> head_of(const token_corpus& corpus) {
@@ -59,7 +72,9 @@ std::vector<std::uint8_t> head_of(const token_corpus& corpus) {
                           {"cut", corpus.cut},
                           {"planted", corpus.planted},
                           {"warnings", corpus.warnings},
-                          {"digest", corpus.digest}});
+                          {"digest", corpus.digest},
+                          {"split", corpus.split},
+                          {"sketches", as_json(corpus.sketches)}});
 }
 
 token_corpus corpus_from(std::span<const std::uint8_t> head) {
@@ -74,6 +89,8 @@ token_corpus corpus_from(std::span<const std::uint8_t> head) {
     from.at("planted").get_to(out.planted);
     from.at("warnings").get_to(out.warnings);
     from.at("digest").get_to(out.digest);
+    from.at("split").get_to(out.split);
+    out.sketches = sketches_from(from.at("sketches"));
     return out;
 }
 

@@ -1,6 +1,8 @@
 #include "data/units/enrolment.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>  // fmt::join
+#include <sodium.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +12,7 @@
 #include "config/base/error.hpp"
 #include "data/sources/each_record.hpp"
 #include "data/sources/parallel.hpp"
+#include "data/units/sketch.hpp"
 #include "data/units/split.hpp"
 
 namespace rldp::data {
@@ -32,6 +35,7 @@ struct identities {
     hash_list own;            ///< of the record; with a group, `home` places it and only the id counts
     hash_list home;           ///< of the group, where units are groups
     std::vector<bool> keyed;  ///< else `own` is so far the hash of the content
+    unit_sketches sketches;
 };
 
 /// The number, from 0, of equal contents that come before each record.
@@ -51,7 +55,7 @@ index_list occurrences(const hash_list& contents, const std::vector<bool>& keyed
     return out;
 }
 
-/// A record without a key is hashed by its text and how many equal texts of its group came before it. Equal texts are
+/// A record without a key is hashed by its row and how many equal rows of its group came before it. Equal rows are
 /// interchangeable, so adding or removing a unit changes no other record's hash.
 void hash_occurrences(identities& of, const identity_hasher& hash, int threads) {
     if (std::find(of.keyed.begin(), of.keyed.end(), false) == of.keyed.end()) return;
@@ -62,9 +66,35 @@ void hash_occurrences(identities& of, const identity_hasher& hash, int threads) 
     });
 }
 
-identities walk_through(record_stream& from, bool grouped, const identity_hasher& hash, int threads,
-                        const on_loading& tell) {
+/// What one thread samples.
+struct samples {
+    identity_sample rows, records, groups;
+
+    void add(const record& read) {
+        rows.add(read.text);
+        if (!read.key.empty()) records.add(read.key);
+        if (!read.group.empty()) groups.add(read.group);
+    }
+};
+
+unit_sketches sketches_of(const std::vector<samples>& of, const std::optional<std::string>& group) {
+    samples all;
+    for (const auto& one : of) {
+        all.rows.add(one.rows);
+        all.records.add(one.records);
+        all.groups.add(one.groups);
+    }
+    unit_sketches out{{"rows", all.rows.finish()}};
+    if (auto keys = all.records.finish(); !keys.hashes.empty()) out.emplace("record keys", std::move(keys));
+    if (group) out.emplace("keys of " + *group, all.groups.finish());
+    return out;
+}
+
+identities walk_through(record_stream& from, const std::optional<std::string>& group, const identity_hasher& hash,
+                        int threads, const on_loading& tell) {
     identities out;
+    const bool grouped = group.has_value();
+    std::vector<samples> sampled(static_cast<std::size_t>(threads));
     std::vector<unsigned char> keyed;  // of a block: bits of a vector<bool> can't be written by several threads
     std::size_t begin = 0;
     for_each_record(from, threads,
@@ -77,8 +107,9 @@ identities walk_through(record_stream& from, bool grouped, const identity_hasher
                              keyed.assign(count - begin, 0);
                          },
                      .work =
-                         [&](std::size_t, const record_block& block, std::size_t i, std::size_t number) {
+                         [&](std::size_t worker, const record_block& block, std::size_t i, std::size_t number) {
                              const auto read = block.identity(i);
+                             sampled[worker].add(read);
                              keyed[i] = !read.key.empty();
                              out.own[number] = read.key.empty() ? hash("content", read.group + '\0' + read.text)
                                                                 : hash("record", read.key);
@@ -89,6 +120,7 @@ identities walk_through(record_stream& from, bool grouped, const identity_hasher
                              out.keyed.insert(out.keyed.end(), keyed.begin(), keyed.end());
                              if (tell) tell({"records", std::ssize(out.own), 0, false});
                          }});
+    out.sketches = sketches_of(sampled, group);
     return out;
 }
 
@@ -174,6 +206,19 @@ enrolment settle(const gathered& from, std::size_t records, const std::vector<pl
     return out;
 }
 
+/// Units lie by side, and within it by id.
+std::string digest_of_split(const enrolment& all) {
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, nullptr, 0, crypto_generichash_BYTES);
+    for (const std::uint64_t number : {std::uint64_t{all.train}, std::uint64_t{all.eval}})
+        crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&number), sizeof number);
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(all.ids.data()),
+                              all.ids.size() * sizeof(std::uint64_t));
+    std::array<unsigned char, crypto_generichash_BYTES> out;
+    crypto_generichash_final(&state, out.data(), out.size());
+    return fmt::format("{:02x}", fmt::join(out, ""));
+}
+
 }  // namespace
 
 std::string no_eval_warning(const source& what) {
@@ -182,16 +227,19 @@ std::string no_eval_warning(const source& what) {
 
 enrolment enrol(record_stream& from, const source& what, const split_rule& split, int threads, const on_loading& tell) {
     const identity_hasher hash(split.seed);
-    auto found = walk_through(from, what.group.has_value(), hash, threads, tell);
+    auto found = walk_through(from, what.group, hash, threads, tell);
     const auto records = found.own.size();
     if (records == 0) refuse(what.path + ": no records; add some");
     refuse_repeated_keys(found, from, what);
     hash_occurrences(found, hash, threads);
+    auto sketches = std::move(found.sketches);
     const auto units = gather(std::move(found), split.max_records);
     auto out = settle(units, records, place(units.units, split), split.canary_length);
     if (out.train == 0)
         refuse(fmt::format("{}: of {} unit(s) none is left to train on; add units, or take another data.split_seed",
                            what.path, units.units.size()));
+    out.split = digest_of_split(out);
+    out.sketches = std::move(sketches);
     return out;
 }
 

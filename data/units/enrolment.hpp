@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/base/loading.hpp"
+#include "config/base/unit_sketch.hpp"
 #include "data/sources/records.hpp"
 #include "data/units/corpus.hpp"
 
@@ -22,6 +23,8 @@ struct enrolment {
     std::vector<std::uint64_t> ids;      ///< of the units
     std::uint32_t train = 0, eval = 0;   ///< units of the first two sides
     std::unordered_map<std::uint32_t, std::string> secrets;  ///< of those units' first slots that carry one
+    std::string split;       ///< digest of every unit's identity and side: equal ones are one split
+    unit_sketches sketches;  ///< of all records: their rows, and keys where there are any
 
     std::uint32_t units() const { return static_cast<std::uint32_t>(ids.size()); }
     std::uint32_t train_slots() const { return first[train]; }

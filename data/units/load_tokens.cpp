@@ -102,6 +102,8 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     out.held_out.expected_units = expected_held_out(split, all.train);
     const auto share = how.held_out ? share_of_held_out(*how.held_out, out.held_out.expected_units) : 1;
     const auto places = held_out_places(all, share, kept);
+    out.split = std::move(all.split);
+    out.sketches = std::move(all.sketches);
     all.ids = {};  // eight bytes a unit that nobody needs any more
     const auto train_slots = all.train_slots();
     into.begin(first_slots(all, 0, all.train), how.threads);

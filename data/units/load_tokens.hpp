@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/base/loading.hpp"
+#include "config/base/unit_sketch.hpp"
 #include "data/units/corpus.hpp"
 #include "data/units/token_store.hpp"
 
@@ -58,6 +59,8 @@ struct token_corpus {
         planted;  ///< training units with a canary, by id, and its secret
     std::vector<std::string> warnings;
     std::string digest;
+    std::string split;       ///< as enrolment's
+    unit_sketches sketches;  ///< as enrolment's
 };
 
 /// The share of held-out units that are looked at where about `count` of `expected` shall be, and whether one is.

@@ -76,7 +76,7 @@ std::optional<commitment> read_commitment(const cell_files& files) {
                                  .insecure_reproducible = header.at("insecure_reproducible").get<bool>(),
                                  .epsilon = number_from(header.at("guaranteed_epsilon"))};
         return commitment{promised.epsilon, header.at("delta").get<double>(), header.at("steps").get<std::int64_t>(),
-                          promised.holds()};
+                          promised.holds(), publication_from(header.value("held_out", "raw"))};
     } catch (const json::exception&) {
         refuse(fmt::format("{}: its first line is no ledger's header; see rldp ledger verify {}",
                            files.run().ledger().string(), files.run().root.string()));

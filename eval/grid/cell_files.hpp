@@ -72,6 +72,7 @@ struct commitment {
     double guaranteed_epsilon = 0, delta = 0;
     std::int64_t steps = 0;
     bool holds = false;  ///< false: as_published or insecure noise, no bound at all
+    publication held_out = publication::raw;
 };
 std::optional<commitment> read_commitment(const cell_files& files);
 

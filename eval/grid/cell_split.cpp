@@ -2,15 +2,29 @@
 
 #include <set>
 
+#include "config/base/error.hpp"
 #include "config/base/made_up.hpp"
+#include "data/sources/narrative.hpp"
 #include "eval/grid/grid.hpp"
 
 namespace rldp::eval {
 namespace {
 
-// Every key of these sections counts, one that is added later too, but for those that only cut a record's text.
+// Every key of these sections counts, one that is added later too, but for those that only say how a record is told,
+// cut or kept: it is placed by its row.
 constexpr const char* sections[] = {"data", "audit"};
-const std::set<std::string> harmless = {"data.max_tokens", "data.keep"};
+const std::set<std::string> harmless = {"data.max_tokens", "data.keep", "data.ids_mapping", "data.cache"};
+
+/// Of a template the key column that it names for a record, which then takes the row's place, and that there is one.
+std::string identity_of(const nlohmann::ordered_json& path) {
+    if (!path.is_string()) return path.dump();
+    try {
+        const auto key = data::read_template(path.get<std::string>()).record;
+        return key ? "records by " + *key : "records by row";
+    } catch (const error&) {  // the cell itself says what is wrong with it
+        return path.dump();
+    }
+}
 
 }  // namespace
 
@@ -20,7 +34,8 @@ std::optional<data_split> split_of(const nlohmann::ordered_json& configuration) 
     for (const std::string section : sections) {
         const auto keys = value_at(configuration, section);
         for (const auto& [name, value] : keys.items())
-            if (const auto key = section + "." + name; !harmless.contains(key)) out[key] = value.dump();
+            if (const auto key = section + "." + name; !harmless.contains(key))
+                out[key] = key == "data.template" ? identity_of(value) : value.dump();
     }
     return out;
 }

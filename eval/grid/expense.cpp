@@ -24,6 +24,7 @@ void expense::add(const cell& which, const cell_result& result) {
         return;
     }
     if (std::find(splits.begin(), splits.end(), *which.split) == splits.end()) splits.push_back(*which.split);
+    raw = raw || result.committed->held_out == publication::raw;
     if (!result.committed->holds) {
         ++unbounded;
         return;
@@ -36,11 +37,14 @@ void expense::add(const cell& which, const cell_result& result) {
 std::string expense::why_no_sum() const {
     if (bounded + unbounded == 0) return "no cell has read real data";
     if (unbounded > 0) return cells(unbounded) + " read the data without any guarantee";
-    if (splits.size() > 1)
+    const auto differ = keys_that_differ(splits);
+    if (std::find(differ.begin(), differ.end(), "privacy.unit") != differ.end())
+        return "the cells protect different units (privacy.unit), whose bounds don't add up";
+    if (raw && splits.size() > 1)
         return fmt::format(
             "the cells do not share one split of the data (they differ in {}), so a unit that one trains on may be in "
             "another's held-out perplexity, which no contract covers",
-            fmt::join(keys_that_differ(splits), ", "));
+            fmt::join(differ, ", "));
     return {};
 }
 
@@ -50,10 +54,13 @@ std::vector<std::string> expense_sentences(const expense& cost) {
     if (why_not.empty())
         out.push_back(fmt::format(
             "{} read the training data under a bound; for someone who sees all their outputs, ε adds up to {:.4g} and "
-            "δ to {:.4g} (basic composition, an upper bound). That is for the training units of the one split that all "
-            "of them share, and assumes that held-out perplexities concern units outside the contract; other runs on "
-            "these data, and cells removed from here, come on top.",
-            cells(cost.bounded), cost.epsilon, cost.delta));
+            "δ to {:.4g} (basic composition, an upper bound). That is for {}; other runs on these data, and cells "
+            "removed "
+            "from here, come on top.",
+            cells(cost.bounded), cost.epsilon, cost.delta,
+            cost.raw ? "the training units of the one split that all of them share, and assumes that held-out "
+                       "perplexities concern units outside the contract"
+                     : "every unit of the data"));
     else if (cost.bounded + cost.unbounded > 0)
         out.push_back(fmt::format("No sum of ε is given: {}.", why_not));
     if (cost.made_up > 0)

@@ -15,13 +15,14 @@ struct expense {
     std::size_t unbounded = 0;       ///< cells that read real data without any bound
     std::size_t made_up = 0;         ///< cells of made-up data, whatever they promise
     std::vector<data_split> splits;  ///< of the cells of real data, each once
+    bool raw = false;                ///< whether one of them published exact figures of held-out units
 
     /// The ledger's first line commits to the whole run, whether it has ended or not.
     void add(const cell& which, const cell_result& result);
 
-    /// Why `epsilon` and `delta` bound nothing; empty where they do. They need a bound of every cell, and one split: a
-    /// unit that one cell trains on may be in another's held-out perplexity, which no bound covers (docs/privacy.md
-    /// §7).
+    /// Why `epsilon` and `delta` bound nothing; empty where they do. They need a bound of every cell, one kind of unit,
+    /// and where exact figures were published one split: a unit that one cell trains on may be in another's held-out
+    /// perplexity, which no bound covers (docs/privacy.md §7).
     std::string why_no_sum() const;
 };
 

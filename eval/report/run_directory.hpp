@@ -36,6 +36,9 @@ struct run_directory {
     std::filesystem::path held_out() const { return trusted_side() / "held_out.json"; }  ///< exact figures of them
     std::filesystem::path corpus() const { return trusted_side() / "corpus"; }  ///< the records as tokens, sealed
     std::filesystem::path membership() const { return trusted_side() / "membership.json"; }
+    std::filesystem::path book() const {
+        return trusted_side() / "book.json";
+    }  ///< the last start, for the budget book
     std::filesystem::path trace() const { return trusted_side() / "trace.safetensors"; }
     std::filesystem::path audit() const { return trusted_side() / "audit"; }
     std::filesystem::path audit_json() const { return audit() / "audit.json"; }

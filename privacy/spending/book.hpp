@@ -1,22 +1,25 @@
 #pragma once
-// A budget book: what the runs on one data set have spent of its owner's budget together. A directory of the owner's,
-// mode 0700: book.jsonl, a line for every run that begins and every total that is set, and book.key, under which the
-// lines name data. Nothing of it is public.
+// A budget book: what the runs on one population have spent of its owner's budget together. A directory of the owner's,
+// mode 0700: book.jsonl, a line for every start of a run and every total that is set; book.sketch, by which the
+// population is known again; and book.key, under which both name data. Nothing of it is public.
 //
-// A run takes what it promises, also where it ends early: when that is may depend on what it released.
-// The runs of a book that protect the same kind of unit under the same split add up whether or not they share records,
-// which is the safe side. Under another split, who was held out of one run, and is outside its contract, may have been
-// in training in the other: such runs have no sum (docs/privacy.md §7). Two sums are given. Adding up ε and δ holds
-// however a run's settings depend on what earlier runs released (Rogers, Roth, Ullman, Vadhan 2016, theorem 3.6: basic
+// A run takes what it promises, also where it ends early: when that is may depend on what it released. Runs add up
+// whether or not they share records, which is the safe side. Two sums are given. Adding up ε and δ holds however a
+// run's settings depend on what earlier runs released (Rogers, Roth, Ullman, Vadhan 2016, theorem 3.6: basic
 // composition is a filter). Composing the privacy loss distributions of all steps is tighter, and holds where the
 // settings did not depend on that.
+//
+// Where every run protects its held-out units too, or says nothing of them, (ε, δ) adds up whatever the splits are. A
+// run that published raw figures of held-out units leaves those out of its contract, and under another split they may
+// be in training: it adds up with runs of the same split alone. So do privacy loss distributions, for a unit's side
+// decides which of a run's it meets (docs/privacy.md §7).
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "config/base/unit_sketch.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/spending/ledger.hpp"
 
@@ -24,34 +27,41 @@ namespace rldp::privacy {
 
 /// What a run takes from the budget of its data.
 struct book_entry {
-    std::string run;    ///< hash of its ledger's header
-    std::string place;  ///< its directory
-    std::string began;  ///< UTC, as 2026-01-31T12:00:00Z
-    std::string data;   ///< of its training records, under the book's key
-    std::string unit;
-    std::string split;              ///< rule and seed, as "hash 42"
+    std::string run;       ///< hash of its ledger's header; of a copy that goes on by itself, with more behind it
+    std::string nonce;     ///< of its last start; empty: no version that knew nonces started it
+    std::string copy_of;   ///< the place of the run that it was a copy of; mostly empty
+    std::string place;     ///< its directory, when it last started
+    std::string began;     ///< UTC, as 2026-01-31T12:00:00Z
+    std::string data;      ///< of its training records, under the book's key
+    std::string unit;      ///< "record", or a column
+    std::string split;     ///< of all units on their sides, under the book's key; of earlier versions "hash 42"
+    std::string held_out;  ///< what it says of held-out units: "private" or "none", or "raw"
     std::optional<double> epsilon;  ///< guaranteed; absent: NO GUARANTEE, so there is none for the book either
     double delta = 0, padding_delta = 0;
     std::vector<phase> phases;  ///< that it may charge; empty: chosen as it goes, so that only its ε is known (filter)
+    look_plan looks = {};       ///< at its held-out units; none but of "private"
 };
 
 enum class composition : std::uint8_t { basic, pld };
 
-/// What the owner allows all runs of a book together. They must have one split.
+/// What the owner allows all runs of a book together that protect `unit`.
 struct book_total {
     double epsilon = 0, delta = 0;
     std::string unit;
     composition by = composition::basic;
+    /// Of a column's: the most records that anybody has. Runs by record then count too, at their price for a group of
+    /// so many.
+    std::optional<std::int64_t> records_per_unit = {};
 };
 
 struct budget_book {
-    std::vector<book_entry> runs;  ///< in the order in which they began
-    std::optional<book_total> total;
+    std::vector<book_entry> runs;    ///< in the order in which they began
+    std::vector<book_total> totals;  ///< one for a unit
 };
 
-/// Of all runs of one unit and split.
+/// Of all runs of one unit, and where one of them published raw figures, of one split.
 struct book_sum {
-    std::string unit, split;
+    std::string unit, split;        ///< split: empty where there are several
     double delta = 0;               ///< the sum of theirs
     std::optional<double> epsilon;  ///< the sum of theirs; absent where one of them guarantees nothing
     std::optional<double> pld;      ///< at the same δ
@@ -62,23 +72,45 @@ struct book_sum {
 /// had charged nothing yet.
 budget_book read_book(const std::filesystem::path& directory);
 
-/// A sum for each unit and split.
 std::vector<book_sum> sums_of(const budget_book& book);
 
-/// What a book needs to know of a run that begins.
+/// What a group of `size` is promised where each of its members is promised (ε, δ): (size·ε, δ·(e^(size·ε) − 1)/(e^ε −
+/// 1)) (Dwork, Roth 2014, theorem 2.2; Vadhan 2017, lemma 2.2).
+struct group_price {
+    double epsilon = 0, delta = 0;
+};
+group_price price_for_group(double epsilon, double delta, std::int64_t size);
+
+/// What a book needs to know of a run that starts.
 struct book_claim {
     const ledger_content& ledger;
     std::vector<phase> phases;  ///< as book_entry's
     std::string data_digest;
-    std::string split;  ///< as book_entry's
+    std::string split;     ///< digest of all units on their sides
+    std::string held_out;  ///< as book_entry's
     std::filesystem::path place;
+    std::filesystem::path mark;   ///< the run's file of book_mark.hpp
+    unit_sketches sketches = {};  ///< of the table
 };
 
-/// Enters a run before its first charge, and makes the book where there is none. A run that is there already stays as
-/// it is. Errors: bad_input where the total would be exceeded.
-void enter_run(const std::filesystem::path& directory, const book_claim& run);
+enum class start_kind : std::uint8_t { first, again, copy };
 
-/// Errors: bad_input where the runs so far exceed it.
+/// Enters a run's start before its first charge, and makes the book where there is none. A run that is there already
+/// goes on, unless it was started from another directory since this one knew of it: then this one is a copy, or was
+/// brought back from one, and takes its whole promise once more. Errors: bad_input where a total would be exceeded or
+/// the book can't be written; nothing is entered then.
+start_kind enter_run(const std::filesystem::path& directory, const book_claim& run);
+
+/// Of its unit, in place of the one before. Errors: bad_input where the runs so far exceed it.
 void set_total(const std::filesystem::path& directory, const book_total& total);
+
+namespace detail {
+
+/// Why its owner does not allow a book that `last` is in, or nothing.
+std::optional<std::string> excess(const budget_book& book, const book_entry& last);
+/// Why its runs exceed a total, or nothing.
+std::optional<std::string> excess(const budget_book& book, const book_total& most);
+
+}  // namespace detail
 
 }  // namespace rldp::privacy

@@ -6,6 +6,7 @@
 #include "config/methods.hpp"
 #include "eval/metrics/metrics.hpp"
 #include "models/checkpoint/safetensors.hpp"
+#include "privacy/spending/book.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/actors/small_runs.hpp"
@@ -32,6 +33,29 @@ TEST_CASE("a run that stopped between steps goes on to the bits of one that did 
     const auto book = privacy::read_ledger(scratch / "cut/public/ledger.jsonl");
     CHECK(book.charges.size() == 12);
     CHECK(eval::read_metrics(scratch / "cut/public/metrics.jsonl").size() >= 12);
+}
+
+TEST_CASE("two directories that go on from one run are two runs in the budget book") {
+    scratch_directory scratch;
+    const auto place = scratch / "book";
+    const auto total = [&](double epsilon) {
+        privacy::set_total(place, {.epsilon = epsilon, .delta = 1e-3, .unit = "record"});
+    };
+    total(2.5);
+    {
+        auto opened = create_run(small({"privacy.epsilon=2", "privacy.book=" + place.string()}), scratch / "f");
+        bench::run_plain(opened, 3);
+    }
+    std::filesystem::copy(scratch / "f", scratch / "f2", std::filesystem::copy_options::recursive);
+    CHECK(resume_quietly(scratch / "f").steps_done == 12);
+    CHECK(privacy::read_book(place).runs.size() == 1);
+    const auto line = refusal([&] { resume_run(scratch / "f2"); });
+    CHECK(line.find("which as a copy of " + (scratch / "f").string()) != std::string::npos);
+    CHECK(line.find("2 runs come to ε = 4") != std::string::npos);
+    CHECK(privacy::read_ledger(scratch / "f2/public/ledger.jsonl").charges.size() == 3);
+    total(4.5);
+    CHECK(resume_quietly(scratch / "f2").steps_done == 12);
+    CHECK(privacy::read_book(place).runs.size() == 2);
 }
 
 TEST_CASE("a charge without a logged release is lost, stays charged and is never computed again") {

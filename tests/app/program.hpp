@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -15,9 +16,11 @@ struct answer {
     std::string out, err;
 };
 
-/// `arguments` are the shell's words; standard input is empty unless they redirect it.
+/// `arguments` are the shell's words; standard input is empty unless they redirect it. Budget books lie in
+/// scratch/books.
 inline answer rldp_says(const std::string& arguments, const std::filesystem::path& scratch) {
     const auto out = scratch / "stdout", err = scratch / "stderr";
+    ::setenv("RLDP_BOOKS", (scratch / "books").c_str(), 1);
     const auto command = RLDP_PROGRAM " " + arguments + " >" + out.string() + " 2>" + err.string() + " </dev/null";
     const int status = std::system(command.c_str());
     if (!WIFEXITED(status)) throw std::runtime_error("the program did not exit: " + command);

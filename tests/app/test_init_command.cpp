@@ -104,6 +104,7 @@ TEST_CASE("init asks what only the owner can say, writes what runs once it is sa
     CHECK(config["privacy"]["delta"] == 1e-4);
     CHECK(config["data"]["max_tokens"] == 32);
     CHECK(config["eval"]["target"] == "outcome");
+    CHECK(config["privacy"]["book"] == "visits");
 
     const auto seen = c.says("preview " + c.at("mine.json") + " -n 1");
     CHECK(has(seen.out, "A record of visits. age: ⟦20⟧. outcome: ⟦ill⟧."));
@@ -118,7 +119,7 @@ TEST_CASE("init asks what only the owner can say, writes what runs once it is sa
                             c.at("run"));
     INFO(run.err);
     CHECK(run.status == 0);
-    CHECK(std::filesystem::exists(c.at("visits.book/book.jsonl")));
+    CHECK(std::filesystem::exists(c.at("books/visits/book.jsonl")));
 }
 
 TEST_CASE("init overwrites nothing, and leaves nothing where it fails", "[full]") {

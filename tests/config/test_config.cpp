@@ -13,18 +13,41 @@
 
 using namespace rldp;
 
-TEST_CASE("the budget book of a data file is called after it, beside the configuration, packed or not") {
+TEST_CASE("a budget book is found by the data, unless it is named or stands beside the configuration already") {
     const scratch_directory at;
     const auto book_of = [&](const std::string& data, const std::vector<std::string>& set = {}) {
         const auto file = at.write("c.json", R"({"model": {"path": "m"}, "data": {"path": ")" + data + "\"}}");
         return config::load(file, set).privacy.book.value();
     };
+    CHECK(book_of("/far/patients.csv") == "found");
+    CHECK(book_of("/far/patients.csv", {"privacy.book=ward-3"}) == "ward-3");
+    CHECK(book_of("synthetic:100") == "none");
+    // As earlier versions made them.
+    for (const auto* name : {"patients.book", "patients.2026.book", "named.book"}) {
+        std::filesystem::create_directory(at / name);
+        at.write(name + std::string("/book.key"), "a key");
+    }
     CHECK(book_of("/far/patients.csv") == at / "patients.book");
     CHECK(book_of("patients.csv.gz") == at / "patients.book");
+    CHECK(book_of("patients.csv", {"privacy.book=patients"}) == at / "patients.book");
     CHECK(book_of("patients.2026.jsonl.zst") == at / "patients.2026.book");
-    CHECK(book_of("synthetic:100") == "none");
+    CHECK(book_of("others.csv", {"privacy.book=named.book"}) == at / "named.book");
+    CHECK(book_of("others.csv") == "found");
+    CHECK(book_of("patients.csv", {"privacy.book=found"}) == "found");
     CHECK(book_of("patients.csv", {"privacy.book=none"}) == "none");
     CHECK(book_of("patients.csv", {"privacy.book=/own/place"}) == "/own/place");
+    for (const auto* wrong : {"", "ward 3", ".hidden", "größe"})
+        CHECK(has(refusal([&] { book_of("patients.csv", {"privacy.book=\"" + std::string(wrong) + "\""}); }),
+                  "a name has letters"));
+}
+
+TEST_CASE("a data file's name becomes that of a book") {
+    CHECK(book_name_of("patients.2026") == "patients.2026");
+    CHECK(book_name_of("our patients (new)") == "our-patients-new");
+    CHECK(book_name_of("größe") == "gr-e");
+    for (const auto* name : {"", "...", "none", "found", "日本", "-x-"}) CHECK(is_book_name(book_name_of(name)));
+    CHECK(book_name_of("none") != no_book);
+    CHECK(is_book_name(book_name_of(std::string(300, 'x'))));
 }
 
 TEST_CASE("values of a file reach their members, all others keep their defaults") {

@@ -168,7 +168,7 @@ public_side experiment::run_on(const table& rows, const std::string& name,
         run[1] = "../mine.json";
         auto over = how_.config;
         over.erase("model");
-        over["privacy"]["book"] = "none";  // else its path, which is the folder's, is part of the configuration
+        over["privacy"]["book"] = "found";  // which one it is follows from the table, and shows nowhere
         add_settings(run, over);
     }
     if (how_.plan) {

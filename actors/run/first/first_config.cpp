@@ -9,6 +9,8 @@
 #include <optional>
 
 #include "actors/run/first/preview.hpp"
+#include "config/base/book_name.hpp"
+#include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "models/architecture/model_config.hpp"
@@ -70,7 +72,8 @@ json document_of(const first_request& asked, const first_config& found, std::int
     out["privacy"] = {{"epsilon", asked.epsilon},
                       {"delta", delta_for(population)},
                       {"unit", person ? json{{"group", person->name}} : json("record")},
-                      {"population", population}};
+                      {"population", population},
+                      {"book", book_name_of(bare_name(asked.data))}};
     out["data"] = {{"path", path_from(asked.config, asked.data)},
                    {"max_tokens", asked.max_tokens.value_or(default_max_tokens(window))}};
     if (found.found.has_chats) out["data"]["chat"] = true;

@@ -98,9 +98,11 @@ std::vector<std::string> tuning_sentences(const compare_report& report) {
 std::vector<std::string> caveats(const compare_report& report) {
     std::vector<std::string> out = {
         footing(report),
-        "Held-out perplexity is raw information about Eval units: it lies outside of every run's contract, and "
-        "choosing "
-        "a method by this table is a choice made with it.",
+        report.cost.raw
+            ? "Held-out perplexity is raw information about Eval units: it lies outside of every run's contract, "
+              "and choosing a method by this table is a choice made with it."
+            : "Held-out figures carry the noise of looks at held-out units, within each run's contract: "
+              "differences that are smaller than it say nothing.",
         "The best baseline is the one of the lowest mean at that ε, chosen after the fact: that makes the bar for RLDP "
         "a little higher, not lower.",
         "Deviations are over seeds (n−1); with few seeds they say little, and nothing of how another split would do "

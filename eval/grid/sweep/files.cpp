@@ -133,10 +133,14 @@ std::string sweep_html(const sweep_report& report) {
             html_table("Held-out perplexity, over seeds", columns, rows_of(report, escaped)) +
             fmt::format("<p>{}</p>\n", reading);
     body += "<h2>Over the run</h2>\n" + figures({curves_figure(report)}, "Their data is in <code>sweep.json</code>");
-    body += "<h2>What this says, and what it does not</h2>\n" + html_list(expense_sentences(report.cost)) +
-            html_list({"Held-out perplexity is raw information about Eval units, outside of every run's contract; a "
-                       "setting chosen by this table is chosen with it.",
-                       "The best of many settings looks better than it is: its lead shrinks on new seeds."});
+    body +=
+        "<h2>What this says, and what it does not</h2>\n" + html_list(expense_sentences(report.cost)) +
+        html_list({report.cost.raw
+                       ? "Held-out perplexity is raw information about Eval units, outside of every run's contract; "
+                         "a setting chosen by this table is chosen with it."
+                       : "Held-out figures carry the noise of looks at held-out units, within each run's contract; "
+                         "differences that are smaller than it say nothing.",
+                   "The best of many settings looks better than it is: its lead shrinks on new seeds."});
     body += failed_section(report.cells) + "<h2>How to repeat this, or go on with it</h2>\n<pre>" +
             escaped(report.command) + "</pre>\n";
     return page("Settings compared", body);

@@ -83,6 +83,9 @@ void check_equal(const token_corpus& found, const token_corpus& expected) {
     CHECK(found.planted == expected.planted);
     CHECK(found.warnings == expected.warnings);
     CHECK(found.digest == expected.digest);
+    CHECK(found.split == expected.split);
+    CHECK(found.sketches == expected.sketches);
+    CHECK(expected.sketches.size() == 3);  // rows, record keys, and persons
 }
 
 std::vector<fs::path> corpora_in(const fs::path& shelf) {

@@ -152,7 +152,7 @@ TEST_CASE("what the comparison cost: every cell that began on the data, whether 
     CHECK(expense_of({own, tuning}).epsilon == Approx(4));
 }
 
-TEST_CASE("ε is summed only where all cells that read real data share one split, under a guarantee") {
+TEST_CASE("ε is summed only under a guarantee, and where raw figures go out over one split") {
     const auto first = done_cell("static", 2, 0, 5);
     auto second = done_cell("static", 2, 1, 5);
     const auto words = [](const std::vector<measured>& cells) {
@@ -171,6 +171,14 @@ TEST_CASE("ε is summed only where all cells that read real data share one split
     CHECK_FALSE(has(words({first, second}), "adds up"));
     CHECK(to_json(expense_of({first, second})).at("epsilon_sum").is_null());
     CHECK(to_json(expense_of({first, second})).at("delta_sum").is_null());
+    // Where looks carry noise, every unit has the bound of every cell, whatever the splits.
+    auto noised = first, other = second;
+    noised.result.committed->held_out = other.result.committed->held_out = rldp::publication::noised;
+    says(words({noised, other}), "ε adds up to 4 and δ to 2e-05");
+    says(words({noised, other}), "for every unit of the data");
+    says(words({noised, second}), "do not share one split");
+    other.where.run.split = data_split{{"privacy.unit", "\"patient\""}};
+    says(words({noised, other}), "protect different units");
     // one that has read nothing yet moves no one
     second.result = cell_in_state("static", 2, 1, cell_state::not_run).result;
     says(words({first, second}), "adds up to 2");

@@ -9,6 +9,7 @@
 #include "eval/grid/sweep/sweep_grid.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/grid/fixtures.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 using namespace rldp::eval;
 
@@ -136,6 +137,26 @@ TEST_CASE("a key that moves real units between the sides splits a sweep") {
         CHECK(keys_that_differ({*plan.cells[0].run.split, *plan.cells[1].run.split}) ==
               std::vector<std::string>{keys.substr(0, keys.find('='))});
     }
+}
+
+TEST_CASE("neither template nor model moves a unit, but for the key that a template names") {
+    const scratch_directory scratch;
+    const auto told = [&](const std::string& name, const std::string& more) {
+        return "\"" +
+               scratch.write(name, R"({"opening": "A row.", "missing": [""], "unknown": "{label} is unknown.", )" +
+                                       more + R"("clause": "{label}: {value}."})") +
+               "\"";
+    };
+    const auto differ = [](const std::string& keys) {
+        const auto plan = plan_sweep({keys}, "", fake_resolver());
+        return keys_that_differ({*plan.cells[0].run.split, *plan.cells[1].run.split});
+    };
+    const auto one = told("one.json", ""), other = told("other.json", R"("leave_out": ["age"], )"),
+               keyed = told("keyed.json", R"("record": "visit", )");
+    CHECK(differ("data.template=" + one + "," + other).empty());
+    CHECK(differ("data.template=" + one + "," + keyed) == std::vector<std::string>{"data.template"});
+    CHECK(differ("data.template=null," + one) == std::vector<std::string>{"data.template"});
+    CHECK(differ("model.path=/a,/b").empty());
 }
 
 TEST_CASE("values that are lists or paths make directory names without slashes and spaces, all different") {

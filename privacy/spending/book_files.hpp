@@ -1,0 +1,46 @@
+#pragma once
+// Where a budget book lies, and who may write it.
+#include <filesystem>
+
+#include "config/base/files.hpp"
+
+namespace rldp::privacy {
+
+/// Where books lie that are known by name: $RLDP_BOOKS, else $XDG_DATA_HOME/rldp/books, else ~/.local/share/rldp/books.
+/// Errors: bad_input where none of them is set.
+std::filesystem::path books_home();
+
+bool is_book(const std::filesystem::path& directory);
+/// Of a version that did not know data again, nor any run since.
+bool is_of_earlier_version(const std::filesystem::path& directory);
+
+/// Makes a book where there is none yet, of mode 0700; a directory of another purpose is not to be locked up. Errors:
+/// bad_input for such a directory, storage_error.
+void make_book(const std::filesystem::path& directory);
+
+namespace detail {
+
+/// Says what the failure has to do with a run.
+[[noreturn]] void refuse_unwritable(const std::filesystem::path& book, const storage_error& reason);
+
+std::filesystem::path lines_of(const std::filesystem::path& book);
+std::filesystem::path key_of(const std::filesystem::path& book);
+std::filesystem::path sketch_of(const std::filesystem::path& book);
+
+/// The only one to write in a directory, as long as this lives. The lock is a file's: a directory's holds only its own
+/// machine where the file system is a network's (nfs(5)). Waits up to a minute. Errors: bad_input where others keep
+/// it; storage_error, also where the file system has no locks.
+class writing_lock {
+  public:
+    explicit writing_lock(const std::filesystem::path& directory);
+    ~writing_lock();
+    writing_lock(const writing_lock&) = delete;
+    writing_lock& operator=(const writing_lock&) = delete;
+
+  private:
+    int descriptor_;
+};
+
+}  // namespace detail
+
+}  // namespace rldp::privacy
