@@ -151,7 +151,7 @@ TEST_CASE("a unit's part in a look is the same bits in any company") {
     const auto sum = [](const eval::held_out& records, int lanes) {
         const auto model = tiny_model();
         const auto adapter = changed(model);
-        return eval::look_at(*model.base, &model.layout, &adapter, records, {.lanes = lanes}).units;
+        return eval::look_at(*model.base, &model.layout, &adapter, records, {.batch = 4, .lanes = lanes}).units;
     };
     const auto some = some_records(9), all = some_records(40);
     const auto few = sum(some, 1), many = sum(all, 3);
