@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "actors/failure.hpp"
+#include "actors/run/look_trace.hpp"
 #include "actors/run/test_hooks.hpp"
 #include "actors/threads.hpp"
 #include "config/base/error.hpp"
@@ -36,6 +37,7 @@ evaluation_rule evaluation_rule_of(const session& run, const privacy::ledger_con
             .seen = std::move(seen),
             .looks_log = run.where.looks(),
             .owners_file = run.where.held_out(),
+            .trace = run.where.look_trace(),
             .book = book};
 }
 
@@ -43,8 +45,8 @@ void evaluator_state::open(const trusted<std::shared_ptr<const eval::held_out>>&
                            const trusted<std::shared_ptr<const secrets>>& closed, evaluation_rule rule) {
     how = std::move(rule);
     records = privacy::opened(held_out);
-    key = privacy::opened(closed)->key;
-    log.emplace(how.looks_log, privacy::file_seal(*key), how.book);
+    own = privacy::opened(closed);
+    log.emplace(how.looks_log, privacy::file_seal(own->key), how.book);
     owner.emplace(how.owners_file);
     if (how.publish != publication::raw) return;
     how.seen.floors = {records->template_perplexity(), records->marginal_nats};
@@ -63,9 +65,14 @@ privacy::look_release evaluator_state::look(const privacy::look_charge& charged,
         return eval::look_at(*how.model.base, &how.model.layout, &adapter, *records, one_by_one);
     });
     for (const auto& unit : found.units) sum.add(unit);
-    auto out = sum.finish(charged, *key);
+    const auto others = sum.exact();
+    const auto& canaries = own->look_canary_in;
+    for (std::size_t j = 0; j < canaries.size(); ++j)
+        if (canaries[j]) sum.add_vector(look_canary(j, others.size()));
+    auto out = sum.finish(charged, own->key);
     test_hooks::exchange(out);
     log->append(out);  // durable before anybody hears of it
+    if (!canaries.empty()) add_to_trace(how.trace, {out.charged->look, out.numbers, others});
     test_hooks::looked(out.charged->look);
     if (found.exact.perplexity > 0) found.exact.bits_per_byte = records->bits_per_byte(found.exact.perplexity);
     owner->add(out.charged->step, found.exact, std::pair(sum.units(), sum.shortened()));

@@ -24,7 +24,7 @@ struct evaluation_rule {
     look_rule looks = {};
     std::int64_t batch = 1;  ///< sequences at a time, where figures are exact
     evaluations seen = {};   ///< what those of a resumed run found
-    std::filesystem::path looks_log, owners_file;
+    std::filesystem::path looks_log, owners_file, trace;
     privacy::ledger_content book = {};  ///< as the run begins, for its looks
 };
 evaluation_rule evaluation_rule_of(const session& run, const privacy::ledger_content& book, evaluations seen);
@@ -33,7 +33,7 @@ struct evaluator_state {
     static constexpr const char* name = "evaluator";
     evaluation_rule how;
     std::shared_ptr<const eval::held_out> records;
-    std::optional<privacy::run_key> key;
+    std::shared_ptr<const secrets> own;
     std::optional<looks_log> log;
     std::optional<owner_figures> owner;
 

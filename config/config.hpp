@@ -167,6 +167,7 @@ struct rl_section {
 struct audit_section {
     std::int64_t canaries = 0;            ///< extra records, each in training with probability ½
     std::int64_t gradient_canaries = 0;   ///< extra units whose gradients are made up, likewise
+    std::int64_t look_canaries = 0;       ///< extra units among those looked at, likewise
     std::optional<std::int64_t> guesses;  ///< r, even; default: half of the canaries of a kind
     double confidence = 0.95;             ///< 1 − β of the lower bound on ε
     std::int64_t targets = 1000;          ///< training units, and as many Attack units, that membership is guessed of

@@ -532,6 +532,9 @@ void add_rl(std::vector<key>& keys) {
             "guesses", &audit_section::guesses, between(2, 1e6), "canaries",
             "r, even: the audit takes so many guesses at who was in, half in and half out, and abstains on the others.",
             "half of the canaries")
+        .add("look_canaries", &audit_section::look_canaries, between(0, 64), "units",
+             "The same with units that are made up for looks at held-out units (eval.publish private), each with "
+             "probability one half: a test of the looks' noise.")
         .add("confidence", &audit_section::confidence, open(between(0, 1)), "",
              "Of the lower bound on ε, over both kinds of canaries together.")
         .add("targets", &audit_section::targets, between(1, most_units), "units",

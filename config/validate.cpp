@@ -281,12 +281,15 @@ finding audit(const run_config& config) {
     if (audit.gradient_canaries > 0 && config.public_data.changes_coordinates())
         return "audit.gradient_canaries: an audit has no way to know the coordinates of public.use subspace and "
                "precondition; leave one of them out";
+    if (audit.look_canaries > 0 && config.eval.looks_made() == 0)
+        return R"(audit.look_canaries are among held-out units that looks are at; they need eval.publish "private")";
     if (!audit.guesses) return {};
     if (*audit.guesses % 2 != 0)
         return fmt::format("audit.guesses is {}; it must be even, half for \"in\" and half for \"out\"",
                            *audit.guesses);
     const std::pair<const char*, std::int64_t> kinds[] = {{"canaries", audit.canaries},
-                                                          {"gradient_canaries", audit.gradient_canaries}};
+                                                          {"gradient_canaries", audit.gradient_canaries},
+                                                          {"look_canaries", audit.look_canaries}};
     for (const auto& [name, count] : kinds)
         if (count > 0 && *audit.guesses > count)
             return fmt::format("audit.guesses is {}, more than audit.{}, which is {}", *audit.guesses, name, count);

@@ -32,9 +32,9 @@ prepared prepare(const config::run_config& asked, const teaching& teach, kept_co
 
 privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key,
                                                             const eval::membership_record& who) {
-    return privacy::trusted<std::shared_ptr<const secrets>>(
-        std::make_shared<secrets>(secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who),
-                                          key, gradient_canaries_of(ready.config, ready.model.layout)}));
+    return privacy::trusted<std::shared_ptr<const secrets>>(std::make_shared<secrets>(
+        secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who), key,
+                gradient_canaries_of(ready.config, ready.model.layout), who.look_canary_in}));
 }
 
 std::vector<std::pair<std::string, std::string>> common_facts(const prepared& ready) {

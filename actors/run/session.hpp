@@ -34,6 +34,7 @@ struct secrets {
     data::token_store train;
     privacy::run_key key;
     eval::gradient_canaries gradient_canaries = {};
+    std::vector<bool> look_canary_in = {};  ///< which of audit.look_canaries are among those looked at
 };
 
 /// What stays as it is from a run's opening to its end.

@@ -33,7 +33,8 @@ struct run_directory {
     std::filesystem::path looks() const {
         return trusted_side() / "looks.safetensors";
     }  ///< at held-out units, released
-    std::filesystem::path held_out() const { return trusted_side() / "held_out.json"; }  ///< exact figures of them
+    std::filesystem::path held_out() const { return trusted_side() / "held_out.json"; }      ///< exact figures of them
+    std::filesystem::path look_trace() const { return trusted_side() / "look_trace.json"; }  ///< for an audit of them
     std::filesystem::path corpus() const { return trusted_side() / "corpus"; }  ///< the records as tokens, sealed
     std::filesystem::path membership() const { return trusted_side() / "membership.json"; }
     std::filesystem::path book() const {

@@ -66,21 +66,31 @@ look_sum::look_sum(const look_frame& frame) : frame_(frame), sum_(frame.entries(
 
 void look_sum::add(const unit_look& of_unit) {
     ++units_;
-    const auto values = vector_of(of_unit, frame_);
-    if (values.empty()) {
+    auto values = vector_of(of_unit, frame_);
+    if (values.empty())
         ++shortened_;
-        return;
-    }
+    else
+        add_vector(std::move(values));
+}
+
+void look_sum::add_vector(std::vector<double> values) {
+    require(values.size() == sum_.size(), "look: a vector of another length");
     const double norm = norm_of(values), factor = norm > 1 ? 1 / norm : 1;
     shortened_ += norm > 1 ? 1 : 0;
     for (std::size_t i = 0; i < values.size(); ++i)
         sum_[i] += static_cast<std::int64_t>(std::trunc(values[i] * factor * (1 - 0x1p-50) / grid));
 }
 
+std::vector<double> look_sum::exact() const {
+    std::vector<double> out;
+    for (const auto steps : sum_) out.push_back(static_cast<double>(steps) * grid);
+    return out;
+}
+
 look_release look_sum::finish(const look_charge& charged, const run_key& key) {
     require(!std::exchange(finished_, true), "look: its noise was drawn already");
-    std::vector<double> sum, out(sum_.size());
-    for (const auto steps : sum_) sum.push_back(static_cast<double>(steps) * grid);
+    const auto sum = exact();
+    std::vector<double> out(sum.size());
     const double z = charged->noise_multiplier;
     if (z == 0) return {charged, frame_, sum};  // of a run that promises nothing
     std::vector<double> noise(sum.size());

@@ -47,6 +47,10 @@ class look_sum {
     explicit look_sum(const look_frame& frame);
     /// A unit with a figure that is not finite, or that lacks the first one, counts as zero.
     void add(const unit_look& of_unit);
+    /// A made-up unit of an audit, whose vector is given.
+    void add_vector(std::vector<double> vector);
+    /// Without noise, of all so far.
+    std::vector<double> exact() const;
     /// How many so far were shortened, and how many there are: for the owner's eyes.
     std::int64_t shortened() const { return shortened_; }
     std::int64_t units() const { return units_; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "actors/audit_launch.hpp"
 #include "actors/auditor.hpp"
@@ -12,11 +13,13 @@
 #include "actors/run/audit/audit.hpp"
 #include "actors/run/audit/canaries.hpp"
 #include "actors/run/finish.hpp"
+#include "actors/run/look_trace.hpp"
 #include "actors/run/trace_file.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/base/files.hpp"
 #include "config/config.hpp"
 #include "eval/audit/report/membership_record.hpp"
+#include "eval/audit/statistics/one_run_bound.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
@@ -207,6 +210,48 @@ TEST_CASE("members are scored on the one side, Attack units on the other") {
     run.records.pool.non_members.clear();
     CHECK(!guess_members(run, left_out));
     CHECK(says(left_out, "Attack side"));
+}
+
+TEST_CASE("look canaries tell sums without noise from those that have it") {
+    constexpr std::size_t canaries = 40, entries = 3;
+    std::mt19937_64 random(7);
+    std::normal_distribution<double> normal;
+    const double z = 2.4;  // of three looks at ε 4 or so
+    const auto bound = [&](double noise) {
+        std::vector<bool> in(canaries);
+        std::vector<double> sum(entries);
+        for (std::size_t j = 0; j < canaries; ++j) {
+            in[j] = random() % 2 == 0;
+            const auto own = look_canary(j, entries);
+            for (std::size_t i = 0; i < entries; ++i) sum[i] += in[j] ? own[i] : 0;
+        }
+        std::vector<looked> trace;
+        for (std::int64_t look = 1; look <= 3; ++look) {
+            looked one{look, sum, std::vector<double>(entries, 17.25)};
+            for (auto& each : one.released) each += 17.25 + noise * z * normal(random);
+            trace.push_back(one);
+        }
+        const auto seen = eval::guess_by_score(look_scores(trace, canaries), in, 20);
+        return eval::epsilon_lower_bound(seen, 1e-5, 0.05);
+    };
+    CHECK(bound(0) > 1.7);  // all of 20 guesses right, which is all that so many can show
+    int above = 0;
+    for (int trial = 0; trial < 200; ++trial) above += bound(1) > privacy::epsilon_of({3, z}, 1e-5) ? 1 : 0;
+    CHECK(above == 0);
+}
+
+TEST_CASE("an audit of a run's looks reads its canaries' coins and its trace") {
+    scratch_directory scratch;
+    finish(small({"audit.look_canaries=30"}), scratch / "run");
+    const auto who = eval::read_membership(eval::run_directory{scratch / "run"}.membership());
+    CHECK(who.look_canary_in.size() == 30);
+    const auto report = audited(scratch / "run");
+    REQUIRE(report.bounds.size() == 1);
+    CHECK(report.bounds[0].canaries == "looks");
+    CHECK(report.bounds[0].seen.canaries == 30);
+    CHECK(report.bounds[0].epsilon < 8);
+    std::filesystem::remove(eval::run_directory{scratch / "run"}.look_trace());
+    CHECK(says(audited(scratch / "run").left_out, "look_trace.json is missing"));
 }
 
 TEST_CASE("canary records are scored by what training changed: an adapter without effect knows nothing of them") {

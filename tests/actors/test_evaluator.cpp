@@ -61,6 +61,7 @@ struct evaluated : deterministic {
                             .batch = 4,
                             .looks_log = scratch / "looks",
                             .owners_file = scratch / "held_out.json",
+                            .trace = scratch / "look_trace.json",
                             .book = book};
         how.looks.hits = records->target && records->target->declared;
         return spawn(make_evaluator, trusted<std::shared_ptr<const eval::held_out>>(records),

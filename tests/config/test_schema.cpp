@@ -119,6 +119,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "rl.clip_action",
                                             "audit.canaries",
                                             "audit.gradient_canaries",
+                                            "audit.look_canaries",
                                             "audit.guesses",
                                             "audit.confidence",
                                             "audit.targets",

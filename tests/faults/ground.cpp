@@ -13,7 +13,7 @@ std::vector<std::string> multipliers_of(const path& ledger) {
     std::vector<std::string> out;
     for (const auto& line : lines_of(content_of(ledger))) {
         const auto read = json::parse(line);
-        if (read.contains("noise_multiplier")) out.push_back(read["noise_multiplier"].dump());
+        if (read.contains("seq")) out.push_back(read["noise_multiplier"].dump());
     }
     return out;
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "actors/run/audit/canaries.hpp"
+#include "actors/run/look_trace.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "data/units/places.hpp"
@@ -235,8 +236,9 @@ std::optional<eval::membership_result> guess_members(const audited_run& run, lin
 }
 
 std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& left_out) {
-    const auto &text_in = run.who.canary_in, &gradient_in = run.who.gradient_canary_in;
-    const int kinds = (text_in.empty() ? 0 : 1) + (gradient_in.empty() ? 0 : 1);
+    const auto &text_in = run.who.canary_in, &gradient_in = run.who.gradient_canary_in,
+               &look_in = run.who.look_canary_in;
+    const int kinds = (text_in.empty() ? 0 : 1) + (gradient_in.empty() ? 0 : 1) + (look_in.empty() ? 0 : 1);
     if (kinds == 0) {
         left_out.emplace_back(
             "lower bound on ε: the run has no canaries with a coin; train with audit.canaries or "
@@ -255,6 +257,14 @@ std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& lef
     };
     std::vector<eval::bound_result> out;
     if (!text_in.empty()) out.push_back(bound("records", secret_scores(run), text_in));
+    if (!look_in.empty()) {
+        const auto trace = run.where.look_trace();
+        if (std::filesystem::exists(trace))
+            out.push_back(bound("looks", look_scores(read_look_trace(trace), look_in.size()), look_in));
+        else
+            left_out.push_back("lower bound on ε from look canaries: " + trace.string() +
+                               " is missing; bring it back, or wait for the first look");
+    }
     if (gradient_in.empty()) return out;
     if (!run.trace.defined()) {
         left_out.push_back("lower bound on ε from gradient canaries: " + run.where.trace().string() +

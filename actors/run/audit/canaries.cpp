@@ -12,7 +12,7 @@ namespace {
 // The clip must cut them, whatever the radius: else a missing clip would not show.
 constexpr double norm_over_radius = 100;
 
-enum class kind : std::uint64_t { text, gradient };
+enum class kind : std::uint64_t { text, gradient, look };
 
 std::vector<bool> coins(const privacy::run_key& key, kind which, std::int64_t count) {
     privacy::random_stream random(key, privacy::purpose::audit, 0, static_cast<std::uint64_t>(which));
@@ -36,13 +36,15 @@ eval::membership_record toss_membership(const config::run_config& config, const 
             .salt = salt,
             .planted = data.planted,
             .canary_in = coins(key, kind::text, config.audit.canaries),
-            .gradient_canary_in = coins(key, kind::gradient, config.audit.gradient_canaries)};
+            .gradient_canary_in = coins(key, kind::gradient, config.audit.gradient_canaries),
+            .look_canary_in = coins(key, kind::look, config.audit.look_canaries)};
 }
 
 void check_membership(const eval::membership_record& who, const config::run_config& config, const run_data& data,
                       const std::string& origin) {
     const bool same = std::ssize(who.canary_in) == config.audit.canaries &&
                       std::ssize(who.gradient_canary_in) == config.audit.gradient_canaries &&
+                      std::ssize(who.look_canary_in) == config.audit.look_canaries &&
                       who.data_hmac == eval::data_hmac(who.salt, data.digest);
     refuse_unless(same,
                   origin + ": is of other records or other canaries than this run's; bring back the run's own file");

@@ -43,6 +43,7 @@ std::string to_json(const membership_record& record) {
     for (const auto& [unit, secret] : record.planted) out["canaries"].push_back({{"unit", unit}, {"canary", secret}});
     out["audit_canaries_in"] = record.canary_in;
     out["audit_gradient_canaries_in"] = record.gradient_canary_in;
+    out["audit_look_canaries_in"] = record.look_canary_in;
     out["checksum"] = checksum_of(out);
     return out.dump() + "\n";
 }
@@ -61,10 +62,13 @@ membership_record membership_from(const std::string& text, const std::string& or
                               .salt = read.at("salt"),
                               .planted = {},
                               .canary_in = {},
-                              .gradient_canary_in = {}};
+                              .gradient_canary_in = {},
+                              .look_canary_in = {}};
         for (const auto& canary : read.at("canaries")) out.planted.push_back({canary.at("unit"), canary.at("canary")});
         out.canary_in = read.at("audit_canaries_in").get<std::vector<bool>>();
         out.gradient_canary_in = read.at("audit_gradient_canaries_in").get<std::vector<bool>>();
+        if (read.contains("audit_look_canaries_in"))  // earlier versions had none
+            out.look_canary_in = read["audit_look_canaries_in"].get<std::vector<bool>>();
         return out;
     } catch (const nlohmann::json::exception& reason) {
         const std::string what = reason.what();

@@ -12,8 +12,9 @@ struct membership_record {
     struct planted_secret {
         std::string unit, secret;  ///< hex id; [A-Z0-9]
     };
-    std::vector<planted_secret> planted;              ///< data.canaries
-    std::vector<bool> canary_in, gradient_canary_in;  ///< which of audit.canaries, audit.gradient_canaries
+    std::vector<planted_secret> planted;  ///< data.canaries
+    /// Which of audit.canaries, audit.gradient_canaries, audit.look_canaries.
+    std::vector<bool> canary_in, gradient_canary_in, look_canary_in;
 };
 
 /// How a record names the training units of that digest (data::corpus).

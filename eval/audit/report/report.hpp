@@ -69,7 +69,7 @@ struct shadow_result {
 };
 
 struct bound_result {
-    std::string canaries;  ///< "records" | "gradients"
+    std::string canaries;  ///< "records" | "gradients" | "looks"
     one_run_audit seen;
     double epsilon = 0;           ///< audited ≥
     double gaussian_epsilon = 0;  ///< audited ≥, if the run's trade-off curve is a Gaussian's
