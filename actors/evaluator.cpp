@@ -75,7 +75,9 @@ privacy::look_release evaluator_state::look(const privacy::look_charge& charged,
     if (!canaries.empty()) add_to_trace(how.trace, {out.charged->look, out.numbers, others});
     test_hooks::looked(out.charged->look);
     if (found.exact.perplexity > 0) found.exact.bits_per_byte = records->bits_per_byte(found.exact.perplexity);
-    owner->add(out.charged->step, found.exact, std::pair(sum.units(), sum.shortened()));
+    double nats = 0;
+    for (const auto& unit : found.units) nats += unit.nats / static_cast<double>(found.units.size());
+    owner->add(out.charged->step, found.exact, look_notes{sum.units(), sum.shortened(), nats});
     how.seen.add(out.charged->step, scores_of(privacy::figures_of(out)));
     return out;
 }

@@ -45,9 +45,10 @@ privacy::look_frame frame_of(const look_rule& rule, const std::optional<privacy:
     out.hits = rule.hits;
     if (!before) return out;
     const auto found = privacy::figures_of(*before);
-    out.nats.centre = std::clamp(found.nats.value, 0.0, rule.evenly);
+    const auto halfway = [&](double before_it) { return std::clamp(before_it, 0.0, rule.evenly) / 2; };
+    out.nats.centre = halfway(found.nats.value);
     if (out.value_token_nats && found.value_token_nats)
-        out.value_token_nats->centre = std::clamp(found.value_token_nats->value, 0.0, rule.evenly);
+        out.value_token_nats->centre = halfway(found.value_token_nats->value);
     return out;
 }
 
@@ -128,15 +129,15 @@ void write(const std::filesystem::path& path, const json& all) {
 
 }  // namespace
 
-void owner_figures::add(std::int64_t step, const eval::scores& exact,
-                        const std::optional<std::pair<std::int64_t, std::int64_t>>& units_and_shortened) {
+void owner_figures::add(std::int64_t step, const eval::scores& exact, const std::optional<look_notes>& look) {
     auto all = read_figures(path_);
     json one = {{"step", step}, {"perplexity", eval::json_number(exact.perplexity)}};
     put(one, "value_nats", exact.value_nats);
     put(one, "bits_per_byte", exact.bits_per_byte);
-    if (units_and_shortened) {
-        one["units"] = units_and_shortened->first;
-        one["units_clipped"] = units_and_shortened->second;
+    if (look) {
+        one["units"] = look->units;
+        one["units_clipped"] = look->shortened;
+        one["nats_per_unit"] = eval::json_number(look->nats);
     }
     auto& list = all["evaluations"];
     list.erase(std::remove_if(list.begin(), list.end(), [&](const auto& other) { return other.at("step") == step; }),

@@ -24,7 +24,8 @@ struct look_rule {
 };
 look_rule look_rule_of(const config::run_config& config, std::int64_t vocabulary);
 
-/// About where the look before found them, or else in the middle of what a model can cost that has learned something.
+/// Halfway between nothing and where the look before found them, for training lowers them; or else halfway to what a
+/// model costs that has learned nothing.
 privacy::look_frame frame_of(const look_rule& rule, const std::optional<privacy::look_release>& before);
 
 eval::scores scores_of(const privacy::look_figures& figures);
@@ -47,13 +48,18 @@ class looks_log {
     std::vector<privacy::look_release> made_;
 };
 
+/// What a look's sum was made of.
+struct look_notes {
+    std::int64_t units = 0, shortened = 0;
+    double nats = 0;  ///< mean over units, as they are
+};
+
 /// trusted/held_out.json: exact figures of held-out units, for their owner's eyes.
 class owner_figures {
   public:
     explicit owner_figures(std::filesystem::path path);  ///< goes on with what is there
-    /// Of the adapter after `step`; of a look also how many units it saw, and how many of them were drawn nearer.
-    void add(std::int64_t step, const eval::scores& exact,
-             const std::optional<std::pair<std::int64_t, std::int64_t>>& units_and_shortened = {});
+    /// Of the adapter after `step`; of a look also what it summed.
+    void add(std::int64_t step, const eval::scores& exact, const std::optional<look_notes>& look = {});
     void end(const eval::floors& floors, const std::optional<predictions>& predicted);
 
   private:
