@@ -33,6 +33,7 @@ void in_lanes(int lanes, std::size_t count, const Work& work) {
     }
     std::atomic<std::size_t> next = 0;
     std::vector<std::future<void>> threads;
+    threads.reserve(static_cast<std::size_t>(lanes));
     for (int lane = 0; lane < lanes; ++lane)
         threads.push_back(std::async(std::launch::async, [&] {
             models::use_threads(1);

@@ -100,8 +100,9 @@ look_release look_sum::finish(const look_charge& charged, const run_key& key) {
 }
 
 look_figures figures_of(const look_release& released) {
-    const auto& [charged, frame, numbers] = released;
-    const double z = charged->noise_multiplier;
+    const auto& numbers = released.numbers;
+    const auto& frame = released.frame;
+    const double z = released.charged->noise_multiplier;
     // A number of units within its own noise says nothing: the interval then spans more than the axis.
     const double units = std::max({numbers.at(0) / presence, z / presence, 1.0});
     std::size_t next = 1;

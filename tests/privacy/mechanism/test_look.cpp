@@ -42,6 +42,7 @@ TEST_CASE("one more unit changes a look by a vector of norm 1 at most, wherever 
     double longest = 0;
     for (int trial = 0; trial < 300; ++trial) {
         std::vector<unit_look> units;
+        units.reserve(21);
         for (int i = 0; i < 20; ++i) units.push_back(any_unit(random));
         const auto without = sum_of(units, book.looks[0]);
         std::shuffle(units.begin(), units.end(), random);

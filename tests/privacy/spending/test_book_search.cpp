@@ -286,6 +286,7 @@ TEST_CASE("a book in which nothing but a total was set is that of the data of it
 TEST_CASE("runs that begin at once on the same data find one book") {
     const home h;
     std::vector<std::thread> all;
+    all.reserve(8);
     const auto of = h.t.of(visits(0, 900)).sketches;
     for (int i = 0; i < 8; ++i)
         all.emplace_back(
