@@ -162,6 +162,12 @@ verified_books verify_ledger(const fs::path& ledger) {
             {"guarantee",
              fmt::format("the header's own numbers compose to ε {:.6g} at δ {:g}; it promises {:.6g}",
                          out.verdict.guaranteed_epsilon, out.book.header.delta, out.book.header.guaranteed_epsilon)});
+    if (const auto& header = out.book.header; header.guarantee().holds() && header.looks.count > 0)
+        out.checked.push_back(
+            {"looks",
+             fmt::format("{} at held-out units at noise multiplier {:.6g} compose to ε {:.6g} at δ {:g}; {} made",
+                         header.looks.count, header.looks.noise_multiplier, out.verdict.looks_epsilon, header.delta,
+                         out.book.looks.size())});
     return out;
 }
 
