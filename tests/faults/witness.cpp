@@ -40,8 +40,10 @@ bool witness::finished() const {
 /// Whole lines of steps: behind the header, and no look's.
 std::size_t witness::charges(const std::string& ledger) const {
     const auto whole = lines_of(ledger.substr(0, ledger.rfind('\n') + 1));
-    return static_cast<std::size_t>(std::count_if(
-        whole.begin(), whole.end(), [](const auto& line) { return line.find("\"seq\":") != std::string::npos; }));
+    const auto all = std::count_if(whole.begin(), whole.end(), [](const auto& line) {
+        return !line.empty() && line.find("\"look\":") == std::string::npos;
+    });
+    return all > 0 ? static_cast<std::size_t>(all - 1) : 0;
 }
 
 namespace {

@@ -123,6 +123,9 @@ experiment::experiment(std::filesystem::path folder, scenario how, const table& 
         write_file(folder_ / "template.json", plain_template);
         config["data"]["template"] = (folder_ / "template.json").string();
     }
+    // Whether a look under way was logged before a kill is up to the clock; a kill is, too, and the one at the end has
+    // not begun.
+    if (how_.halt.starts_with("kill") || how_.halt.starts_with("lose")) config["eval"]["looks"] = 1;
     if (how_.how.grouped) config["privacy"]["unit"] = {{"group", "patient"}};
     if (!how_.init) write_file(folder_ / "config.json", config.dump(2));
     first_ = run_on(
