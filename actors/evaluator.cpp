@@ -1,5 +1,7 @@
 #include "actors/evaluator.hpp"
 
+#include <spdlog/logger.h>
+
 #include <algorithm>
 
 #include "actors/failure.hpp"
@@ -115,14 +117,23 @@ evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<
                                               trusted<std::shared_ptr<const secrets>> closed, evaluation_rule how,
                                               const hub_actor& hub, std::shared_ptr<spdlog::logger> trusted_log,
                                               std::stop_token stop) {
-    fail_silently(self, std::move(trusted_log));
+    fail_silently(self, trusted_log);
     self->state.open(records, closed, std::move(how));
-    const auto unless_stopped = [self](const auto& work) {
+    // Of exact figures. Where they are the owner's alone, that there are none must not end the run: it would tell of
+    // the records.
+    const auto unless_stopped = [self, trusted_log](const auto& work) {
         try {
             work();
-        } catch (const error& ended) {
-            if (ended.code() != errc::interrupted) throw;
-            self->state.how.seen.stopped = true;
+        } catch (const storage_error&) {
+            throw;
+        } catch (const std::exception& ended) {
+            const auto* own = dynamic_cast<const error*>(&ended);
+            if (own && own->code() == errc::interrupted)
+                self->state.how.seen.stopped = true;
+            else if (self->state.how.publish == publication::raw)
+                throw;
+            else
+                trusted_log->warn("no exact figures of held-out units: {}", ended.what());
         }
     };
     return {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <future>
+#include <new>
 #include <numeric>
 
 #include "config/base/error.hpp"
@@ -48,6 +49,25 @@ void in_lanes(int lanes, std::size_t count, const Work& work) {
     for (auto& thread : threads) thread.get();
 }
 
+/// Nothing where these records alone are at fault: whether a run ends must not depend on one (docs/privacy.md §2).
+std::optional<models::sequence_loss> loss_of(const models::causal_lm& model, const models::lora_layout* layout,
+                                             const at::Tensor* adapter, const std::vector<models::token_span>& records,
+                                             const scoring& how) {
+    const auto of = [&](const std::vector<models::token_span>& all) {
+        return model.losses(models::make_batch(all, {.answers_only = how.answers_only}), layout, adapter);
+    };
+    if (!how.skip_failing) return of(records);
+    try {
+        return of(records);
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (...) {
+        const models::sequence made_up{0, 0};
+        of({made_up});  // or the machine is
+        return std::nullopt;
+    }
+}
+
 losses losses_of(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
                  const std::vector<const models::sequence*>& sequences, const scoring& how) {
     // Neighbours of similar length share a batch, so that little is padding. Stable, hence always the same batches.
@@ -63,9 +83,9 @@ losses losses_of(const models::causal_lm& model, const models::lora_layout* layo
         const auto end = std::min(begin + step, order.size());
         std::vector<models::token_span> together;
         for (std::size_t i = begin; i < end; ++i) together.emplace_back(*sequences[order[i]]);
-        const auto found =
-            model.losses(models::make_batch(together, {.answers_only = how.answers_only}), layout, adapter);
-        const auto nll = found.nll.cpu(), value_nll = found.value_nll.cpu(), predicted = found.tokens.cpu();
+        const auto found = loss_of(model, layout, adapter, together, how);
+        if (!found) return;
+        const auto nll = found->nll.cpu(), value_nll = found->value_nll.cpu(), predicted = found->tokens.cpu();
         for (std::size_t i = begin; i < end; ++i) {
             out.nll[order[i]] = nll.data_ptr<double>()[i - begin];
             out.value_nll[order[i]] = value_nll.data_ptr<double>()[i - begin];
@@ -213,6 +233,7 @@ looked look_at(const models::causal_lm& model, const models::lora_layout* layout
                const held_out& records, const scoring& how) {
     auto apart = how;
     apart.batch = 1;
+    apart.skip_failing = true;
     std::vector<const models::sequence*> all;
     for (const auto& sequence : records.sequences) all.push_back(&sequence);
     const auto found = losses_of(model, layout, adapter, all, apart);

@@ -74,6 +74,7 @@ struct prediction {
 struct scoring {
     std::int64_t batch = 1;     ///< sequences at a time, of similar length
     bool answers_only = false;  ///< of marked tokens alone
+    bool skip_failing = false;  ///< a batch that can't be computed predicts nothing, unless made-up tokens fail, too
     int lanes = 1;              ///< of batches that are under way at once, each on a thread
     std::stop_token stop = {};  ///< looked at between batches
 };

@@ -148,6 +148,30 @@ TEST_CASE("a look releases the mean over units, logs it before the hub hears, an
     CHECK(both[1].frame.nats.centre == Approx(mean / 2).epsilon(1e-5));
 }
 
+TEST_CASE("a record that can't be computed counts as zero in a look, and ends nothing where figures are the owner's") {
+    auto records = some_records(9);
+    records.sequences[records.first[4]] = {3, 1000, 2};  // no such token: the model throws
+    evaluated run(records, publication::noised);
+    const auto adapter = changed(run.model);
+    REQUIRE(run.ask<std::int64_t>(run.actor, look_atom::value, run.book.looks[0], snapshot{0, adapter}) == 0);
+    REQUIRE(run.told.size() == 1);
+    CHECK(std::isfinite(run.told[0].second.perplexity));
+    CHECK(run.owners().at("evaluations").at(0).at("units") == 8);
+
+    eval::held_out nothing;  // answers are to be predicted, and there are none
+    nothing.answers_only = true;
+    nothing.sequences = {{1, 2, 3}};
+    nothing.first = {0, 1};
+    for (const auto& odd : {records, nothing}) {
+        evaluated own(odd, publication::none);
+        CHECK(own.ask<std::int64_t>(own.actor, evaluate_atom::value, snapshot{7, adapter}) == 7);
+        CHECK(own.ask<evaluations>(own.actor, settle_atom::value, snapshot{7, adapter}));
+        CHECK(own.log.text.str().find("no exact figures") != std::string::npos);
+        evaluated loud(odd, publication::raw);
+        CHECK_FALSE(loud.ask<std::int64_t>(loud.actor, evaluate_atom::value, snapshot{7, adapter}));
+    }
+}
+
 TEST_CASE("a unit's part in a look is the same bits in any company") {
     const auto sum = [](const eval::held_out& records, int lanes) {
         const auto model = tiny_model();
@@ -161,7 +185,7 @@ TEST_CASE("a unit's part in a look is the same bits in any company") {
     for (std::size_t u = 0; u < few.size(); ++u) CHECK(few[u].nats == many[u].nats);
 }
 
-TEST_CASE("of declared classes a look tells the share that is guessed right; collected ones are the owner's") {
+TEST_CASE("of declared classes a look tells the share that is guessed right, of collected ones the owner's file") {
     auto records = some_records(12);
     records.target = eval::choices{.column = "column", .declared = true, .clauses = {"no", "yes"}};
     for (std::size_t r = 0; r < records.sequences.size(); ++r) {
@@ -216,7 +240,7 @@ TEST_CASE("predictions are of the adapter that the run ended with, evaluated her
     CHECK_FALSE(none->predicted);
 }
 
-TEST_CASE("an exact evaluation that nobody waits for any more tells nothing; a look, which is paid for, goes on") {
+TEST_CASE("an exact evaluation that nobody waits for any more tells nothing, and a look, which is paid for, goes on") {
     evaluated run(some_records(9), publication::raw);
     run.self->send(run.actor, evaluate_atom::value, snapshot{0, run.model.initial_adapter});
     const auto whole = run.ask<evaluations>(run.actor, settle_atom::value, snapshot{});
