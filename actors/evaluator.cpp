@@ -31,7 +31,7 @@ auto aside(const run_model& model, int threads, const Work& work) {
 
 }  // namespace
 
-evaluation_rule evaluation_rule_of(const session& run, const privacy::ledger_content& book, evaluations seen) {
+evaluation_rule evaluation_rule_of(const session& run, evaluations seen) {
     return {.model = run.model,
             .publish = run.config.eval.published(),
             .looks = run.looks,
@@ -40,7 +40,7 @@ evaluation_rule evaluation_rule_of(const session& run, const privacy::ledger_con
             .looks_log = run.where.looks(),
             .owners_file = run.where.held_out(),
             .trace = run.where.look_trace(),
-            .book = book};
+            .looked = run.looked};
 }
 
 void evaluator_state::open(const trusted<std::shared_ptr<const eval::held_out>>& held_out,
@@ -48,7 +48,7 @@ void evaluator_state::open(const trusted<std::shared_ptr<const eval::held_out>>&
     how = std::move(rule);
     records = privacy::opened(held_out);
     own = privacy::opened(closed);
-    log.emplace(how.looks_log, privacy::file_seal(own->key), how.book);
+    log.emplace(how.looks_log, privacy::file_seal(own->key), std::move(how.looked));
     owner.emplace(how.owners_file);
     if (how.publish != publication::raw) return;
     how.seen.floors = {records->template_perplexity(), records->marginal_nats};

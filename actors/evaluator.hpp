@@ -25,9 +25,9 @@ struct evaluation_rule {
     std::int64_t batch = 1;  ///< sequences at a time, where figures are exact
     evaluations seen = {};   ///< what those of a resumed run found
     std::filesystem::path looks_log, owners_file, trace;
-    privacy::ledger_content book = {};  ///< as the run begins, for its looks
+    std::vector<privacy::look_release> looked = {};  ///< those of a resumed run
 };
-evaluation_rule evaluation_rule_of(const session& run, const privacy::ledger_content& book, evaluations seen);
+evaluation_rule evaluation_rule_of(const session& run, evaluations seen);
 
 struct evaluator_state {
     static constexpr const char* name = "evaluator";

@@ -124,9 +124,8 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     auto schedule = schedule_of(run, *parts.budget);
     wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.config, run.plan));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
-    wiring.evaluator = spawn(make_evaluator, run.held_out, closed,
-                             evaluation_rule_of(run, parts.budget->book(), evaluations_in(run.known)), self->state.hub,
-                             trusted_log, self->state.stop.get_token());
+    wiring.evaluator = spawn(make_evaluator, run.held_out, closed, evaluation_rule_of(run, evaluations_in(run.known)),
+                             self->state.hub, trusted_log, self->state.stop.get_token());
     self->state.evaluator = wiring.evaluator;
     for (const auto& at : to_evaluate) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
     self->state.trainer = spawn(make_trainer, parts.steps, wiring, std::move(schedule));

@@ -56,7 +56,7 @@ void print(const privacy::budget_book& book) {
     std::vector<std::vector<std::string>> rows = {{"began", "ε", "δ", "unit", "held out", "split", "records", "run"}};
     std::set<std::string> data;
     for (const auto& run : book.runs) {
-        rows.push_back({run.began, shown(run.epsilon), fmt::format("{:g}", run.delta), run.unit, run.held_out,
+        rows.push_back({run.began, shown(run.epsilon), fmt::format("{:g}", run.delta), run.unit, name_of(run.held_out),
                         short_split(run.split), run.data.substr(0, 8),
                         run.place + (run.copy_of.empty() ? "" : " (a copy of " + run.copy_of + ")")});
         data.insert(run.data);
@@ -95,7 +95,7 @@ void print_json(const privacy::budget_book& book) {
                                {"data", run.data},
                                {"unit", run.unit},
                                {"split", run.split},
-                               {"held_out", run.held_out},
+                               {"held_out", name_of(run.held_out)},
                                {"copy_of", run.copy_of},
                                {"epsilon", written(run.epsilon)},
                                {"delta", run.delta}});

@@ -29,8 +29,7 @@ struct trusted_side {
         sanitizer.open(opened.closed, actors::sanitizer_config_of(run.config, run.model.layout), nullptr,
                        run.where.releases());
         if (run.config.eval.looks_made() > 0)
-            evaluator.open(run.held_out, opened.closed,
-                           actors::evaluation_rule_of(run, opened.parts.budget->book(), {}));
+            evaluator.open(run.held_out, opened.closed, actors::evaluation_rule_of(run, {}));
     }
 
     privacy::release step(const messages::step_task& task) {

@@ -14,8 +14,8 @@ std::vector<double> look_canary(std::size_t number, std::size_t entries) {
     return out;
 }
 
-std::vector<looked> read_look_trace(const std::filesystem::path& path) try {
-    std::vector<looked> out;
+std::vector<traced_look> read_look_trace(const std::filesystem::path& path) try {
+    std::vector<traced_look> out;
     for (const auto& each : nlohmann::json::parse(read_file(path)))
         out.push_back({each.at("look").get<std::int64_t>(), each.at("released").get<std::vector<double>>(),
                        each.at("others").get<std::vector<double>>()});
@@ -28,8 +28,8 @@ std::vector<looked> read_look_trace(const std::filesystem::path& path) try {
     refuse(path.string() + ": is damaged; bring back the run's own file");
 }
 
-void add_to_trace(const std::filesystem::path& path, const looked& made) {
-    auto all = std::filesystem::exists(path) ? read_look_trace(path) : std::vector<looked>{};
+void add_to_trace(const std::filesystem::path& path, const traced_look& made) {
+    auto all = std::filesystem::exists(path) ? read_look_trace(path) : std::vector<traced_look>{};
     all.push_back(made);
     auto out = nlohmann::json::array();
     for (const auto& each : all)
@@ -37,7 +37,7 @@ void add_to_trace(const std::filesystem::path& path, const looked& made) {
     write_file(path, out.dump() + "\n");
 }
 
-std::vector<double> look_scores(const std::vector<looked>& trace, std::size_t canaries) {
+std::vector<double> look_scores(const std::vector<traced_look>& trace, std::size_t canaries) {
     std::vector<double> out(canaries);
     if (trace.empty() || canaries == 0) return out;
     const auto entries = trace.front().released.size();

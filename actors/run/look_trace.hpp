@@ -11,7 +11,7 @@
 
 namespace rldp::actors {
 
-struct looked {
+struct traced_look {
     std::int64_t look = 0;
     std::vector<double> released, others;  ///< the noised sum; the exact one of all units but the canaries
 };
@@ -20,10 +20,10 @@ struct looked {
 std::vector<double> look_canary(std::size_t number, std::size_t entries);
 
 /// Appends, and makes the file where there is none. Errors: bad_input for one that is damaged.
-void add_to_trace(const std::filesystem::path& path, const looked& made);
-std::vector<looked> read_look_trace(const std::filesystem::path& path);
+void add_to_trace(const std::filesystem::path& path, const traced_look& made);
+std::vector<traced_look> read_look_trace(const std::filesystem::path& path);
 
 /// Of each canary, larger where it seems to have been in; the surer, the farther from 0.
-std::vector<double> look_scores(const std::vector<looked>& trace, std::size_t canaries);
+std::vector<double> look_scores(const std::vector<traced_look>& trace, std::size_t canaries);
 
 }  // namespace rldp::actors

@@ -80,11 +80,11 @@ void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::l
     }
 }
 
-looks_log::looks_log(std::filesystem::path path, privacy::file_seal seal, const privacy::ledger_content& book)
-    : path_(std::move(path)), seal_(std::move(seal)) {
-    if (!std::filesystem::exists(path_)) return;
+std::vector<privacy::look_release> looks_log::read(const std::filesystem::path& path, const privacy::file_seal& seal,
+                                                   const privacy::ledger_content& book) {
+    if (!std::filesystem::exists(path)) return {};
     std::map<std::int64_t, privacy::look_release> in_order;
-    for (const auto& [name, text] : read_sealed(path_, looks_kind, seal_).texts) {
+    for (const auto& [name, text] : read_sealed(path, looks_kind, seal).texts) {
         if (!name.starts_with("look ")) continue;
         try {
             auto look = privacy::look_from(text, book);
@@ -93,10 +93,12 @@ looks_log::looks_log(std::filesystem::path path, privacy::file_seal seal, const 
             refuse(
                 fmt::format("{}: {}: {}; ledger and looks are of different runs, or one was cut: bring back the run's "
                             "own",
-                            path_.string(), name, wrong.what()));
+                            path.string(), name, wrong.what()));
         }
     }
-    for (auto& [number, look] : in_order) made_.push_back(std::move(look));
+    std::vector<privacy::look_release> out;
+    for (auto& [number, look] : in_order) out.push_back(std::move(look));
+    return out;
 }
 
 void looks_log::append(const privacy::look_release& made) {

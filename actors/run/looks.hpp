@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "actors/run/outcome.hpp"
@@ -37,8 +38,13 @@ void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::l
 /// and is not there is lost: it is never redone.
 class looks_log {
   public:
-    /// Errors: bad_input for a file that is damaged, another run's, or holds a look that `book` did not charge.
-    looks_log(std::filesystem::path path, privacy::file_seal seal, const privacy::ledger_content& book);
+    /// Goes on after those that were made.
+    looks_log(std::filesystem::path path, privacy::file_seal seal, std::vector<privacy::look_release> made)
+        : path_(std::move(path)), seal_(std::move(seal)), made_(std::move(made)) {}
+    /// In their order; none where there is no file. Errors: bad_input for a file that is damaged, another run's, or
+    /// holds a look that `book` did not charge.
+    static std::vector<privacy::look_release> read(const std::filesystem::path& path, const privacy::file_seal& seal,
+                                                   const privacy::ledger_content& book);
     void append(const privacy::look_release& made);
     const std::vector<privacy::look_release>& made() const { return made_; }
 

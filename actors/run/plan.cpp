@@ -20,7 +20,7 @@
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
-#include "data/units/corpus.hpp"
+#include "data/units/load_tokens.hpp"
 #include "eval/metrics/json_number.hpp"
 #include "privacy/accounting/gdp.hpp"
 #include "privacy/mechanism/clipping.hpp"
@@ -168,10 +168,6 @@ std::optional<config::choice> place_of_book(const config::run_config& config) {
                                               : (privacy::books_home() / asked).string()};
 }
 
-}  // namespace
-
-namespace {
-
 /// What looks at held-out units cost in exactness. From N and the configuration alone: how many units there really are
 /// is nobody's business.
 void plan_looks(const config::run_config& config, run_plan& plan) {
@@ -186,10 +182,8 @@ void plan_looks(const config::run_config& config, run_plan& plan) {
     if (std::isfinite(plan.guaranteed_epsilon))
         plan.looks.noise_multiplier =
             privacy::noise_of_looks(plan.looks.count, plan.guaranteed_epsilon, config.privacy.delta);
-    const data::split_rule shares;
-    const double held_out = static_cast<double>(plan.population) * shares.eval / (1 - shares.eval);
-    plan.looked_at =
-        std::min(held_out, static_cast<double>(config::chosen(config.train.eval_records, "train.eval_records")));
+    plan.looked_at = std::min(data::expected_held_out({}, plan.population),
+                              static_cast<double>(config::chosen(config.train.eval_records, "train.eval_records")));
     const double reach = config::chosen(config.eval.clip, "eval.clip");
     plan.look_within = reach * privacy::expected_within(plan.looks.noise_multiplier, plan.looked_at);
     constexpr double little = 0.3;  // nats per token: what a run often has to show

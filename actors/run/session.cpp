@@ -114,7 +114,6 @@ void enter_in_book(prepared& ready, std::vector<privacy::phase> committed, const
                                                            .phases = std::move(committed),
                                                            .data_digest = ready.data.digest,
                                                            .split = ready.data.split,
-                                                           .held_out = config.eval.publish,
                                                            .place = std::filesystem::absolute(run).lexically_normal(),
                                                            .mark = now.book(),
                                                            .sketches = ready.data.sketches});
@@ -141,6 +140,7 @@ moving_parts parts_of(const prepared& ready, std::unique_ptr<privacy::spending_p
 struct found_before {
     std::vector<eval::metrics_line> known = {};
     std::vector<snapshot> passed = {};
+    std::vector<privacy::look_release> looked = {};
 };
 
 std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepared ready, std::string belongs_to,
@@ -154,6 +154,7 @@ std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepar
                                              .held_out = privacy::trusted<std::shared_ptr<const eval::held_out>>(
                                                  std::make_shared<eval::held_out>(std::move(ready.held_out))),
                                              .looks = ready.looks,
+                                             .looked = std::move(found.looked),
                                              .belongs_to = std::move(belongs_to),
                                              .seal = privacy::file_seal(key),
                                              .known = std::move(found.known),
@@ -180,7 +181,7 @@ class replay {
     /// `known`: the run log up to the checkpoint.
     replay(const moving_parts& parts, const price_times& prices, const at::Tensor& initial_adapter,
            std::vector<eval::metrics_line> known)
-        : parts_(parts), prices_(prices), found_{std::move(known), {}} {
+        : parts_(parts), prices_(prices), found_{.known = std::move(known)} {
         if (steps_.training().step() > 0 && !looks()) found_.passed.push_back({0, initial_adapter});
         settle();
     }
@@ -407,7 +408,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
             where.ledger().string(), book.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
     { privacy::release_log durable(where.releases(), seal); }
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
-    const auto looks = looks_log(where.looks(), seal, book.content()).made();
+    auto looked = looks_log::read(where.looks(), seal, book.content());
     auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
     enter_in_book(ready, policy->committed(), book.content(), where, directory);
     const auto parts = parts_of(ready, std::move(policy), std::move(book));
@@ -416,7 +417,8 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     auto found = replay(parts, price_times_of(config, ready.plan), ready.model.initial_adapter,
                         known_metrics(where.metrics(), parts.steps->training().step()))
                      .all(releases);
-    add_looks(found.known, looks);
+    add_looks(found.known, looked);
+    found.looked = std::move(looked);
     if (saved.evaluating)
         found.passed.insert(found.passed.begin(),
                             {saved.evaluating->step, saved.evaluating->adapter.to(device_of(config))});

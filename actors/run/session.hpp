@@ -45,6 +45,7 @@ struct session {
     run_model model;
     privacy::trusted<std::shared_ptr<const eval::held_out>> held_out;  ///< those units of Eval that are looked at
     look_rule looks;                                                   ///< where eval.publish is private
+    std::vector<privacy::look_release> looked;                         ///< what a resume found of them
     std::string belongs_to;                                            ///< see checkpoint
     privacy::file_seal seal;                                           ///< of the files that a resume reads back
     std::vector<eval::metrics_line> known;    ///< of the steps made before: the run log begins with them

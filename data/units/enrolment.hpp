@@ -28,7 +28,6 @@ struct enrolment {
 
     std::uint32_t units() const { return static_cast<std::uint32_t>(ids.size()); }
     std::uint32_t train_slots() const { return first[train]; }
-    std::uint32_t eval_slots() const { return first[train + eval] - first[train]; }
 };
 
 /// Errors: bad_input where a record key appears twice, there is no record, or the train side is empty; see place().

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
 #include <unordered_map>
 
 #include "data/units/cut.hpp"
@@ -27,12 +26,6 @@ std::vector<std::pair<std::uint64_t, std::string>> planted_in(const enrolment& a
         if (const auto secret = all.secrets.find(all.first[u]); secret != all.secrets.end())
             out.emplace_back(all.ids[u], secret->second);
     return out;
-}
-
-/// How many units are expected on the Eval side, of N training units.
-double expected_held_out(const split_rule& split, std::uint32_t train) {
-    const auto population = split.population ? static_cast<double>(*split.population) : static_cast<double>(train);
-    return population * split.eval / (1 - split.eval);
 }
 
 /// Which of the Eval side's slots are kept, and where: those of the units that may be looked at, in their order.
@@ -77,6 +70,10 @@ std::vector<clause_counts> sum_of(const std::vector<std::vector<clause_counts>>&
 
 }  // namespace
 
+double expected_held_out(const split_rule& split, std::int64_t population) {
+    return static_cast<double>(population) * split.eval / (1 - split.eval);
+}
+
 double share_of_held_out(std::int64_t count, double expected) {
     return expected > 0 ? std::min(1.0, static_cast<double>(count) / expected) : 1;
 }
@@ -99,7 +96,7 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     token_corpus out;
     out.planted = planted_in(all);
     auto& kept = out.held_out.records;
-    out.held_out.expected_units = expected_held_out(split, all.train);
+    out.held_out.expected_units = expected_held_out(split, split.population.value_or(all.train));
     const auto share = how.held_out ? share_of_held_out(*how.held_out, out.held_out.expected_units) : 1;
     const auto places = held_out_places(all, share, kept);
     out.split = std::move(all.split);

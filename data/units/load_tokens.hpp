@@ -63,6 +63,8 @@ struct token_corpus {
     unit_sketches sketches;  ///< as enrolment's
 };
 
+/// How many units are expected on the Eval side beside N training units: a public number.
+double expected_held_out(const split_rule& split, std::int64_t population);
 /// The share of held-out units that are looked at where about `count` of `expected` shall be, and whether one is.
 double share_of_held_out(std::int64_t count, double expected);
 bool is_looked_at(std::uint64_t unit, double share);

@@ -69,7 +69,7 @@ book_entry entry_for(const book_claim& run, const run_key& key) {
                    .data = key.hmac(run.data_digest),
                    .unit = header.unit,
                    .split = key.hmac("split " + run.split),
-                   .held_out = run.held_out,
+                   .held_out = header.held_out,
                    .epsilon = {},
                    .delta = header.delta,
                    .padding_delta = header.padding_delta,

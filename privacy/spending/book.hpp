@@ -27,15 +27,15 @@ namespace rldp::privacy {
 
 /// What a run takes from the budget of its data.
 struct book_entry {
-    std::string run;       ///< hash of its ledger's header; of a copy that goes on by itself, with more behind it
-    std::string nonce;     ///< of its last start; empty: no version that knew nonces started it
-    std::string copy_of;   ///< the place of the run that it was a copy of; mostly empty
-    std::string place;     ///< its directory, when it last started
-    std::string began;     ///< UTC, as 2026-01-31T12:00:00Z
-    std::string data;      ///< of its training records, under the book's key
-    std::string unit;      ///< "record", or a column
-    std::string split;     ///< of all units on their sides, under the book's key; of earlier versions "hash 42"
-    std::string held_out;  ///< what it says of held-out units: "private" or "none", or "raw"
+    std::string run;      ///< hash of its ledger's header; of a copy that goes on by itself, with more behind it
+    std::string nonce;    ///< of its last start; empty: no version that knew nonces started it
+    std::string copy_of;  ///< the place of the run that it was a copy of; mostly empty
+    std::string place;    ///< its directory, when it last started
+    std::string began;    ///< UTC, as 2026-01-31T12:00:00Z
+    std::string data;     ///< of its training records, under the book's key
+    std::string unit;     ///< "record", or a column
+    std::string split;    ///< of all units on their sides, under the book's key; of earlier versions "hash 42"
+    publication held_out = publication::raw;  ///< what it says of held-out units
     std::optional<double> epsilon;  ///< guaranteed; absent: NO GUARANTEE, so there is none for the book either
     double delta = 0, padding_delta = 0;
     std::vector<phase> phases;  ///< that it may charge; empty: chosen as it goes, so that only its ε is known (filter)
@@ -86,8 +86,7 @@ struct book_claim {
     const ledger_content& ledger;
     std::vector<phase> phases;  ///< as book_entry's
     std::string data_digest;
-    std::string split;     ///< digest of all units on their sides
-    std::string held_out;  ///< as book_entry's
+    std::string split;  ///< digest of all units on their sides
     std::filesystem::path place;
     std::filesystem::path mark;   ///< the run's file of book_mark.hpp
     unit_sketches sketches = {};  ///< of the table

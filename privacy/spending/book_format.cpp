@@ -38,6 +38,12 @@ std::vector<phase> phases_from(const json& list, const std::string& origin) {
     return out;
 }
 
+publication publication_in(const std::string& word, const std::string& origin) try {
+    return publication_from(word);
+} catch (const error& unknown) {
+    refuse(fmt::format("{}: held_out: {}", origin, unknown.what()));
+}
+
 book_entry entry_from(const json& line, const std::string& origin) {
     const json_reader from(line, origin);
     // Lines of earlier versions say nothing of held-out units, whose raw figures those published.
@@ -49,14 +55,12 @@ book_entry entry_from(const json& line, const std::string& origin) {
                    .data = from.text("data"),
                    .unit = from.text("unit"),
                    .split = from.text("split"),
-                   .held_out = from.text("held_out", "raw"),
+                   .held_out = publication_in(from.text("held_out", "raw"), origin),
                    .epsilon = {},
                    .delta = delta_of(from, "delta", 0),
                    .padding_delta = from.number("padding_delta", 0, 1),
                    .phases = phases_from(from.at("phases"), origin)};
     refuse_unless(out.padding_delta < out.delta, origin + ": padding_delta is not below delta");
-    refuse_unless(out.held_out == "private" || out.held_out == "none" || out.held_out == "raw",
-                  fmt::format("{}: held_out is {}, not private, none or raw", origin, out.held_out));
     if (from.has("looks")) {
         const json_reader looks(from.at("looks"), origin + ": looks");
         out.looks.count = looks.integer("count", 0, 1000);
@@ -107,7 +111,7 @@ std::string to_line(const book_entry& run) {
                   {"data", run.data},
                   {"unit", run.unit},
                   {"split", run.split},
-                  {"held_out", run.held_out},
+                  {"held_out", name_of(run.held_out)},
                   {"epsilon", run.epsilon ? json(*run.epsilon) : json(nullptr)},
                   {"delta", run.delta},
                   {"padding_delta", run.padding_delta},

@@ -15,7 +15,7 @@ namespace {
 using run_list = std::vector<const book_entry*>;
 
 bool is_raw(const book_entry* run) {
-    return run->held_out == "raw";
+    return run->held_out == publication::raw;
 }
 
 /// In the order of the first run of each.

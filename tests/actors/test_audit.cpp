@@ -225,9 +225,9 @@ TEST_CASE("look canaries tell sums without noise from those that have it") {
             const auto own = look_canary(j, entries);
             for (std::size_t i = 0; i < entries; ++i) sum[i] += in[j] ? own[i] : 0;
         }
-        std::vector<looked> trace;
+        std::vector<traced_look> trace;
         for (std::int64_t look = 1; look <= 3; ++look) {
-            looked one{look, sum, std::vector<double>(entries, 17.25)};
+            traced_look one{look, sum, std::vector<double>(entries, 17.25)};
             for (auto& each : one.released) each += 17.25 + noise * z * normal(random);
             trace.push_back(one);
         }

@@ -62,10 +62,13 @@ struct evaluated : deterministic {
                             .looks_log = scratch / "looks",
                             .owners_file = scratch / "held_out.json",
                             .trace = scratch / "look_trace.json",
-                            .book = book};
+                            .looked = logged()};
         how.looks.hits = records->target && records->target->declared;
         return spawn(make_evaluator, trusted<std::shared_ptr<const eval::held_out>>(records),
                      trusted<std::shared_ptr<const secrets>>(tiny_secrets(4)), how, hub, log.logger, stop.get_token());
+    }
+    std::vector<privacy::look_release> logged() const {
+        return looks_log::read(scratch / "looks", privacy::file_seal(tiny_secrets(4)->key), book);
     }
     eval::scores exact(const at::Tensor& adapter) const {
         return eval::score_held_out(*model.base, &model.layout, &adapter, records->sequences, {.batch = 4});
@@ -134,7 +137,7 @@ TEST_CASE("a look releases the mean over units, logs it before the hub hears, an
     CHECK(std::log(run.told[0].second.perplexity) == Approx(mean).epsilon(1e-5));
     REQUIRE(run.told[0].second.perplexity_in);
     CHECK(run.told[0].second.perplexity_in->low <= run.told[0].second.perplexity);
-    const auto logged = looks_log(run.scratch / "looks", privacy::file_seal(tiny_secrets(4)->key), run.book).made();
+    const auto logged = run.logged();
     REQUIRE(logged.size() == 1);
     CHECK(logged[0].frame.nats.centre == 2.5);
     CHECK(run.owners().at("evaluations").at(0).at("units") == 9);
@@ -143,7 +146,7 @@ TEST_CASE("a look releases the mean over units, logs it before the hub hears, an
     // The next one, of another process, expects less than this one found.
     const auto resumed = run.again(publication::noised);
     REQUIRE(run.ask<std::int64_t>(resumed, look_atom::value, run.book.looks[1], snapshot{1, other}));
-    const auto both = looks_log(run.scratch / "looks", privacy::file_seal(tiny_secrets(4)->key), run.book).made();
+    const auto both = run.logged();
     REQUIRE(both.size() == 2);
     CHECK(both[1].frame.nats.centre == Approx(mean / 2).epsilon(1e-5));
 }

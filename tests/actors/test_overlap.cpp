@@ -64,9 +64,8 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
     wiring.accountant = run.spawn(make_accountant, opened.parts.budget, price_times_of(facts.config, facts.plan));
     const auto library = opened.parts.controller;
     wiring.controller = run.spawn(make_controller, library);
-    wiring.evaluator =
-        run.spawn(make_evaluator, facts.held_out, closed, evaluation_rule_of(facts, opened.parts.budget->book(), {}),
-                  wiring.hub, log.logger, std::stop_token{});
+    wiring.evaluator = run.spawn(make_evaluator, facts.held_out, closed, evaluation_rule_of(facts, {}), wiring.hub,
+                                 log.logger, std::stop_token{});
     const auto steps_ = opened.parts.steps;
     const auto trainer = run.spawn(make_trainer, steps_, wiring,
                                    trainer_schedule{.checkpoint = facts.where.checkpoint(),

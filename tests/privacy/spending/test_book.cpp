@@ -44,7 +44,8 @@ const std::vector<phase> steps = {{1.1, 0.01, 100}};
 /// How a run is entered, beside its ledger.
 struct manner {
     std::vector<phase> promised = steps;
-    std::string data = "the table", split = "one split", held_out = "private";
+    std::string data = "the table", split = "one split";
+    rldp::publication held_out = rldp::publication::noised;
     rldp::unit_sketches sketches = {};
     std::string directory = {};  ///< beside the book, of the run's id where nothing else is said
 };
@@ -53,7 +54,8 @@ std::filesystem::path mark_in(const std::filesystem::path& book, const std::stri
     return book.parent_path() / "runs" / directory / "book.json";
 }
 
-start_kind enter(const std::filesystem::path& book, const ledger_content& of, const manner& how = {}) {
+start_kind enter(const std::filesystem::path& book, ledger_content of, const manner& how = {}) {
+    of.header.held_out = how.held_out;
     const auto directory = how.directory.empty() ? of.header_hash : how.directory;
     const auto mark = mark_in(book, directory);
     std::filesystem::create_directories(mark.parent_path());
@@ -61,7 +63,6 @@ start_kind enter(const std::filesystem::path& book, const ledger_content& of, co
                             .phases = how.promised,
                             .data_digest = how.data,
                             .split = how.split,
-                            .held_out = how.held_out,
                             .place = "/runs/" + directory,
                             .mark = mark,
                             .sketches = how.sketches});
@@ -179,7 +180,7 @@ TEST_CASE("where all protect whom they hold out, ε adds up over splits, and dis
     const scratch_directory scratch;
     const auto place = scratch / "book";
     enter(place, run("a"));
-    enter(place, run("b"), {.split = "another", .held_out = "none"});
+    enter(place, run("b"), {.split = "another", .held_out = rldp::publication::none});
     enter(place, run("c"), {.split = "another"});
     const auto sums = sums_of(read_book(place));
     REQUIRE(sums.size() == 1);
@@ -197,12 +198,12 @@ TEST_CASE("a run that shows raw figures adds up within its own split alone") {
     const scratch_directory scratch;
     const auto place = scratch / "book";
     enter(place, run("a"));
-    enter(place, run("b"), {.split = "another", .held_out = "raw"});
+    enter(place, run("b"), {.split = "another", .held_out = rldp::publication::raw});
     CHECK(sums_of(read_book(place)).size() == 2);
     CHECK(has(refusal([&] { set_total(place, {.epsilon = 9, .delta = 1e-3, .unit = "record"}); }),
               "/runs/b shows raw figures of those that it holds out, and /runs/a splits the data otherwise"));
     enter(scratch / "one", run("a"));
-    enter(scratch / "one", run("b"), {.held_out = "raw"});
+    enter(scratch / "one", run("b"), {.held_out = rldp::publication::raw});
     const auto sums = sums_of(read_book(scratch / "one"));
     REQUIRE(sums.size() == 1);
     CHECK(*sums[0].epsilon == Approx(1.8));
@@ -222,7 +223,7 @@ TEST_CASE("a book of an earlier version is read: its runs showed raw figures, un
     rldp::write_file(place / "book.jsonl", old("x", "hash 42") + old("y", "hash 42") + old("z", "hash 43"));
     const auto book = read_book(place);
     REQUIRE(book.runs.size() == 3);
-    CHECK(book.runs[0].held_out == "raw");
+    CHECK(book.runs[0].held_out == rldp::publication::raw);
     CHECK(sums_of(book).size() == 2);
     CHECK(*sums_of(book)[0].epsilon == Approx(1));
     // One that goes on is no copy, the first time.
@@ -396,7 +397,7 @@ TEST_CASE("a total for persons prices runs by record for as many records as a pe
                   {.epsilon = 3.39, .delta = 1e-3, .unit = "patient", .by = composition::pld, .records_per_unit = 4});
     }
     SECTION("raw figures of those held out have no such sum") {
-        enter(scratch / "raw", run("a"), {.held_out = "raw"});
+        enter(scratch / "raw", run("a"), {.held_out = rldp::publication::raw});
         enter(scratch / "raw", run_by("patient", "b", 1), {.split = "of patients"});
         CHECK(has(refusal([&] {
                       set_total(scratch / "raw",
@@ -435,7 +436,6 @@ TEST_CASE("a book that can't be written is refused by name, and nothing is enter
                              .phases = steps,
                              .data_digest = "",
                              .split = "",
-                             .held_out = "none",
                              .place = "/runs/other",
                              .mark = mark});
         });
@@ -538,7 +538,7 @@ TEST_CASE("a damaged book is refused with its line") {
     CHECK(has(with(R"("delta":1e-05)", R"("delta":2)"), "book.jsonl:1"));
     CHECK(has(with(R"("steps":100)", R"("steps":0)"), "book.jsonl:1"));
     CHECK(has(with("began_run", "begun"), "neither a run nor a total"));
-    CHECK(has(with(R"("held_out":"private")", R"("held_out":"some")"), "held_out is some"));
+    CHECK(has(with(R"("held_out":"private")", R"("held_out":"some")"), "publication \"some\" is unknown"));
     CHECK(has(with(R"({"began_run")", R"({"start":{"run":"z","nonce":"1","place":"p","began":"b"}})"
                                       "\n"
                                       R"({"began_run")"),
