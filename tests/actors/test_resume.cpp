@@ -209,38 +209,36 @@ TEST_CASE("under a prepared controller a run resumes to the bits and the lines o
     }
 }
 
-TEST_CASE(
-    "a look that was made is not made again, one that was cut is lost, and one that was not charged is still to come") {
+TEST_CASE("a look that was made is not made again, one that was cut is lost, and one not charged is still to come") {
     scratch_directory scratch;
-    const auto config = small({"eval.looks=4"});  // at 0, 4, 8 and 12
-    {
-        auto opened = create_run(config, scratch / "run");
-        bench::run_plain(opened, 7);
+    const auto config = small({"eval.looks=4"});  // at 0, 4, 8 and 12; a checkpoint after 5
+    for (const bool charged : {true, false}) {
+        const eval::run_directory where{scratch / (charged ? "charged" : "not")};
+        {
+            auto opened = create_run(config, where.root);
+            bench::run_plain(opened, 8);
+        }
+        const auto text_of = [&](std::int64_t step) {
+            for (const auto& line : eval::read_metrics(where.metrics()))
+                if (line.step == step && line.eval_perplexity) return eval::to_json(line);
+            return std::string();
+        };
+        const auto fourth = text_of(4);
+        REQUIRE_FALSE(fourth.empty());
+        std::filesystem::remove(where.looks());  // killed before the look at step 8 was logged
+        if (!charged) {                          // or before it was charged
+            const auto ledger = read_file(where.ledger());
+            write_file(where.ledger(), ledger.substr(0, ledger.rfind('\n', ledger.size() - 2) + 1));
+            REQUIRE(privacy::read_ledger(where.ledger()).looks.size() == 2);
+        }
+        CHECK(resume_quietly(where.root).how == eval::ending::done);
+        std::vector<std::int64_t> looked;
+        for (const auto& look : privacy::read_ledger(where.ledger()).looks) looked.push_back(look->step);
+        CHECK(looked == std::vector<std::int64_t>{0, 4, 8, 12});
+        CHECK(text_of(4) == fourth);  // as the run log has it
+        CHECK(text_of(8).empty() == charged);
+        CHECK_FALSE(text_of(12).empty());
     }
-    {
-        auto opened = resume_run(scratch / "run");
-        bench::run_plain(opened, 8);
-        // Killed between the charge of a look and its release.
-        auto book = opened.parts.budget;
-        if (!book->book().look_at(8)) book->grant_look(8);
-    }
-    const eval::run_directory where{scratch / "run"};
-    const auto text_of = [&](std::int64_t step) {
-        for (const auto& line : eval::read_metrics(where.metrics()))
-            if (line.step == step && line.eval_perplexity) return eval::to_json(line);
-        return std::string();
-    };
-    const auto before = text_of(4);
-    REQUIRE_FALSE(before.empty());
-    std::filesystem::remove(where.looks());  // as if that of step 8 had never been logged, nor the others
-    const auto summary = resume_quietly(scratch / "run");
-    CHECK(summary.how == eval::ending::done);
-    const auto book = privacy::read_ledger(where.ledger());
-    REQUIRE(book.looks.size() == 4);
-    for (std::int64_t i = 0; i < 4; ++i) CHECK(book.looks[static_cast<std::size_t>(i)]->step == 4 * i);
-    CHECK(text_of(4) == before);  // as the run log has it
-    CHECK_FALSE(text_of(12).empty());
-    CHECK(summary.perplexity_after_in.has_value());
 }
 
 TEST_CASE("looks of another run are refused") {
