@@ -24,7 +24,7 @@ constexpr std::int64_t most_batch = std::int64_t{1} << 23;
 
 /// train.eval_records is never chosen larger: an exact perplexity of more units hardly says more, and what looks at
 /// more cost in memory they hardly gain.
-constexpr std::int64_t most_chosen_eval_records = 4096, most_chosen_looked_at = 32768;
+constexpr std::int64_t most_chosen_eval_records = 4096, most_chosen_looked_at = 16384;
 inline std::int64_t most_eval_records(const run_config& config) {
     return config.eval.looks_made() > 0 ? most_chosen_looked_at : most_chosen_eval_records;
 }

@@ -382,7 +382,7 @@ void add_train(std::vector<key>& keys) {
              "chosen: a twentieth of the steps")
         .add("eval_records", &train_section::eval_records, between(1, most_units), "units",
              "About so many held-out units are looked at: those whose hash lies below a share of the expected number.",
-             "chosen: at most a tenth of the training between two evaluations, from 256 to 4096, or to 32768 where "
+             "chosen: at most a tenth of the training between two evaluations, from 256 to 4096, or to 16384 where "
              "looks "
              "carry noise");
 }

