@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/run/checkpoint.hpp"
+#include "actors/run/looks.hpp"
 #include "privacy/release.hpp"
 #include "tests/catch.hpp"
 
@@ -34,6 +35,7 @@ bool witness::finished() const {
 void witness::look() {
     read_ledger();
     read_releases();
+    read_looks();
     read_metrics();
     CHECK(released_.size() + lost_.size() <= book_.charges.size() + (book_.torn ? 1 : 0));
 }
@@ -71,6 +73,23 @@ privacy::file_seal witness::seal() const {
     return privacy::file_seal(privacy::run_key::load_insecure(where_.key()));  // no stream is drawn from it
 }
 
+void witness::read_looks() {
+    if (finished()) return;
+    // Throws unless each was charged.
+    for (const auto& look : actors::looks_log::read(where_.looks(), seal(), book_)) {
+        const auto step = look.charged->step;
+        INFO("look at step " << step);
+        CHECK(lost_looks_.count(step) == 0);
+        CHECK(looks_.try_emplace(step, privacy::to_json(look)).first->second == privacy::to_json(look));
+    }
+}
+
+bool witness::look_pending() const {
+    if (book_.looks.empty()) return false;
+    const auto step = book_.looks.back()->step;
+    return looks_.count(step) + lost_looks_.count(step) == 0;
+}
+
 void witness::read_metrics() {
     if (!std::filesystem::exists(where_.metrics())) return;
     for (const auto& line : eval::read_metrics(where_.metrics())) {
@@ -105,6 +124,8 @@ void witness::look_at_the_dead() {
     for (const auto& charged : book_.charges)
         if (charged->step > step && released_.count(charged->seq) == 0) lost_.insert(charged->seq);
     CHECK(lost_.size() <= lost_before + 1);
+    if (look_pending()) lost_looks_.insert(book_.looks.back()->step);
+    for (const auto& look : book_.looks) CHECK(looks_.count(look->step) + lost_looks_.count(look->step) == 1);
     // The lines of steps before the checkpoint can't be made again.
     for (std::int64_t made = 1; made <= step; ++made)
         CHECK(shown_.count(made) + lost_.count(static_cast<std::uint64_t>(made)) == 1);
@@ -112,7 +133,9 @@ void witness::look_at_the_dead() {
 }
 
 bool witness::pending() {
-    if (finished() || book_.torn || book_.charges.empty()) return false;
+    if (finished() || book_.torn) return false;
+    if (look_pending()) return true;
+    if (book_.charges.empty()) return false;
     const auto& last = book_.charges.back();
     return last->step > checkpointed() && released_.count(last->seq) == 0 && lost_.count(last->seq) == 0;
 }

@@ -20,9 +20,10 @@ class witness {
 
     /// Checks everything against what was seen before. Not while a process writes: it must be stopped or dead.
     void look();
-    /// look() after a kill: a charge whose release is not there now is lost for good, and one kill loses one at most.
+    /// look() after a kill: a charge whose release is not there now is lost for good, and one kill loses one at most,
+    /// of steps and of looks.
     void look_at_the_dead();
-    /// Whether the last charge waits for a release that may still come.
+    /// Whether the last charge, of a step or a look, waits for a release that may still come.
     bool pending();
     /// Whether the last charge was lost by the last kill: its line could as well be torn.
     bool just_lost() const { return lost_now_; }
@@ -33,13 +34,17 @@ class witness {
     bool begun() const;     ///< the run directory is in place
     bool finished() const;  ///< the key is erased
     const std::set<std::uint64_t>& lost() const { return lost_; }
+    /// The steps at whose looks a kill came.
+    const std::set<std::int64_t>& lost_looks() const { return lost_looks_; }
     std::size_t charges() const { return hashes_.size(); }
     double guaranteed_epsilon() const { return guaranteed_; }
 
   private:
     void read_ledger();
     void read_releases();
+    void read_looks();
     void read_metrics();
+    bool look_pending() const;
     std::int64_t checkpointed();
     privacy::file_seal seal() const;
 
@@ -47,8 +52,10 @@ class witness {
     privacy::ledger_content book_;
     std::vector<std::string> hashes_;                ///< of the ledger's lines: none may ever change or vanish
     std::map<std::uint64_t, std::string> released_;  ///< bytes of every release ever seen, by seq
+    std::map<std::int64_t, std::string> looks_;      ///< what every look ever seen said, by step
     std::map<std::int64_t, eval::metrics_line> shown_;
     std::set<std::uint64_t> lost_;
+    std::set<std::int64_t> lost_looks_;
     bool lost_now_ = false;
     double guaranteed_ = -1;
 };

@@ -260,6 +260,7 @@ TEST_CASE("a copied run takes its promise once more, whichever of the two goes o
     CHECK(has(line, "3 runs come to ε = 3 (added up), and the total is 2.5"));
     CHECK(epsilon() == Approx(2));
     const auto book = read_book(place);
+    REQUIRE(book.runs.size() == 2);
     CHECK(book.runs[0].copy_of.empty());
     CHECK(has(book.runs[1].copy_of, "/runs/f"));
     // With leave the third, too, is one of its own.
