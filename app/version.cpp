@@ -16,12 +16,6 @@
 namespace rldp::app {
 
 namespace {
-#ifdef RLDP_HAS_RANKS
-constexpr bool has_ranks = true;
-#else
-constexpr bool has_ranks = false;
-#endif
-
 std::string blas_kernels() {
     const char* asked = std::getenv("OPENBLAS_CORETYPE");
     if (asked != nullptr && *asked != '\0') return fmt::format("{} (OPENBLAS_CORETYPE)", asked);
@@ -40,7 +34,6 @@ void add_version(CLI::App& program, action& chosen) {
             {"rldp", RLDP_VERSION},
             {"libtorch", TORCH_VERSION},
             {"kernels", blas_kernels()},
-            {"workers", has_ranks ? "c10d over Gloo" : "one process only (libgloo-dev was not there)"},
             {"caf", fmt::format("{}.{}.{}", CAF_MAJOR_VERSION, CAF_MINOR_VERSION, CAF_PATCH_VERSION)}};
     });
 }

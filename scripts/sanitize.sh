@@ -37,6 +37,4 @@ tsan() {  # TESTS ARGUMENTS…
     LD_LIBRARY_PATH=$caf/lib setarch "$(uname -m)" -R \
         ctest --test-dir "$root/build-tsan" --output-on-failure -j "$jobs" -R "^test_($1)/" "${@:2}"
 }
-tsan 'actors|pipeline|audit|monitor|http|models|mechanism' "$@"
-# Gloo and c10d hand over their own objects, whose locks the sanitizer can't see: only what is instrumented is looked at.
-TSAN_OPTIONS+=:ignore_noninstrumented_modules=1 tsan ranks "$@"
+tsan 'actors|pipeline|ranks|audit|monitor|http|models|mechanism' "$@"

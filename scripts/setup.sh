@@ -13,7 +13,7 @@ packages=(
     cmake g++ ninja-build ccache pkg-config git python3 gnuplot-nox
     libcaf-dev libboost-dev libboost-filesystem-dev nlohmann-json3-dev catch2 libcli11-dev libspdlog-dev libfmt-dev
     libsodium-dev libgcrypt20-dev libpcre2-dev libutf8proc-dev libsentencepiece-dev libfftw3-dev libopenblas0-openmp
-    libssl-dev zlib1g-dev libzstd-dev libprotozero-dev libjs-d3 libgloo-dev
+    libssl-dev zlib1g-dev libzstd-dev libprotozero-dev libjs-d3
 )
 for option in "$@"; do
     case $option in
@@ -99,11 +99,7 @@ if [[ " ${unavailable[*]} " == *" libtorch-dev "* ]]; then
     die "$system offers no libtorch-dev: download LibTorch (C++, cxx11 ABI) from https://pytorch.org, unpack it," \
         "and call again with CMAKE_PREFIX_PATH=/path/to/libtorch"
 fi
-if [[ " ${unavailable[*]} " == *" libgloo-dev "* ]]; then
-    say "$system offers no libgloo-dev: rldp will run in one process only, without --workers"
-    unavailable=("${unavailable[@]/libgloo-dev/}")
-fi
-if [[ -n ${unavailable[*]// /} ]]; then
+if ((${#unavailable[@]} > 0)); then
     die "$system offers no ${unavailable[*]}; on Ubuntu enable the component universe, and call again"
 fi
 say "done"

@@ -159,9 +159,6 @@ std::vector<std::string> arguments_of_ranks() {
 }
 
 int run_workers(const run_arguments& given) {
-    refuse_unless(
-        ranks::has_wire(),
-        "--workers: this build of rldp runs in one process only; install libgloo-dev, configure and build again");
     ranks::local_ranks how{.ranks = given.workers, .arguments = arguments_of_ranks(), .attempts = 1 + given.restarts};
     how.again_arguments = how.arguments;
     if (given.resume.empty() && !given.resume_or_start) how.again_arguments.emplace_back("--resume-or-start");
@@ -181,13 +178,12 @@ std::shared_ptr<ranks::team> team_of(const config::run_config& config, const std
         const auto device = ranks::device_of_rank(std::getenv("CUDA_VISIBLE_DEVICES"), where->local_rank);
         ::setenv("CUDA_VISIBLE_DEVICES", device.c_str(), 1);
     }
-    const int inherited = ranks::inherited_secret();
-    refuse_unless(inherited >= 0 || keys.secret.has_value(),
+    const bool inherits = where->launcher > 0;
+    refuse_unless(inherits || keys.secret.has_value(),
                   fmt::format("cluster.secret: this is rank {} of {}, and ranks know each other by a secret; make one "
                               "with rldp key new --cluster PATH and give every rank the file",
                               where->rank, where->ranks));
-    const auto secret =
-        inherited >= 0 ? privacy::cluster_secret::receive(inherited) : privacy::cluster_secret::load(*keys.secret);
+    const auto secret = inherits ? ranks::inherited_secret(*where) : privacy::cluster_secret::load(*keys.secret);
     return std::make_shared<ranks::team>(*where, secret, std::chrono::seconds(keys.timeout),
                                          [](const std::string& line) {
                                              // Somewhere a call waits for ever, so nothing can end in order; every

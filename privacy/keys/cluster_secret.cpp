@@ -95,6 +95,21 @@ cluster_secret cluster_secret::receive(int descriptor) {
     return cluster_secret(std::move(inside));
 }
 
+std::string cluster_secret::proof(std::string_view said) const {
+    // Another purpose than the keys of meetings, which the same secret gives.
+    constexpr std::array<unsigned char, crypto_generichash_blake2b_PERSONALBYTES> purpose{"rldp rank proof"};
+    std::string out(proof_bytes, '\0');
+    crypto_generichash_blake2b_salt_personal(
+        reinterpret_cast<unsigned char*>(out.data()), out.size(), reinterpret_cast<const unsigned char*>(said.data()),
+        said.size(), inside_->data(), inside_->size(), nullptr, purpose.data());
+    return out;
+}
+
+bool cluster_secret::proves(std::string_view proof, std::string_view said) const {
+    const auto expected = this->proof(said);
+    return proof.size() == expected.size() && sodium_memcmp(proof.data(), expected.data(), expected.size()) == 0;
+}
+
 std::array<unsigned char, meeting::nonce_bytes> meeting::nonce() {
     start_sodium();
     std::array<unsigned char, nonce_bytes> out;

@@ -29,6 +29,12 @@ class cluster_secret {
     void save(const std::filesystem::path& path) const;
     void share(int descriptor) const;
 
+    /// That who says so knows the secret: a tag (keyed BLAKE2b) of what it says. To be new, it must hold random bytes
+    /// of who is to believe it.
+    static constexpr std::size_t proof_bytes = 32;
+    std::string proof(std::string_view said) const;
+    bool proves(std::string_view proof, std::string_view said) const;
+
   private:
     friend class meeting;
     using key = std::array<unsigned char, bytes>;

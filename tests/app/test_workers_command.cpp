@@ -27,10 +27,6 @@ struct case_of_workers {
 
 TEST_CASE("two workers make the adapter that one makes, and say what one says", "[full]") {
     const case_of_workers c;
-    if (has(c.run("version").out, "one process only")) {
-        WARN("skipped: libgloo-dev is not installed");
-        return;
-    }
     const auto alone = c.run(small + c.at("one"));
     const auto both = c.run(small + c.at("two") + " --workers 2");
     INFO(both.err);
@@ -70,10 +66,6 @@ TEST_CASE("ranks without a secret, or with a strange one, are refused in one lin
 // ATen computes by other instructions there, as on an older processor.
 TEST_CASE("ranks whose arithmetic gives other bits refuse each other by name", "[full]") {
     const case_of_workers c;
-    if (has(c.run("version").out, "one process only")) {
-        WARN("skipped: libgloo-dev is not installed");
-        return;
-    }
     if (!has(rldp::read_file("/proc/cpuinfo"), " avx2")) {
         WARN("skipped: this processor has one set of instructions only");
         return;

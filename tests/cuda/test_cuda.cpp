@@ -2,7 +2,6 @@
 #include <ATen/ATen.h>
 
 #include "actors/follower.hpp"
-#include "actors/run/ranks/wire.hpp"
 #include "config/base/files.hpp"
 #include "models/blas.hpp"
 #include "models/lora/dropout.hpp"
@@ -137,10 +136,6 @@ TEST_CASE("cuda: every precision and method ends, and a resume goes on") {
 
 TEST_CASE("cuda: two ranks are one, up to rounding") {
     if (no_device()) return;
-    if (!ranks::has_wire()) {
-        WARN("skipped: this build runs in one process only");
-        return;
-    }
     scratch_directory scratch;
     const auto alone = trained({reproducible, cuda}, scratch / "alone");
     const auto config = small({reproducible, cuda});

@@ -9,7 +9,6 @@
 #include <random>
 #include <sstream>
 
-#include "actors/run/ranks/wire.hpp"
 #include "config/base/files.hpp"
 #include "tests/catch.hpp"
 #include "tests/kill/child.hpp"
@@ -67,10 +66,6 @@ TEST_CASE(
     "whichever rank is killed, the others end soon, no charge is lost, and any number of ranks goes on to the same "
     "bits",
     "[full]") {
-    if (!ranks::has_wire()) {
-        WARN("skipped: libgloo-dev is not installed");
-        return;
-    }
     const auto kills = setting("RLDP_RANK_KILLS", 6);
     const auto seed =
         static_cast<std::uint64_t>(setting("RLDP_KILL_SEED", static_cast<std::int64_t>(std::random_device{}())));

@@ -1,12 +1,9 @@
 #include "actors/run/ranks/local_ranks.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <spawn.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,19 +15,23 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "actors/run/ranks/wire.hpp"
 #include "config/base/error.hpp"
 #include "config/base/exec_words.hpp"
+#include "config/base/parent.hpp"
 #include "privacy/keys/cluster_secret.hpp"
 
 namespace rldp::ranks {
 
 namespace {
 
-constexpr int secret_descriptor = 3;
-constexpr const char* secret_variable = "RLDP_CLUSTER_SECRET_FD";
+/// What a rank inherits besides the three standard streams: the secret's pipe, and from there on both streams of each of
+/// its links.
+constexpr int secret_descriptor = 3, first_of_links = 4;
 
 [[noreturn]] void fail(const char* what) {
     throw error(errc::failed, fmt::format("--workers: {}: {}", what, std::strerror(errno)));
@@ -52,18 +53,44 @@ void pass_on(int) {
 }
 
 /// Their environment: this one's, and who they are.
-std::vector<std::string> environment_of(std::size_t rank, std::size_t ranks, std::uint16_t port) {
-    std::map<std::string, std::string> own = {
-        {"RANK", std::to_string(rank)},        {"WORLD_SIZE", std::to_string(ranks)},
-        {"LOCAL_RANK", std::to_string(rank)},  {"MASTER_ADDR", "127.0.0.1"},
-        {"MASTER_PORT", std::to_string(port)}, {secret_variable, std::to_string(secret_descriptor)}};
+std::vector<std::string> environment_of(std::size_t rank, std::size_t ranks) {
+    std::map<std::string, std::string> own = {{"RANK", std::to_string(rank)},
+                                              {"WORLD_SIZE", std::to_string(ranks)},
+                                              {"LOCAL_RANK", std::to_string(rank)},
+                                              {launcher_variable, std::to_string(::getpid())}};
     if (std::getenv("OMP_NUM_THREADS") == nullptr)
         own["OMP_NUM_THREADS"] = std::to_string(std::max<std::size_t>(1, std::thread::hardware_concurrency() / ranks));
     return environment_with(own);
 }
 
-process start(const std::vector<std::string>& arguments, std::size_t rank, std::size_t ranks, std::uint16_t port,
-              const privacy::cluster_secret& secret) {
+/// Out of the way of the numbers that a rank is given its own under.
+descriptor above(int least, int taken) {
+    const descriptor original(taken);
+    descriptor out(::fcntl(taken, F_DUPFD_CLOEXEC, least));
+    if (!out) fail("no descriptor is left to connect the ranks");
+    return out;
+}
+
+/// Links between rank 0 and all others: what rank 0 holds, and what the others do. Nothing listens anywhere.
+std::pair<std::vector<link>, std::vector<link>> connected(std::size_t ranks) {
+    const int least = first_of_links + 2 * static_cast<int>(ranks);
+    const auto pair = [&] {
+        int ends[2];
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("no connection between ranks");
+        auto one = above(least, ends[0]);
+        return std::pair(std::move(one), above(least, ends[1]));
+    };
+    std::pair<std::vector<link>, std::vector<link>> out;
+    for (std::size_t rank = 1; rank < ranks; ++rank) {
+        auto words = pair(), beats = pair();
+        out.first.push_back({std::move(words.first), std::move(beats.first)});
+        out.second.push_back({std::move(words.second), std::move(beats.second)});
+    }
+    return out;
+}
+
+process start(const std::vector<std::string>& arguments, std::size_t rank, std::size_t ranks,
+              std::span<const link> links, const privacy::cluster_secret& secret) {
     process out;
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) fail("no pipe for the secret");
@@ -76,13 +103,17 @@ process start(const std::vector<std::string>& arguments, std::size_t rank, std::
         if (out.complaints < 0) fail("no memory for what ranks say");
         posix_spawn_file_actions_adddup2(&files, out.complaints, STDERR_FILENO);
     }
+    int number = first_of_links;
+    for (const auto& each : links)
+        for (const auto* const stream : {&each.words, &each.beats})
+            posix_spawn_file_actions_adddup2(&files, stream->get(), number++);
     // A group of its own: a terminal's Ctrl-C reaches this process alone, which passes it on to rank 0.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&attributes, 0);
     auto words = arguments;
-    auto variables = environment_of(rank, ranks, port);
+    auto variables = environment_of(rank, ranks);
     const int wrong = ::posix_spawn(&out.id, "/proc/self/exe", &files, &attributes, pointers_to(words).data(),
                                     pointers_to(variables).data());
     posix_spawn_file_actions_destroy(&files);
@@ -99,7 +130,7 @@ int status_of(int waited) {
     return WIFEXITED(waited) ? WEXITSTATUS(waited) : 128 + WTERMSIG(waited);
 }
 
-/// Seconds in which ranks hear by themselves that another is gone. While they still look for each other, they do not.
+/// Seconds in which ranks hear by themselves that another is gone.
 constexpr unsigned grace = 10;
 std::atomic<bool> late = false;
 
@@ -135,9 +166,13 @@ std::string complaint_of(const process& rank) {
 /// One attempt; answers rank 0's status, or that of the rank whose death ended it.
 int attempt(const local_ranks& how, const std::vector<std::string>& arguments) {
     const auto secret = privacy::cluster_secret::from_system();
-    const auto port = free_port();
     std::vector<process> all;
-    for (std::size_t rank = 0; rank < how.ranks; ++rank) all.push_back(start(arguments, rank, how.ranks, port, secret));
+    {
+        const auto [first, others] = connected(how.ranks);
+        all.push_back(start(arguments, 0, how.ranks, first, secret));
+        for (std::size_t rank = 1; rank < how.ranks; ++rank)
+            all.push_back(start(arguments, rank, how.ranks, {&others[rank - 1], 1}, secret));
+    }  // each end now belongs to one rank, whose death closes it
     first_rank = all.front().id;
     if (signals > 0) ::kill(first_rank, SIGTERM);
     wait_for_all(all);
@@ -157,19 +192,6 @@ int attempt(const local_ranks& how, const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-std::uint16_t free_port() {
-    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof at;
-    if (probe < 0 || ::bind(probe, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
-        ::getsockname(probe, reinterpret_cast<sockaddr*>(&at), &length) != 0)
-        fail("no port on 127.0.0.1");
-    ::close(probe);
-    return ntohs(at.sin_port);
-}
-
 int run_local_ranks(const local_ranks& how) {
     struct sigaction action {};
     action.sa_handler = pass_on;
@@ -185,11 +207,19 @@ int run_local_ranks(const local_ranks& how) {
     return status >= 128 && status != 130 ? 1 : status;
 }
 
-int inherited_secret() {
-    const char* const found = std::getenv(secret_variable);
-    if (found == nullptr) return -1;
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // the run ends in order where its supervisor is gone
-    return std::atoi(found);
+privacy::cluster_secret inherited_secret(const place& where) {
+    end_with_parent(where.launcher);  // the run ends in order where its launcher is gone
+    return privacy::cluster_secret::receive(secret_descriptor);
+}
+
+std::vector<link> inherited_links(const place& where) {
+    const int count = where.rank == 0 ? static_cast<int>(where.ranks) - 1 : 1;
+    std::vector<link> out;
+    for (int at = first_of_links; at < first_of_links + 2 * count; at += 2) {
+        out.push_back({descriptor(at), descriptor(at + 1)});
+        for (const int each : {at, at + 1}) ::fcntl(each, F_SETFD, FD_CLOEXEC);
+    }
+    return out;
 }
 
 }  // namespace rldp::ranks

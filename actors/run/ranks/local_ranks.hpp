@@ -1,10 +1,13 @@
 #pragma once
 // rldp run --workers N: the ranks of a run as processes of this machine, begun again where one dies.
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "actors/run/ranks/link.hpp"
+#include "actors/run/ranks/place.hpp"
+#include "privacy/keys/cluster_secret.hpp"
 
 namespace rldp::ranks {
 
@@ -16,15 +19,13 @@ struct local_ranks {
     std::function<void(const std::string&)> say = {};
 };
 
-/// Starts them with a secret that exists in memory alone, waits for them, and answers rank 0's exit status. Processors
+/// Starts them connected with each other, with a secret that exists in memory alone, waits for them, and answers rank 0's exit status. Processors
 /// are shared out unless OMP_NUM_THREADS is set. A signal is passed on to rank 0, which ends the run resumable. Errors:
 /// failed where no process can be started.
 int run_local_ranks(const local_ranks& how);
 
-/// A port of 127.0.0.1 that nobody listens at just now. Errors: failed.
-std::uint16_t free_port();
-
-/// The descriptor where a process that run_local_ranks started finds the secret; -1 elsewhere.
-int inherited_secret();
+/// In a process that run_local_ranks started, once: the secret, and its links. It ends with its launcher. Errors: failed.
+privacy::cluster_secret inherited_secret(const place& where);
+std::vector<link> inherited_links(const place& where);
 
 }  // namespace rldp::ranks

@@ -46,6 +46,10 @@ std::optional<place> place_from(const std::function<const char*(const char*)>& v
     if (out.ranks <= 1) return std::nullopt;
     out.rank = number(found->rank, variable(found->rank), out.ranks - 1);
     if (const char* local = variable(found->local)) out.local_rank = number(found->local, local, most_ranks);
+    if (const char* launcher = variable(launcher_variable)) {
+        out.launcher = static_cast<pid_t>(number(launcher_variable, launcher, std::numeric_limits<pid_t>::max()));
+        return out;
+    }
     const char *host = variable("MASTER_ADDR"), *port = variable("MASTER_PORT");
     refuse_unless(
         host != nullptr && *host != 0 && port != nullptr,

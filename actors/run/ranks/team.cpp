@@ -34,18 +34,8 @@ constexpr std::uint64_t longest = std::uint64_t{1} << 36;
 
 team::team(const place& where, const privacy::cluster_secret& secret, std::chrono::seconds timeout,
            const on_silence& silent)
-    : where_(where), wire_(where, timeout, silent), meeting_(secret, everyones_nonces(wire_)) {
-    // The first sealed word: whoever has another secret can't say or understand it.
-    const auto all = wire_.gather(meeting_.seal("here", where_.rank, ++count_));
-    const auto length = all.size() / where_.ranks;
-    std::vector<std::size_t> strangers;
-    for (std::size_t r = 0; r < where_.ranks; ++r)
-        if (!meeting_.open(std::string_view(all).substr(r * length, length), r, count_)) strangers.push_back(r);
-    if (!strangers.empty())
-        refuse(
-            fmt::format("rank {}: its cluster secret is not the one of rank{} {}; give every rank the same file "
-                        "(cluster.secret)",
-                        where_.rank, strangers.size() == 1 ? "" : "s", fmt::join(strangers, ", ")));
+    : where_(where), wire_(where, secret, timeout, silent), meeting_(secret, everyones_nonces(wire_)) {
+    exchange("here");  // that nobody between them has changed a nonce
 }
 
 std::string team::understood(std::string_view sealed, std::size_t rank) const {

@@ -16,7 +16,7 @@ namespace rldp::ranks {
 /// at a time.
 class team final : public privacy::reducer {
   public:
-    /// Meets the others. Errors: as wire; bad_input where a rank has another secret.
+    /// Meets the others. Errors: as wire.
     team(const place& where, const privacy::cluster_secret& secret, std::chrono::seconds timeout,
          const on_silence& silent);
 

@@ -30,7 +30,7 @@ rank() {
     local side=a
     (($1 == 0)) || side=b
     ip netns exec "${!side}" env RANK="$1" WORLD_SIZE=2 MASTER_ADDR=10.77.0.1 MASTER_PORT=29600 OMP_NUM_THREADS=1 \
-        GLOO_SOCKET_IFNAME=slow0 "$rldp" run config/demo.json "${settings[@]}" --quiet "${@:2}" \
+        "$rldp" run config/demo.json "${settings[@]}" --quiet "${@:2}" \
         >"$scratch/rank$1.out" 2>"$scratch/rank$1.err"
 }
 

@@ -1,26 +1,45 @@
 #pragma once
 // Several ranks in one process: a team of each on a thread of its own.
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <exception>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "actors/run/ranks/local_ranks.hpp"
 #include "actors/run/ranks/team.hpp"
+#include "config/base/descriptor.hpp"
 
 namespace rldp::testing {
+
+/// A port of 127.0.0.1 that nobody listens at just now.
+inline std::uint16_t free_port() {
+    const descriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    if (::bind(probe.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
+        ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&at), &length) != 0)
+        throw std::runtime_error("no port on 127.0.0.1");
+    return ntohs(at.sin_port);
+}
 
 inline ranks::place place_of(std::size_t rank, std::size_t count, std::uint16_t port) {
     return {.rank = rank,
             .ranks = count,
             .local_rank = rank,
+            .launcher = 0,
             .host = "127.0.0.1",
             .port = port,
             .store_elsewhere = false,
-            .round = {}};
+            .round = {},
+            .patience = std::chrono::seconds(600)};
 }
 
 using member = std::function<void(const std::shared_ptr<ranks::team>&)>;
@@ -30,7 +49,7 @@ inline std::vector<std::string> as_ranks(
     std::size_t count, const member& act, const std::function<privacy::cluster_secret(std::size_t)>& secret_of = {},
     std::chrono::seconds timeout = std::chrono::seconds(20),
     const ranks::on_silence& silent = [](const std::string&) {}) {
-    const auto port = ranks::free_port();
+    const auto port = free_port();
     const auto common = privacy::cluster_secret::from_system();
     std::vector<std::string> out(count);
     const auto one = [&](std::size_t rank) {

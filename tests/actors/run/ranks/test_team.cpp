@@ -163,16 +163,6 @@ TEST_CASE("a charge that is not the ledger's next is refused") {
     CHECK(copy.add(second)->step == 2);
 }
 
-TEST_CASE("a rank with another secret is refused by all, by its number") {
-    const auto stranger = privacy::cluster_secret::from_system(), common = privacy::cluster_secret::from_system();
-    const auto threw = as_ranks(
-        3, [](const auto&) { throw std::runtime_error("went on"); },
-        [&](std::size_t rank) { return rank == 2 ? stranger : common; });
-    CHECK(has(threw[0], "its cluster secret is not the one of rank 2"));
-    CHECK(has(threw[1], "its cluster secret is not the one of rank 2"));
-    CHECK(has(threw[2], "its cluster secret is not the one of ranks 0, 1"));
-}
-
 TEST_CASE("ranks that don't belong together name what differs, and no digest of a table") {
     const auto threw = as_ranks(2, [](const auto& team) {
         team->agree({{"version of rldp", "1"}, {"table", team->rank() == 1 ? "0123456789abcdef" : "fedcba9876543210"}});
@@ -199,22 +189,24 @@ TEST_CASE("a sum that is not of what was tagged is an error, in whichever number
     // it.
     for (const std::int64_t difference :
          {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 62, (std::int64_t{1} << 61) - 1}) {
-        const auto port = ranks::free_port();
+        const auto port = free_port();
         constexpr auto timeout = std::chrono::seconds(20);
         const auto heard = [](const std::string&) {};
         // Rank 1 as somebody on its way to rank 0 makes it look: what it sends is not what it has tagged.
         std::thread other([&] {
-            ranks::wire wire(place_of(1, 2, port), timeout, heard);
+            ranks::wire wire(place_of(1, 2, port), secret, timeout, heard);
             const auto nonce = privacy::meeting::nonce();
+            const std::string length{"\4\0\0\0\0\0\0", 8};
             const privacy::meeting keys(secret,
                                         wire.gather({reinterpret_cast<const char*>(nonce.data()), nonce.size()}));
-            wire.gather(keys.seal("here", 1, 1));
+            wire.gather(keys.seal(length, 1, 1));
+            wire.gather(keys.seal("here", 1, 2));
             std::vector<std::int64_t> numbers(100, 7);
             const auto tag = keys.tag(numbers, 5);
             numbers[33] += difference;
             keys.mask(numbers, 5, 1);
             wire.sum(numbers);
-            wire.gather(keys.seal({reinterpret_cast<const char*>(&tag), sizeof tag}, 1, 2));
+            wire.gather(keys.seal({reinterpret_cast<const char*>(&tag), sizeof tag}, 1, 3));
             wire.leave();
         });
         std::string threw;
@@ -313,6 +305,8 @@ TEST_CASE("who this rank is stands in the launcher's variables, or is refused by
     CHECK(torchrun->port == 29500);
     CHECK(torchrun->store_elsewhere);
     CHECK(torchrun->round == "2");
+    const auto worker = place({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}, {"RLDP_LAUNCHER", "4242"}});
+    CHECK((worker && worker->launcher == 4242));
     CHECK(with({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}})
               ->rank == 1);
     CHECK(with({{"SLURM_PROCID", "5"}, {"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_LOCALID", "1"}})->ranks == 8);

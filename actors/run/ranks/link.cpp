@@ -1,0 +1,60 @@
+#include "actors/run/ranks/link.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+namespace rldp::ranks {
+
+namespace {
+
+/// Calls `some` with what is left until nothing is.
+template <class Byte, class Call>
+bool to_the_end(const descriptor& socket, std::span<Byte> bytes, short events, moment until, Call some) {
+    while (!bytes.empty()) {
+        errno = 0;
+        const auto done = some(bytes);
+        if (done > 0)
+            bytes = bytes.subspan(static_cast<std::size_t>(done));
+        else if (done == 0 || (errno != EAGAIN && errno != EINTR))
+            return false;
+        else if (errno == EAGAIN && !ready(socket, events, until))
+            return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+int milliseconds_until(moment until) {
+    if (until == whenever) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+}
+
+bool ready(const descriptor& socket, short events, moment until) {
+    for (;;) {
+        pollfd one{socket.get(), events, 0};
+        const int found = ::poll(&one, 1, milliseconds_until(until));
+        if (found > 0) return true;
+        if (found == 0) errno = ETIMEDOUT;
+        if (found == 0 || errno != EINTR) return false;
+    }
+}
+
+bool send_all(const descriptor& to, std::span<const char> bytes, moment until) {
+    return to_the_end(to, bytes, POLLOUT, until, [&](std::span<const char> rest) {
+        return ::send(to.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    });
+}
+
+bool receive_all(const descriptor& from, std::span<char> bytes, moment until) {
+    return to_the_end(from, bytes, POLLIN, until, [&](std::span<char> rest) {
+        return ::recv(from.get(), rest.data(), rest.size(), MSG_DONTWAIT);
+    });
+}
+
+}  // namespace rldp::ranks
