@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "actors/run/ranks/peer_error.hpp"
+#include "actors/trusted_log.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/machine_memory.hpp"
@@ -79,11 +81,14 @@ inline bool is_stopped(const caf::error& reason) {
 }
 
 /// All that crosses of a trusted actor's failure.
-inline caf::error silent_failure(const std::string& name) {
-    return failure(errc::failed, name + " failed; the detail is in trusted/trusted.log. The run can be resumed");
+inline caf::error silent_failure(const std::string& name, const spdlog::logger& trusted_log) {
+    const bool kept = trusted_log.name() != nowhere;
+    return failure(errc::failed, name + " failed; the detail is " +
+                                     (kept ? "in trusted/trusted.log" : "kept nowhere: this rank sees no trusted/ of rank 0") +
+                                     ". The run can be resumed");
 }
 
-/// Trusted actors end with their name alone, or with the path that could not be written.
+/// Trusted actors end with their name alone, with the path that could not be written, or with the rank that is gone.
 template <class Self>
 void fail_silently(Self* self, std::shared_ptr<spdlog::logger> trusted_log) {
     self->set_exception_handler(
@@ -94,8 +99,10 @@ void fail_silently(Self* self, std::shared_ptr<spdlog::logger> trusted_log) {
                 std::rethrow_exception(thrown);
             } catch (const storage_error& e) {
                 return failure(e.code(), std::string(e.what()) + ". The run can be resumed");
+            } catch (const ranks::peer_error& e) {
+                return failure(e.code(), e.what());
             } catch (...) {
-                return silent_failure(name);
+                return silent_failure(name, *log);
             }
         });
 }

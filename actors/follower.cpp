@@ -1,7 +1,6 @@
 #include "actors/follower.hpp"
 
 #include <ATen/ATen.h>
-#include <spdlog/sinks/null_sink.h>
 
 #include "actors/contributor.hpp"
 #include "actors/failure.hpp"
@@ -50,13 +49,6 @@ void proceed(follower_pointer self) {
     }
 }
 
-/// The owner's log, where rank 0 has made its directory on a file system that this rank shares.
-std::shared_ptr<spdlog::logger> log_at(const std::filesystem::path& path) {
-    std::error_code absent;
-    if (std::filesystem::is_directory(path.parent_path(), absent)) return open_trusted_log(path);
-    return std::make_shared<spdlog::logger>("trusted", std::make_shared<spdlog::sinks::null_sink_mt>());
-}
-
 }  // namespace
 
 follower_actor::behavior_type make_follower(follower_pointer self, std::shared_ptr<ranks::team> team,
@@ -86,7 +78,7 @@ void follow(const std::function<joined_run()>& join, const std::shared_ptr<ranks
     caf::actor_system system(configuration);
     const caf::scoped_actor self(system);
     const auto run = on_passing_thread(all_threads(), join);
-    const auto log = log_at(trusted_log);
+    const auto log = trusted_log_of_rank(trusted_log);
     auto how = gradient_settings_of(run.config, run.plan, run.model, team->ranks());
     how.rank = team->rank();
     const auto loader = system.spawn<caf::detached>(make_loader, run.closed, run.plan.sample_rate, log);

@@ -12,4 +12,9 @@ namespace rldp::actors {
 /// the file can't be opened.
 std::shared_ptr<spdlog::logger> open_trusted_log(const std::filesystem::path& path);
 
+/// The same where its directory is there: rank 0's, on a file system that this rank shares. Elsewhere a log by the name
+/// of `nowhere`, which keeps nothing.
+std::shared_ptr<spdlog::logger> trusted_log_of_rank(const std::filesystem::path& path);
+inline constexpr const char* nowhere = "nowhere";
+
 }  // namespace rldp::actors

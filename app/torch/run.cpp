@@ -161,7 +161,11 @@ std::vector<std::string> arguments_of_ranks() {
 int run_workers(const run_arguments& given) {
     ranks::local_ranks how{.ranks = given.workers, .arguments = arguments_of_ranks(), .attempts = 1 + given.restarts};
     how.again_arguments = how.arguments;
-    if (given.resume.empty() && !given.resume_or_start) how.again_arguments.emplace_back("--resume-or-start");
+    how.again = "go on with the same command";
+    if (given.resume.empty() && !given.resume_or_start) {
+        how.again_arguments.emplace_back("--resume-or-start");
+        how.again += " and --resume-or-start";
+    }
     how.say = [](const std::string& text) { say_text(text, stderr); };
     return ranks::run_local_ranks(how);
 }
@@ -263,6 +267,7 @@ int run(const run_arguments& given) {
     const bool over = from.resumed && given.resume_or_start && actors::is_over(eval::run_directory{directory});
     if (team) team->broadcast(over ? nothing_to_do : go);
     if (over) {
+        actors::finish_erasure({directory});  // a rank 0 that was killed at its end has left the rest to this one
         if (team) team->leave();
         if (!given.quiet) say(stderr, "rldp: {}: that run has finished already\n", directory.string());
         return 0;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +27,7 @@ namespace process = boost::process;
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
+#include "config/base/parent.hpp"
 #include "eval/grid/cell_start.hpp"
 #include "eval/grid/progress_file.hpp"
 
@@ -50,9 +50,9 @@ file open_file(const std::filesystem::path& path, const char* mode) {
 
 // A group of its own: the terminal's Ctrl-C reaches this process alone, which passes it on once (a second one would end
 // a run at once). A child does not outlive this process: it is told to save and end.
-void stand_apart() {
+void stand_apart(pid_t parent) {
     ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    end_with_parent(parent);
 }
 
 process::environment environment_for(int jobs) {
@@ -69,7 +69,7 @@ process::child start_child(const run_settings& how, const cell_start& start, con
     return process::child(
         process::exe = how.program.string(), process::args = start.arguments, environment_for(how.jobs),
         process::std_in<process::null, process::std_out> output.get(), process::std_err > log.get(),
-        process::extend::on_exec_setup = [](auto&) { stand_apart(); });
+        process::extend::on_exec_setup = [parent = ::getpid()](auto&) { stand_apart(parent); });
 }
 
 std::string ending_of(int status) {

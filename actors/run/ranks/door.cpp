@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -96,9 +95,10 @@ class door {
                                 who.size() == 1 ? "" : "s", fmt::join(who, ", "), where_.host, where_.port,
                                 where_.patience.count(),
                                 strangers_ == 0 ? ""
-                                                : fmt::format("; {} connections were refused for another secret "
-                                                              "(cluster.secret) or none",
-                                                              strangers_)));
+                                                : fmt::format("; {} refused for another secret (cluster.secret) or none",
+                                                              strangers_ == 1 ? "1 connection was"
+                                                                              : fmt::format("{} connections were",
+                                                                                            strangers_))));
     }
 
     /// Waits for the next thing that happens at the door, and deals with it.
@@ -149,8 +149,7 @@ class door {
         if (how == verdict::miscounted) refuse(miscount_line(who->rank, who->ranks, ranks));
         if (how == verdict::twice) refuse(twice_line(who->rank));
         if (how == verdict::welcome && heard) {
-            const int yes = 1;
-            ::setsockopt(from.socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+            settle(from.socket);
             seat_of(*who).streams[who->stream] = std::move(from.socket);
         }
         return true;

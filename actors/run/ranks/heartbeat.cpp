@@ -43,7 +43,7 @@ void heartbeat::listen(neighbour& to, moment now) {
         else if (got < 0 && errno == EINTR)
             continue;
         else {
-            to.gone = got == 0 || errno != EAGAIN;
+            to.closed = got == 0 || errno != EAGAIN;
             return;
         }
     }
@@ -51,10 +51,10 @@ void heartbeat::listen(neighbour& to, moment now) {
 
 std::optional<heartbeat::trouble> heartbeat::trouble_at(moment now) {
     for (auto& each : neighbours_) {
-        if (each.gone) continue;
+        if (each.closed) continue;
         listen(each, now);
-        if (each.gone) {
-            if (!leaving_) return trouble::gone;
+        if (each.closed) {
+            if (!leaving_) return trouble::lost;
         } else if (now - each.heard >= timeout_) {
             return trouble::silent;
         }
@@ -67,13 +67,13 @@ void heartbeat::beat() {
     std::unique_lock lock(mutex_);
     while (!over_) {
         for (const auto& each : neighbours_)  // a full buffer means that the other end does not read
-            if (!each.gone) ::send(each.beats.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (!each.closed) ::send(each.beats.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
         changed_.wait_for(lock, interval_, [this] { return over_; });
         if (over_) return;
         const auto found = trouble_at(steady_clock::now());
         if (!found) continue;
         // The calls under way hear of a rank that is gone, and end the run in order.
-        const bool ending = found == trouble::gone && changed_.wait_for(lock, grace, [this] { return over_; });
+        const bool ending = found == trouble::lost && changed_.wait_for(lock, grace, [this] { return over_; });
         if (ending) return;
         lock.unlock();
         return alarm_(*found);

@@ -15,7 +15,7 @@ namespace rldp::ranks {
 class heartbeat {
   public:
     /// What is wrong with a neighbour while a run goes on.
-    enum class trouble { silent, gone };
+    enum class trouble { silent, lost };
 
     /// `links` outlive it. Calls `alarm`, once and from its own thread, where nothing has come over a link for `timeout`,
     /// or where one has closed and this rank has not ended by itself within `grace`.
@@ -33,7 +33,7 @@ class heartbeat {
     struct neighbour {
         const descriptor& beats;
         moment heard;
-        bool gone = false;
+        bool closed = false;
     };
 
     void beat();

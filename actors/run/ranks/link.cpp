@@ -1,5 +1,8 @@
 #include "actors/run/ranks/link.hpp"
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -46,15 +49,22 @@ bool ready(const descriptor& socket, short events, moment until) {
 }
 
 bool send_all(const descriptor& to, std::span<const char> bytes, moment until) {
+    const int wait = until == whenever ? 0 : MSG_DONTWAIT;
     return to_the_end(to, bytes, POLLOUT, until, [&](std::span<const char> rest) {
-        return ::send(to.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        return ::send(to.get(), rest.data(), rest.size(), MSG_NOSIGNAL | wait);
     });
 }
 
 bool receive_all(const descriptor& from, std::span<char> bytes, moment until) {
-    return to_the_end(from, bytes, POLLIN, until, [&](std::span<char> rest) {
-        return ::recv(from.get(), rest.data(), rest.size(), MSG_DONTWAIT);
-    });
+    const int wait = until == whenever ? MSG_WAITALL : MSG_DONTWAIT;
+    return to_the_end(from, bytes, POLLIN, until,
+                      [&](std::span<char> rest) { return ::recv(from.get(), rest.data(), rest.size(), wait); });
+}
+
+void settle(const descriptor& socket) {
+    const int yes = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) & ~O_NONBLOCK);
 }
 
 }  // namespace rldp::ranks

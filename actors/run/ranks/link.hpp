@@ -20,6 +20,9 @@ inline constexpr moment whenever = moment::max();
 bool send_all(const descriptor& to, std::span<const char> bytes, moment until = whenever);
 bool receive_all(const descriptor& from, std::span<char> bytes, moment until = whenever);
 
+/// Makes a socket that has been let in what a link wants: one that waits, and holds nothing back.
+void settle(const descriptor& socket);
+
 /// As poll takes it; never for `whenever`.
 int milliseconds_until(moment until);
 /// Waits for poll's `events` at a socket; answers false once `until` has passed.

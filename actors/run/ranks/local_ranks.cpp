@@ -178,6 +178,7 @@ int attempt(const local_ranks& how, const std::vector<std::string>& arguments) {
     wait_for_all(all);
     first_rank = -1;
     const int status = all.front().status;
+    if (status >= 128 && signals == 0) how.say(fmt::format("rldp: rank 0 was ended by signal {}\n", status - 128));
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
         // Where rank 0 has refused something, all have. Where it has heard of another's end, that rank knows why.
         const auto& each = all[rank];
@@ -204,7 +205,9 @@ int run_local_ranks(const local_ranks& how) {
         how.say(fmt::format("rldp: restart {} of {}\n", tried, how.attempts - 1));
         status = attempt(how, how.again_arguments);
     }
-    return status >= 128 && status != 130 ? 1 : status;
+    if (status < 128 || status == 130) return status;
+    how.say(fmt::format("rldp: rank 0 was ended by signal {}; {}\n", status - 128, how.again));
+    return static_cast<int>(errc::failed);
 }
 
 privacy::cluster_secret inherited_secret(const place& where) {

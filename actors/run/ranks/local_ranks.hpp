@@ -16,6 +16,7 @@ struct local_ranks {
     std::vector<std::string> arguments = {};        ///< of rldp-torch, the program's name first
     std::vector<std::string> again_arguments = {};  ///< the same where an attempt has failed
     int attempts = 4;                               ///< the first, and three restarts
+    std::string again = {};                         ///< what a user does to go on, where no attempt is left
     std::function<void(const std::string&)> say = {};
 };
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
+#include "actors/run/ranks/peer_error.hpp"
 
 namespace rldp::ranks {
 
@@ -41,7 +41,7 @@ team::team(const place& where, const privacy::cluster_secret& secret, std::chron
 std::string team::understood(std::string_view sealed, std::size_t rank) const {
     auto said = meeting_.open(sealed, rank, count_);
     if (!said)
-        throw error(errc::failed, fmt::format("rank {}: what arrived from rank {} is not what it sent; nothing of this "
+        throw peer_error(fmt::format("rank {}: what arrived from rank {} is not what it sent; nothing of this "
                                               "step is used. The run can be resumed",
                                               where_.rank, rank));
     return *std::move(said);
@@ -54,7 +54,7 @@ std::string team::broadcast(const std::string& said) {
                                    : std::string(privacy::meeting::overhead + sizeof(std::uint64_t), '\0');
     wire_.broadcast(length);
     const auto size = number_from(understood(length, 0));
-    if (size > longest) throw error(errc::failed, "a message between ranks is longer than any that is sent");
+    if (size > longest) throw peer_error("a message between ranks is longer than any that is sent");
     ++count_;
     auto sealed =
         where_.rank == 0 ? meeting_.seal(said, 0, count_) : std::string(privacy::meeting::overhead + size, '\0');
@@ -70,7 +70,7 @@ std::vector<std::string> team::exchange(const std::string& said) {
     for (std::size_t r = 0; r < where_.ranks; ++r)
         sizes.push_back(number_from(understood(std::string_view(lengths).substr(r * each, each), r)));
     const auto most = *std::max_element(sizes.begin(), sizes.end());
-    if (most > longest) throw error(errc::failed, "a message between ranks is longer than any that is sent");
+    if (most > longest) throw peer_error("a message between ranks is longer than any that is sent");
     ++count_;
     auto padded = said;
     padded.resize(most, '\0');
@@ -104,7 +104,7 @@ privacy::run_key team::share(const std::optional<privacy::run_key>& key) {
     wire_.broadcast(sealed);
     auto out = privacy::run_key::open(meeting_, sealed, 0, count_);
     if (!out)
-        throw error(errc::failed, fmt::format("rank {}: the run key of rank 0 did not arrive whole", where_.rank));
+        throw peer_error(fmt::format("rank {}: the run key of rank 0 did not arrive whole", where_.rank));
     return *std::move(out);
 }
 
@@ -125,8 +125,7 @@ void team::reduce(std::uint64_t seq, std::span<std::int64_t> numbers) {
     const bool bounded =
         std::all_of(numbers.begin(), numbers.end(), [](auto number) { return number > -bound && number < bound; });
     if (!bounded || meeting_.tag(numbers, seq) != expected)
-        throw error(
-            errc::failed,
+        throw peer_error(
             "the sum over the ranks is not the sum of what they sent; nothing of this step is used. The run can "
             "be resumed");
 }

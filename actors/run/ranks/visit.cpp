@@ -1,7 +1,5 @@
 // The other side of the door: a rank that looks for rank 0.
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -14,6 +12,8 @@
 #include "actors/run/ranks/agent_store.hpp"
 #include "actors/run/ranks/door.hpp"
 #include "actors/run/ranks/handshake.hpp"
+#include "actors/run/ranks/peer_error.hpp"
+#include "actors/run/ranks/wire.hpp"
 #include "config/base/error.hpp"
 
 namespace rldp::ranks {
@@ -31,12 +31,14 @@ class visit {
         std::copy_n(random.begin(), process_.size(), process_.begin());
     }
 
-    /// A stream of the link, once rank 0 lets it in.
-    descriptor stream(std::uint8_t which) {
+    /// A stream of the link, once rank 0 lets it in; `first`, where there is one, shows whether rank 0 is still there.
+    descriptor stream(std::uint8_t which, const descriptor* first = nullptr) {
         const caller own{static_cast<std::uint32_t>(where_.rank), static_cast<std::uint32_t>(where_.ranks), which, process_};
         while (steady_clock::now() < until_) {
             for (const auto& at : addresses_of(where_.host, where_.port, reason_))
                 if (auto socket = try_at(at, own)) return socket;
+            if (first != nullptr && ready(*first, POLLIN, steady_clock::now()))  // it says nothing before all are there
+                throw peer_error(fmt::format("rank {} of {}: {}", where_.rank, where_.ranks, gone));
             std::this_thread::sleep_for(std::chrono::milliseconds(100));
         }
         throw error(errc::failed, fmt::format("rank {} of {} finds no rank 0 at {}:{} within {} s: {}", where_.rank,
@@ -72,8 +74,7 @@ class visit {
                                   where_.rank, where_.ranks, where_.host, where_.port));
         refuse_unless(heard->how != verdict::miscounted, miscount_line(where_.rank, where_.ranks, heard->ranks));
         refuse_unless(heard->how != verdict::twice, twice_line(where_.rank));
-        const int yes = 1;
-        ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        settle(socket);
         return socket;
     }
 
@@ -89,7 +90,8 @@ class visit {
 link meet_first(const place& where, const privacy::cluster_secret& secret) {
     visit at(where, secret);
     auto words = at.stream(0);
-    return {std::move(words), at.stream(1)};
+    auto beats = at.stream(1, &words);
+    return {std::move(words), std::move(beats)};
 }
 
 }  // namespace rldp::ranks

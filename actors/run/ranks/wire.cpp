@@ -2,17 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "actors/run/ranks/door.hpp"
 #include "actors/run/ranks/heartbeat.hpp"
 #include "actors/run/ranks/local_ranks.hpp"
-#include "config/base/error.hpp"
+#include "actors/run/ranks/peer_error.hpp"
 
 namespace rldp::ranks {
 
 namespace {
+
+/// Bytes for one rank before the next has its turn, so that none waits for a slower one.
+constexpr std::size_t block = 1 << 18;
 
 std::vector<link> links_of(const place& where, const privacy::cluster_secret& secret) {
     if (where.launcher > 0) return inherited_links(where);
@@ -24,7 +28,7 @@ std::vector<link> links_of(const place& where, const privacy::cluster_secret& se
 
 std::string trouble_line(const place& where, std::chrono::seconds timeout, heartbeat::trouble what) {
     constexpr auto resumable = "the run can be resumed, with any number of ranks";
-    if (what == heartbeat::trouble::gone)
+    if (what == heartbeat::trouble::lost)
         return fmt::format("rank {} of {}: {}; {}", where.rank, where.ranks, gone, resumable);
     return fmt::format("rank {} of {}: another rank has been silent for {} s, or the network between them is cut; {}",
                        where.rank, where.ranks, timeout.count(), resumable);
@@ -52,8 +56,8 @@ struct wire::inside {
 
     [[noreturn]] void fail() const {
         const auto* const how = errno == 0 ? "its connection was closed" : std::strerror(errno);
-        throw error(errc::failed, fmt::format("rank {} of {}: {} ({}). The run can be resumed, with any number of ranks",
-                                              where.rank, where.ranks, gone, how));
+        throw peer_error(fmt::format("rank {} of {}: {} ({}). The run can be resumed, with any number of ranks",
+                                     where.rank, where.ranks, gone, how));
     }
 
     /// Each has said that it is here before any hears that all are.
@@ -87,17 +91,16 @@ void wire::leave() {
     inside_->beats->leaving();
     try {
         inside_->come_together(whenever);
-    } catch (const error&) {  // who is gone is missed no more
+    } catch (const peer_error&) {  // who is gone is missed no more
     }
     inside_->beats.reset();
 }
 
 void wire::broadcast(std::span<char> bytes) {
-    for (const auto& each : inside_->links)
-        if (inside_->first())
-            inside_->send(each, bytes);
-        else
-            inside_->receive(each, bytes);
+    if (!inside_->first()) return inside_->receive(inside_->links.front(), bytes);
+    for (std::size_t at = 0; at < bytes.size(); at += block)
+        for (const auto& each : inside_->links)
+            inside_->send(each, bytes.subspan(at, std::min(block, bytes.size() - at)));
 }
 
 std::string wire::gather(const std::string& mine) {
@@ -118,11 +121,11 @@ std::string wire::gather(const std::string& mine) {
 
 void wire::sum(std::span<std::int64_t> numbers) {
     if (!inside_->first()) return inside_->send(inside_->links.front(), bytes_of(numbers));
-    constexpr std::size_t block = 1 << 16;  // numbers at a time
-    std::vector<std::int64_t> theirs(std::min(block, numbers.size()));
-    for (const auto& each : inside_->links)
-        for (std::size_t at = 0; at < numbers.size(); at += block) {
-            const auto some = numbers.subspan(at, std::min(block, numbers.size() - at));
+    constexpr std::size_t at_a_time = block / sizeof(std::int64_t);
+    std::vector<std::int64_t> theirs(std::min(at_a_time, numbers.size()));
+    for (std::size_t at = 0; at < numbers.size(); at += at_a_time)
+        for (const auto& each : inside_->links) {
+            const auto some = numbers.subspan(at, std::min(at_a_time, numbers.size() - at));
             inside_->receive(each, bytes_of(std::span(theirs).first(some.size())));
             for (std::size_t j = 0; j < some.size(); ++j)  // unsigned: modulo 2⁶⁴
                 some[j] = static_cast<std::int64_t>(static_cast<std::uint64_t>(some[j]) +
