@@ -1,34 +1,17 @@
 #pragma once
 // Several ranks in one process: a team of each on a thread of its own.
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <exception>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "actors/run/ranks/team.hpp"
-#include "config/base/descriptor.hpp"
+#include "tests/support/ports.hpp"
 
 namespace rldp::testing {
-
-/// A port of 127.0.0.1 that nobody listens at just now.
-inline std::uint16_t free_port() {
-    const descriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof at;
-    if (::bind(probe.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
-        ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&at), &length) != 0)
-        throw std::runtime_error("no port on 127.0.0.1");
-    return ntohs(at.sin_port);
-}
 
 inline ranks::place place_of(std::size_t rank, std::size_t count, std::uint16_t port) {
     return {.rank = rank,

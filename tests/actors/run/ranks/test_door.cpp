@@ -1,13 +1,8 @@
 // Who comes to rank 0's door besides its ranks: strangers, who are held off, and ranks that don't belong.
-#include <arpa/inet.h>
-#include <sys/resource.h>
-
-#include <atomic>
-#include <fstream>
+#include <filesystem>
 
 #include "actors/run/ranks/door.hpp"
 #include "actors/run/ranks/handshake.hpp"
-#include "config/base/files.hpp"
 #include "tests/actors/run/ranks/teams.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
@@ -17,17 +12,6 @@ using namespace rldp::testing;
 using std::chrono::seconds;
 
 namespace {
-
-/// A connection of somebody who knows no secret; without one where nobody listens.
-descriptor connected_to(std::uint16_t port) {
-    descriptor out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    at.sin_port = htons(port);
-    if (::connect(out.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) return {};
-    return out;
-}
 
 descriptor once_open(std::uint16_t port) {
     for (;;)
@@ -199,13 +183,7 @@ TEST_CASE("another number of ranks, and a rank that comes twice, are refused on 
 
 TEST_CASE("a port that is taken is named in one line") {
     const two_ranks both;
-    const descriptor taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    at.sin_port = htons(both.port);
-    REQUIRE(::bind(taken.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) == 0);
-    REQUIRE(::listen(taken.get(), 1) == 0);
+    const auto taken = listening_at(both.port);
     CHECK(both.act(both.place(0)) == "MASTER_PORT: port " + std::to_string(both.port) +
                                          " of this machine is taken by another program; give all ranks another one");
     // Rank 1 finds that program there, which is no rank.
