@@ -9,6 +9,7 @@
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/peer.hpp"
+#include "tests/support/ports.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -20,10 +21,6 @@ namespace {
 constexpr auto* small_run =
     "run config/demo.json --quiet --set train.steps=8 --set train.expected_batch_size=8 --set train.eval_every=4"
     " --set train.eval_records=8 --set data.path=synthetic:300 ";
-
-std::uint16_t free_port() {
-    return monitor::stream_server({"127.0.0.1", 0}).port();
-}
 
 /// What strangers might send: the header that ended processes listening with CAF 0.17.6's BASP, a request for much
 /// memory, noise.

@@ -1,11 +1,18 @@
 // rldp run --workers, and what launchers start.
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "config/base/files.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/ports.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
+
+using rldp::testing::free_port;
+using rldp::testing::listening_at;
 
 namespace {
 
@@ -61,6 +68,59 @@ TEST_CASE("ranks without a secret, or with a strange one, are refused in one lin
     std::filesystem::permissions(c.at("open"), std::filesystem::perms(0644));
     CHECK(has(as_rank(where, small + c.at("run") + " --set cluster.secret=" + c.at("open")).err, "others can read"));
     CHECK_FALSE(std::filesystem::exists(c.at("run")));
+}
+
+TEST_CASE("a rank whose launcher is gone before it looks ends at once") {
+    const case_of_workers c;
+    const pid_t launcher = ::fork();
+    if (launcher == 0) ::_exit(0);
+    REQUIRE(::waitpid(launcher, nullptr, 0) == launcher);
+    const auto command = "env RANK=1 WORLD_SIZE=2 RLDP_LAUNCHER=" + std::to_string(launcher) + " " RLDP_PROGRAM " " +
+                         small + c.at("run") + " >" + c.at("stdout") + " 2>&1; exit $?";
+    CHECK(WEXITSTATUS(std::system(command.c_str())) == 128 + SIGTERM);
+}
+
+TEST_CASE("a rank 0 that is killed while it erases leaves nothing behind that its launcher does not tell of", "[full]") {
+    const case_of_workers c;
+    const auto workers = small + c.at("run") + " --workers 2";
+    const auto cut = "env LD_PRELOAD=" RLDP_FAULTS_SHIM " RLDP_FAULT_BELOW=" + c.scratch.path().string() +
+                     " RLDP_FAULT=unlink:trusted/releases.log:1:die-before " RLDP_PROGRAM " " + workers +
+                     " --restarts 1 >" + c.at("stdout") + " 2>" + c.at("stderr");
+    CHECK(WEXITSTATUS(std::system(cut.c_str())) == 1);
+    const auto said = rldp::read_file(c.at("stderr"));
+    INFO(said);
+    CHECK(has(said, "rldp: restart 1 of 1\n"));
+    CHECK(has(said, "rldp: rank 0 was ended by signal 9; go on with the same command and --resume-or-start\n"));
+    const auto trusted = c.scratch / "run/trusted";
+    CHECK_FALSE(std::filesystem::exists(trusted / "run.key"));
+    REQUIRE(std::filesystem::exists(trusted / "releases.log"));
+    CHECK(c.run(workers + " --resume-or-start").status == 0);
+    for (const char* name : {"releases.log", "checkpoint.safetensors", "weights_seen.safetensors", "corpus"})
+        CHECK_FALSE(std::filesystem::exists(trusted / name));
+    CHECK(c.run("verify " + c.at("run")).status == 0);
+}
+
+TEST_CASE("a rank says in one line who else was started wrongly, or that its port is taken", "[full]") {
+    const case_of_workers c;
+    REQUIRE(c.run("key new --cluster " + c.at("secret")).status == 0);
+    const auto taken_port = free_port(), port = free_port();
+    const auto taken = listening_at(taken_port);
+    const auto rank = [&](int number, int count, int at) {
+        return "env MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(at) + " WORLD_SIZE=" + std::to_string(count) +
+               " RANK=" + std::to_string(number) + " " RLDP_PROGRAM " " + small + c.at("run") +
+               " --set cluster.secret=" + c.at("secret") + " >" + c.at("stdout") + " 2>" +
+               c.at("said" + std::to_string(number));
+    };
+    const auto said_by = [&](int number) { return rldp::read_file(c.at("said" + std::to_string(number))); };
+    CHECK(WEXITSTATUS(std::system(rank(0, 2, taken_port).c_str())) == 2);
+    CHECK(said_by(0) == "rldp: MASTER_PORT: port " + std::to_string(taken_port) +
+                            " of this machine is taken by another program; give all ranks another one\n");
+    const auto both = rank(1, 3, port) + " & " + rank(0, 2, port) + "; status=$?; wait; exit $status";
+    CHECK(WEXITSTATUS(std::system(both.c_str())) == 2);
+    for (const int number : {0, 1})
+        CHECK(said_by(number) ==
+              "rldp: rank 1 was started as one of 3 ranks, rank 0 as one of 2 (WORLD_SIZE); start all with the same\n");
+    CHECK_FALSE(std::filesystem::exists(c.scratch / "run"));
 }
 
 // ATen computes by other instructions there, as on an older processor.
