@@ -5,6 +5,8 @@
 #include <caf/all.hpp>
 #include <set>
 
+#include "actors/contributor.hpp"
+#include "actors/failure.hpp"
 #include "actors/gradient.hpp"
 #include "actors/loader.hpp"
 #include "actors/sanitizer.hpp"
@@ -123,6 +125,34 @@ TEST_CASE("the sanitizer begins a step on one thread, however many it used for t
     side.self->send(side.sanitizer, begin_atom::value, order_for(side.model, 1, 0.5, 0.1));
     REQUIRE(side.step(side.sanitizer));
     CHECK(at::get_num_threads() == 1);
+}
+
+TEST_CASE("of a trusted actor's failure crosses that another rank is gone, or its name and where the detail is kept") {
+    struct failing : privacy::reducer {
+        void reduce(std::uint64_t, std::span<std::int64_t>) override {
+            if (peer) throw ranks::peer_error("rank 1 of 2: another rank is gone");
+            throw std::runtime_error("record 7 is Alice's");
+        }
+        bool peer = false;
+    };
+    trusted_side side(60, 0.2);
+    const auto said = [&](bool peer, const std::shared_ptr<spdlog::logger>& log) {
+        const auto over = std::make_shared<failing>();
+        over->peer = peer;
+        const auto actor = side.spawn(make_contributor, config_for(side.model).segments, over, log);
+        side.self->monitor(actor);
+        side.self->send(actor, begin_atom::value, order_for(side.model, 1, 0.5, 0.1));
+        side.self->send(actor, finish_atom::value);
+        side.run();
+        std::string line;
+        side.self->receive([&](const caf::down_msg& down) { line = to_exception(down.reason).what(); });
+        return line;
+    };
+    CHECK(said(true, side.log.logger) == "rank 1 of 2: another rank is gone");
+    CHECK(said(false, side.log.logger) ==
+          "contributor failed; the detail is in trusted/trusted.log. The run can be resumed");
+    CHECK(said(false, trusted_log_of_rank(side.scratch / "absent/trusted.log")) ==
+          "contributor failed; the detail is kept nowhere: this rank sees no trusted/ of rank 0. The run can be resumed");
 }
 
 TEST_CASE("the gradient actor opens no draw before it is asked, and its answer is the sanitizer's release") {
