@@ -3,8 +3,9 @@
 
     bench/rank_model.py [--plot docs/ranks.svg]
 
-time(W) = ceil(m/W)·b·u + D·(noise + optimiser + 2·(tag + mask) + seal) + 4·D·ceil(log2 W)/wire + 16·D/wire + 2·ceil(log2 W)·latency
-with m micro-batches of b units, u seconds for a unit on one rank, D coordinates. All but the first term is the serial part."""
+time(W) = ceil(m/W)·b·u + D·(noise + optimiser + 2·(tag + mask) + seal) + (W - 1)·12·D/wire + 2·latency
+with m micro-batches of b units, u seconds for a unit on one rank, D coordinates, which rank 0 tells each other rank (4 bytes)
+and hears of each (8). All but the first term is the serial part."""
 import argparse
 import math
 import subprocess
@@ -28,9 +29,8 @@ def parts(ranks, coordinates, unit, wire):
     local = coordinates * 1e-9 * (NOISE + OPTIMISER)
     if ranks == 1:
         return shared, local
-    levels = math.ceil(math.log2(ranks))
     apart = coordinates * 1e-9 * (2 * (TAG + MASK) + SEAL)
-    return shared, local + apart + 4 * coordinates * levels / wire + 16 * coordinates / wire + 2 * levels * LATENCY
+    return shared, local + apart + (ranks - 1) * 12 * coordinates / wire + 2 * LATENCY
 
 
 def main():

@@ -58,8 +58,8 @@ class meeting {
     std::optional<std::string> open(std::string_view sealed, std::size_t rank, std::uint64_t count) const;
 
     /// Adds to `numbers`, modulo 2⁶⁴, what makes them look uniform: PRF(seq, rank) − PRF(seq, rank + 1). The sum over
-    /// any ranks keeps a mask, also that over all of them, which is on the wire too: wherever a ring or a tree adds up,
-    /// it passes parts of the whole on to rank 0. Once per seq.
+    /// any ranks keeps a mask, also that over all of them: a sum that others than rank 0 made would tell nothing. Once
+    /// per seq.
     void mask(std::span<std::int64_t> numbers, std::uint64_t seq, std::size_t rank) const;
     /// Takes from the sum over all ranks what is left: PRF(seq, 0) − PRF(seq, ranks).
     void unmask(std::span<std::int64_t> sum, std::uint64_t seq, std::size_t ranks) const;

@@ -1,5 +1,6 @@
 // Who comes to rank 0's door besides its ranks: strangers, who are held off, and ranks that don't belong.
 #include <filesystem>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "actors/run/ranks/door.hpp"
 #include "actors/run/ranks/handshake.hpp"
@@ -178,6 +179,31 @@ TEST_CASE("another number of ranks, and a rank that comes twice, are refused on 
                                          "all with the same";
         CHECK(first == line);
         CHECK((second == line || third == line));
+    }
+}
+
+TEST_CASE("under torchrun, whose agent has the port, rank 0 says in the agent's store where it listens") {
+    const two_ranks both;
+    c10d::TCPStoreOptions options;
+    options.port = both.port;
+    options.isServer = true;
+    options.waitWorkers = false;
+    [](auto& newer) {
+        if constexpr (requires { newer.useLibUV; }) newer.useLibUV = false;
+    }(options);
+    c10d::TCPStore agent("127.0.0.1", options);
+    const auto under_agent = [&](std::size_t rank, const std::string& round) {
+        auto out = both.place(rank);
+        out.store_elsewhere = true;
+        out.round = round;
+        return out;
+    };
+    for (const std::string round : {"0", "1"}) {  // the second after a restart, which must not look at the first's port
+        std::string first;
+        std::thread rank0([&] { first = both.act(under_agent(0, round)); });
+        CHECK(both.act(under_agent(1, round)).empty());
+        rank0.join();
+        CHECK(first.empty());
     }
 }
 
