@@ -55,7 +55,7 @@ std::optional<heartbeat::trouble> heartbeat::trouble_at(moment now) {
         listen(each, now);
         if (each.closed) {
             if (!leaving_) return trouble::lost;
-        } else if (now - each.heard >= timeout_) {
+        } else if (now - each.heard >= timeout_ - interval_) {
             return trouble::silent;
         }
     }

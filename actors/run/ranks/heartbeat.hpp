@@ -17,8 +17,8 @@ class heartbeat {
     /// What is wrong with a neighbour while a run goes on.
     enum class trouble { silent, lost };
 
-    /// `links` outlive it. Calls `alarm`, once and from its own thread, where nothing has come over a link for `timeout`,
-    /// or where one has closed and this rank has not ended by itself within `grace`.
+    /// `links` outlive it. Calls `alarm`, once and from its own thread, where nothing comes over a link within
+    /// `timeout`, or where one has closed and this rank has not ended by itself within `grace`.
     heartbeat(const std::vector<link>& links, std::chrono::seconds timeout, std::function<void(trouble)> alarm);
     ~heartbeat();
     heartbeat(const heartbeat&) = delete;
