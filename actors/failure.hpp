@@ -83,9 +83,10 @@ inline bool is_stopped(const caf::error& reason) {
 /// All that crosses of a trusted actor's failure.
 inline caf::error silent_failure(const std::string& name, const spdlog::logger& trusted_log) {
     const bool kept = trusted_log.name() != nowhere;
-    return failure(errc::failed, name + " failed; the detail is " +
-                                     (kept ? "in trusted/trusted.log" : "kept nowhere: this rank sees no trusted/ of rank 0") +
-                                     ". The run can be resumed");
+    return failure(errc::failed,
+                   name + " failed; the detail is " +
+                       (kept ? "in trusted/trusted.log" : "kept nowhere: this rank sees no trusted/ of rank 0") +
+                       ". The run can be resumed");
 }
 
 /// Trusted actors end with their name alone, with the path that could not be written, or with the rank that is gone.

@@ -78,7 +78,8 @@ gradient_actor::behavior_type make_gradient(gradient_actor::stateful_pointer<gra
                         promise.delegate(sanitizer, finish_atom::value);
                     } catch (...) {
                         const bool given_up = is_stopped(std::current_exception());
-                        promise.deliver(given_up ? stopped() : silent_failure(gradient_state::name, *self->state.trusted_log));
+                        promise.deliver(given_up ? stopped()
+                                                 : silent_failure(gradient_state::name, *self->state.trusted_log));
                         if (!given_up) throw;  // CAF leaves a promise unanswered
                     }
                 });

@@ -99,9 +99,9 @@ std::string cluster_secret::proof(std::string_view said) const {
     // Another purpose than the keys of meetings, which the same secret gives.
     constexpr std::array<unsigned char, crypto_generichash_blake2b_PERSONALBYTES> purpose{"rldp rank proof"};
     std::string out(proof_bytes, '\0');
-    crypto_generichash_blake2b_salt_personal(
-        reinterpret_cast<unsigned char*>(out.data()), out.size(), reinterpret_cast<const unsigned char*>(said.data()),
-        said.size(), inside_->data(), inside_->size(), nullptr, purpose.data());
+    crypto_generichash_blake2b_salt_personal(reinterpret_cast<unsigned char*>(out.data()), out.size(),
+                                             reinterpret_cast<const unsigned char*>(said.data()), said.size(),
+                                             inside_->data(), inside_->size(), nullptr, purpose.data());
     return out;
 }
 

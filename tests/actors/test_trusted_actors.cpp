@@ -151,8 +151,9 @@ TEST_CASE("of a trusted actor's failure crosses that another rank is gone, or it
     CHECK(said(true, side.log.logger) == "rank 1 of 2: another rank is gone");
     CHECK(said(false, side.log.logger) ==
           "contributor failed; the detail is in trusted/trusted.log. The run can be resumed");
-    CHECK(said(false, trusted_log_of_rank(side.scratch / "absent/trusted.log")) ==
-          "contributor failed; the detail is kept nowhere: this rank sees no trusted/ of rank 0. The run can be resumed");
+    CHECK(
+        said(false, trusted_log_of_rank(side.scratch / "absent/trusted.log")) ==
+        "contributor failed; the detail is kept nowhere: this rank sees no trusted/ of rank 0. The run can be resumed");
 }
 
 TEST_CASE("the gradient actor opens no draw before it is asked, and its answer is the sanitizer's release") {

@@ -80,7 +80,8 @@ TEST_CASE("a rank whose launcher is gone before it looks ends at once") {
     CHECK(WEXITSTATUS(std::system(command.c_str())) == 128 + SIGTERM);
 }
 
-TEST_CASE("a rank 0 that is killed while it erases leaves nothing behind that its launcher does not tell of", "[full]") {
+TEST_CASE("a rank 0 that is killed while it erases leaves nothing behind that its launcher does not tell of",
+          "[full]") {
     const case_of_workers c;
     const auto workers = small + c.at("run") + " --workers 2";
     const auto cut = "env LD_PRELOAD=" RLDP_FAULTS_SHIM " RLDP_FAULT_BELOW=" + c.scratch.path().string() +
@@ -89,7 +90,7 @@ TEST_CASE("a rank 0 that is killed while it erases leaves nothing behind that it
     CHECK(WEXITSTATUS(std::system(cut.c_str())) == 1);
     const auto said = rldp::read_file(c.at("stderr"));
     INFO(said);
-    CHECK(has(said, "rldp: restart 1 of 1\n"));
+    CHECK(has(said, "rldp: rank 0 was ended by signal 9; restart 1 of 1\n"));
     CHECK(has(said, "rldp: rank 0 was ended by signal 9; go on with the same command and --resume-or-start\n"));
     const auto trusted = c.scratch / "run/trusted";
     CHECK_FALSE(std::filesystem::exists(trusted / "run.key"));

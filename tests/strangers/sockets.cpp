@@ -98,7 +98,8 @@ void note_memory(pid_t root, std::map<pid_t, std::int64_t>& peaks) {
     for (const auto process : family_of(root)) {
         std::ifstream file(fmt::format("/proc/{}/status", process));
         for (std::string line; std::getline(file, line);)
-            if (line.starts_with("VmHWM:")) peaks[process] = std::max(peaks[process], std::int64_t{std::stoll(line.substr(6))});
+            if (line.starts_with("VmHWM:"))
+                peaks[process] = std::max(peaks[process], std::int64_t{std::stoll(line.substr(6))});
     }
 }
 

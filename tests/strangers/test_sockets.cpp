@@ -86,11 +86,19 @@ TEST_CASE("every socket that a command listens on stands in docs/security.md, an
     };
     holds("`rldp run`", run("alone", {}));
     holds("`rldp run --workers N`", run("workers", {"--workers", "2"}));
-    holds("`rldp run --monitor HOST:PORT`", run("monitor", {"--workers", "2", "--monitor", "127.0.0.1:" + std::to_string(free_port())}));
+    holds("`rldp run --monitor HOST:PORT`",
+          run("monitor", {"--workers", "2", "--monitor", "127.0.0.1:" + std::to_string(free_port())}));
     holds("`rldp run --dashboard PORT`", run("dashboard", {"--dashboard", std::to_string(free_port())}));
 
-    std::vector<std::string> grid{"sweep", "config/demo.json", "--quiet", "--grid", "train.lr=0.01", "--dashboard",
-                                  std::to_string(free_port()), "--out", (scratch / "grid").string()};
+    std::vector<std::string> grid{"sweep",
+                                  "config/demo.json",
+                                  "--quiet",
+                                  "--grid",
+                                  "train.lr=0.01",
+                                  "--dashboard",
+                                  std::to_string(free_port()),
+                                  "--out",
+                                  (scratch / "grid").string()};
     const auto settings = small_run(scratch / "unused", 4);
     grid.insert(grid.end(), settings.begin() + 5, settings.end());
     const auto sweep = start(grid);
@@ -103,8 +111,9 @@ TEST_CASE("every socket that a command listens on stands in docs/security.md, an
     CHECK(dashboard->wait() == 0);
     REQUIRE(start({"key", "new", "--tls", "127.0.0.1", folder + "/tls"})->wait() == 0);
     REQUIRE(start({"key", "new", "--tokens", folder + "/tokens"})->wait() == 0);
-    const auto open = start({"dashboard", folder, "--http", "0.0.0.0:" + std::to_string(free_port()), "--tls-certificate",
-                             folder + "/tls.pem", "--tls-key", folder + "/tls.key", "--token-file", folder + "/tokens"});
+    const auto open =
+        start({"dashboard", folder, "--http", "0.0.0.0:" + std::to_string(free_port()), "--tls-certificate",
+               folder + "/tls.pem", "--tls-key", folder + "/tls.key", "--token-file", folder + "/tokens"});
     holds("`rldp dashboard --http 0.0.0.0:PORT`, with TLS and tokens", while_waiting(*open));
     CHECK(open->wait() == 0);
 

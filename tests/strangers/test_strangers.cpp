@@ -84,7 +84,9 @@ constexpr std::int64_t allowance = 64 << 10;  // KiB, for what a run's own peak 
 
 class seconds_since {
   public:
-    double operator()() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+    double operator()() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    }
 
   private:
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
@@ -126,8 +128,9 @@ TEST_CASE("strangers at every port of a run of two workers change nothing, and k
     CHECK(made_by(scratch / "run") == made_by(scratch / "alone"));
     CHECK(highest(peaks) < highest(alone_peaks) + allowance);
     CHECK_FALSE(std::filesystem::exists(scratch / "run/trusted/run.key"));
-    fmt::print("--workers 2, dashboard, monitor: {} strangers; ended {:.1f} s after the first; {} MiB at most, {} without\n",
-               strangers.size(), (*first)(), highest(peaks) >> 10, highest(alone_peaks) >> 10);
+    fmt::print(
+        "--workers 2, dashboard, monitor: {} strangers; ended {:.1f} s after the first; {} MiB at most, {} without\n",
+        strangers.size(), (*first)(), highest(peaks) >> 10, highest(alone_peaks) >> 10);
 }
 
 TEST_CASE("strangers at the door of ranks that were begun apart change nothing, and keep them from nothing", "[full]") {
@@ -139,7 +142,8 @@ TEST_CASE("strangers at the door of ranks that were begun apart change nothing, 
     REQUIRE(alone->wait() == 0);
 
     const auto port = free_port();
-    const auto arguments = small_run(scratch / "run", steps, {"--set", "cluster.secret=" + (scratch / "secret").string()});
+    const auto arguments =
+        small_run(scratch / "run", steps, {"--set", "cluster.secret=" + (scratch / "secret").string()});
     const auto rank0 = started(arguments, scratch / "rank0", as_rank(0, "127.0.0.1", port));
     crowd before, during;
     std::optional<seconds_since> first;

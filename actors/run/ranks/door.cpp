@@ -58,19 +58,24 @@ class door {
     /// machine only, for that machine only.
     void open() {
         std::string reason = "no address";
-        auto at = addresses_of(is_here(where_.host) ? where_.host : "", where_.store_elsewhere ? 0 : where_.port, reason);
-        std::stable_partition(at.begin(), at.end(), [](const address& each) { return each.where.ss_family == AF_INET6; });
+        const bool here = is_here(where_.host);
+        auto at = addresses_of(here ? where_.host : "", where_.store_elsewhere ? 0 : where_.port, reason);
+        // All of IPv6 includes IPv4; localhost is better known as the latter.
+        std::stable_partition(at.begin(), at.end(),
+                              [here](const address& each) { return (each.where.ss_family == AF_INET6) != here; });
         for (const auto& each : at) {
             listener_ = stream_socket(each);
             const int yes = 1, no = 0;
             ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
             ::setsockopt(listener_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-            if (::bind(listener_.get(), each.get(), each.length) == 0 && ::listen(listener_.get(), SOMAXCONN) == 0) return;
+            if (::bind(listener_.get(), each.get(), each.length) == 0 && ::listen(listener_.get(), SOMAXCONN) == 0)
+                return;
             reason = std::strerror(errno);
-            refuse_unless(errno != EADDRINUSE,
-                          fmt::format("MASTER_PORT: port {} of this machine is taken by another program; give all ranks "
-                                      "another one",
-                                      where_.port));
+            refuse_unless(
+                errno != EADDRINUSE,
+                fmt::format("MASTER_PORT: port {} of this machine is taken by another program; give all ranks "
+                            "another one",
+                            where_.port));
         }
         throw error(errc::failed, fmt::format("rank 0 can't listen at {}:{}: {}", where_.host, where_.port, reason));
     }
@@ -94,11 +99,11 @@ class door {
                     fmt::format("rank 0 of {}: rank{} {} did not come to {}:{} within {} s{}", where_.ranks,
                                 who.size() == 1 ? "" : "s", fmt::join(who, ", "), where_.host, where_.port,
                                 where_.patience.count(),
-                                strangers_ == 0 ? ""
-                                                : fmt::format("; {} refused for another secret (cluster.secret) or none",
-                                                              strangers_ == 1 ? "1 connection was"
-                                                                              : fmt::format("{} connections were",
-                                                                                            strangers_))));
+                                strangers_ == 0
+                                    ? ""
+                                    : fmt::format("; {} refused for another secret (cluster.secret) or none",
+                                                  strangers_ == 1 ? "1 connection was"
+                                                                  : fmt::format("{} connections were", strangers_))));
     }
 
     /// Waits for the next thing that happens at the door, and deals with it.
@@ -144,7 +149,8 @@ class door {
         const auto who = heard_knock(secret_, from.greeted, from.said);
         const auto how = who ? judge(*who) : verdict::stranger;
         const auto ranks = static_cast<std::uint32_t>(where_.ranks);
-        const bool heard = send_all(from.socket, answer(secret_, from.greeted, from.said, how, ranks), steady_clock::now());
+        const bool heard =
+            send_all(from.socket, answer(secret_, from.greeted, from.said, how, ranks), steady_clock::now());
         if (how == verdict::stranger) ++strangers_;
         if (how == verdict::miscounted) refuse(miscount_line(who->rank, who->ranks, ranks));
         if (how == verdict::twice) refuse(twice_line(who->rank));
@@ -179,8 +185,9 @@ class door {
 }  // namespace
 
 std::string miscount_line(std::size_t rank, std::size_t its, std::size_t ours) {
-    return fmt::format("rank {} was started as one of {} ranks, rank 0 as one of {} (WORLD_SIZE); start all with the same",
-                       rank, its, ours);
+    return fmt::format(
+        "rank {} was started as one of {} ranks, rank 0 as one of {} (WORLD_SIZE); start all with the same", rank, its,
+        ours);
 }
 
 std::string twice_line(std::size_t rank) {

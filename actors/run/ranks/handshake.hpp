@@ -16,15 +16,15 @@ namespace rldp::ranks {
 struct caller {
     static constexpr std::size_t process_bytes = 16;
     std::uint32_t rank = 0, ranks = 0;
-    std::uint8_t stream = 0;  ///< of link: words or beats
+    std::uint8_t stream = 0;                    ///< of link: words or beats
     std::array<char, process_bytes> process{};  ///< random; the same for both streams of a process
 };
 
 enum class verdict : char {
     welcome = 'w',
-    stranger = 's',   ///< its tag is not made with this secret
-    miscounted = 'm', ///< another number of ranks
-    twice = 't',      ///< another process has said that it is this rank
+    stranger = 's',    ///< its tag is not made with this secret
+    miscounted = 'm',  ///< another number of ranks
+    twice = 't',       ///< another process has said that it is this rank
 };
 
 struct answer_heard {

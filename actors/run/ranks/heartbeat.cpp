@@ -12,9 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 heartbeat::heartbeat(const std::vector<link>& links, std::chrono::seconds timeout, std::function<void(trouble)> alarm)
-    : timeout_(timeout),
-      interval_(std::min(milliseconds(1000), milliseconds(timeout) / 6)),
-      alarm_(std::move(alarm)) {
+    : timeout_(timeout), interval_(std::min(milliseconds(1000), milliseconds(timeout) / 6)), alarm_(std::move(alarm)) {
     for (const auto& each : links) neighbours_.push_back({each.beats, steady_clock::now()});
     thread_ = std::thread([this] { beat(); });
 }

@@ -29,8 +29,8 @@ namespace rldp::ranks {
 
 namespace {
 
-/// What a rank inherits besides the three standard streams: the secret's pipe, and from there on both streams of each of
-/// its links.
+/// What a rank inherits besides the three standard streams: the secret's pipe, and from there on both streams of each
+/// of its links.
 constexpr int secret_descriptor = 3, first_of_links = 4;
 
 [[noreturn]] void fail(const char* what) {
@@ -134,7 +134,7 @@ int status_of(int waited) {
 constexpr unsigned grace = 10;
 std::atomic<bool> late = false;
 
-/// Until all are over. Where one has failed, the others have so long to follow.
+/// Until all are over. Where one has failed, or rank 0 has ended the run, the others have so long to follow.
 void wait_for_all(std::vector<process>& all) {
     late = false;
     for (std::size_t left = all.size(); left > 0;) {
@@ -151,7 +151,7 @@ void wait_for_all(std::vector<process>& all) {
         found->over = true;
         found->status = status_of(waited);
         --left;
-        if (found->status != 0) ::alarm(grace);
+        if (found->status != 0 || found == all.begin()) ::alarm(grace);
     }
     ::alarm(0);
 }
@@ -178,17 +178,21 @@ int attempt(const local_ranks& how, const std::vector<std::string>& arguments) {
     wait_for_all(all);
     first_rank = -1;
     const int status = all.front().status;
-    if (status >= 128 && signals == 0) how.say(fmt::format("rldp: rank 0 was ended by signal {}\n", status - 128));
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
         // Where rank 0 has refused something, all have. Where it has heard of another's end, that rank knows why.
         const auto& each = all[rank];
         const auto complaint = complaint_of(each);
-        if (status == 1 && each.status != 0 && complaint.find(gone) == std::string::npos) how.say(complaint);
+        const bool unsaid = status == 1 || status >= 128;
+        if (unsaid && each.status != 0 && complaint.find(gone) == std::string::npos) how.say(complaint);
         if (each.status >= 128 && status == 1)
             how.say(fmt::format("rldp: rank {} was ended by signal {}\n", rank, each.status - 128));
         ::close(each.complaints);
     }
     return status;
+}
+
+std::string cause_of(int status) {
+    return status < 128 ? std::string() : fmt::format("rank 0 was ended by signal {}; ", status - 128);
 }
 
 }  // namespace
@@ -202,11 +206,11 @@ int run_local_ranks(const local_ranks& how) {
     int status = attempt(how, how.arguments);
     const auto may_go_on = [&] { return (status == 1 || status >= 128) && status != 130 && signals == 0; };
     for (int tried = 1; tried < how.attempts && may_go_on(); ++tried) {
-        how.say(fmt::format("rldp: restart {} of {}\n", tried, how.attempts - 1));
+        how.say(fmt::format("rldp: {}restart {} of {}\n", cause_of(status), tried, how.attempts - 1));
         status = attempt(how, how.again_arguments);
     }
     if (status < 128 || status == 130) return status;
-    how.say(fmt::format("rldp: rank 0 was ended by signal {}; {}\n", status - 128, how.again));
+    how.say(fmt::format("rldp: {}{}\n", cause_of(status), how.again));
     return static_cast<int>(errc::failed);
 }
 

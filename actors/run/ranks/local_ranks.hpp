@@ -20,12 +20,13 @@ struct local_ranks {
     std::function<void(const std::string&)> say = {};
 };
 
-/// Starts them connected with each other, with a secret that exists in memory alone, waits for them, and answers rank 0's exit status. Processors
-/// are shared out unless OMP_NUM_THREADS is set. A signal is passed on to rank 0, which ends the run resumable. Errors:
-/// failed where no process can be started.
+/// Starts them connected with each other, with a secret that exists in memory alone, waits for them, and answers rank
+/// 0's exit status. Processors are shared out unless OMP_NUM_THREADS is set. A signal is passed on to rank 0, which
+/// ends the run resumable. Errors: failed where no process can be started.
 int run_local_ranks(const local_ranks& how);
 
-/// In a process that run_local_ranks started, once: the secret, and its links. It ends with its launcher. Errors: failed.
+/// In a process that run_local_ranks started, once: the secret, and its links. It ends with its launcher. Errors:
+/// failed.
 privacy::cluster_secret inherited_secret(const place& where);
 std::vector<link> inherited_links(const place& where);
 

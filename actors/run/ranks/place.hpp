@@ -26,8 +26,8 @@ struct place {
 inline constexpr const char* launcher_variable = "RLDP_LAUNCHER";
 
 /// From RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT (torchrun, Kubernetes), or Slurm's or Open MPI's own
-/// variables beside MASTER_ADDR and MASTER_PORT, or --workers' own; nothing where a run is alone. `variable` looks one up. Errors:
-/// bad_input, naming the variable, for one that is missing or no number in range.
+/// variables beside MASTER_ADDR and MASTER_PORT, or --workers' own; nothing where a run is alone. `variable` looks one
+/// up. Errors: bad_input, naming the variable, for one that is missing or no number in range.
 std::optional<place> place_from(const std::function<const char*(const char*)>& variable);
 
 /// The CUDA device of a rank, as CUDA_VISIBLE_DEVICES is to name it before CUDA starts: of the list that is `visible`

@@ -41,9 +41,10 @@ team::team(const place& where, const privacy::cluster_secret& secret, std::chron
 std::string team::understood(std::string_view sealed, std::size_t rank) const {
     auto said = meeting_.open(sealed, rank, count_);
     if (!said)
-        throw peer_error(fmt::format("rank {}: what arrived from rank {} is not what it sent; nothing of this "
-                                              "step is used. The run can be resumed",
-                                              where_.rank, rank));
+        throw peer_error(
+            fmt::format("rank {}: what arrived from rank {} is not what it sent; nothing of this "
+                        "step is used. The run can be resumed",
+                        where_.rank, rank));
     return *std::move(said);
 }
 
@@ -103,8 +104,7 @@ privacy::run_key team::share(const std::optional<privacy::run_key>& key) {
     sealed.resize(std::min<std::size_t>(length, 4096));
     wire_.broadcast(sealed);
     auto out = privacy::run_key::open(meeting_, sealed, 0, count_);
-    if (!out)
-        throw peer_error(fmt::format("rank {}: the run key of rank 0 did not arrive whole", where_.rank));
+    if (!out) throw peer_error(fmt::format("rank {}: the run key of rank 0 did not arrive whole", where_.rank));
     return *std::move(out);
 }
 

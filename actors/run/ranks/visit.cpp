@@ -33,7 +33,8 @@ class visit {
 
     /// A stream of the link, once rank 0 lets it in; `first`, where there is one, shows whether rank 0 is still there.
     descriptor stream(std::uint8_t which, const descriptor* first = nullptr) {
-        const caller own{static_cast<std::uint32_t>(where_.rank), static_cast<std::uint32_t>(where_.ranks), which, process_};
+        const caller own{static_cast<std::uint32_t>(where_.rank), static_cast<std::uint32_t>(where_.ranks), which,
+                         process_};
         while (steady_clock::now() < until_) {
             for (const auto& at : addresses_of(where_.host, where_.port, reason_))
                 if (auto socket = try_at(at, own)) return socket;
@@ -41,8 +42,9 @@ class visit {
                 throw peer_error(fmt::format("rank {} of {}: {}", where_.rank, where_.ranks, gone));
             std::this_thread::sleep_for(std::chrono::milliseconds(100));
         }
-        throw error(errc::failed, fmt::format("rank {} of {} finds no rank 0 at {}:{} within {} s: {}", where_.rank,
-                                              where_.ranks, where_.host, where_.port, where_.patience.count(), reason_));
+        throw error(errc::failed,
+                    fmt::format("rank {} of {} finds no rank 0 at {}:{} within {} s: {}", where_.rank, where_.ranks,
+                                where_.host, where_.port, where_.patience.count(), reason_));
     }
 
   private:
@@ -68,10 +70,11 @@ class visit {
         if (!send_all(socket, said, until) || !receive_all(socket, answered, until)) return failed(nothing);
         const auto heard = heard_answer(secret_, greeted, said, answered);
         if (!heard) return failed(nothing);
-        refuse_unless(heard->how != verdict::stranger,
-                      fmt::format("rank {} of {}: its cluster secret is not the one of rank 0 at {}:{}; give every rank "
-                                  "the same file (cluster.secret)",
-                                  where_.rank, where_.ranks, where_.host, where_.port));
+        refuse_unless(
+            heard->how != verdict::stranger,
+            fmt::format("rank {} of {}: its cluster secret is not the one of rank 0 at {}:{}; give every rank "
+                        "the same file (cluster.secret)",
+                        where_.rank, where_.ranks, where_.host, where_.port));
         refuse_unless(heard->how != verdict::miscounted, miscount_line(where_.rank, where_.ranks, heard->ranks));
         refuse_unless(heard->how != verdict::twice, twice_line(where_.rank));
         settle(socket);

@@ -54,7 +54,8 @@ TEST_CASE("two that beat for each other raise no alarm for longer than the timeo
     const auto count = [&](trouble) { ++alarms; };
     neighbours third(1);
     {
-        const heartbeat one(some.ours, std::chrono::seconds(1), count), other(some.theirs, std::chrono::seconds(1), count);
+        const heartbeat one(some.ours, std::chrono::seconds(1), count),
+            other(some.theirs, std::chrono::seconds(1), count);
         const heartbeat silent(third.ours, std::chrono::seconds(3), third.alarm());
         CHECK(third.told.get_future().get() == trouble::silent);  // so long it was
         CHECK(alarms == 0);
