@@ -79,7 +79,7 @@ TEST_CASE("every socket that a command listens on stands in docs/security.md, an
     };
     const auto run = [&](const std::string& name, const std::vector<std::string>& more) {
         const auto process = start(small_run(scratch / name, 4, more));
-        const auto found = seen_of(*process);
+        auto found = seen_of(*process);
         INFO(name << "\n" << read_file(scratch / "output"));
         CHECK(process->wait() == 0);
         return found;

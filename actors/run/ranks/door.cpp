@@ -51,8 +51,10 @@ class door {
     struct seat {
         std::array<descriptor, 2> streams;
         std::array<char, caller::process_bytes> process{};
-        bool taken() const { return streams[0] || streams[1]; }
     };
+
+    /// Who has left again leaves its seat to another process.
+    static bool is_there(const descriptor& stream) { return stream && !ready(stream, POLLRDHUP, steady_clock::now()); }
 
     /// At all addresses, for a machine's name may be known to it by another; where rank 0 is to be found by its own
     /// machine only, for that machine only.
@@ -89,7 +91,7 @@ class door {
     std::vector<std::size_t> missing() const {
         std::vector<std::size_t> out;
         for (std::size_t i = 0; i < seats_.size(); ++i)
-            if (!seats_[i].streams[0] || !seats_[i].streams[1]) out.push_back(i + 1);
+            if (!is_there(seats_[i].streams[0]) || !is_there(seats_[i].streams[1])) out.push_back(i + 1);
         return out;
     }
 
@@ -166,8 +168,10 @@ class door {
         if (who.rank == 0) return verdict::twice;
         if (who.rank > seats_.size() || who.stream > 1) return verdict::stranger;
         auto& its = seat_of(who);
-        if (its.taken() && its.process != who.process) return verdict::twice;
-        its.process = who.process;  // whoever was not answered in time comes again
+        if (its.process == who.process) return verdict::welcome;  // its other stream, or not answered in time
+        if (is_there(its.streams[0]) || is_there(its.streams[1])) return verdict::twice;
+        its = {};
+        its.process = who.process;
         return verdict::welcome;
     }
 

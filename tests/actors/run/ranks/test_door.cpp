@@ -40,12 +40,13 @@ const std::vector<std::string> words_of_strangers = {
     std::string(ranks::knock_bytes - 1, 'k'),
 };
 
-/// A team of two that adds up once.
+/// A team that adds up once.
 std::string add_up(ranks::team& team) {
     std::vector<std::int64_t> numbers(1000, static_cast<std::int64_t>(team.rank()) + 1);
     team.reduce(1, numbers);
     team.leave();
-    return team.rank() > 0 || numbers == std::vector<std::int64_t>(1000, 3) ? "" : "another sum";
+    const auto expected = static_cast<std::int64_t>(team.ranks() * (team.ranks() + 1) / 2);
+    return team.rank() > 0 || numbers == std::vector<std::int64_t>(1000, expected) ? "" : "another sum";
 }
 
 struct two_ranks {
@@ -182,6 +183,18 @@ TEST_CASE("another number of ranks, and a rank that comes twice, are refused on 
         CHECK(first == line);
         CHECK((second == line || third == line));
     }
+}
+
+TEST_CASE("a rank that goes while others are waited for may come again as another process") {
+    const two_ranks both;
+    std::vector<std::string> threw(3);
+    std::thread rank0([&] { threw[0] = both.act(both.place(0, 3)); });
+    { ranks::meet_first(both.place(1, 3), both.secret); }
+    std::thread rank1([&] { threw[1] = both.act(both.place(1, 3)); });
+    threw[2] = both.act(both.place(2, 3));
+    rank0.join();
+    rank1.join();
+    CHECK(threw == std::vector<std::string>(3));
 }
 
 TEST_CASE("under torchrun, whose agent has the port, rank 0 says in the agent's store where it listens") {
