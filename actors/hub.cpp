@@ -160,16 +160,21 @@ void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
 }
 
 void hub_state::enter(const std::string& state) {
-    put_in_order();
-    latest.state = logged.state = state;
+    latest.state = state;
     changed = true;
     note(latest);
-    if (tell) tell(logged);
+    // A run that is told to stop still has the evaluations that began before.
+    if (monitor::is_over(latest)) put_in_order();
+    in_order([this, state] {
+        logged.state = state;
+        if (tell) tell(logged);
+    });
 }
 
 void hub_state::put_in_order() {
-    if (!log) return;
+    awaited.clear();
     release_held();
+    if (!log) return;
     const auto lines = log->sort();
     if (events) events->replace(lines);
 }

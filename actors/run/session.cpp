@@ -8,13 +8,13 @@
 
 #include "actors/run/audit/canaries.hpp"
 #include "actors/run/checkpoint.hpp"
-#include "actors/run/erasure.hpp"
 #include "actors/run/kept_corpus.hpp"
 #include "actors/run/lessons_file.hpp"
 #include "actors/run/method.hpp"
 #include "actors/run/prepared.hpp"
 #include "actors/run/public_lessons.hpp"
 #include "actors/run/ranks/team.hpp"
+#include "actors/run/run_end.hpp"
 #include "actors/run/sealed_tensors.hpp"
 #include "actors/run/steering.hpp"
 #include "actors/run/test_hooks.hpp"
@@ -356,11 +356,15 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     if (!std::filesystem::exists(where.ledger()))
         refuse(directory.string() + ": holds no run (public/ledger.jsonl is missing)");
     nascent_directory::remove_abandoned_of(directory);
-    finish_erasure(where);
+    finish_end(where);
     if (is_over(where))
         refuse(directory.string() +
                ": that run has finished and erased its key, so nothing can be added to it; start a new run with "
                "another --out");
+    if (!std::filesystem::exists(where.key()))
+        refuse(directory.string() +
+               ": that run has lost its key without having finished, so nothing can be added to it; bring back "
+               "trusted/run.key, or start a new run with another --out");
     const auto config = config::load(where.config(), {});
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
                                                         : privacy::run_key::load(where.key());

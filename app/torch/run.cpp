@@ -12,14 +12,17 @@
 
 #include "actors/follower.hpp"
 #include "actors/launch.hpp"
-#include "actors/run/erasure.hpp"
 #include "actors/run/ranks/local_ranks.hpp"
+#include "actors/run/run_end.hpp"
 #include "actors/signals.hpp"
 #include "app/commands.hpp"
+#include "app/shell_word.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
+#include "config/base/files.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
+#include "eval/report/run_state.hpp"
 #include "monitor/http/options.hpp"
 #include "monitor/stream/endpoint.hpp"
 #include "monitor/terminal/live_line.hpp"
@@ -247,6 +250,39 @@ int follow(const beginning& from, const actors::opening& how, const std::shared_
     return 0;
 }
 
+void say_interrupted(const std::filesystem::path& directory) {
+    say(stderr, "rldp: interrupted; go on with: rldp run --resume {}\n", shell_word(directory.string()));
+}
+
+/// What a signal says that ends the process at once.
+void say_cut(const std::filesystem::path& directory) {
+    const eval::run_directory where{directory};
+    if (!std::filesystem::exists(where.ledger()))
+        say(stderr, "rldp: interrupted before the run began; nothing was spent\n");
+    else if (std::filesystem::exists(where.key()) || std::filesystem::exists(where.waiting_certificate()))
+        say_interrupted(directory);
+}
+
+/// Prints it; the exit status.
+int tell_end(const run_arguments& given, const eval::run_summary& summary, const std::filesystem::path& directory) {
+    if (given.json)
+        say_text(eval::to_json(summary) + "\n");
+    else
+        print_summary(summary, directory);
+    if (summary.how == eval::ending::interrupted) {
+        say_interrupted(directory);
+        return static_cast<int>(errc::interrupted);
+    }
+    return summary.how == eval::ending::budget_exhausted ? static_cast<int>(errc::budget_exhausted) : 0;
+}
+
+/// All steps are made, and nothing is missing but the end of the end.
+int end_what_was_cut(const run_arguments& given, const std::filesystem::path& directory) {
+    const eval::run_directory where{directory};
+    actors::finish_end(where);
+    return tell_end(given, eval::parse_summary(read_text(where.summary())), directory);
+}
+
 int run(const run_arguments& given) {
     if (given.config.empty() == given.resume.empty())
         refuse("run: give a CONFIG, or --resume DIR (not both); for example rldp run config/demo.json");
@@ -264,10 +300,12 @@ int run(const run_arguments& given) {
     const auto& directory = from.directory;
     const auto team = team_of(from.config, where);
     if (!first) return follow(from, opening_of(given), team);
-    const bool over = from.resumed && given.resume_or_start && actors::is_over(eval::run_directory{directory});
+    const auto found = from.resumed ? eval::state_of({directory}) : eval::run_state::none;
+    const bool over = found == eval::run_state::ending || (found == eval::run_state::over && given.resume_or_start);
     if (team) team->broadcast(over ? nothing_to_do : go);
     if (over) {
         if (team) team->leave();
+        if (found == eval::run_state::ending) return end_what_was_cut(given, directory);
         if (!given.quiet) say(stderr, "rldp: {}: that run has finished already\n", directory.string());
         return 0;
     }
@@ -295,16 +333,9 @@ int run(const run_arguments& given) {
                    [show, counts = given.private_counts, verbose = given.verbose](const actors::run_plan& plan) {
                        if (show) print_plan(plan, counts, verbose);
                    },
-               .sign = key});
-    if (given.json)
-        say_text(eval::to_json(summary) + "\n");
-    else
-        print_summary(summary, directory);
-    if (summary.how == eval::ending::interrupted) {
-        say(stderr, "rldp: interrupted; go on with: rldp run --resume {}\n", directory.string());
-        return static_cast<int>(errc::interrupted);
-    }
-    return summary.how == eval::ending::budget_exhausted ? static_cast<int>(errc::budget_exhausted) : 0;
+               .sign = key,
+               .on_cut = [directory] { say_cut(directory); }});
+    return tell_end(given, summary, directory);
 }
 
 }  // namespace

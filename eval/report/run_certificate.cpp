@@ -188,10 +188,10 @@ verified_books verify_books(const run_directory& run) {
 
 verification verify_run(const run_directory& run, const std::optional<privacy::verifying_key>& owner) {
     if (!fs::exists(run.certificate()))
-        refuse(
-            fmt::format("{0}: holds no public/certificate.json, which a run gets at its end; rldp ledger verify {0} "
-                        "checks a ledger without one",
-                        run.root.string()));
+        refuse(fmt::format(
+            "{0}: holds no public/certificate.json, which a run gets at its end; rldp run --resume {0} goes on "
+            "with one that was cut, rldp ledger verify {0} checks a ledger without one",
+            run.root.string()));
     auto out = opened(run.certificate(), owner);
     const auto files = digests(run);
     check_named_files(out.found.files, files, run.certificate());
@@ -220,7 +220,10 @@ verification verify_certificate(const fs::path& file, const std::optional<privac
     return out;
 }
 
-void certify_run(const run_directory& run, const privacy::signing_key* by) {
+namespace {
+
+/// Writes the page; the certificate's text.
+std::string certificate_text(const run_directory& run, const privacy::signing_key* by) {
     if (!fs::exists(run.summary()))
         refuse(
             fmt::format("{0}: holds no run that has ended (public/summary.json is missing); rldp run --resume {0} goes "
@@ -234,10 +237,29 @@ void certify_run(const run_directory& run, const privacy::signing_key* by) {
     write_file(run.certificate_page(), certificate_page(made));
     made.files = digests(run);
     if (by) privacy::sign(made, *by);
-    write_file(run.certificate(), privacy::to_json(made));
+    return privacy::to_json(made);
+}
+
+void write_certificate(const run_directory& run, const std::string& text) {
+    write_file(run.certificate(), text);
     // Signed later, they would be the only files of another day, and public/ with them.
     if (const auto& date = config::load(run.config(), {}).run.date)
         fixed_time::apply_to_all(run.public_side(), start_of(*date));
+}
+
+}  // namespace
+
+void certify_run(const run_directory& run, const privacy::signing_key* by) {
+    write_certificate(run, certificate_text(run, by));
+}
+
+void prepare_certificate(const run_directory& run, const privacy::signing_key* by) {
+    write_file(run.waiting_certificate(), certificate_text(run, by));
+}
+
+void publish_certificate(const run_directory& run) {
+    write_certificate(run, read_file(run.waiting_certificate()));
+    remove_file(run.waiting_certificate());
 }
 
 }  // namespace rldp::eval

@@ -231,8 +231,11 @@ TEST_CASE("what happens after an evaluation began is logged and told after it, h
     CHECK(told == std::vector<std::string>{"4 3", "5 3", "6 3", "7 4", "8 4"});
     side.self->send(side.hub, evaluate_atom::value, std::int64_t{8});
     step(9);
+    side.self->send(side.hub, state_atom::value, std::string("stopping"));
+    side.run();
+    CHECK(told.size() == 5);
     side.self->send(side.hub, state_atom::value, std::string("done"));
     side.run();
     CHECK(logged() == "3456789");
-    CHECK(told.size() == 7);
+    CHECK(told.size() == 8);
 }

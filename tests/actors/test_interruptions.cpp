@@ -7,19 +7,21 @@
 #include <algorithm>
 #include <caf/all.hpp>
 #include <future>
+#include <map>
 #include <set>
 
 #include "actors/failure.hpp"
 #include "actors/hub.hpp"
 #include "actors/launch.hpp"
 #include "actors/run/checkpoint.hpp"
-#include "actors/run/erasure.hpp"
+#include "actors/run/run_end.hpp"
 #include "actors/supervisor.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
 #include "config/config.hpp"
 #include "eval/metrics/metrics.hpp"
+#include "eval/report/run_state.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
@@ -193,23 +195,46 @@ TEST_CASE("a run that is stopped while its last adapter is evaluated is not done
     CHECK(eval::read_metrics(where.metrics()).back().eval_perplexity);
 }
 
-TEST_CASE("what a kill during the last erasure left is erased by the next command, and nothing of a run under way") {
+TEST_CASE("what a kill at a run's end left undone is done by the next command, and nothing to a run under way") {
     scratch_directory scratch;
-    const eval::run_directory over{scratch / "over"}, underway{scratch / "underway"};
-    interrupted_run(over.root);
+    const eval::run_directory cut{scratch / "cut"}, underway{scratch / "underway"};
     interrupted_run(underway.root);
-    std::filesystem::remove(over.key());  // as far as the kill let it come
-    write_file(over.trusted_side() / "checkpoint.safetensors.tmp", "half");
+    interrupted_run(cut.root);
     const auto left = names_in(underway.trusted_side());
+    std::map<std::string, std::string> secrets;
+    for (const auto& name : {"releases.log", "checkpoint.safetensors"})
+        secrets[name] = read_file(cut.trusted_side() / name);
+    CHECK(resume_quietly(cut.root).how == eval::ending::done);
+    CHECK(eval::state_of(cut) == eval::run_state::over);
+    // Back to where the key had just been erased.
+    const auto certificate = read_file(cut.certificate());
+    std::filesystem::rename(cut.certificate(), cut.waiting_certificate());
+    for (const auto& [name, bytes] : secrets) write_file(cut.trusted_side() / name, bytes);
+    write_file(cut.trusted_side() / "checkpoint.safetensors.tmp", "half");
+    CHECK(eval::state_of(cut) == eval::run_state::ending);
     SECTION("by a resume, which is refused") {
-        CHECK(refusal([&] { resume_run(over.root); }).find("has finished") != std::string::npos);
+        CHECK(refusal([&] { resume_run(cut.root); }).find("has finished") != std::string::npos);
     }
     SECTION("by cleaning up") {
-        CHECK(clean(scratch / ".").size() == 6);
+        const auto done = clean(scratch.path());
+        CHECK(done.erased.size() == 3);
+        CHECK(done.ended == std::vector{cut.root});
+        CHECK(done.unfinished == std::vector{underway.root});
     }
-    CHECK(names_in(over.trusted_side()) == std::vector<std::string>{"held_out.json", "membership.json"});
-    CHECK(clean(underway.root).empty());
+    SECTION("by an audit that saw it end") {
+        await_end(cut);
+    }
+    CHECK(eval::state_of(cut) == eval::run_state::over);
+    CHECK(read_file(cut.certificate()) == certificate);
+    CHECK(names_in(cut.trusted_side()) == std::vector<std::string>{"held_out.json", "membership.json", "trusted.log"});
+    CHECK(clean(underway.root).erased.empty());
     CHECK(names_in(underway.trusted_side()) == left);
+    // Without its key nobody goes on with it, and it is not over.
+    const auto key = read_file(underway.key());
+    std::filesystem::remove(underway.key());
+    CHECK(eval::state_of(underway) == eval::run_state::lost);
+    CHECK(refusal([&] { resume_run(underway.root); }).find("has lost its key") != std::string::npos);
+    write_file(underway.key(), key, 0600);
     CHECK(resume_quietly(underway.root).how == eval::ending::done);
 }
 
@@ -220,7 +245,7 @@ TEST_CASE("a start that was killed is removed by the next, one under way is not"
     std::filesystem::create_directories(scratch / "run.partial-def456/trusted");
     const int other_process = ::open((scratch / "run.partial-def456").c_str(), O_RDONLY | O_DIRECTORY);
     REQUIRE(::flock(other_process, LOCK_EX | LOCK_NB) == 0);
-    CHECK(clean(scratch / ".").size() == 1);
+    CHECK(clean(scratch / ".").erased.size() == 1);
     CHECK(names_in(scratch / ".") == std::vector<std::string>{"run.partial-def456"});
     ::close(other_process);
     interrupted_run(scratch / "run");
