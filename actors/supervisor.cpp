@@ -39,6 +39,15 @@ void fail(supervisor_pointer self, const caf::error& reason) {
     stop_all(self);
 }
 
+/// What a request to an actor that failed is answered. Errors of ours name a cause; others only echo an actor that
+/// died, whose down message is coming. (Without a handler this actor would end with its promise, and whoever waits for
+/// the answer waited for ever.)
+auto fail_with(supervisor_pointer self) {
+    return [self](const caf::error& reason) {
+        if (reason.category() == caf::atom("rldp")) fail(self, reason);
+    };
+}
+
 /// The trainer is done; what remains is to wait for the evaluations under way, and for the run log.
 void conclude(supervisor_pointer self, outcome ended) {
     const auto deliver = [self](const outcome& whole) {
@@ -49,14 +58,16 @@ void conclude(supervisor_pointer self, outcome ended) {
     // Who interrupts a run does not wait for its predictions, either.
     const snapshot predicted{ended.steps_done, ended.how == ending::interrupted ? at::Tensor() : ended.adapter};
     self->request(self->state.evaluator, caf::infinite, settle_atom::value, predicted)
-        .then([self, ended, deliver](const evaluations& seen) {
-            auto whole = ended;
-            whole.held_out = seen;
-            if (seen.stopped) whole.how = ending::interrupted;  // also where the steps were all made
-            // Where the hub can't write, its down message names the cause.
-            self->request(self->state.hub, caf::infinite, state_atom::value, eval::name_of(whole.how))
-                .then([deliver, whole] { deliver(whole); }, [](const caf::error&) {});
-        });
+        .then(
+            [self, ended, deliver](const evaluations& seen) {
+                auto whole = ended;
+                whole.held_out = seen;
+                if (seen.stopped) whole.how = ending::interrupted;  // also where the steps were all made
+                // Where the hub can't write, its down message names the cause.
+                self->request(self->state.hub, caf::infinite, state_atom::value, eval::name_of(whole.how))
+                    .then([deliver, whole] { deliver(whole); }, [](const caf::error&) {});
+            },
+            fail_with(self));
 }
 
 bool evaluated(const std::vector<eval::metrics_line>& lines, std::int64_t step) {
@@ -153,12 +164,7 @@ supervisor_actor::behavior_type make_supervisor(supervisor_pointer self, opened_
             }
             if (self->state.stop.stop_requested()) self->send(self->state.trainer, stop_atom::value);
             self->request(self->state.trainer, caf::infinite, train_atom::value)
-                .then([self](const outcome& ended) { conclude(self, ended); },
-                      [self](const caf::error& reason) {
-                          // Errors of ours name a cause; others only echo an actor that died, whose down message is
-                          // coming.
-                          if (reason.category() == caf::atom("rldp")) fail(self, reason);
-                      });
+                .then([self](const outcome& ended) { conclude(self, ended); }, fail_with(self));
             return self->state.promise;
         },
         [self](stop_atom) {

@@ -8,6 +8,7 @@
 #include <caf/all.hpp>
 #include <future>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "actors/failure.hpp"
@@ -100,6 +101,34 @@ TEST_CASE("what fails while a run is wired reaches whoever waits for it") {
     self->send_exit(hub, caf::exit_reason::user_shutdown);
     REQUIRE(failed);
     CHECK(std::string(to_exception(*failed).what()).find("trusted.log") != std::string::npos);
+}
+
+TEST_CASE("what fails when all steps are made reaches whoever waits for it") {
+    scratch_directory scratch;
+    // Where nobody is looked at, the owner's figures are first written when the evaluator settles.
+    const auto open = [&](int records, const std::string& name) {
+        return create_run(small_static({"eval.publish=none", "train.eval_records=1",
+                                        fmt::format("data.path=synthetic:{}", 100 + records)}),
+                          scratch / name);
+    };
+    const auto nobody = [&](int records) {
+        const auto name = std::to_string(records);
+        launch([&] { return open(records, name); }, {.name = name});
+        return nlohmann::json::parse(read_file(scratch / name / "trusted/held_out.json"))["evaluations"].empty();
+    };
+    int records = 0;
+    while (!nobody(records)) ++records;
+    const auto failed = refusal([&] {
+        launch(
+            [&] {
+                auto opened = open(records, "blocked");
+                std::filesystem::create_directories(scratch / "blocked/trusted/held_out.json.tmp/in the way");
+                return opened;
+            },
+            {.name = "blocked"});
+    });
+    CHECK(has(failed, "held_out.json"));
+    CHECK(eval::state_of({scratch / "blocked"}) == eval::run_state::unfinished);
 }
 
 TEST_CASE("a stop that comes before a run is wired is not forgotten") {
