@@ -107,8 +107,8 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     auto schedule = schedule_of(run, *parts.budget);
     wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.config, run.plan));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
-    wiring.evaluator = spawn(make_evaluator, run.held_out, closed, evaluation_rule_of(run, run.seen),
-                             self->state.hub, trusted_log, self->state.stop.get_token());
+    wiring.evaluator = spawn(make_evaluator, run.held_out, closed, evaluation_rule_of(run, run.seen), self->state.hub,
+                             trusted_log, self->state.stop.get_token());
     self->state.evaluator = wiring.evaluator;
     for (const auto& at : run.passed) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
     self->state.trainer = spawn(make_trainer, parts.steps, wiring, std::move(schedule));

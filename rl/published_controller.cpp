@@ -118,12 +118,8 @@ void published_controller::learn() {
 
 std::string published_controller::save() const {
     const auto seen = normaliser_.snapshot();
-    json content = {{"mean", seen.mean},
-                    {"m2", seen.m2},
-                    {"seen", seen.count},
-                    {"decisions", decisions_},
-                    {"log_sigma", log_sigma_},
-                    {"log_lr", log_lr_}};
+    json content = {{"mean", seen.mean},       {"m2", seen.m2},           {"seen", seen.count},
+                    {"decisions", decisions_}, {"log_sigma", log_sigma_}, {"log_lr", log_lr_}};
     if (open_) content["open"] = {open_->state, open_->action, open_->utility, open_->epsilon};
     const auto learner = learner_.save();
     content["learner"] = json::binary({learner.begin(), learner.end()});

@@ -85,8 +85,9 @@ struct sac::impl {
     minibatch draw() {
         const auto n = static_cast<std::int64_t>(replay.size());
         const auto chosen = at::randperm(n, generator, at::TensorOptions(at::kLong)).narrow(0, 0, config.batch);
-        const auto parts = rows(config.batch, [&](std::int64_t i) { return chosen[i].item<std::int64_t>(); })
-                               .split_with_sizes({config.state_size, config.action_size, 1, config.state_size}, 1);
+        const auto parts = rows(config.batch, [&](std::int64_t i) {
+                               return chosen[i].item<std::int64_t>();
+                           }).split_with_sizes({config.state_size, config.action_size, 1, config.state_size}, 1);
         return {parts[0].contiguous(), parts[1].contiguous(), parts[2].flatten().contiguous(), parts[3].contiguous()};
     }
 

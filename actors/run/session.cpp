@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -11,6 +10,7 @@
 #include "actors/run/checkpoint.hpp"
 #include "actors/run/erasure.hpp"
 #include "actors/run/kept_corpus.hpp"
+#include "actors/run/known_lines.hpp"
 #include "actors/run/lessons_file.hpp"
 #include "actors/run/method.hpp"
 #include "actors/run/prepared.hpp"
@@ -27,7 +27,6 @@
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
-#include "eval/report/run_log.hpp"
 #include "privacy/spending/book.hpp"
 #include "privacy/spending/book_mark.hpp"
 #include "privacy/spending/book_search.hpp"
@@ -163,33 +162,6 @@ std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepar
                                              .times = std::move(times),
                                              .seen = std::move(found.seen),
                                              .passed = std::move(found.passed)});
-}
-
-/// The run log as it stood, to the checkpoint's step: the later lines are made again, these can't be.
-std::vector<eval::metrics_line> known_metrics(const eval::run_directory& where, const privacy::ledger_content& book,
-                                              std::int64_t checkpointed, bool accept_lost) {
-    auto found = eval::find_log(where.metrics(), book, checkpointed);
-    if (!found.missing.empty() && !accept_lost)
-        refuse(fmt::format("{}; so there is none of {}, and up to the checkpoint's step, {}, lines can't be made again: "
-                           "bring back the run's own file, or leave such rows empty with rldp run --resume {} "
-                           "--accept-lost-lines",
-                           found.wrong.empty() ? where.metrics().string() + ": lines were taken away" : found.wrong,
-                           eval::steps_in_words(found.missing), checkpointed, where.root.string()));
-    for (const auto step : found.missing) found.lines.push_back(eval::lost_line(book, step));
-    std::sort(found.lines.begin(), found.lines.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
-    return std::move(found.lines);
-}
-
-bool evaluated(const std::vector<eval::metrics_line>& lines, std::int64_t step) {
-    return std::any_of(lines.begin(), lines.end(),
-                       [&](const auto& line) { return line.step == step && line.eval_perplexity; });
-}
-
-evaluations evaluations_in(const std::vector<eval::metrics_line>& lines) {
-    evaluations out;
-    for (const auto& line : lines)
-        if (line.eval_perplexity) out.add(line.step, eval::scores_in(line));
-    return out;
 }
 
 /// Brings the moving parts from the checkpoint to the ledger's end.
@@ -435,7 +407,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);
     auto found = replay(parts, price_times_of(config, ready.plan), ready.model.initial_adapter,
-                        known_metrics(where, parts.budget->book(), parts.steps->training().step(), how.accept_lost_lines))
+                        known_lines(where, parts.budget->book(), parts.steps->training().step(), how.accept_lost_lines))
                      .all(releases);
     add_looks(found.known, looked, parts.budget->book().header_hash);
     found.looked = std::move(looked);

@@ -253,6 +253,8 @@ int run(const run_arguments& given) {
         refuse("run: give a CONFIG, or --resume DIR (not both); for example rldp run config/demo.json");
     if (!given.resume.empty() && (!given.set.empty() || !given.out.empty() || !given.lessons.empty()))
         refuse("run: --resume goes on with the run's own configuration; leave --set, --out and --lessons away");
+    refuse_unless(!given.accept_lost_lines || !given.resume.empty() || given.resume_or_start,
+                  "run: --accept-lost-lines is for a run that goes on; give --resume DIR too");
     if (given.workers > 1) return run_workers(given);
 
     const auto where = ranks::place_from([](const char* name) { return std::getenv(name); });

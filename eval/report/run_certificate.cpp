@@ -193,13 +193,13 @@ namespace {
 void check_run_log(const run_directory& run, verified_books& out) {
     const auto log = check_log(run.metrics(), out.book);
     out.checked.push_back(
-        {"run log",
-         fmt::format("a line for each of the {} steps charged, in order{}", log.steps,
-                     log.unnamed == 0 ? ", that names the step's line of the ledger" : "")});
+        {"run log", fmt::format("a line for each of the {} steps charged, in order{}", log.steps,
+                                log.unnamed == 0 ? ", that names the step's line of the ledger" : "")});
     if (log.unnamed > 0)
-        out.not_checked.push_back({"run log", fmt::format("whether {} of its lines, which name no line of the ledger as "
-                                                          "those of earlier versions, are of this run",
-                                                          log.unnamed)});
+        out.not_checked.push_back(
+            {"run log", fmt::format("whether {} of its lines, which name no line of the ledger as "
+                                    "those of earlier versions, are of this run",
+                                    log.unnamed)});
     if (!log.lost.empty())
         out.not_checked.push_back(
             {"lost lines", fmt::format("what the run log said of {}: lost while the run was interrupted, and empty",

@@ -15,8 +15,7 @@ std::string sha256(std::string_view bytes) {
 sha256_bytes sha256_from(std::string_view hex) {
     sha256_bytes out;
     std::size_t bytes = 0;
-    const bool whole =
-        sodium_hex2bin(out.data(), out.size(), hex.data(), hex.size(), nullptr, &bytes, nullptr) == 0;
+    const bool whole = sodium_hex2bin(out.data(), out.size(), hex.data(), hex.size(), nullptr, &bytes, nullptr) == 0;
     require(whole && bytes == out.size(), "no SHA-256 in hexadecimal");
     return out;
 }

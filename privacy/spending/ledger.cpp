@@ -26,8 +26,7 @@ void add_step(std::vector<phase>& to, double noise_multiplier, double sample_rat
 
 std::vector<phase> ledger_content::phases(std::size_t count) const {
     std::vector<phase> out;
-    for (std::size_t i = 0; i < count; ++i)
-        add_step(out, charges.at(i).noise_multiplier, charges.at(i).sample_rate);
+    for (std::size_t i = 0; i < count; ++i) add_step(out, charges.at(i).noise_multiplier, charges.at(i).sample_rate);
     return out;
 }
 
@@ -180,8 +179,7 @@ ledger ledger::open(const std::filesystem::path& path) {
     return ledger(std::move(file), read_ledger(path));
 }
 
-charge ledger::append(std::int64_t step, double noise_multiplier, double sample_rate,
-                      std::optional<std::size_t> card) {
+charge ledger::append(std::int64_t step, double noise_multiplier, double sample_rate, std::optional<std::size_t> card) {
     const auto& charges = content_.charges;
     ledger_line next{charges.size() + 1, step, noise_multiplier, sample_rate, card, content_.last_hash, {}};
     std::string line;

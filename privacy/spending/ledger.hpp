@@ -101,8 +101,7 @@ class ledger {
     static ledger open(const std::filesystem::path& path);
 
     /// Validates, appends a line and fsyncs before it returns: charge before release.
-    charge append(std::int64_t step, double noise_multiplier, double sample_rate,
-                  std::optional<std::size_t> card);
+    charge append(std::int64_t step, double noise_multiplier, double sample_rate, std::optional<std::size_t> card);
     /// The next look, with the adapter of `step`, the last one charged or 0: charged as above before a held-out unit is
     /// opened. Errors: bad_input beyond the header's number of looks.
     const look_charge& append_look(std::int64_t step);

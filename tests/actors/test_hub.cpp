@@ -169,8 +169,8 @@ TEST_CASE("every line names its line of the ledger, an evaluation before the fir
     side.steps_evaluated_at(3);
     std::vector<std::string> named;
     eval::each_line(side.scratch / "metrics.jsonl", [&](auto& one) { named.push_back(one.line.ledger); });
-    CHECK(named == std::vector<std::string>{"header", "charge 1", "charge 2", "charge 3", "charge 3", "charge 4",
-                                            "charge 5"});
+    CHECK(named ==
+          std::vector<std::string>{"header", "charge 1", "charge 2", "charge 3", "charge 3", "charge 4", "charge 5"});
 }
 
 TEST_CASE("however many steps there were, the hub holds the lines that may still change") {

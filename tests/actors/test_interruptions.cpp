@@ -67,13 +67,24 @@ struct log_damage {
 std::vector<log_damage> log_damages(const std::vector<std::string>& of_another_run) {
     using lines = std::vector<std::string>;
     return {
-        {"emptied", "lines were taken away; so there is none of steps 1 to 5", [](lines& all) { all.clear(); },
+        {"emptied",
+         "lines were taken away; so there is none of steps 1 to 5",
+         [](lines& all) { all.clear(); },
          {1, 2, 3, 4, 5}},
         {"cut at a line", "none of steps 3 to 5", [](lines& all) { all.resize(3); }, {3, 4, 5}},
-        {"lines removed", "none of steps 2 to 3", [](lines& all) { all.erase(all.begin() + 2, all.begin() + 4); }, {2, 3}},
+        {"lines removed",
+         "none of steps 2 to 3",
+         [](lines& all) { all.erase(all.begin() + 2, all.begin() + 4); },
+         {2, 3}},
         {"a bit flipped", "metrics.jsonl:3: ", [](lines& all) { all[2][12] ^= 4; }, {2}},
-        {"another run's", "metrics.jsonl:1: is of another run", [&](lines& all) { all = of_another_run; }, {1, 2, 3, 4, 5}},
-        {"a line of another run's", "metrics.jsonl:5: is of another run", [&](lines& all) { all[4] = of_another_run[4]; }, {4}},
+        {"another run's",
+         "metrics.jsonl:1: is of another run",
+         [&](lines& all) { all = of_another_run; },
+         {1, 2, 3, 4, 5}},
+        {"a line of another run's",
+         "metrics.jsonl:5: is of another run",
+         [&](lines& all) { all[4] = of_another_run[4]; },
+         {4}},
         {"swapped", "", [](lines& all) { std::swap(all[2], all[4]); }},
         {"doubled", "", [](lines& all) { all.insert(all.begin() + 2, all[4]); }},
         {"without the look before the first step", "", [](lines& all) { all.erase(all.begin()); }},
@@ -146,8 +157,9 @@ TEST_CASE("lines of the run log are made again after the checkpoint, and refused
     const eval::run_directory where{scratch / "cut"};
     const auto whole = read_file(where.metrics());
     std::filesystem::remove(where.metrics());
-    CHECK(refusal([&] { resume_run(where.root); }).find("metrics.jsonl: is missing; so there is none of steps 1 to 5") !=
-          std::string::npos);
+    CHECK(refusal([&] {
+              resume_run(where.root);
+          }).find("metrics.jsonl: is missing; so there is none of steps 1 to 5") != std::string::npos);
     write_file(where.metrics(), std::string(whole.size(), '\0'));
     CHECK(refusal([&] { resume_run(where.root); }).find("none of steps 1 to 5") != std::string::npos);
     write_file(where.metrics(), whole.substr(0, whole.find("{\"step\":3") + 30));

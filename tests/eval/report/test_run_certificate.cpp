@@ -52,8 +52,8 @@ TEST_CASE("a signed run verifies, and says what it checked and what it could not
                                                                  {"privacy.unit={\"group\": \"patient\"}"}}) {
         const signed_run made(set);
         const auto seen = eval::verify_run(made.run, made.owner.public_half());
-        for (const char* subject :
-             {"certificate", "signature", "files", "run log", "ledger", "guarantee", "configuration", "summary", "contract"})
+        for (const char* subject : {"certificate", "signature", "files", "run log", "ledger", "guarantee",
+                                    "configuration", "summary", "contract"})
             CHECK(mentions(seen.checked, subject));
         for (const char* subject : {"data", "noise", "program"}) CHECK(mentions(seen.not_checked, subject));
         CHECK_FALSE(mentions(seen.not_checked, "signer"));

@@ -89,20 +89,30 @@ std::vector<damage> damages() {
          counted(5, 20)},
         {"lines removed", "metrics.jsonl:11: is step 15's, where step 10's is due",
          edit([](auto& all) { all.erase(all.begin() + 10, all.begin() + 15); }), counted(10, 14)},
-        {"lines swapped", "metrics.jsonl:4: is step 4's, where step 3's is due",
-         edit([](auto& all) { std::swap(all[3], all[4]); }), {}},
-        {"a line doubled", "metrics.jsonl:5: is step 3's, where step 4's is due",
-         edit([](auto& all) { all.insert(all.begin() + 3, all[3]); }), {}},
-        {"a line too many", "metrics.jsonl:42: is step 40's, where the ledger has charged 40 steps",
-         edit([](auto& all) { all.push_back(all.back()); }), {}},
-        {"a digit changed", "metrics.jsonl:8: metrics line: its checksum is another one",
-         edit([](auto& all) { all[7][20] ^= 1; }), {7}},
+        {"lines swapped",
+         "metrics.jsonl:4: is step 4's, where step 3's is due",
+         edit([](auto& all) { std::swap(all[3], all[4]); }),
+         {}},
+        {"a line doubled",
+         "metrics.jsonl:5: is step 3's, where step 4's is due",
+         edit([](auto& all) { all.insert(all.begin() + 3, all[3]); }),
+         {}},
+        {"a line too many",
+         "metrics.jsonl:42: is step 40's, where the ledger has charged 40 steps",
+         edit([](auto& all) { all.push_back(all.back()); }),
+         {}},
+        {"a digit changed",
+         "metrics.jsonl:8: metrics line: its checksum is another one",
+         edit([](auto& all) { all[7][20] ^= 1; }),
+         {7}},
         {"another run's", "metrics.jsonl:1: is of another run",
          [](const auto& run) {
              eval::write_metrics(run.log, log_of(run.charged("other.jsonl", 0, {"privacy.epsilon=1"})));
          },
          counted(1, 20)},
-        {"a line of another run's", "metrics.jsonl:13: is of another run", edit([](auto& all) {
+        {"a line of another run's",
+         "metrics.jsonl:13: is of another run",
+         edit([](auto& all) {
              auto line = eval::parse_metrics_line(eval::without_checksum(all[12]));
              line.ledger.replace(0, 4, line.ledger[0] == '0' ? "1111" : "0000");
              all[12] = eval::with_checksum(eval::to_json(line));
