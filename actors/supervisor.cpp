@@ -1,6 +1,5 @@
 #include "actors/supervisor.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "actors/accountant.hpp"
@@ -70,19 +69,6 @@ void conclude(supervisor_pointer self, outcome ended) {
             fail_with(self));
 }
 
-bool evaluated(const std::vector<eval::metrics_line>& lines, std::int64_t step) {
-    return std::any_of(lines.begin(), lines.end(),
-                       [&](const auto& line) { return line.step == step && line.eval_perplexity; });
-}
-
-evaluations evaluations_in(const std::vector<eval::metrics_line>& lines) {
-    evaluations out;
-    for (const auto& line : lines) {
-        if (line.eval_perplexity) out.add(line.step, eval::scores_in(line));
-    }
-    return out;
-}
-
 template <class Handle>
 Handle watch(supervisor_pointer self, Handle actor) {
     self->monitor(actor);
@@ -107,16 +93,13 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     if (run.config.privacy.semantics == semantics::as_published)
         unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
     const auto promised = parts.budget->book().header.guarantee();
-    std::vector<snapshot> to_evaluate;
     std::vector<std::int64_t> awaited;
-    for (const auto& at : run.passed) {
-        if (evaluated(run.known, at.step)) continue;
-        to_evaluate.push_back(at);
-        if (run.config.eval.published() == publication::raw) awaited.push_back(at.step);
-    }
+    if (run.config.eval.published() == publication::raw)
+        for (const auto& at : run.passed) awaited.push_back(at.step);
     self->send(self->state.hub, announce_atom::value,
-               run_header{run.where.metrics().string(), run.known, run.plan.steps, run.config.privacy.epsilon,
+               run_header{run.where.metrics().string(), run.plan.steps, run.config.privacy.epsilon,
                           promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity(), awaited,
+                          parts.budget->book().header_hash,
                           run.config.monitor.tensorboard ? run.where.tensorboard().string() : std::string()});
 
     const auto spawn = [&]<class... Args>(Args&&... args) {
@@ -135,10 +118,10 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     auto schedule = schedule_of(run, *parts.budget);
     wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.config, run.plan));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
-    wiring.evaluator = spawn(make_evaluator, run.held_out, closed, evaluation_rule_of(run, evaluations_in(run.known)),
-                             self->state.hub, trusted_log, self->state.stop.get_token());
+    wiring.evaluator = spawn(make_evaluator, run.held_out, closed, evaluation_rule_of(run, run.seen), self->state.hub,
+                             trusted_log, self->state.stop.get_token());
     self->state.evaluator = wiring.evaluator;
-    for (const auto& at : to_evaluate) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
+    for (const auto& at : run.passed) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
     self->state.trainer = spawn(make_trainer, parts.steps, wiring, std::move(schedule));
 }
 

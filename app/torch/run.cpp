@@ -38,7 +38,7 @@ struct run_arguments {
     std::string config, resume, out, lessons, corpora, monitor, dashboard, sign;
     std::vector<std::string> set;
     bool json = false, quiet = false, verbose = false, private_counts = false, resume_or_start = false,
-         verify_model = false;
+         verify_model = false, accept_lost_lines = false;
     std::size_t workers = 1;
     int restarts = 3;
 };
@@ -235,6 +235,7 @@ actors::opening opening_of(const run_arguments& given) {
     return {.lessons = place(given.lessons),
             .corpora = place(given.corpora),
             .verify_model = given.verify_model,
+            .accept_lost_lines = given.accept_lost_lines,
             .tell = given.quiet ? on_loading{} : monitor::loading_line()};
 }
 
@@ -288,6 +289,8 @@ int run(const run_arguments& given) {
         refuse("run: give a CONFIG, or --resume DIR (not both); for example rldp run config/demo.json");
     if (!given.resume.empty() && (!given.set.empty() || !given.out.empty() || !given.lessons.empty()))
         refuse("run: --resume goes on with the run's own configuration; leave --set, --out and --lessons away");
+    refuse_unless(!given.accept_lost_lines || !given.resume.empty() || given.resume_or_start,
+                  "run: --accept-lost-lines is for a run that goes on; give --resume DIR too");
     if (given.workers > 1) return run_workers(given);
 
     const auto where = ranks::place_from([](const char* name) { return std::getenv(name); });
@@ -356,6 +359,9 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_flag("--verify-model", given->verify_model,
                       "read the model's weights again when a run goes on, also where their files' sizes and times are "
                       "those of its beginning");
+    command->add_flag("--accept-lost-lines", given->accept_lost_lines,
+                      "a run goes on although lines of public/metrics.jsonl are lost that can't be made again: their "
+                      "rows stay empty, and say so");
     command
         ->add_option("--workers", given->workers,
                      "so many processes of this machine compute the run together; each has a share of the processors")

@@ -14,6 +14,7 @@
 #include "eval/report/certificate_page.hpp"
 #include "eval/report/cross_check.hpp"
 #include "eval/report/report.hpp"
+#include "eval/report/run_log.hpp"
 #include "privacy/keys/digest.hpp"
 
 namespace rldp::eval {
@@ -186,6 +187,27 @@ verified_books verify_books(const run_directory& run) {
     return out;
 }
 
+namespace {
+
+/// Of a run that has ended: while it goes on, its log lags behind the ledger.
+void check_run_log(const run_directory& run, verified_books& out) {
+    const auto log = check_log(run.metrics(), out.book);
+    out.checked.push_back(
+        {"run log", fmt::format("a line for each of the {} steps charged, in order{}", log.steps,
+                                log.unnamed == 0 ? ", that names the step's line of the ledger" : "")});
+    if (log.unnamed > 0)
+        out.not_checked.push_back(
+            {"run log", fmt::format("whether {} of its lines, which name no line of the ledger as "
+                                    "those of earlier versions, are of this run",
+                                    log.unnamed)});
+    if (!log.lost.empty())
+        out.not_checked.push_back(
+            {"lost lines", fmt::format("what the run log said of {}: lost while the run was interrupted, and empty",
+                                       steps_in_words(log.lost))});
+}
+
+}  // namespace
+
 verification verify_run(const run_directory& run, const std::optional<privacy::verifying_key>& owner) {
     if (!fs::exists(run.certificate()))
         refuse(fmt::format(
@@ -197,6 +219,7 @@ verification verify_run(const run_directory& run, const std::optional<privacy::v
     check_named_files(out.found.files, files, run.certificate());
     out.checked.push_back({"files", fmt::format("all {} under public/ are those that it names", files.size())});
     auto books = verify_books(run);
+    check_run_log(run, books);
     out.checked.insert(out.checked.end(), books.checked.begin(), books.checked.end());
     out.not_checked.insert(out.not_checked.end(), books.not_checked.begin(), books.not_checked.end());
 
@@ -229,9 +252,10 @@ std::string certificate_text(const run_directory& run, const privacy::signing_ke
             fmt::format("{0}: holds no run that has ended (public/summary.json is missing); rldp run --resume {0} goes "
                         "on with one that was cut",
                         run.root.string()));
-    const auto books = verify_books(run);
+    auto books = verify_books(run);
     if (books.book.torn)
         refuse(run.ledger().string() + ": its last line has no end; rldp run --resume mends it, then sign");
+    check_run_log(run, books);
     auto made = described(run, books.book);
     if (by) made.signer = by->public_half();
     write_file(run.certificate_page(), certificate_page(made));
