@@ -17,7 +17,7 @@ void accountant_state::catch_up(const price_times& times) {
     const auto& charges = budget->book().charges;
     const auto step = charges.empty() ? 0 : times.last_through(charges.back()->step);
     if (step == 0) return;
-    priced = budget->charges_through(step);
+    priced = budget->book().charges_through(step);
     progress = {budget->progress_epsilon(priced), step};
 }
 

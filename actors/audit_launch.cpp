@@ -7,7 +7,7 @@
 
 #include "actors/auditor.hpp"
 #include "actors/failure.hpp"
-#include "actors/run/erasure.hpp"
+#include "actors/run/run_end.hpp"
 #include "actors/threads.hpp"
 #include "actors/trusted_log.hpp"
 

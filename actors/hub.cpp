@@ -84,13 +84,22 @@ void hub_state::begin(const run_header& header) {
     latest.steps = header.steps;
     latest.epsilon = header.epsilon;
     latest.guaranteed_epsilon = header.guaranteed_epsilon;
-    log.emplace(header.metrics_path, header.known);
-    for (const auto& line : header.known) put(latest, line);
-    logged = latest;
+    ledger = header.ledger;
     awaited.insert(header.awaited.begin(), header.awaited.end());
-    if (!header.known.empty()) unevaluated[header.known.back().step] = header.known.back();
-    if (!header.tensorboard.empty()) events.emplace(header.tensorboard, header.known);
+    log.emplace(header.metrics_path);
+    const auto known = eval::read_metrics(header.metrics_path);
+    for (const auto& line : known) {
+        put(latest, line);
+        remember(line);
+    }
+    logged = latest;
+    if (!header.tensorboard.empty()) events.emplace(header.tensorboard, known);
     changed = true;
+}
+
+void hub_state::remember(const eval::metrics_line& line) {
+    std::erase_if(open, [&](const auto& one) { return !awaited.contains(one.first); });
+    open[line.step] = line;
 }
 
 void hub_state::in_order(std::function<void()> write) {
@@ -112,9 +121,7 @@ void hub_state::record(const eval::metrics_line& line) {
         if (line.loss_released) logged.loss = *line.loss_released;
         if (tell) tell(logged);
     });
-    unevaluated[line.step] = line;
-    constexpr std::size_t remembered = 4096;  // far more steps than an evaluation can lag behind
-    if (unevaluated.size() > remembered) unevaluated.erase(unevaluated.begin());
+    remember(line);
     put(latest, line);
     if (line.loss_released) {
         loss_sum += *line.loss_released;
@@ -128,8 +135,8 @@ void hub_state::priced(const eval::progress_price& progress, bool in_log) {
     latest.progress_epsilon = progress.epsilon;
     latest.progress_step = progress.step;
     changed = true;
-    const auto known = unevaluated.find(progress.step);
-    if (!in_log || known == unevaluated.end() || known->second.progress == progress) return;
+    const auto known = open.find(progress.step);
+    if (!in_log || known == open.end() || known->second.progress == progress) return;
     known->second.progress = progress;
     in_order([this, line = known->second] {
         log->append(line);
@@ -146,7 +153,8 @@ void hub_state::priced(const eval::progress_price& progress, bool in_log) {
 void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
     eval::metrics_line line;
     line.step = step;
-    if (const auto known = unevaluated.find(step); known != unevaluated.end()) line = known->second;
+    line.ledger = ledger;  // of step 0, which no charge makes a line of
+    if (const auto known = open.find(step); known != open.end()) line = known->second;
     put(line, found);
     log->append(line);
     eval::metrics_line alone;  // steps that were made since stay as they are shown
@@ -160,16 +168,21 @@ void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
 }
 
 void hub_state::enter(const std::string& state) {
-    put_in_order();
-    latest.state = logged.state = state;
+    latest.state = state;
     changed = true;
     note(latest);
-    if (tell) tell(logged);
+    // A run that is told to stop still has the evaluations that began before.
+    if (monitor::is_over(latest)) put_in_order();
+    in_order([this, state] {
+        logged.state = state;
+        if (tell) tell(logged);
+    });
 }
 
 void hub_state::put_in_order() {
-    if (!log) return;
+    awaited.clear();
     release_held();
+    if (!log) return;
     const auto lines = log->sort();
     if (events) events->replace(lines);
 }

@@ -32,9 +32,9 @@ struct hub_state {
     bool changed = false;
     std::map<caf::actor_addr, watcher> watchers;
     std::optional<eval::metrics_log> log;
-    std::optional<monitor::event_log> events;  ///< where TensorBoard is to read them
-    std::map<std::int64_t, eval::metrics_line>
-        unevaluated;  ///< recent lines, until an evaluation of their step arrives
+    std::optional<monitor::event_log> events;         ///< where TensorBoard is to read them
+    std::string ledger;                               ///< hash of its header
+    std::map<std::int64_t, eval::metrics_line> open;  ///< lines that may change: the last, those of `awaited`
 
     /// Evaluations under way, and what has to be logged after them: where their lines stood in the log would tell how
     /// long they took (docs/privacy.md §7).
@@ -47,6 +47,7 @@ struct hub_state {
     void release_held();
     void enter(const std::string& state);
     void record(const eval::metrics_line& line);
+    void remember(const eval::metrics_line& line);
     void priced(const eval::progress_price& progress, bool in_log);
     void evaluated(std::int64_t step, const eval::scores& found);
     void put_in_order();

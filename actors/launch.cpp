@@ -1,7 +1,5 @@
 #include "actors/launch.hpp"
 
-#include <unistd.h>
-
 #include <mutex>
 
 #include "actors/failure.hpp"
@@ -40,7 +38,7 @@ class brake {
 
 eval::run_summary launch(const std::function<opened_run()>& open, const launch_options& options) {
     share_heap();
-    signal_watch signals;
+    signal_watch signals(options.on_cut);
     // It outlives the actors, so that what they show last is served.
     std::optional<monitor::stream_server> server;
     if (options.monitor) server.emplace(monitor::loopback_endpoint(*options.monitor));
@@ -83,7 +81,7 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
     self->request(supervisor, caf::infinite, run_atom::value)
         .receive([&](outcome& value) { ended = std::move(value); },
                  [&](caf::error& reason) { failed = to_exception(reason); });
-    signals.on_signal([] { _exit(static_cast<int>(errc::interrupted)); });
+    signals.on_signal({});
     stops.is({});
     self->send_exit(supervisor, caf::exit_reason::user_shutdown);
     self->wait_for(supervisor);

@@ -23,6 +23,7 @@ struct launch_options {
     show progress = {};  ///< gets every step as it is logged, whatever the clock; empty: none
     std::function<void(const run_plan&)> on_plan = {};      ///< once everything is read and planned
     std::shared_ptr<const privacy::signing_key> sign = {};  ///< signs the certificate; null: unsigned
+    std::function<void()> on_cut = [] {};                   ///< a signal ends the process at once: its last words
 };
 
 /// Serves live values where asked to, opens the run, runs it, and writes adapter, summary and report. SIGINT and

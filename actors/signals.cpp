@@ -33,7 +33,7 @@ void handle(void (*handler)(int)) {
 
 }  // namespace
 
-signal_watch::signal_watch() {
+signal_watch::signal_watch(std::function<void()> last_words) : last_words_(std::move(last_words)) {
     int ends[2];
     if (::pipe(ends) != 0) throw error(errc::failed, "no pipe for signals: too many open files?");
     read_end_ = ends[0];
@@ -59,7 +59,10 @@ void signal_watch::watch() {
     for (char what = 0; what != over_byte;) {
         if (::read(read_end_, &what, 1) != 1 || what != stop_byte) continue;
         const std::lock_guard lock(mutex_);
-        if (!stop_) ::_exit(static_cast<int>(errc::interrupted));
+        if (!stop_) {
+            last_words_();
+            ::_exit(static_cast<int>(errc::interrupted));
+        }
         std::exchange(stop_, {})();
     }
 }

@@ -12,7 +12,8 @@ namespace rldp::actors {
 /// time.
 class signal_watch {
   public:
-    signal_watch();
+    /// `last_words` come before such an end.
+    explicit signal_watch(std::function<void()> last_words = [] {});
     ~signal_watch();
     signal_watch(const signal_watch&) = delete;
     signal_watch& operator=(const signal_watch&) = delete;
@@ -24,7 +25,7 @@ class signal_watch {
 
     int read_end_ = -1;
     std::mutex mutex_;
-    std::function<void()> stop_;
+    std::function<void()> stop_, last_words_;
     std::thread thread_;
 };
 

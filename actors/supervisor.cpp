@@ -1,6 +1,5 @@
 #include "actors/supervisor.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "actors/accountant.hpp"
@@ -39,6 +38,15 @@ void fail(supervisor_pointer self, const caf::error& reason) {
     stop_all(self);
 }
 
+/// What a request to an actor that failed is answered. Errors of ours name a cause; others only echo an actor that
+/// died, whose down message is coming. (Without a handler this actor would end with its promise, and whoever waits for
+/// the answer waited for ever.)
+auto fail_with(supervisor_pointer self) {
+    return [self](const caf::error& reason) {
+        if (reason.category() == caf::atom("rldp")) fail(self, reason);
+    };
+}
+
 /// The trainer is done; what remains is to wait for the evaluations under way, and for the run log.
 void conclude(supervisor_pointer self, outcome ended) {
     const auto deliver = [self](const outcome& whole) {
@@ -49,27 +57,16 @@ void conclude(supervisor_pointer self, outcome ended) {
     // Who interrupts a run does not wait for its predictions, either.
     const snapshot predicted{ended.steps_done, ended.how == ending::interrupted ? at::Tensor() : ended.adapter};
     self->request(self->state.evaluator, caf::infinite, settle_atom::value, predicted)
-        .then([self, ended, deliver](const evaluations& seen) {
-            auto whole = ended;
-            whole.held_out = seen;
-            if (seen.stopped) whole.how = ending::interrupted;  // also where the steps were all made
-            // Where the hub can't write, its down message names the cause.
-            self->request(self->state.hub, caf::infinite, state_atom::value, eval::name_of(whole.how))
-                .then([deliver, whole] { deliver(whole); }, [](const caf::error&) {});
-        });
-}
-
-bool evaluated(const std::vector<eval::metrics_line>& lines, std::int64_t step) {
-    return std::any_of(lines.begin(), lines.end(),
-                       [&](const auto& line) { return line.step == step && line.eval_perplexity; });
-}
-
-evaluations evaluations_in(const std::vector<eval::metrics_line>& lines) {
-    evaluations out;
-    for (const auto& line : lines) {
-        if (line.eval_perplexity) out.add(line.step, eval::scores_in(line));
-    }
-    return out;
+        .then(
+            [self, ended, deliver](const evaluations& seen) {
+                auto whole = ended;
+                whole.held_out = seen;
+                if (seen.stopped) whole.how = ending::interrupted;  // also where the steps were all made
+                // Where the hub can't write, its down message names the cause.
+                self->request(self->state.hub, caf::infinite, state_atom::value, eval::name_of(whole.how))
+                    .then([deliver, whole] { deliver(whole); }, [](const caf::error&) {});
+            },
+            fail_with(self));
 }
 
 template <class Handle>
@@ -96,16 +93,13 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     if (run.config.privacy.semantics == semantics::as_published)
         unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
     const auto promised = parts.budget->book().header.guarantee();
-    std::vector<snapshot> to_evaluate;
     std::vector<std::int64_t> awaited;
-    for (const auto& at : run.passed) {
-        if (evaluated(run.known, at.step)) continue;
-        to_evaluate.push_back(at);
-        if (run.config.eval.published() == publication::raw) awaited.push_back(at.step);
-    }
+    if (run.config.eval.published() == publication::raw)
+        for (const auto& at : run.passed) awaited.push_back(at.step);
     self->send(self->state.hub, announce_atom::value,
-               run_header{run.where.metrics().string(), run.known, run.plan.steps, run.config.privacy.epsilon,
+               run_header{run.where.metrics().string(), run.plan.steps, run.config.privacy.epsilon,
                           promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity(), awaited,
+                          parts.budget->book().header_hash,
                           run.config.monitor.tensorboard ? run.where.tensorboard().string() : std::string()});
 
     const auto spawn = [&]<class... Args>(Args&&... args) {
@@ -124,10 +118,10 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     auto schedule = schedule_of(run, *parts.budget);
     wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.config, run.plan));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
-    wiring.evaluator = spawn(make_evaluator, run.held_out, closed, evaluation_rule_of(run, evaluations_in(run.known)),
-                             self->state.hub, trusted_log, self->state.stop.get_token());
+    wiring.evaluator = spawn(make_evaluator, run.held_out, closed, evaluation_rule_of(run, run.seen), self->state.hub,
+                             trusted_log, self->state.stop.get_token());
     self->state.evaluator = wiring.evaluator;
-    for (const auto& at : to_evaluate) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
+    for (const auto& at : run.passed) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);
     self->state.trainer = spawn(make_trainer, parts.steps, wiring, std::move(schedule));
 }
 
@@ -153,12 +147,7 @@ supervisor_actor::behavior_type make_supervisor(supervisor_pointer self, opened_
             }
             if (self->state.stop.stop_requested()) self->send(self->state.trainer, stop_atom::value);
             self->request(self->state.trainer, caf::infinite, train_atom::value)
-                .then([self](const outcome& ended) { conclude(self, ended); },
-                      [self](const caf::error& reason) {
-                          // Errors of ours name a cause; others only echo an actor that died, whose down message is
-                          // coming.
-                          if (reason.category() == caf::atom("rldp")) fail(self, reason);
-                      });
+                .then([self](const outcome& ended) { conclude(self, ended); }, fail_with(self));
             return self->state.promise;
         },
         [self](stop_atom) {

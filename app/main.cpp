@@ -49,9 +49,19 @@ bool may_map_torch() {
     return false;
 }
 
+/// A thread's stack is of the limit's size, too, and LibTorch's are deep.
+bool has_room_for_stacks() {
+    rlimit limit{};
+    constexpr rlim_t kib = 1024, needed = 512 * kib;
+    if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= needed) return true;
+    rldp::say(stderr, "rldp: the limit on stacks (ulimit -s) is {} KiB, and LibTorch needs {}; raise it\n",
+              limit.rlim_cur / kib, needed / kib);
+    return false;
+}
+
 /// Returns only where it fails.
 int become_torch_program(char** argv) {
-    if (!may_map_torch()) return static_cast<int>(rldp::errc::bad_input);
+    if (!may_map_torch() || !has_room_for_stacks()) return static_cast<int>(rldp::errc::bad_input);
     rldp::app::choose_blas_kernels();
     const auto program = torch_program();
     ::execv(program.c_str(), argv);

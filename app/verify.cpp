@@ -57,8 +57,9 @@ int verify(const verify_arguments& given) {
 int sign(const verify_arguments& given) {
     const auto key = privacy::signing_key::load(given.key);
     const eval::run_directory run{given.what};
-    // An older certificate vouches for files that the ledger does not: nothing is signed that it contradicts.
-    if (std::filesystem::exists(run.certificate())) eval::verify_run(run, std::nullopt);
+    // The certificate that a run got at its end vouches for files that the ledger does not, and that it has ended:
+    // nothing is signed that it contradicts.
+    eval::verify_run(run, std::nullopt);
     eval::certify_run(run, &key);
     say("{}: signed by key {}\n", run.certificate().string(), key.public_half().fingerprint());
     return 0;

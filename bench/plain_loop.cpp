@@ -50,6 +50,7 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
     const auto prices = actors::price_times_of(run.config, run.plan);
     eval::progress_price progress;
     eval::metrics_line last;
+    last.ledger = parts.budget->book().header_hash;
     const auto write = [&] { metrics << eval::with_checksum(eval::to_json(last)) << '\n' << std::flush; };
     auto& steps = *parts.steps;
     for (;;) switch (steps.next()) {

@@ -39,11 +39,11 @@ struct charged {
 
 /// What the hub needs to know of a run before its first step.
 struct run_header {
-    std::string metrics_path;
-    std::vector<eval::metrics_line> known;  ///< lines that a resumed run already has
+    std::string metrics_path;  ///< with the lines that a resumed run already has
     std::int64_t steps = 0;
     double epsilon = 0, guaranteed_epsilon = 0;
-    std::vector<std::int64_t> awaited = {};  ///< of `known` the steps whose evaluations are under way
+    std::vector<std::int64_t> awaited = {};  ///< steps of them whose evaluations are under way
+    std::string ledger = {};                 ///< hash of its header
     std::string tensorboard = {};            ///< directory of its event file; empty: none is written
 };
 

@@ -118,17 +118,14 @@ void published_controller::learn() {
 
 std::string published_controller::save() const {
     const auto seen = normaliser_.snapshot();
-    const auto learner = learner_.save();
-    json content = {{"learner", json::binary({learner.begin(), learner.end()})},
-                    {"mean", seen.mean},
-                    {"m2", seen.m2},
-                    {"seen", seen.count},
-                    {"decisions", decisions_},
-                    {"log_sigma", log_sigma_},
-                    {"log_lr", log_lr_}};
+    json content = {{"mean", seen.mean},       {"m2", seen.m2},           {"seen", seen.count},
+                    {"decisions", decisions_}, {"log_sigma", log_sigma_}, {"log_lr", log_lr_}};
     if (open_) content["open"] = {open_->state, open_->action, open_->utility, open_->epsilon};
-    const auto bytes = json::to_cbor(content);
-    return {bytes.begin(), bytes.end()};
+    const auto learner = learner_.save();
+    content["learner"] = json::binary({learner.begin(), learner.end()});
+    std::string out;
+    json::to_cbor(content, out);
+    return out;
 }
 
 void published_controller::load(const std::string& bytes) try {

@@ -52,7 +52,8 @@ struct sac::impl {
     at::Generator generator;
     models::adamw critics, heads;
     at::Tensor targets;  // twin critics only
-    std::deque<transition> replay;
+    /// Transitions as the nets take them: state, action, reward, next state.
+    std::deque<std::vector<float>> replay;
     std::int64_t rounds = 0;
 
     struct minibatch {
@@ -67,19 +68,27 @@ struct sac::impl {
           heads(nets.initial_heads(generator)),
           targets(nets.twin_part(critics.parameters()).clone()) {}
 
+    std::int64_t width() const { return 2 * config.state_size + config.action_size + 1; }
+
+    /// [count, width], of the i-th row `which(i)` of the replay.
+    template <class Which>
+    at::Tensor rows(std::int64_t count, Which which) const {
+        auto out = at::empty({count, width()}, at::kFloat);
+        auto* to = out.data_ptr<float>();
+        for (std::int64_t i = 0; i < count; ++i) {
+            const auto& one = replay[static_cast<std::size_t>(which(i))];
+            to = std::copy(one.begin(), one.end(), to);
+        }
+        return out;
+    }
+
     minibatch draw() {
         const auto n = static_cast<std::int64_t>(replay.size());
         const auto chosen = at::randperm(n, generator, at::TensorOptions(at::kLong)).narrow(0, 0, config.batch);
-        std::vector<at::Tensor> state, action, next_state;
-        std::vector<double> reward;
-        for (std::int64_t i = 0; i < config.batch; ++i) {
-            const auto& one = replay[static_cast<std::size_t>(chosen[i].item<std::int64_t>())];
-            state.push_back(row(one.state));
-            action.push_back(row(one.action));
-            next_state.push_back(row(one.next_state));
-            reward.push_back(one.reward);
-        }
-        return {at::stack(state), at::stack(action), row(reward), at::stack(next_state)};
+        const auto parts = rows(config.batch, [&](std::int64_t i) {
+                               return chosen[i].item<std::int64_t>();
+                           }).split_with_sizes({config.state_size, config.action_size, 1, config.state_size}, 1);
+        return {parts[0].contiguous(), parts[1].contiguous(), parts[2].flatten().contiguous(), parts[3].contiguous()};
     }
 
     // y = r + γ·(min_k Q̄_k(z', a') − α·log π(a'|z')), a' from the current policy
@@ -145,14 +154,18 @@ std::vector<double> sac::act(std::span<const double> state) {
     return out;
 }
 
-void sac::remember(transition value) {
+void sac::remember(const transition& value) {
     const auto& config = impl_->config;
     require(fits(value.state, config.state_size) && fits(value.next_state, config.state_size) &&
                 fits(value.action, config.action_size) && std::isfinite(value.reward),
             "sac: a transition of the wrong size or with a number that is not finite");
     auto& replay = impl_->replay;
-    if (std::ssize(replay) == impl_->config.replay) replay.pop_front();
-    replay.push_back(std::move(value));
+    if (std::ssize(replay) == config.replay) replay.pop_front();
+    auto& kept = replay.emplace_back();
+    kept.reserve(static_cast<std::size_t>(impl_->width()));
+    for (const auto* part : {&value.state, &value.action}) kept.insert(kept.end(), part->begin(), part->end());
+    kept.push_back(static_cast<float>(value.reward));
+    kept.insert(kept.end(), value.next_state.begin(), value.next_state.end());
 }
 
 void sac::learn() {
@@ -170,16 +183,15 @@ std::int64_t sac::rounds() const {
 
 std::string sac::save() const {
     const auto& my = *impl_;
-    json replay = json::array();
-    for (const auto& one : my.replay) replay.push_back({one.state, one.action, one.reward, one.next_state});
-    const json content = {{"critics", stored(my.critics.snapshot())},
-                          {"heads", stored(my.heads.snapshot())},
-                          {"targets", bytes_of(my.targets)},
-                          {"generator", bytes_of(my.generator.get_state())},
-                          {"rounds", my.rounds},
-                          {"replay", replay}};
-    const auto bytes = json::to_cbor(content);
-    return {bytes.begin(), bytes.end()};
+    json content = {{"critics", stored(my.critics.snapshot())},
+                    {"heads", stored(my.heads.snapshot())},
+                    {"targets", bytes_of(my.targets)},
+                    {"generator", bytes_of(my.generator.get_state())},
+                    {"rounds", my.rounds}};
+    content["replay"] = bytes_of(my.rows(remembered(), [](std::int64_t i) { return i; }));
+    std::string out;
+    json::to_cbor(content, out);
+    return out;
 }
 
 void sac::load(const std::string& bytes) try {
@@ -190,9 +202,12 @@ void sac::load(const std::string& bytes) try {
     fresh.targets = tensor_from(content.at("targets"), fresh.targets);
     fresh.generator.set_state(tensor_from(content.at("generator"), fresh.generator.get_state()));
     fresh.rounds = content.at("rounds").get<std::int64_t>();
-    for (const auto& one : content.at("replay"))
-        fresh.replay.push_back({one.at(0).get<std::vector<double>>(), one.at(1).get<std::vector<double>>(),
-                                one.at(2).get<double>(), one.at(3).get<std::vector<double>>()});
+    const auto& replay = content.at("replay").get_binary();
+    const auto width = static_cast<std::size_t>(fresh.width());
+    const auto count = static_cast<std::int64_t>(replay.size() / (width * sizeof(float)));
+    const auto rows = tensor_from(content.at("replay"), at::empty({count, fresh.width()}, at::kFloat));
+    const auto* from = rows.data_ptr<float>();
+    for (std::int64_t i = 0; i < count; ++i, from += width) fresh.replay.emplace_back(from, from + width);
     *impl_ = std::move(fresh);
 } catch (const json::exception& reason) {
     refuse(fmt::format("controller checkpoint: {}; it is damaged, resume from an older one", reason.what()));

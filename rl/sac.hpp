@@ -31,7 +31,7 @@ class sac {
 
     /// Samples an action from the current (unsquashed) Gaussian policy; log σ is clamped to [-20, 2].
     std::vector<double> act(std::span<const double> state);
-    void remember(transition value);  ///< FIFO
+    void remember(const transition& value);  ///< FIFO, in float32
     /// `updates` rounds of {critics, actor, targets}; none while the replay holds fewer than `batch` transitions.
     void learn();
     std::int64_t remembered() const;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "actors/run/erasure.hpp"
+#include "actors/run/run_end.hpp"
 #include "actors/run/samples.hpp"
 #include "actors/run/trace_file.hpp"
 #include "config/base/data_name.hpp"
@@ -114,12 +114,15 @@ eval::run_summary finish_run(const session& run, const outcome& ended, const pri
     if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);
     auto out = summarise(run, ended);
     if (ended.how != ending::interrupted) out.samples = samples_of(run.config, run.model, ended.adapter);
+    reopen(run.where);
     write_file(run.where.summary(), eval::to_json(out) + "\n");
     const auto metrics = eval::read_metrics(run.where.metrics());
     write_file(run.where.metrics_csv(), eval::metrics_csv(metrics));
     write_file(run.where.report(), eval::report_html(out, metrics, read_file(run.where.config())));
-    eval::certify_run(run.where, signed_by);
-    if (ended.how != ending::interrupted) erase_secrets(run.where);
+    if (ended.how == ending::interrupted)
+        eval::certify_run(run.where, signed_by);
+    else
+        end_run(run.where, signed_by);
     return out;
 }
 

@@ -68,13 +68,15 @@ eval::scores scores_of(const privacy::look_figures& figures) {
     return out;
 }
 
-void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::look_release>& found) {
+void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::look_release>& found,
+               const std::string& header_hash) {
     for (const auto& look : found) {
         const auto step = look.charged->step;
         auto at = std::find_if(to.begin(), to.end(), [&](const auto& line) { return line.step >= step; });
-        if (at == to.end() || at->step != step) {
+        if (at == to.end() || at->step != step) {  // step 0, which no charge makes a line of
             at = to.insert(at, eval::metrics_line{});
             at->step = step;
+            at->ledger = header_hash;
         }
         put(*at, scores_of(privacy::figures_of(look)));
     }

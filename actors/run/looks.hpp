@@ -31,8 +31,9 @@ privacy::look_frame frame_of(const look_rule& rule, const std::optional<privacy:
 
 eval::scores scores_of(const privacy::look_figures& figures);
 
-/// Puts what earlier looks found into the lines of a run log that goes on.
-void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::look_release>& found);
+/// Puts what earlier looks found into the lines of a run log that goes on, with the ledger's header's hash at step 0.
+void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::look_release>& found,
+               const std::string& header_hash);
 
 /// trusted/looks.safetensors: every look that was released, durable before anybody hears of it. A look that was charged
 /// and is not there is lost: it is never redone.

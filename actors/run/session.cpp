@@ -8,13 +8,14 @@
 
 #include "actors/run/audit/canaries.hpp"
 #include "actors/run/checkpoint.hpp"
-#include "actors/run/erasure.hpp"
 #include "actors/run/kept_corpus.hpp"
+#include "actors/run/known_lines.hpp"
 #include "actors/run/lessons_file.hpp"
 #include "actors/run/method.hpp"
 #include "actors/run/prepared.hpp"
 #include "actors/run/public_lessons.hpp"
 #include "actors/run/ranks/team.hpp"
+#include "actors/run/run_end.hpp"
 #include "actors/run/sealed_tensors.hpp"
 #include "actors/run/steering.hpp"
 #include "actors/run/test_hooks.hpp"
@@ -138,7 +139,8 @@ moving_parts parts_of(const prepared& ready, std::unique_ptr<privacy::spending_p
 
 /// What a resume found that a new run has not.
 struct found_before {
-    std::vector<eval::metrics_line> known = {};
+    std::vector<eval::metrics_line> known = {};  ///< the run log
+    evaluations seen = {};
     std::vector<snapshot> passed = {};
     std::vector<privacy::look_release> looked = {};
 };
@@ -157,22 +159,9 @@ std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepar
                                              .looked = std::move(found.looked),
                                              .belongs_to = std::move(belongs_to),
                                              .seal = privacy::file_seal(key),
-                                             .known = std::move(found.known),
                                              .times = std::move(times),
+                                             .seen = std::move(found.seen),
                                              .passed = std::move(found.passed)});
-}
-
-/// The run log as it stood, to the checkpoint's step: the later lines are made again, these can't be.
-std::vector<eval::metrics_line> known_metrics(const std::filesystem::path& path, std::int64_t checkpointed) {
-    if (!std::filesystem::exists(path)) return {};
-    auto [lines, damage] = eval::read_metrics_before_damage(path);
-    std::erase_if(lines, [&](const auto& line) { return line.step > checkpointed; });
-    if (!damage.empty() && (lines.empty() ? 0 : lines.back().step) < checkpointed)
-        refuse(
-            fmt::format("{}; the lines of steps up to {} can't be made again: bring back the run's own file, or move "
-                        "it away to go on without them",
-                        damage, checkpointed));
-    return lines;
 }
 
 /// Brings the moving parts from the checkpoint to the ledger's end.
@@ -183,6 +172,10 @@ class replay {
            std::vector<eval::metrics_line> known)
         : parts_(parts), prices_(prices), found_{.known = std::move(known)} {
         if (steps_.training().step() > 0 && !looks()) found_.passed.push_back({0, initial_adapter});
+        // The line with the price at an evaluation came behind the step's, and may be gone.
+        for (auto& line : found_.known)
+            if (line.step > line.progress.step && !line.lost && prices_.evaluations.due(line.step))
+                line.progress = price_through(line.step);
         settle();
     }
 
@@ -191,8 +184,7 @@ class replay {
         std::map<std::uint64_t, const privacy::release*> logged;
         for (const auto& release : releases) logged[release.charged->seq] = &release;
         auto& budget = *parts_.budget;
-        const auto charges = budget.book().charges;
-        for (const auto& charged : charges) {
+        for (const auto& charged : budget.book().charges) {
             if (charged->step < steps_.next_step()) continue;
             const auto found = logged.find(charged->seq);
             step(charged, found == logged.end() ? nullptr : found->second);
@@ -243,7 +235,7 @@ class replay {
     /// Progress ε after `step`, at which the accountant actor, too, prices it.
     eval::progress_price price_through(std::int64_t step) {
         if (step > 0 && step != price_.step)
-            price_ = {parts_.budget->progress_epsilon(parts_.budget->charges_through(step)), step};
+            price_ = {parts_.budget->progress_epsilon(parts_.budget->book().charges_through(step)), step};
         return step > 0 ? price_ : eval::progress_price{};
     }
 
@@ -356,11 +348,15 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     if (!std::filesystem::exists(where.ledger()))
         refuse(directory.string() + ": holds no run (public/ledger.jsonl is missing)");
     nascent_directory::remove_abandoned_of(directory);
-    finish_erasure(where);
+    finish_end(where);
     if (is_over(where))
         refuse(directory.string() +
                ": that run has finished and erased its key, so nothing can be added to it; start a new run with "
                "another --out");
+    if (!std::filesystem::exists(where.key()))
+        refuse(directory.string() +
+               ": that run has lost its key without having finished, so nothing can be added to it; bring back "
+               "trusted/run.key, or start a new run with another --out");
     const auto config = config::load(where.config(), {});
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
                                                         : privacy::run_key::load(where.key());
@@ -415,13 +411,16 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);
     auto found = replay(parts, price_times_of(config, ready.plan), ready.model.initial_adapter,
-                        known_metrics(where.metrics(), parts.steps->training().step()))
+                        known_lines(where, parts.budget->book(), parts.steps->training().step(), how.accept_lost_lines))
                      .all(releases);
-    add_looks(found.known, looked);
+    add_looks(found.known, looked, parts.budget->book().header_hash);
     found.looked = std::move(looked);
     if (saved.evaluating)
         found.passed.insert(found.passed.begin(),
                             {saved.evaluating->step, saved.evaluating->adapter.to(device_of(config))});
+    std::erase_if(found.passed, [&](const snapshot& at) { return evaluated(found.known, at.step); });
+    found.seen = evaluations_in(found.known);
+    eval::write_metrics(where.metrics(), found.known);
     if (team) begin_together(*team, key, where, who);
     auto closed = secrets_of(ready, key, who);
     return {facts_of(where, std::move(ready), std::move(ours), key, std::move(found)), parts, std::move(closed), team};

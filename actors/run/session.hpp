@@ -48,9 +48,9 @@ struct session {
     std::vector<privacy::look_release> looked;                         ///< what a resume found of them
     std::string belongs_to;                                            ///< see checkpoint
     privacy::file_seal seal;                                           ///< of the files that a resume reads back
-    std::vector<eval::metrics_line> known;    ///< of the steps made before: the run log begins with them
-    std::shared_ptr<const fixed_time> times;  ///< of the public side: that of run.date
-    std::vector<snapshot> passed;  ///< where a resume came past an evaluation, which may have died unfinished
+    std::shared_ptr<const fixed_time> times;                           ///< of the public side: that of run.date
+    evaluations seen;                                                  ///< those that a resume found in the run log
+    std::vector<snapshot> passed;  ///< where a resume came past an evaluation that died unfinished
 };
 
 /// What changes with every step. Each part belongs to one actor once a run goes.
@@ -72,7 +72,8 @@ struct opening {
     /// Directories that runs share, where they are given: of what public records teach (public_lessons.hpp), and of
     /// records as tokens (kept_corpus.hpp).
     std::optional<std::filesystem::path> lessons = {}, corpora = {};
-    bool verify_model = false;  ///< a resume reads the weights again, also where their files seem untouched
+    bool verify_model = false;       ///< a resume reads the weights again, also where their files seem untouched
+    bool accept_lost_lines = false;  ///< a resume leaves rows of the run log empty that can't be made again
     on_loading tell = {};
 };
 
@@ -82,8 +83,8 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
                       const std::shared_ptr<ranks::team>& team = {});
 
 /// Goes on from the last checkpoint and the logged releases (docs/privacy.md §5). A charged step without a logged
-/// release is lost and stays charged. Errors: bad_input where ledger, checkpoint, configuration and data don't belong
-/// together, naming both sides, and for a run that has finished.
+/// release is lost and stays charged. The run log has every line so far then. Errors: bad_input where ledger,
+/// checkpoint, configuration and data don't belong together, naming both sides, and for a run that has finished.
 opened_run resume_run(const std::filesystem::path& directory, const opening& how = {},
                       const std::shared_ptr<ranks::team>& team = {});
 

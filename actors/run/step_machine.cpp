@@ -46,7 +46,8 @@ eval::metrics_line step_machine::apply(const privacy::charge& charged, const pri
             .radii = std::move(radii),
             .progress = progress,
             .eval_perplexity = std::nullopt,
-            .steered = std::move(steered)};
+            .steered = std::move(steered),
+            .ledger = charged->hash};
 }
 
 std::string step_machine::kept() const {

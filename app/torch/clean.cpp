@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "actors/run/erasure.hpp"
+#include "actors/run/run_end.hpp"
 #include "app/commands.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/output.hpp"
@@ -13,9 +13,13 @@ namespace rldp::app {
 namespace {
 
 int clean(const std::string& root) {
-    const auto erased = actors::clean(root);
-    for (const auto& path : erased) say("erased {}\n", path.string());
-    if (erased.empty()) say("{}: nothing was left behind\n", root);
+    const auto done = actors::clean(root);
+    for (const auto& path : done.erased) say("erased {}\n", path.string());
+    for (const auto& run : done.ended) say("{}: was cut while it ended; it is over now\n", run.string());
+    for (const auto& run : done.unfinished)
+        say("{0}: is unfinished, and keeps its key until rldp run --resume {0} has finished it\n", run.string());
+    if (done.erased.empty() && done.ended.empty() && done.unfinished.empty())
+        say("{}: nothing was left behind\n", root);
     return 0;
 }
 

@@ -12,14 +12,17 @@
 
 #include "actors/follower.hpp"
 #include "actors/launch.hpp"
-#include "actors/run/erasure.hpp"
 #include "actors/run/ranks/local_ranks.hpp"
+#include "actors/run/run_end.hpp"
 #include "actors/signals.hpp"
 #include "app/commands.hpp"
+#include "app/shell_word.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
+#include "config/base/files.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
+#include "eval/report/run_state.hpp"
 #include "monitor/http/options.hpp"
 #include "monitor/stream/endpoint.hpp"
 #include "monitor/terminal/live_line.hpp"
@@ -35,7 +38,7 @@ struct run_arguments {
     std::string config, resume, out, lessons, corpora, monitor, dashboard, sign;
     std::vector<std::string> set;
     bool json = false, quiet = false, verbose = false, private_counts = false, resume_or_start = false,
-         verify_model = false;
+         verify_model = false, accept_lost_lines = false;
     std::size_t workers = 1;
     int restarts = 3;
 };
@@ -232,6 +235,7 @@ actors::opening opening_of(const run_arguments& given) {
     return {.lessons = place(given.lessons),
             .corpora = place(given.corpora),
             .verify_model = given.verify_model,
+            .accept_lost_lines = given.accept_lost_lines,
             .tell = given.quiet ? on_loading{} : monitor::loading_line()};
 }
 
@@ -247,11 +251,46 @@ int follow(const beginning& from, const actors::opening& how, const std::shared_
     return 0;
 }
 
+void say_interrupted(const std::filesystem::path& directory) {
+    say(stderr, "rldp: interrupted; go on with: rldp run --resume {}\n", shell_word(directory.string()));
+}
+
+/// What a signal says that ends the process at once.
+void say_cut(const std::filesystem::path& directory) {
+    const eval::run_directory where{directory};
+    if (!std::filesystem::exists(where.ledger()))
+        say(stderr, "rldp: interrupted before the run began; nothing was spent\n");
+    else if (std::filesystem::exists(where.key()) || std::filesystem::exists(where.waiting_certificate()))
+        say_interrupted(directory);
+}
+
+/// Prints it; the exit status.
+int tell_end(const run_arguments& given, const eval::run_summary& summary, const std::filesystem::path& directory) {
+    if (given.json)
+        say_text(eval::to_json(summary) + "\n");
+    else
+        print_summary(summary, directory);
+    if (summary.how == eval::ending::interrupted) {
+        say_interrupted(directory);
+        return static_cast<int>(errc::interrupted);
+    }
+    return summary.how == eval::ending::budget_exhausted ? static_cast<int>(errc::budget_exhausted) : 0;
+}
+
+/// All steps are made, and nothing is missing but the end of the end.
+int end_what_was_cut(const run_arguments& given, const std::filesystem::path& directory) {
+    const eval::run_directory where{directory};
+    actors::finish_end(where);
+    return tell_end(given, eval::parse_summary(read_text(where.summary())), directory);
+}
+
 int run(const run_arguments& given) {
     if (given.config.empty() == given.resume.empty())
         refuse("run: give a CONFIG, or --resume DIR (not both); for example rldp run config/demo.json");
     if (!given.resume.empty() && (!given.set.empty() || !given.out.empty() || !given.lessons.empty()))
         refuse("run: --resume goes on with the run's own configuration; leave --set, --out and --lessons away");
+    refuse_unless(!given.accept_lost_lines || !given.resume.empty() || given.resume_or_start,
+                  "run: --accept-lost-lines is for a run that goes on; give --resume DIR too");
     if (given.workers > 1) return run_workers(given);
 
     const auto where = ranks::place_from([](const char* name) { return std::getenv(name); });
@@ -264,11 +303,12 @@ int run(const run_arguments& given) {
     const auto& directory = from.directory;
     const auto team = team_of(from.config, where);
     if (!first) return follow(from, opening_of(given), team);
-    const bool over = from.resumed && given.resume_or_start && actors::is_over(eval::run_directory{directory});
+    const auto found = from.resumed ? eval::state_of({directory}) : eval::run_state::none;
+    const bool over = found == eval::run_state::ending || (found == eval::run_state::over && given.resume_or_start);
     if (team) team->broadcast(over ? nothing_to_do : go);
     if (over) {
-        actors::finish_erasure({directory});  // a rank 0 that was killed at its end has left the rest to this one
         if (team) team->leave();
+        if (found == eval::run_state::ending) return end_what_was_cut(given, directory);
         if (!given.quiet) say(stderr, "rldp: {}: that run has finished already\n", directory.string());
         return 0;
     }
@@ -296,16 +336,9 @@ int run(const run_arguments& given) {
                    [show, counts = given.private_counts, verbose = given.verbose](const actors::run_plan& plan) {
                        if (show) print_plan(plan, counts, verbose);
                    },
-               .sign = key});
-    if (given.json)
-        say_text(eval::to_json(summary) + "\n");
-    else
-        print_summary(summary, directory);
-    if (summary.how == eval::ending::interrupted) {
-        say(stderr, "rldp: interrupted; go on with: rldp run --resume {}\n", directory.string());
-        return static_cast<int>(errc::interrupted);
-    }
-    return summary.how == eval::ending::budget_exhausted ? static_cast<int>(errc::budget_exhausted) : 0;
+               .sign = key,
+               .on_cut = [directory] { say_cut(directory); }});
+    return tell_end(given, summary, directory);
 }
 
 }  // namespace
@@ -326,6 +359,9 @@ void add_run(CLI::App& program, action& chosen) {
     command->add_flag("--verify-model", given->verify_model,
                       "read the model's weights again when a run goes on, also where their files' sizes and times are "
                       "those of its beginning");
+    command->add_flag("--accept-lost-lines", given->accept_lost_lines,
+                      "a run goes on although lines of public/metrics.jsonl are lost that can't be made again: their "
+                      "rows stay empty, and say so");
     command
         ->add_option("--workers", given->workers,
                      "so many processes of this machine compute the run together; each has a share of the processors")

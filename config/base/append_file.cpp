@@ -101,4 +101,13 @@ void append_file::truncate(std::uintmax_t size) {
     fixed_time::apply(path_);
 }
 
+bool is_being_written(const std::filesystem::path& file) {
+    // A FIFO would block, a link lead elsewhere.
+    const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (opened < 0) return false;
+    const bool held = ::flock(opened, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    ::close(opened);  // and with it the lock, if it was free
+    return held;
+}
+
 }  // namespace rldp

@@ -36,4 +36,7 @@ class append_file {
     std::uintmax_t size_ = 0;
 };
 
+/// Whether another process of this machine has it open to append. False for what is no file that can be read.
+bool is_being_written(const std::filesystem::path& file);
+
 }  // namespace rldp

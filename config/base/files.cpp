@@ -125,6 +125,27 @@ void write_in_parts(const std::filesystem::path& path, const std::function<void(
     sync_directory(path);
 }
 
+void write_pair(const std::filesystem::path& first, std::string_view first_bytes, unsigned first_mode,
+                const std::filesystem::path& second, std::string_view second_bytes) {
+    write_file(first, first_bytes, first_mode);
+    try {
+        write_file(second, second_bytes);
+    } catch (...) {
+        remove_file(first);
+        throw;
+    }
+}
+
+void refuse_existing_pair(const std::filesystem::path& first, const std::filesystem::path& second,
+                          const std::string& why) {
+    const auto there = [](const auto& file) { return std::filesystem::exists(std::filesystem::symlink_status(file)); };
+    if (!there(first) && !there(second)) return;
+    const auto& found = there(first) ? first : second;
+    if (there(first) && there(second)) refuse(found.string() + ": exists already; " + why);
+    refuse(found.string() + ": exists already, without " + (there(first) ? second : first).string() +
+           ": half of a pair that was cut, or another's; remove it, or choose another name");
+}
+
 void sync_directory(const std::filesystem::path& entry) {
     const auto parent = directory_of(entry);
     const owned_descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -6,6 +6,7 @@
 #include "config/base/files.hpp"
 #include "config/base/require.hpp"
 #include "eval/metrics/json_number.hpp"
+#include "eval/report/run_state.hpp"
 
 namespace rldp::eval {
 namespace {
@@ -15,15 +16,25 @@ using json = nlohmann::ordered_json;
 // A run that can't go on: its key is gone, and with it the proof that draws and noise are its own.
 std::string beyond_resuming(const cell_files& files) {
     return fmt::format(
-        "{} holds a ledger, so budget was spent, but neither a finished summary nor the key to go on; look at it, and "
+        "{} holds a ledger, so budget was spent, but neither a certificate nor the key to go on; look at it, and "
         "to spend another budget on this cell, remove the directory and run the same command again",
         files.run().root.string());
 }
 
 cell_state state_of(const cell_files& files, const cell_history& history) {
     if (history.failure) return cell_state::failed;
-    if (!std::filesystem::exists(files.run().ledger())) return cell_state::not_run;
-    return std::filesystem::exists(files.run().key()) ? cell_state::unfinished : cell_state::failed;
+    switch (state_of(files.run())) {
+        case run_state::none:
+            return cell_state::not_run;
+        case run_state::unfinished:
+        case run_state::ending:
+            return cell_state::unfinished;
+        case run_state::over:
+            return cell_state::done;
+        case run_state::lost:
+            return cell_state::failed;
+    }
+    bug("a run's state without a cell's");
 }
 
 }  // namespace
@@ -84,10 +95,8 @@ std::optional<commitment> read_commitment(const cell_files& files) {
 }
 
 std::optional<run_summary> finished_summary(const cell_files& files) {
-    if (!std::filesystem::exists(files.run().summary())) return std::nullopt;
-    auto summary = parse_summary(read_text(files.run().summary()));
-    if (summary.how == ending::interrupted) return std::nullopt;
-    return summary;
+    if (state_of(files.run()) != run_state::over) return std::nullopt;
+    return parse_summary(read_text(files.run().summary()));
 }
 
 cell_result read_result(const cell_files& files) {

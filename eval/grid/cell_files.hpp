@@ -76,7 +76,7 @@ struct commitment {
 };
 std::optional<commitment> read_commitment(const cell_files& files);
 
-/// The summary of a run that is over; nothing for one that is interrupted or whose file is torn.
+/// The summary of a run that is over (eval/report/run_state.hpp).
 std::optional<run_summary> finished_summary(const cell_files& files);
 
 /// What pages that are passed on are made of: of the public side, but for the state.

@@ -9,6 +9,7 @@
 #include "config/base/files.hpp"
 #include "config/base/input_file.hpp"
 #include "config/base/nascent_directory.hpp"
+#include "eval/report/run_state.hpp"
 
 namespace rldp::eval {
 namespace {
@@ -61,12 +62,18 @@ bool lacks_audit(const cell_files& files, const run_settings& how) {
 
 cell_start start_of(const cell& one, const cell_files& files, const run_settings& how) {
     if (lacks_audit(files, how)) return {start_kind::audit, {"audit", files.run().root.string(), "--quiet"}};
-    if (finished_summary(files)) return {start_kind::keep, {}};
-    if (!fs::exists(files.run().ledger())) {
-        clear_place(files);
-        return {start_kind::anew, arguments_for(one, files, how)};
+    switch (state_of(files.run())) {
+        case run_state::none:
+            clear_place(files);
+            return {start_kind::anew, arguments_for(one, files, how)};
+        case run_state::over:
+            return {start_kind::keep, {}};
+        case run_state::lost:
+            return {start_kind::impossible, {}};
+        case run_state::unfinished:
+        case run_state::ending:
+            break;
     }
-    if (!fs::exists(files.run().key())) return {start_kind::impossible, {}};
     cell_start out{start_kind::resume, {"run", "--resume", files.run().root.string()}};
     share(out.arguments, how);
     return out;

@@ -126,7 +126,10 @@ class pool {
     void begin(const cell& one) {
         const cell_files files{how_.out, one.id};
         const auto start = start_of(one, files, how_);
-        if (start.how == start_kind::keep) return say_ended(one, cell_state::done, true);
+        if (start.how == start_kind::keep) {
+            remove_file(files.partial_output());  // of a parent that was killed
+            return say_ended(one, cell_state::done, true);
+        }
         if (start.how == start_kind::impossible) return say_ended(one, cell_state::failed, true);
         auto history = read_history(files);
         ++history.starts;

@@ -19,24 +19,6 @@ bool evaluation_only(const metrics_line& line) {
     return line.radii.empty() && line.noise_multiplier == 0;
 }
 
-void merge(metrics_line& into, const metrics_line& later) {
-    if (!evaluation_only(later)) {
-        into.noise_multiplier = later.noise_multiplier;
-        into.radii = later.radii;
-        into.progress = later.progress;
-        into.steered = later.steered;
-    }
-    if (later.loss_released) into.loss_released = later.loss_released;
-    if (!later.eval_perplexity) return;
-    into.eval_perplexity = later.eval_perplexity;
-    into.eval_perplexity_in = later.eval_perplexity_in;
-    into.eval_value_nats = later.eval_value_nats;
-    into.eval_value_token_nats = later.eval_value_token_nats;
-    into.eval_value_token_nats_in = later.eval_value_token_nats_in;
-    into.eval_accuracy = later.eval_accuracy;
-    into.eval_accuracy_in = later.eval_accuracy_in;
-}
-
 void put(json& out, const std::string& key, const std::optional<double>& value, const std::optional<interval>& in) {
     if (!value) return;
     out[key] = json_number(*value);
@@ -64,6 +46,26 @@ std::vector<double> numbers_from(const json& in) {
 
 }  // namespace
 
+void merge(metrics_line& into, const metrics_line& later) {
+    if (!evaluation_only(later)) {
+        into.noise_multiplier = later.noise_multiplier;
+        into.radii = later.radii;
+        into.progress = later.progress;
+        into.steered = later.steered;
+    }
+    if (into.ledger.empty()) into.ledger = later.ledger;
+    into.lost = into.lost && later.lost;
+    if (later.loss_released) into.loss_released = later.loss_released;
+    if (!later.eval_perplexity) return;
+    into.eval_perplexity = later.eval_perplexity;
+    into.eval_perplexity_in = later.eval_perplexity_in;
+    into.eval_value_nats = later.eval_value_nats;
+    into.eval_value_token_nats = later.eval_value_token_nats;
+    into.eval_value_token_nats_in = later.eval_value_token_nats_in;
+    into.eval_accuracy = later.eval_accuracy;
+    into.eval_accuracy_in = later.eval_accuracy_in;
+}
+
 std::string to_json(const metrics_line& line) {
     json out = {{"step", line.step}};
     if (line.loss_released) out["loss_released"] = json_number(*line.loss_released);
@@ -84,6 +86,8 @@ std::string to_json(const metrics_line& line) {
                           {"rates", numbers(line.steered->rates)},
                           {"shares", numbers(line.steered->shares)},
                           {"trust", json_number(line.steered->trust)}};
+    if (line.lost) out["lost"] = true;
+    if (!line.ledger.empty()) out["ledger"] = line.ledger;
     return out.dump();
 }
 
@@ -106,6 +110,8 @@ metrics_line parse_metrics_line(const std::string& text) try {
         line.steered = {number_from(set.at("lr_factor")), numbers_from(set.at("rates")), numbers_from(set.at("shares")),
                         number_from(set.at("trust"))};
     }
+    if (in.contains("lost")) in["lost"].get_to(line.lost);
+    if (in.contains("ledger")) in["ledger"].get_to(line.ledger);
     return line;
 } catch (const json::exception& reason) {
     refuse(fmt::format("metrics line: {}", reason.what()));
@@ -125,36 +131,39 @@ std::string without_checksum(const std::string& text) {
     return json;
 }
 
-readable_metrics read_metrics_before_damage(const std::filesystem::path& path) {
+void each_line(const std::filesystem::path& path, const std::function<void(stored_line&)>& take) {
     const std::string text = read_file(path);
-    readable_metrics out;
-    std::map<std::int64_t, metrics_line> steps;
     std::size_t begin = 0;
     for (std::int64_t number = 1;; ++number) {
         const auto end = text.find('\n', begin);
-        if (end == std::string::npos) break;  // a torn last line is no line
+        if (end == std::string::npos) return;
+        stored_line one{.number = number};
         try {
-            const auto line = parse_metrics_line(without_checksum(text.substr(begin, end - begin)));
-            const auto [place, is_new] = steps.try_emplace(line.step, line);
-            if (!is_new) merge(place->second, line);
+            one.line = parse_metrics_line(without_checksum(text.substr(begin, end - begin)));
         } catch (const error& reason) {
-            out.damage = fmt::format("{}:{}: {}", path.string(), number, reason.what());
-            break;
+            one.damage = fmt::format("{}:{}: {}", path.string(), number, reason.what());
         }
+        take(one);
         begin = end + 1;
     }
-    for (auto& [step, line] : steps) out.lines.push_back(std::move(line));
-    return out;
 }
 
 std::vector<metrics_line> read_metrics(const std::filesystem::path& path) {
-    auto read = read_metrics_before_damage(path);
-    if (!read.damage.empty()) refuse(read.damage);
-    return std::move(read.lines);
+    std::map<std::int64_t, metrics_line> steps;
+    each_line(path, [&](stored_line& one) {
+        if (!one.damage.empty()) refuse(one.damage);
+        const auto [place, is_new] = steps.try_emplace(one.line.step, one.line);
+        if (!is_new) merge(place->second, one.line);
+    });
+    std::vector<metrics_line> out;
+    for (auto& [step, line] : steps) out.push_back(std::move(line));
+    return out;
 }
 
-metrics_log::metrics_log(std::filesystem::path path, const std::vector<metrics_line>& known) : path_(std::move(path)) {
-    replace(known);
+void write_metrics(const std::filesystem::path& path, const std::vector<metrics_line>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += with_checksum(to_json(line)) + "\n";
+    write_file(path, text);
 }
 
 void metrics_log::append(const metrics_line& line) {
@@ -163,16 +172,10 @@ void metrics_log::append(const metrics_line& line) {
 
 std::vector<metrics_line> metrics_log::sort() {
     auto lines = read_metrics(path_);
-    replace(lines);
-    return lines;
-}
-
-void metrics_log::replace(const std::vector<metrics_line>& lines) {
-    std::string text;
-    for (const auto& line : lines) text += with_checksum(to_json(line)) + "\n";
     file_.reset();
-    write_file(path_, text);
+    write_metrics(path_, lines);
     file_.emplace(path_);
+    return lines;
 }
 
 std::string metrics_csv(const std::vector<metrics_line>& lines) {

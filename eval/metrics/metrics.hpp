@@ -1,11 +1,14 @@
 #pragma once
 // public/metrics.jsonl: one line per step. Each ends with "crc32", the checksum (as zlib's) of the line without that
-// field: a digit that a disk has changed is a damaged line, not another number.
+// field: a digit that a disk has changed is a damaged line, not another number. Each names, by hash, the line of the
+// ledger that it belongs to: a line of another run is not this one's.
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/base/append_file.hpp"
@@ -40,6 +43,8 @@ struct metrics_line {
         double trust = 1;                   ///< how much of what a net adds to a rule acts, in [0, 1]
     };
     std::optional<steering> steered = {};
+    std::string ledger = {};  ///< hash of the step's line there, of the header for step 0; empty in older run logs
+    bool lost = false;        ///< stands for a line that was damaged or taken away while the run was interrupted
 };
 
 /// JSON without the checksum; infinite and NaN numbers are the strings "inf", "-inf", "nan".
@@ -49,26 +54,32 @@ metrics_line parse_metrics_line(const std::string& json);
 std::string with_checksum(const std::string& json);
 /// Errors: bad_input where the checksum is missing or another one.
 std::string without_checksum(const std::string& text);
-/// Every whole line; several lines of one step are merged (evaluations arrive later than their step). Errors: bad_input
-/// naming path and line for one that is none.
+/// A line of the file as it stands there.
+struct stored_line {
+    std::int64_t number = 0;  ///< from 1
+    metrics_line line = {};
+    std::string damage = {};  ///< path, number and why it is none; empty: it is one
+};
+/// Every line that has an end, in the file's order; a torn last one is no line.
+void each_line(const std::filesystem::path& path, const std::function<void(stored_line&)>& take);
+
+/// Several lines of one step are one: an evaluation or another price arrives later than its step.
+void merge(metrics_line& into, const metrics_line& later);
+
+/// Every step's line, merged. Errors: bad_input naming path and line for one that is none.
 std::vector<metrics_line> read_metrics(const std::filesystem::path& path);
+/// Replaces the file.
+void write_metrics(const std::filesystem::path& path, const std::vector<metrics_line>& lines);
 
 /// For spreadsheets: a row per step, empty where a step has no value; radii are left out, of which there may be
 /// hundreds.
 std::string metrics_csv(const std::vector<metrics_line>& lines);
 
-struct readable_metrics {
-    std::vector<metrics_line> lines;
-    std::string damage;  ///< what is wrong with the first line that is none, by path and line; empty: nothing
-};
-/// The lines before the first that is none.
-readable_metrics read_metrics_before_damage(const std::filesystem::path& path);
-
 /// The file while a run goes on. One writer; errors: as append_file.
 class metrics_log {
   public:
-    /// Replaces the file by the lines that a resumed run already has.
-    metrics_log(std::filesystem::path path, const std::vector<metrics_line>& known);
+    /// Goes on after the lines that a resumed run already has.
+    explicit metrics_log(std::filesystem::path path) : path_(std::move(path)), file_(path_) {}
     /// Readers see the line at once; a power cut may lose it until sync().
     void append(const metrics_line& line);
     void sync() { file_->sync(); }
@@ -76,8 +87,6 @@ class metrics_log {
     std::vector<metrics_line> sort();
 
   private:
-    void replace(const std::vector<metrics_line>& lines);
-
     std::filesystem::path path_;
     std::optional<append_file> file_;
 };

@@ -14,6 +14,7 @@
 #include "eval/report/certificate_page.hpp"
 #include "eval/report/cross_check.hpp"
 #include "eval/report/report.hpp"
+#include "eval/report/run_log.hpp"
 #include "privacy/keys/digest.hpp"
 
 namespace rldp::eval {
@@ -186,17 +187,39 @@ verified_books verify_books(const run_directory& run) {
     return out;
 }
 
+namespace {
+
+/// Of a run that has ended: while it goes on, its log lags behind the ledger.
+void check_run_log(const run_directory& run, verified_books& out) {
+    const auto log = check_log(run.metrics(), out.book);
+    out.checked.push_back(
+        {"run log", fmt::format("a line for each of the {} steps charged, in order{}", log.steps,
+                                log.unnamed == 0 ? ", that names the step's line of the ledger" : "")});
+    if (log.unnamed > 0)
+        out.not_checked.push_back(
+            {"run log", fmt::format("whether {} of its lines, which name no line of the ledger as "
+                                    "those of earlier versions, are of this run",
+                                    log.unnamed)});
+    if (!log.lost.empty())
+        out.not_checked.push_back(
+            {"lost lines", fmt::format("what the run log said of {}: lost while the run was interrupted, and empty",
+                                       steps_in_words(log.lost))});
+}
+
+}  // namespace
+
 verification verify_run(const run_directory& run, const std::optional<privacy::verifying_key>& owner) {
     if (!fs::exists(run.certificate()))
-        refuse(
-            fmt::format("{0}: holds no public/certificate.json, which a run gets at its end; rldp ledger verify {0} "
-                        "checks a ledger without one",
-                        run.root.string()));
+        refuse(fmt::format(
+            "{0}: holds no public/certificate.json, which a run gets at its end; rldp run --resume {0} goes on "
+            "with one that was cut, rldp ledger verify {0} checks a ledger without one",
+            run.root.string()));
     auto out = opened(run.certificate(), owner);
     const auto files = digests(run);
     check_named_files(out.found.files, files, run.certificate());
     out.checked.push_back({"files", fmt::format("all {} under public/ are those that it names", files.size())});
     auto books = verify_books(run);
+    check_run_log(run, books);
     out.checked.insert(out.checked.end(), books.checked.begin(), books.checked.end());
     out.not_checked.insert(out.not_checked.end(), books.not_checked.begin(), books.not_checked.end());
 
@@ -220,24 +243,47 @@ verification verify_certificate(const fs::path& file, const std::optional<privac
     return out;
 }
 
-void certify_run(const run_directory& run, const privacy::signing_key* by) {
+namespace {
+
+/// Writes the page; the certificate's text.
+std::string certificate_text(const run_directory& run, const privacy::signing_key* by) {
     if (!fs::exists(run.summary()))
         refuse(
             fmt::format("{0}: holds no run that has ended (public/summary.json is missing); rldp run --resume {0} goes "
                         "on with one that was cut",
                         run.root.string()));
-    const auto books = verify_books(run);
+    auto books = verify_books(run);
     if (books.book.torn)
         refuse(run.ledger().string() + ": its last line has no end; rldp run --resume mends it, then sign");
+    check_run_log(run, books);
     auto made = described(run, books.book);
     if (by) made.signer = by->public_half();
     write_file(run.certificate_page(), certificate_page(made));
     made.files = digests(run);
     if (by) privacy::sign(made, *by);
-    write_file(run.certificate(), privacy::to_json(made));
+    return privacy::to_json(made);
+}
+
+void write_certificate(const run_directory& run, const std::string& text) {
+    write_file(run.certificate(), text);
     // Signed later, they would be the only files of another day, and public/ with them.
     if (const auto& date = config::load(run.config(), {}).run.date)
         fixed_time::apply_to_all(run.public_side(), start_of(*date));
+}
+
+}  // namespace
+
+void certify_run(const run_directory& run, const privacy::signing_key* by) {
+    write_certificate(run, certificate_text(run, by));
+}
+
+void prepare_certificate(const run_directory& run, const privacy::signing_key* by) {
+    write_file(run.waiting_certificate(), certificate_text(run, by));
+}
+
+void publish_certificate(const run_directory& run) {
+    write_certificate(run, read_file(run.waiting_certificate()));
+    remove_file(run.waiting_certificate());
 }
 
 }  // namespace rldp::eval

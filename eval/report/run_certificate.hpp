@@ -42,8 +42,13 @@ verification verify_certificate(const std::filesystem::path& file, const std::op
 /// naming one that is not, or the certificate where it is missing or damaged.
 void check_named_files(const run_directory& run);
 
-/// Writes public/certificate.html and public/certificate.json of a run that has ended, signed where `by` is given.
+/// Writes public/certificate.html and public/certificate.json of a run that has stopped, signed where `by` is given.
 /// Errors: bad_input where its books don't verify; then neither is written.
 void certify_run(const run_directory& run, const privacy::signing_key* by);
+
+/// The same of a run that ends: the certificate waits in trusted/ until the secrets are erased.
+void prepare_certificate(const run_directory& run, const privacy::signing_key* by);
+/// Puts it into public/, durably: the run is over.
+void publish_certificate(const run_directory& run);
 
 }  // namespace rldp::eval

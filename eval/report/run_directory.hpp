@@ -24,6 +24,8 @@ struct run_directory {
 
     std::filesystem::path trusted_side() const { return root / "trusted"; }
     std::filesystem::path key() const { return trusted_side() / "run.key"; }
+    /// Between the erasure of the secrets and the run's end.
+    std::filesystem::path waiting_certificate() const { return trusted_side() / "certificate.json"; }
     std::filesystem::path releases() const { return trusted_side() / "releases.log"; }
     std::filesystem::path checkpoint() const { return trusted_side() / "checkpoint.safetensors"; }
     /// What public records taught the model before the first step; only where there are any.

@@ -120,8 +120,9 @@ std::string text(const json& object) {
 }
 
 std::string label(const std::string& value) {
+    const auto valid = json::parse(text(value)).get<std::string>();
     std::string out;
-    for (const char c : value) {
+    for (const char c : valid) {
         if (c == '\\' || c == '"') out += '\\';
         if (c == '\n')
             out += "\\n";

@@ -80,6 +80,13 @@ const std::vector<std::pair<std::string, std::string>>& security_fields() {
     return all;
 }
 
+std::string field_value(std::string_view value) {
+    std::string out(value);
+    std::replace_if(
+        out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    return out;
+}
+
 router::router(catalog& runs, const access_rules& who, std::string program_version,
                std::function<bool(const std::string&)> stop)
     : runs_(runs), who_(who), version_(std::move(program_version)), stop_(std::move(stop)) {}
@@ -126,6 +133,7 @@ role router::role_of(const request& asked) const {
 }
 
 response router::sign_in(const request& asked) const {
+    if (!who_.asks_for_tokens()) return refusal(404, "this server asks for no token");
     constexpr std::string_view field = "token=";
     if (!asked.body.starts_with(field) || who_.of(std::string_view(asked.body).substr(field.size())) == role::nobody)
         return refusal(401, "that is no token of this server");
@@ -133,8 +141,7 @@ response router::sign_in(const request& asked) const {
     return {.status = 303,
             .fields = {{"Location", "./"},
                        {"Set-Cookie", std::string(cookie_name) + asked.body.substr(field.size()) +
-                                          "; HttpOnly; SameSite=Strict; Path=/" +
-                                          (who_.asks_for_tokens() ? "; Secure" : "")}}};
+                                          "; HttpOnly; SameSite=Strict; Path=/; Secure"}}};
 }
 
 response router::api(const request& asked, std::string_view path, std::string_view query, role who) {

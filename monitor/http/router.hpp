@@ -31,6 +31,10 @@ struct response {
 /// Fields that every answer has: no framing, no sniffing, no script but the page's own.
 const std::vector<std::pair<std::string, std::string>>& security_fields();
 
+/// What every value passes on its way into an answer's head: no byte of it ends a line there. Those that are no
+/// printable ASCII become '?'.
+std::string field_value(std::string_view value);
+
 class router {
   public:
     /// `stop` is asked to end a run by its id, resumable; whether there was one to ask. Empty: nothing can be stopped

@@ -103,10 +103,7 @@ std::string fingerprint_of(const X509& certificate) {
     return out;
 }
 
-void refuse_existing(const fs::path& file) {
-    if (fs::exists(fs::symlink_status(file)))
-        refuse(file.string() + ": exists already; choose another name, or move it away");
-}
+constexpr auto choose_another = "choose another name, or move it away";
 
 fs::path with_ending(fs::path path, const char* ending) {
     path += ending;
@@ -119,20 +116,20 @@ std::string make_self_signed(const fs::path& path, const std::string& host) {
     if (!is_address(host) && !is_name(host))
         refuse(fmt::format("key new --tls: '{}' is neither a name nor an address of a host", host));
     const auto public_file = with_ending(path, ".pem"), secret_file = with_ending(path, ".key");
-    for (const auto& file : {public_file, secret_file}) refuse_existing(file);
+    refuse_existing_pair(secret_file, public_file, choose_another);
     const key_handle key(EVP_EC_gen("P-256"));
     check(key != nullptr);
     const auto certificate = certificate_of(*key, host);
     auto secret = pem(
         [&](BIO* to) { return PEM_write_bio_PKCS8PrivateKey(to, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
-    write_file(secret_file, secret, 0600);
-    sodium_memzero(secret.data(), secret.size());
-    write_file(public_file, pem([&](BIO* to) { return PEM_write_bio_X509(to, certificate.get()); }));
+    const std::shared_ptr<void> wiped(nullptr, [&](void*) { sodium_memzero(secret.data(), secret.size()); });
+    write_pair(secret_file, secret, 0600, public_file,
+               pem([&](BIO* to) { return PEM_write_bio_X509(to, certificate.get()); }));
     return fingerprint_of(*certificate);
 }
 
 void make_tokens(const fs::path& file) {
-    refuse_existing(file);
+    if (fs::exists(fs::symlink_status(file))) refuse(file.string() + ": exists already; " + choose_another);
     const auto token = [] {
         std::array<unsigned char, 32> bits{};
         randombytes_buf(bits.data(), bits.size());

@@ -110,9 +110,12 @@ class session_over final : public session, public std::enable_shared_from_this<s
         answer_ = {};
         answer_.version(11);
         answer_.result(static_cast<unsigned>(what.status));
-        answer_.set(http::field::content_type, what.type);
-        for (const auto& [name, value] : security_fields()) answer_.set(name, value);
-        for (const auto& [name, value] : what.fields) answer_.set(name, value);
+        answer_.set(http::field::content_type, field_value(what.type));
+        const auto add = [this](const auto& fields) {
+            for (const auto& [name, value] : fields) answer_.set(name, field_value(value));
+        };
+        add(security_fields());
+        add(what.fields);
         answer_.keep_alive(keep);
         const auto size = what.body.size();
         if (!head_) answer_.body() = std::move(what.body);
@@ -129,7 +132,8 @@ class session_over final : public session, public std::enable_shared_from_this<s
     void begin_events(std::string run) {
         std::string head =
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nX-Accel-Buffering: no\r\n";
-        for (const auto& [name, value] : security_fields()) head.append(name).append(": ").append(value).append("\r\n");
+        for (const auto& [name, value] : security_fields())
+            head.append(name).append(": ").append(field_value(value)).append("\r\n");
         watched_ = std::move(run);
         new_ = true;
         waiting_[""] = std::make_shared<const std::string>(head + "\r\nretry: 2000\n\n");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "config/base/append_file.hpp"
 #include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
 #include "eval/metrics/json_number.hpp"
@@ -108,6 +109,7 @@ bool followed_run::refresh() {
         if (history_) follow();
     }
     if (look(public_file::summary, summary_) && summary_) read_summary();
+    look(public_file::certificate, certificate_);
     const auto before = view_.state;
     settle_state();
     return any || before != view_.state;
@@ -125,11 +127,11 @@ void followed_run::settle_state() {
         view_.state = "damaged";
     else if (!told_.empty())
         view_.state = told_;
-    else if (summary_ && ended_for_good_)
-        return;  // as the summary said
+    else if (summary_ && ended_for_good_ && certificate_)
+        view_.state = summarised_;
     else if (is_being_written(files_.path_of(public_file::ledger)))
         view_.state = "running";
-    else if (!summary_)  // else it was interrupted, as the summary said
+    else if (!summary_ || ended_for_good_)  // cut, at the latest while it ended
         view_.state = has_header_ ? "silent" : "starting";
     else
         view_.state = summarised_;
@@ -217,7 +219,7 @@ void followed_run::read_summary() {
     if (!text) return;
     try {
         const auto summary = eval::parse_summary(*text);
-        view_.state = summarised_ = name_of(summary.how);
+        summarised_ = name_of(summary.how);
         ended_for_good_ = summary.how != eval::ending::interrupted;
         view_.version = summary.version;
         view_.step = summary.steps_done;

@@ -1,7 +1,6 @@
 #include "monitor/watch/public_side.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,13 +22,10 @@ const char* name_of(public_file which) {
             return "metrics.jsonl";
         case public_file::summary:
             return "summary.json";
+        case public_file::certificate:
+            return "certificate.json";
     }
     return "";
-}
-
-/// A FIFO would block, a link could lead to the trusted side.
-int open_public(const std::filesystem::path& file) {
-    return ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
 file_state state_from(const struct stat& found) {
@@ -48,16 +44,9 @@ std::optional<file_state> state_of_public(const std::filesystem::path& file) {
     return state_from(found);
 }
 
-bool is_being_written(const std::filesystem::path& file) {
-    const int opened = open_public(file);
-    if (opened < 0) return false;
-    const bool held = ::flock(opened, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    ::close(opened);  // and with it the lock, if it was free
-    return held;
-}
-
 std::optional<std::string> read_public(const std::filesystem::path& file, std::uintmax_t from, std::size_t most) {
-    const int opened = open_public(file);
+    // A FIFO would block, a link could lead to the trusted side.
+    const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (opened < 0) return std::nullopt;
     const std::shared_ptr<void> closing(nullptr, [opened](void*) { ::close(opened); });
     struct stat found {};

@@ -8,7 +8,7 @@
 
 namespace rldp::monitor {
 
-enum class public_file { config, ledger, metrics, summary };
+enum class public_file { config, ledger, metrics, summary, certificate };
 
 /// What tells one content from another. Public files carry one date, so the time is the kernel's own (ctime), and for
 /// comparing alone: it is shown to nobody.
@@ -23,9 +23,6 @@ struct file_state {
 std::optional<file_state> state_of_public(const std::filesystem::path& file);
 /// At most `most` bytes from `from` on; nothing where it can't be read.
 std::optional<std::string> read_public(const std::filesystem::path& file, std::uintmax_t from, std::size_t most);
-
-/// Whether a process appends to it, on this machine: it holds a lock while it does.
-bool is_being_written(const std::filesystem::path& file);
 
 class public_side {
   public:

@@ -2,15 +2,27 @@
 
 #include <sodium.h>
 
-#include <array>
+#include "config/base/require.hpp"
 
 namespace rldp::privacy {
 
 std::string sha256(std::string_view bytes) {
-    std::array<unsigned char, crypto_hash_sha256_BYTES> digest;
-    crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-    std::array<char, 2 * digest.size() + 1> hex;
-    return sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
+    sha256_bytes made;
+    crypto_hash_sha256(made.data(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    return to_hex(made);
+}
+
+sha256_bytes sha256_from(std::string_view hex) {
+    sha256_bytes out;
+    std::size_t bytes = 0;
+    const bool whole = sodium_hex2bin(out.data(), out.size(), hex.data(), hex.size(), nullptr, &bytes, nullptr) == 0;
+    require(whole && bytes == out.size(), "no SHA-256 in hexadecimal");
+    return out;
+}
+
+std::string to_hex(const sha256_bytes& value) {
+    std::array<char, 2 * sha256_bytes().size() + 1> out;
+    return sodium_bin2hex(out.data(), out.size(), value.data(), value.size());
 }
 
 }  // namespace rldp::privacy

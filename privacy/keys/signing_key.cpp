@@ -82,9 +82,7 @@ signing_key signing_key::create(const fs::path& path) {
     auto beside = path;
     beside += ".pub";
     detail::refuse_inside_run(path, "signing key");
-    for (const auto& file : {path, beside})
-        if (fs::exists(fs::symlink_status(file)))
-            refuse(file.string() + ": exists already; what an older key signed would have no one left to vouch for it");
+    refuse_existing_pair(path, beside, "what an older key signed would have no one left to vouch for it");
     detail::require_directory_of(path);
 
     signing_key out;
@@ -95,8 +93,8 @@ signing_key signing_key::create(const fs::path& path) {
     std::memcpy(text.get(), secret_word.data(), secret_word.size());
     sodium_bin2hex(text.get() + secret_word.size(), hex_length + 1, out.secret_.get(), crypto_sign_SEEDBYTES);
     text.get()[secret_length - 1] = '\n';
-    write_file(path, {text.get(), secret_length}, 0600);
-    write_file(beside, fmt::format("{}{}\n", public_word, out.public_half_.hex()));
+    write_pair(path, {text.get(), secret_length}, 0600, beside,
+               fmt::format("{}{}\n", public_word, out.public_half_.hex()));
     return out;
 }
 

@@ -53,10 +53,4 @@ double budget::progress_epsilon(const std::vector<phase>& phases) const {
     return std::min(accountant_->epsilon(phases, header.mechanism_delta()), header.guaranteed_epsilon);
 }
 
-std::size_t budget::charges_through(std::int64_t step) const {
-    const auto& charges = book_.content().charges;
-    return static_cast<std::size_t>(
-        std::count_if(charges.begin(), charges.end(), [&](const charge& past) { return past->step <= step; }));
-}
-
 }  // namespace rldp::privacy

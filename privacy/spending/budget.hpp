@@ -29,8 +29,6 @@ class budget {
     double progress_epsilon() const;
     /// The same for the first `charges` of them; a torn one, which only the whole ledger has, is left out.
     double progress_epsilon(std::size_t charges) const;
-    /// How many charges there are for steps up to and with `step`.
-    std::size_t charges_through(std::int64_t step) const;
 
     const spending_policy& policy() const { return *policy_; }
     const ledger_content& book() const { return book_.content(); }

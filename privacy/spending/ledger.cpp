@@ -26,7 +26,7 @@ void add_step(std::vector<phase>& to, double noise_multiplier, double sample_rat
 
 std::vector<phase> ledger_content::phases(std::size_t count) const {
     std::vector<phase> out;
-    for (std::size_t i = 0; i < count; ++i) add_step(out, charges[i]->noise_multiplier, charges[i]->sample_rate);
+    for (std::size_t i = 0; i < count; ++i) add_step(out, charges.at(i).noise_multiplier, charges.at(i).sample_rate);
     return out;
 }
 
@@ -34,18 +34,38 @@ std::vector<phase> ledger_content::phases() const {
     auto out = phases(charges.size());
     if (!torn) return out;
     double least = std::numeric_limits<double>::infinity();
-    for (const auto& made : charges) least = std::min(least, made->noise_multiplier);
+    for (std::size_t i = 0; i < charges.size(); ++i) least = std::min(least, charges.at(i).noise_multiplier);
     for (const auto& planned : header.deck) least = std::min(least, planned.noise_multiplier);
     if (least < std::numeric_limits<double>::infinity()) add_step(out, least, header.sample_rate);
     return out;
 }
 
 ledger_mark ledger_content::end() const {
-    return {charges.size(), hashes.empty() ? header_hash : hashes.back()};
+    return {charges.size(), last_hash};
+}
+
+std::size_t ledger_content::charges_through(std::int64_t step) const {
+    std::size_t from = 0, to = charges.size();
+    while (from < to) {
+        const auto middle = from + (to - from) / 2;
+        if (charges.at(middle).step <= step)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+std::string ledger_content::hash_of(std::int64_t step) const {
+    if (step == 0) return header_hash;
+    const auto count = charges_through(step);
+    return count > 0 && charges.at(count - 1).step == step ? to_hex(charges.at(count - 1).hash) : std::string();
 }
 
 bool ledger_content::holds(const ledger_mark& mark) const {
-    return std::find(hashes.begin(), hashes.end(), mark.hash) != hashes.end();
+    if (mark.hash == header_hash) return true;
+    if (mark.seq > 0 && mark.seq <= charges.size() && mark.hash == to_hex(charges.at(mark.seq - 1).hash)) return true;
+    return std::any_of(looks.begin(), looks.end(), [&](const look_charge& made) { return made->hash == mark.hash; });
 }
 
 const look_charge* ledger_content::look_at(std::int64_t step) const {
@@ -66,8 +86,7 @@ ledger_content ledger::parse(std::string_view text, const std::string& origin) {
                 auto first = detail::parse_header(line);
                 detail::validate(first.header);
                 content.header = std::move(first.header);
-                content.header_hash = first.hash;
-                content.hashes.push_back(std::move(first.hash));
+                content.header_hash = content.last_hash = std::move(first.hash);
                 content.dealt.resize(content.header.deck.size());
             } else if (detail::is_look(line)) {
                 auto next = detail::parse_look(line);
@@ -95,7 +114,7 @@ ledger_content read_ledger(const std::filesystem::path& path) {
 
 ledger_copy::ledger_copy(std::string_view text) : content_(ledger::parse(text, "the ledger of rank 0")) {}
 
-const charge& ledger_copy::add(std::string_view text) {
+charge ledger_copy::add(std::string_view text) {
     try {
         for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
             auto look = detail::parse_look(text.substr(0, end));
@@ -106,11 +125,10 @@ const charge& ledger_copy::add(std::string_view text) {
         }
         auto next = detail::parse_line(text);
         detail::validate(next, content_);
-        ledger::accept(content_, std::move(next));
+        return ledger::accept(content_, std::move(next));
     } catch (const std::exception& e) {
         refuse(fmt::format("the ledger of rank 0: its next line: {}", e.what()));
     }
-    return content_.charges.back();
 }
 
 std::string text_of(const charge& charged) {
@@ -122,14 +140,16 @@ std::string text_of(const charge& charged) {
 
 ledger::ledger(append_file file, ledger_content content) : file_(std::move(file)), content_(std::move(content)) {}
 
-void ledger::accept(ledger_content& content, ledger_line line, std::vector<look_line> before) {
+charge ledger::accept(ledger_content& content, ledger_line line, std::vector<look_line> before) {
     if (line.card) ++content.dealt[*line.card];
-    content.hashes.push_back(line.hash);
-    content.charges.push_back(charge(std::move(line), std::move(before)));
+    content.last_hash = line.hash;
+    charge made(std::move(line), std::move(before));
+    content.charges.push_back(made);
+    return made;
 }
 
 void ledger::accept(ledger_content& content, look_line line) {
-    content.hashes.push_back(line.hash);
+    content.last_hash = line.hash;
     content.looks.push_back(look_charge(std::move(line)));
 }
 
@@ -141,7 +161,7 @@ ledger ledger::create(const std::filesystem::path& path, const ledger_header& he
     try {
         detail::validate(header);
         line = detail::format(header, content.header_hash) + "\n";
-        content.hashes.push_back(content.header_hash);
+        content.last_hash = content.header_hash;
     } catch (const std::exception& e) {
         refuse(fmt::format("{}: can't begin a ledger: {}", path.string(), e.what()));
     }
@@ -159,10 +179,9 @@ ledger ledger::open(const std::filesystem::path& path) {
     return ledger(std::move(file), read_ledger(path));
 }
 
-const charge& ledger::append(std::int64_t step, double noise_multiplier, double sample_rate,
-                             std::optional<std::size_t> card) {
+charge ledger::append(std::int64_t step, double noise_multiplier, double sample_rate, std::optional<std::size_t> card) {
     const auto& charges = content_.charges;
-    ledger_line next{charges.size() + 1, step, noise_multiplier, sample_rate, card, content_.hashes.back(), {}};
+    ledger_line next{charges.size() + 1, step, noise_multiplier, sample_rate, card, content_.last_hash, {}};
     std::string line;
     try {
         detail::validate(next, content_);
@@ -175,13 +194,12 @@ const charge& ledger::append(std::int64_t step, double noise_multiplier, double 
     const auto last = charges.empty() ? 0 : charges.back()->step;
     for (const auto& made : content_.looks)
         if (made->step == last) before.push_back(*made.operator->());
-    accept(content_, std::move(next), std::move(before));
-    return content_.charges.back();
+    return accept(content_, std::move(next), std::move(before));
 }
 
 const look_charge& ledger::append_look(std::int64_t step) {
     look_line next{
-        std::ssize(content_.looks) + 1, step, content_.header.looks.noise_multiplier, content_.hashes.back(), {}};
+        std::ssize(content_.looks) + 1, step, content_.header.looks.noise_multiplier, content_.last_hash, {}};
     std::string line;
     try {
         detail::validate(next, content_);

@@ -2,17 +2,16 @@
 // The public, append-only, hash-chained record of what was charged (docs/privacy.md §5).
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "config/base/append_file.hpp"
 #include "config/base/guarantee.hpp"
 #include "config/base/publication.hpp"
 #include "privacy/accounting/accountant.hpp"
+#include "privacy/spending/charges.hpp"
 #include "privacy/spending/looks.hpp"
 #include "privacy/spending/policy.hpp"
 
@@ -41,52 +40,6 @@ struct ledger_header {
     rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, guaranteed_epsilon}; }
 };
 
-/// What a line says.
-struct ledger_line {
-    std::uint64_t seq;  ///< 1, 2, …
-    std::int64_t step;
-    double noise_multiplier, sample_rate;
-    std::optional<std::size_t> card;
-    std::string prev, hash;  ///< hex SHA-256; hash is over the line's canonical JSON without `hash`
-};
-
-/// What a look's line says.
-struct look_line {
-    std::int64_t look;  ///< 1, 2, …
-    std::int64_t step;  ///< whose adapter is looked at with
-    double noise_multiplier;
-    std::string prev, hash;
-};
-
-/// Proof that a look was charged, as a `charge` is of a step. It is never redone (docs/privacy.md §13).
-class look_charge {
-  public:
-    const look_line* operator->() const { return line_.get(); }
-
-  private:
-    friend class ledger;
-    friend class ledger_copy;
-    explicit look_charge(look_line line) : line_(std::make_shared<const look_line>(std::move(line))) {}
-    std::shared_ptr<const look_line> line_;
-};
-
-/// Proof that a step was charged: a line that stands in a ledger on disk. Only a ledger makes one, and without one
-/// there is no step order and no release.
-class charge {
-  public:
-    const ledger_line* operator->() const { return line_.get(); }
-
-  private:
-    friend class ledger;
-    friend class ledger_copy;
-    friend std::string text_of(const charge& charged);
-    explicit charge(ledger_line line, std::vector<look_line> before = {})
-        : line_(std::make_shared<const ledger_line>(std::move(line))),
-          before_(std::make_shared<const std::vector<look_line>>(std::move(before))) {}
-    std::shared_ptr<const ledger_line> line_;
-    std::shared_ptr<const std::vector<look_line>> before_;  ///< looks between it and the charge before
-};
-
 /// A place in a ledger, remembered outside of it: a ledger that lacks it was cut or is another one.
 struct ledger_mark {
     std::uint64_t seq = 0;  ///< of the last step's charge, 0 before the first
@@ -96,9 +49,9 @@ struct ledger_mark {
 struct ledger_content {
     ledger_header header;
     std::string header_hash = {};
-    std::vector<charge> charges = {};
+    charge_list charges = {};
     std::vector<look_charge> looks = {};
-    std::vector<std::string> hashes = {};  ///< of all lines, the header's first
+    std::string last_hash = {};            ///< of the last line
     std::vector<std::int64_t> dealt = {};  ///< steps charged so far to each card of the deck
     /// A last line without its end: its text is not trusted, its charge counts. Its fsync never returned, so no draw
     /// was opened for it and nothing was released.
@@ -109,6 +62,10 @@ struct ledger_content {
     /// Of the first `count` charges alone.
     std::vector<phase> phases(std::size_t count) const;
     ledger_mark end() const;
+    /// How many charges there are for steps up to and with `step`.
+    std::size_t charges_through(std::int64_t step) const;
+    /// Of that step's line, of the header for step 0; empty where it was not charged.
+    std::string hash_of(std::int64_t step) const;
     /// The look that was charged at that step, or null.
     const look_charge* look_at(std::int64_t step) const;
     bool holds(const ledger_mark& mark) const;
@@ -125,14 +82,14 @@ class ledger_copy {
     /// `text`: the ledger so far. Errors: bad_input where it is none.
     explicit ledger_copy(std::string_view text);
     /// The charge of the next step, from text_of() it. Errors: bad_input where it is not the next.
-    const charge& add(std::string_view text);
+    charge add(std::string_view text);
     const ledger_content& content() const { return content_; }
 
   private:
     ledger_content content_;
 };
 
-/// The lines of the looks before a charge, and its own, without an end.
+/// The lines of the looks before a charge that was made now, and its own, without an end.
 std::string text_of(const charge& charged);
 
 /// The one writer.
@@ -144,8 +101,7 @@ class ledger {
     static ledger open(const std::filesystem::path& path);
 
     /// Validates, appends a line and fsyncs before it returns: charge before release.
-    const charge& append(std::int64_t step, double noise_multiplier, double sample_rate,
-                         std::optional<std::size_t> card);
+    charge append(std::int64_t step, double noise_multiplier, double sample_rate, std::optional<std::size_t> card);
     /// The next look, with the adapter of `step`, the last one charged or 0: charged as above before a held-out unit is
     /// opened. Errors: bad_input beyond the header's number of looks.
     const look_charge& append_look(std::int64_t step);
@@ -157,7 +113,7 @@ class ledger {
     ledger(append_file file, ledger_content content);
     static ledger_content parse(std::string_view text, const std::string& origin);
     /// Takes a valid line that is in the file.
-    static void accept(ledger_content& content, ledger_line line, std::vector<look_line> before = {});
+    static charge accept(ledger_content& content, ledger_line line, std::vector<look_line> before = {});
     static void accept(ledger_content& content, look_line line);
     void write(const std::string& line);
     append_file file_;

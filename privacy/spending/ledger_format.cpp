@@ -213,12 +213,12 @@ void validate(const ledger_header& header) {
 namespace {
 
 void check_chain(const std::string& prev, const ledger_content& before) {
-    refuse_unless(prev == before.hashes.back(),
+    refuse_unless(prev == before.last_hash,
                   "prev is not the hash of the line before: a line was removed, added or edited");
 }
 
 std::int64_t last_step(const ledger_content& before) {
-    return before.charges.empty() ? 0 : before.charges.back()->step;
+    return before.charges.empty() ? 0 : before.charges.at(before.charges.size() - 1).step;
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ inline eval::run_summary run_quietly(const config::run_config& config, const std
                           {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
 }
 
-inline eval::run_summary resume_quietly(const std::filesystem::path& directory) {
-    return actors::launch([&] { return actors::resume_run(directory); },
+inline eval::run_summary resume_quietly(const std::filesystem::path& directory, const actors::opening& how = {}) {
+    return actors::launch([&] { return actors::resume_run(directory, how); },
                           {.name = "test", .monitor = {}, .display = {}, .on_plan = {}, .sign = {}});
 }
 

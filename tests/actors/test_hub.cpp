@@ -22,6 +22,7 @@ eval::metrics_line line_of(std::int64_t step, double loss) {
     line.noise_multiplier = 0.7;
     line.radii = {0.1, 0.2};
     line.progress = {0.5, 1};
+    line.ledger = "charge " + std::to_string(step);
     return line;
 }
 
@@ -29,8 +30,9 @@ struct watched_hub : deterministic {
     explicit watched_hub(const std::vector<eval::metrics_line>& known = {}, const show& tell = {},
                          const std::vector<std::int64_t>& awaited = {}) {
         hub = spawn(make_hub, std::string("test run"), tell);
+        if (!known.empty()) eval::write_metrics(scratch / "metrics.jsonl", known);
         self->send(hub, announce_atom::value,
-                   run_header{(scratch / "metrics.jsonl").string(), known, 100, 8, 7.9, awaited});
+                   run_header{(scratch / "metrics.jsonl").string(), 100, 8, 7.9, awaited, "header"});
         run();
     }
     /// A watcher that acknowledges only when the test says so.
@@ -38,6 +40,15 @@ struct watched_hub : deterministic {
         return spawn([&seen](display_actor::pointer) -> display_actor::behavior_type {
             return {[&seen](const telemetry& value) { seen.push_back(value); }};
         });
+    }
+    /// Five steps; the evaluation of one of them comes behind the last.
+    void steps_evaluated_at(std::int64_t which) {
+        for (std::int64_t step = 1; step <= 5; ++step) {
+            self->send(hub, metrics_atom::value, line_of(step, 2.0));
+            if (step == which) self->send(hub, evaluate_atom::value, step);
+        }
+        self->send(hub, evaluated_atom::value, which, eval::scores{4.5, {}});
+        run();
     }
     void second() {
         scheduler.advance_time(tick_interval);
@@ -143,8 +154,7 @@ TEST_CASE("how a run ended is told to who still owes an acknowledgement, too") {
 
 TEST_CASE("the finished run log is in the order of steps, whenever evaluations came in") {
     watched_hub side;
-    for (std::int64_t step = 1; step <= 5; ++step) side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
-    side.self->send(side.hub, evaluated_atom::value, std::int64_t{2}, eval::scores{4.5, {}});
+    side.steps_evaluated_at(2);
     side.self->send(side.hub, state_atom::value, std::string("done"));
     side.run();
     const auto text = read_file(side.scratch / "metrics.jsonl");
@@ -152,11 +162,38 @@ TEST_CASE("the finished run log is in the order of steps, whenever evaluations c
     CHECK(eval::read_metrics(side.scratch / "metrics.jsonl")[1].eval_perplexity == 4.5);
 }
 
+TEST_CASE("every line names its line of the ledger, an evaluation before the first step the header's") {
+    watched_hub side;
+    side.self->send(side.hub, evaluate_atom::value, std::int64_t{0});
+    side.self->send(side.hub, evaluated_atom::value, std::int64_t{0}, eval::scores{4.5, {}});
+    side.steps_evaluated_at(3);
+    std::vector<std::string> named;
+    eval::each_line(side.scratch / "metrics.jsonl", [&](auto& one) { named.push_back(one.line.ledger); });
+    CHECK(named ==
+          std::vector<std::string>{"header", "charge 1", "charge 2", "charge 3", "charge 3", "charge 4", "charge 5"});
+}
+
+TEST_CASE("however many steps there were, the hub holds the lines that may still change") {
+    watched_hub side;
+    for (std::int64_t step = 1; step <= 1000; ++step) {
+        side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
+        if (step == 400) side.self->send(side.hub, evaluate_atom::value, step);
+        side.run();
+    }
+    CHECK(side.state<hub_state>(side.hub).open.size() == 2);
+    side.self->send(side.hub, evaluated_atom::value, std::int64_t{400}, eval::scores{4.5, {}});
+    side.self->send(side.hub, metrics_atom::value, line_of(1001, 2.0));
+    side.run();
+    CHECK(side.state<hub_state>(side.hub).open.size() == 1);
+    CHECK(side.state<hub_state>(side.hub).held.empty());
+    const auto lines = eval::read_metrics(side.scratch / "metrics.jsonl");
+    REQUIRE(lines.size() == 1001);
+    CHECK((lines[399].eval_perplexity && lines[399].loss_released));
+}
+
 TEST_CASE("the run log has every step, and an evaluation that came later is merged into its step") {
     watched_hub side;
-    for (std::int64_t step = 1; step <= 5; ++step) side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
-    side.self->send(side.hub, evaluated_atom::value, std::int64_t{3}, eval::scores{4.5, {}});
-    side.run();
+    side.steps_evaluated_at(3);
     const auto lines = eval::read_metrics(side.scratch / "metrics.jsonl");
     REQUIRE(lines.size() == 5);
     CHECK(*lines[2].eval_perplexity == 4.5);
@@ -168,8 +205,8 @@ TEST_CASE(
     "a price joins its step's line, also of a step that an earlier process made, and an interrupt's is only shown") {
     watched_hub side;
     const auto path = side.scratch / "resumed.jsonl";
-    side.self->send(side.hub, announce_atom::value,
-                    run_header{path.string(), {line_of(4, 2), line_of(5, 2)}, 100, 8, 7.9});
+    eval::write_metrics(path, {line_of(4, 2), line_of(5, 2)});
+    side.self->send(side.hub, announce_atom::value, run_header{path.string(), 100, 8, 7.9});
     side.run();
     const auto last = [&] { return eval::read_metrics(path).back(); };
     side.self->send(side.hub, progress_atom::value, std::int64_t{5}, 1.5, false);
@@ -231,8 +268,11 @@ TEST_CASE("what happens after an evaluation began is logged and told after it, h
     CHECK(told == std::vector<std::string>{"4 3", "5 3", "6 3", "7 4", "8 4"});
     side.self->send(side.hub, evaluate_atom::value, std::int64_t{8});
     step(9);
+    side.self->send(side.hub, state_atom::value, std::string("stopping"));
+    side.run();
+    CHECK(told.size() == 5);
     side.self->send(side.hub, state_atom::value, std::string("done"));
     side.run();
     CHECK(logged() == "3456789");
-    CHECK(told.size() == 7);
+    CHECK(told.size() == 8);
 }

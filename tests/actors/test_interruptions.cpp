@@ -6,20 +6,26 @@
 #include <unistd.h>
 #include <algorithm>
 #include <caf/all.hpp>
+#include <functional>
 #include <future>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "actors/failure.hpp"
 #include "actors/hub.hpp"
 #include "actors/launch.hpp"
 #include "actors/run/checkpoint.hpp"
-#include "actors/run/erasure.hpp"
+#include "actors/run/run_end.hpp"
 #include "actors/supervisor.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
 #include "config/config.hpp"
 #include "eval/metrics/metrics.hpp"
+#include "eval/report/run_certificate.hpp"
+#include "eval/report/run_state.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
@@ -42,15 +48,6 @@ void interrupted_run(const std::filesystem::path& directory) {
     bench::run_plain(opened, 7);
 }
 
-/// Makes a line of a text file, counted from 1, one that no reader takes.
-void spoil_line(const std::filesystem::path& file, int line) {
-    auto text = read_file(file);
-    std::size_t at = 0;
-    for (; line > 1; --line) at = text.find('\n', at) + 1;
-    text[at] = '#';
-    write_file(file, text);
-}
-
 std::vector<std::string> names_in(const std::filesystem::path& directory) {
     std::vector<std::string> out;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) out.push_back(entry.path().filename());
@@ -60,24 +57,136 @@ std::vector<std::string> names_in(const std::filesystem::path& directory) {
 
 }  // namespace
 
-TEST_CASE("a damaged line of the run log is made again after the checkpoint, and refused by name before it") {
-    scratch_directory scratch;
-    const eval::run_directory where{scratch / "run"};
-    interrupted_run(where.root);
-    const auto whole = read_file(where.metrics());
-    spoil_line(where.metrics(), 3);
-    const auto line = refusal([&] { resume_quietly(where.root); });
-    CHECK(line.find("metrics.jsonl:3") != std::string::npos);
-    CHECK(line.find("up to 5") != std::string::npos);
-    write_file(where.metrics(), whole);
-    spoil_line(where.metrics(), 8);
-    CHECK(resume_quietly(where.root).how == eval::ending::done);
-    const auto lines = eval::read_metrics(where.metrics());
-    REQUIRE(lines.size() == 13);  // the evaluation before the first step is a line of its own
-    for (std::int64_t step = 1; step <= 12; ++step) {
-        CHECK(lines[static_cast<std::size_t>(step)].step == step);
-        CHECK(lines[static_cast<std::size_t>(step)].noise_multiplier > 0);
+namespace {
+
+/// What may become of the run log of an interrupted run whose checkpoint is of step 5; line n is of step n - 1.
+struct log_damage {
+    std::string name;
+    std::string refused;  ///< empty: a resume makes again what is gone
+    std::function<void(std::vector<std::string>&)> make;
+    std::vector<std::int64_t> lost = {};
+};
+
+std::vector<log_damage> log_damages(const std::vector<std::string>& of_another_run) {
+    using lines = std::vector<std::string>;
+    return {
+        {"emptied",
+         "lines were taken away; so there is none of steps 1 to 5",
+         [](lines& all) { all.clear(); },
+         {1, 2, 3, 4, 5}},
+        {"cut at a line", "none of steps 3 to 5", [](lines& all) { all.resize(3); }, {3, 4, 5}},
+        {"lines removed",
+         "none of steps 2 to 3",
+         [](lines& all) { all.erase(all.begin() + 2, all.begin() + 4); },
+         {2, 3}},
+        {"a bit flipped", "metrics.jsonl:3: ", [](lines& all) { all[2][12] ^= 4; }, {2}},
+        {"another run's",
+         "metrics.jsonl:1: is of another run",
+         [&](lines& all) { all = of_another_run; },
+         {1, 2, 3, 4, 5}},
+        {"a line of another run's",
+         "metrics.jsonl:5: is of another run",
+         [&](lines& all) { all[4] = of_another_run[4]; },
+         {4}},
+        {"swapped", "", [](lines& all) { std::swap(all[2], all[4]); }},
+        {"doubled", "", [](lines& all) { all.insert(all.begin() + 2, all[4]); }},
+        {"without the look before the first step", "", [](lines& all) { all.erase(all.begin()); }},
+        {"cut behind the checkpoint", "", [](lines& all) { all.resize(6); }},
+        {"a bit flipped behind the checkpoint", "", [](lines& all) { all[7][12] ^= 4; }},
+        {"another run's behind the checkpoint", "", [&](lines& all) { all[7] = of_another_run[7]; }},
+    };
+}
+
+std::vector<std::string> lines_of(const std::filesystem::path& file) {
+    std::vector<std::string> out;
+    std::istringstream in(read_file(file));
+    for (std::string line; std::getline(in, line);) out.push_back(line);
+    return out;
+}
+
+void put_lines(const std::filesystem::path& file, const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += line + "\n";
+    write_file(file, text);
+}
+
+/// Resumed although lines are lost: it ends, verifies, and says so of those alone.
+void check_accepted(const eval::run_directory& where, const std::vector<std::int64_t>& lost) {
+    CHECK(resume_quietly(where.root, {.accept_lost_lines = true}).how == eval::ending::done);
+    std::vector<std::int64_t> seen;
+    for (const auto& line : eval::read_metrics(where.metrics())) {
+        if (line.lost) seen.push_back(line.step);
+        CHECK((line.step == 0 || line.lost || line.noise_multiplier > 0));
     }
+    CHECK(seen == lost);
+    const auto verdict = eval::verify_run(where, std::nullopt).not_checked;
+    CHECK(std::any_of(verdict.begin(), verdict.end(), [](const auto& one) { return one.subject == "lost lines"; }));
+}
+
+}  // namespace
+
+TEST_CASE("lines of the run log are made again after the checkpoint, and refused by number before it") {
+    scratch_directory scratch;
+    const auto config = small_static({"noise.insecure_reproducible=true", "privacy.book=none"});
+    run_quietly(config, scratch / "whole");
+    const auto expected = read_file(eval::run_directory{scratch / "whole"}.metrics());
+    const auto cut = [&](const std::string& name, const config::run_config& of) {
+        auto opened = create_run(of, scratch / name);
+        bench::run_plain(opened, 7);
+    };
+    cut("cut", config);
+    cut("other", small_static({"privacy.book=none"}));  // of the same configuration but for its noise
+    const auto of_another_run = lines_of(eval::run_directory{scratch / "other"}.metrics());
+    for (const auto& one : log_damages(of_another_run)) {
+        INFO(one.name);
+        const eval::run_directory where{scratch / one.name};
+        std::filesystem::copy(scratch / "cut", where.root, std::filesystem::copy_options::recursive);
+        auto lines = lines_of(where.metrics());
+        one.make(lines);
+        put_lines(where.metrics(), lines);
+        if (one.refused.empty()) {
+            CHECK(resume_quietly(where.root).how == eval::ending::done);
+            CHECK(read_file(where.metrics()) == expected);
+            continue;
+        }
+        const auto said = refusal([&] { resume_run(where.root); });
+        CHECK(said.find(one.refused) != std::string::npos);
+        CHECK(said.find("up to the checkpoint's step, 5,") != std::string::npos);
+        CHECK(said.find("--accept-lost-lines") != std::string::npos);
+        CHECK(lines_of(where.metrics()) == lines);  // left as it is, for whoever looks
+        check_accepted(where, one.lost);
+    }
+    // What is no line of text at all.
+    const eval::run_directory where{scratch / "cut"};
+    const auto whole = read_file(where.metrics());
+    std::filesystem::remove(where.metrics());
+    CHECK(refusal([&] {
+              resume_run(where.root);
+          }).find("metrics.jsonl: is missing; so there is none of steps 1 to 5") != std::string::npos);
+    write_file(where.metrics(), std::string(whole.size(), '\0'));
+    CHECK(refusal([&] { resume_run(where.root); }).find("none of steps 1 to 5") != std::string::npos);
+    write_file(where.metrics(), whole.substr(0, whole.find("{\"step\":3") + 30));
+    CHECK(refusal([&] { resume_run(where.root); }).find("none of steps 3 to 5") != std::string::npos);
+    write_file(where.metrics(), whole);
+    CHECK(resume_quietly(where.root).how == eval::ending::done);
+    CHECK(read_file(where.metrics()) == expected);
+}
+
+TEST_CASE("the price of a step that was looked at is made again where its own line is gone") {
+    scratch_directory scratch;
+    const auto config = small_static({"noise.insecure_reproducible=true", "eval.publish=none", "train.eval_every=3"});
+    run_quietly(config, scratch / "whole");
+    const eval::run_directory where{scratch / "cut"};
+    {
+        auto opened = create_run(config, where.root);
+        bench::run_plain(opened, 7);
+    }
+    auto lines = lines_of(where.metrics());
+    REQUIRE(lines.at(3).starts_with("{\"step\":3,"));  // the second of that step, with its price
+    lines.erase(lines.begin() + 3);
+    put_lines(where.metrics(), lines);
+    CHECK(resume_quietly(where.root).how == eval::ending::done);
+    CHECK(read_file(where.metrics()) == read_file(eval::run_directory{scratch / "whole"}.metrics()));
 }
 
 TEST_CASE("what fails while a run is wired reaches whoever waits for it") {
@@ -98,6 +207,34 @@ TEST_CASE("what fails while a run is wired reaches whoever waits for it") {
     self->send_exit(hub, caf::exit_reason::user_shutdown);
     REQUIRE(failed);
     CHECK(std::string(to_exception(*failed).what()).find("trusted.log") != std::string::npos);
+}
+
+TEST_CASE("what fails when all steps are made reaches whoever waits for it") {
+    scratch_directory scratch;
+    // Where nobody is looked at, the owner's figures are first written when the evaluator settles.
+    const auto open = [&](int records, const std::string& name) {
+        return create_run(small_static({"eval.publish=none", "train.eval_records=1",
+                                        fmt::format("data.path=synthetic:{}", 100 + records)}),
+                          scratch / name);
+    };
+    const auto nobody = [&](int records) {
+        const auto name = std::to_string(records);
+        launch([&] { return open(records, name); }, {.name = name});
+        return nlohmann::json::parse(read_file(scratch / name / "trusted/held_out.json"))["evaluations"].empty();
+    };
+    int records = 0;
+    while (!nobody(records)) ++records;
+    const auto failed = refusal([&] {
+        launch(
+            [&] {
+                auto opened = open(records, "blocked");
+                std::filesystem::create_directories(scratch / "blocked/trusted/held_out.json.tmp/in the way");
+                return opened;
+            },
+            {.name = "blocked"});
+    });
+    CHECK(has(failed, "held_out.json"));
+    CHECK(eval::state_of({scratch / "blocked"}) == eval::run_state::unfinished);
 }
 
 TEST_CASE("a stop that comes before a run is wired is not forgotten") {
@@ -193,23 +330,46 @@ TEST_CASE("a run that is stopped while its last adapter is evaluated is not done
     CHECK(eval::read_metrics(where.metrics()).back().eval_perplexity);
 }
 
-TEST_CASE("what a kill during the last erasure left is erased by the next command, and nothing of a run under way") {
+TEST_CASE("what a kill at a run's end left undone is done by the next command, and nothing to a run under way") {
     scratch_directory scratch;
-    const eval::run_directory over{scratch / "over"}, underway{scratch / "underway"};
-    interrupted_run(over.root);
+    const eval::run_directory cut{scratch / "cut"}, underway{scratch / "underway"};
     interrupted_run(underway.root);
-    std::filesystem::remove(over.key());  // as far as the kill let it come
-    write_file(over.trusted_side() / "checkpoint.safetensors.tmp", "half");
+    interrupted_run(cut.root);
     const auto left = names_in(underway.trusted_side());
+    std::map<std::string, std::string> secrets;
+    for (const auto& name : {"releases.log", "checkpoint.safetensors"})
+        secrets[name] = read_file(cut.trusted_side() / name);
+    CHECK(resume_quietly(cut.root).how == eval::ending::done);
+    CHECK(eval::state_of(cut) == eval::run_state::over);
+    // Back to where the key had just been erased.
+    const auto certificate = read_file(cut.certificate());
+    std::filesystem::rename(cut.certificate(), cut.waiting_certificate());
+    for (const auto& [name, bytes] : secrets) write_file(cut.trusted_side() / name, bytes);
+    write_file(cut.trusted_side() / "checkpoint.safetensors.tmp", "half");
+    CHECK(eval::state_of(cut) == eval::run_state::ending);
     SECTION("by a resume, which is refused") {
-        CHECK(refusal([&] { resume_run(over.root); }).find("has finished") != std::string::npos);
+        CHECK(refusal([&] { resume_run(cut.root); }).find("has finished") != std::string::npos);
     }
     SECTION("by cleaning up") {
-        CHECK(clean(scratch / ".").size() == 6);
+        const auto done = clean(scratch.path());
+        CHECK(done.erased.size() == 3);
+        CHECK(done.ended == std::vector{cut.root});
+        CHECK(done.unfinished == std::vector{underway.root});
     }
-    CHECK(names_in(over.trusted_side()) == std::vector<std::string>{"held_out.json", "membership.json"});
-    CHECK(clean(underway.root).empty());
+    SECTION("by an audit that saw it end") {
+        await_end(cut);
+    }
+    CHECK(eval::state_of(cut) == eval::run_state::over);
+    CHECK(read_file(cut.certificate()) == certificate);
+    CHECK(names_in(cut.trusted_side()) == std::vector<std::string>{"held_out.json", "membership.json", "trusted.log"});
+    CHECK(clean(underway.root).erased.empty());
     CHECK(names_in(underway.trusted_side()) == left);
+    // Without its key nobody goes on with it, and it is not over.
+    const auto key = read_file(underway.key());
+    std::filesystem::remove(underway.key());
+    CHECK(eval::state_of(underway) == eval::run_state::lost);
+    CHECK(refusal([&] { resume_run(underway.root); }).find("has lost its key") != std::string::npos);
+    write_file(underway.key(), key, 0600);
     CHECK(resume_quietly(underway.root).how == eval::ending::done);
 }
 
@@ -220,7 +380,7 @@ TEST_CASE("a start that was killed is removed by the next, one under way is not"
     std::filesystem::create_directories(scratch / "run.partial-def456/trusted");
     const int other_process = ::open((scratch / "run.partial-def456").c_str(), O_RDONLY | O_DIRECTORY);
     REQUIRE(::flock(other_process, LOCK_EX | LOCK_NB) == 0);
-    CHECK(clean(scratch / ".").size() == 1);
+    CHECK(clean(scratch / ".").erased.size() == 1);
     CHECK(names_in(scratch / ".") == std::vector<std::string>{"run.partial-def456"});
     ::close(other_process);
     interrupted_run(scratch / "run");

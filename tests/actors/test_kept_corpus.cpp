@@ -1,8 +1,8 @@
 // Where a run's records lie as tokens: made once, found again by resumes and other runs, gone when nobody needs them.
 #include <fstream>
 
-#include "actors/run/erasure.hpp"
 #include "actors/run/kept_corpus.hpp"
+#include "actors/run/run_end.hpp"
 #include "config/base/directory.hpp"
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"

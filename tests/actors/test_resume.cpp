@@ -82,11 +82,7 @@ TEST_CASE("a charge torn at a block's end is lost, and the decision after it is 
     }
     std::filesystem::resize_file(ledger, std::filesystem::file_size(ledger) - 10);
     REQUIRE(privacy::read_ledger(ledger).torn);
-    const auto shown = [](const session& run) {
-        std::string out;
-        for (const auto& line : run.known) out += eval::to_json(line) + "\n";
-        return out;
-    };
+    const auto shown = [](const session& run) { return read_file(run.where.metrics()); };
     std::string before;
     std::vector<double> radii;
     double requested = 0;

@@ -69,7 +69,7 @@ TEST_CASE("a run is signed at its end or afterwards, and verified by whoever has
     rldp::write_file(config, text.replace(text.find(steps), steps.size(), "\"steps\": 4"));
     at.refuses("sign " + at.run + " --key " + at.key, {"public/config.json is another file"});
     fs::remove(fs::path(at.run) / "public/certificate.json");
-    at.refuses("sign " + at.run + " --key " + at.key, {"public/config.json", "the number of steps"});
+    at.refuses("sign " + at.run + " --key " + at.key, {"holds no public/certificate.json"});
     at.refuses("ledger verify " + at.run, {"public/config.json", "the number of steps"});
     at.refuses("verify " + at.run, {"holds no public/certificate.json"});
 }

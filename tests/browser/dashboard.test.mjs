@@ -12,11 +12,13 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const demo = (out, ...more) => ["run", join(root, "config/demo.json"), "--out", join(scratch, out), ...more];
 const set = (...keys) => keys.flatMap((key) => ["--set", key]);
+const endless = "train.steps=1000000";  // over only when a test ends it, however slow the browser is
 let browser;
 const complaints = [];  // of the console; a test that expects one takes it out
 
 async function open(url, how = {}) {
   const page = await browser.newPage({viewport: {width: 1400, height: 900}, ignoreHTTPSErrors: true, ...how});
+  page.setDefaultTimeout(600_000);  // all waits are for events; a busy machine takes its time
   page.on("console", (said) => { if (["error", "warning"].includes(said.type())) complaints.push(said.text()); });
   page.on("pageerror", (thrown) => complaints.push(thrown.message));
   await page.goto(url);
@@ -28,6 +30,13 @@ async function barriers(page) {
   await page.evaluate(axe);
   const found = await page.evaluate(() => axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21aa"]}));
   return found.violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html).slice(0, 3).join(" ")}`);
+}
+
+/// Of a page whose server went away.
+async function closeForsaken(page) {
+  await page.getByText("no connection; trying again").waitFor();
+  await page.close();
+  complaints.length = 0;
 }
 
 const fits = (page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
@@ -44,18 +53,16 @@ test("a folder without runs says how to start one, and a run appears by itself",
   assert.deepEqual(await barriers(page), []);
   server.kill("SIGTERM");
   assert.equal(await server.ended, 0);
-  await page.getByText("no connection; trying again").waitFor();
-  complaints.length = 0;  // the lost connection
-  await page.close();
+  await closeForsaken(page);
 });
 
-test("a run is seen live, killed, resumed, and to its end", async () => {
+test("a run is seen live, killed, resumed and interrupted", async () => {
   const port = `${await freePort()}`;
-  const run = await program(demo("live", "--dashboard", port, ...set("train.steps=40", "train.eval_every=4")), "step ");
+  const run = await program(demo("long", "--dashboard", port, ...set(endless, "train.eval_every=4", 'eval.publish="raw"')), "step ");
   const page = await open(`http://127.0.0.1:${port}/`);
-  await page.getByRole("link", {name: "live", exact: true}).click();
+  await page.getByRole("link", {name: "long", exact: true}).click();
   await page.getByText("differentially private with ε = 8").waitFor();
-  await page.getByRole("heading", {name: "live running"}).waitFor();
+  await page.getByRole("heading", {name: "long running"}).waitFor();
   const steps = async () => Number((await page.locator(".card b").first().textContent()).split("/")[0]);
   const first = await steps();
   await page.waitForFunction((than) => Number(document.querySelector(".card b").textContent.split("/")[0]) > than, first);
@@ -65,13 +72,22 @@ test("a run is seen live, killed, resumed, and to its end", async () => {
   run.kill("SIGKILL");
   await run.ended;
   await page.getByText("no connection; trying again").waitFor();
-  complaints.length = 0;
-  const resumed = await program(["run", "--resume", join(scratch, "live"), "--dashboard", port], "dashboard:");
-  await page.getByText("live", {exact: true}).last().waitFor({timeout: 60_000});
-  await page.getByRole("heading", {name: "live done"}).waitFor({timeout: 120_000});
-  assert.equal(await steps(), 40);
-  assert.equal(await resumed.ended, 0);
-  complaints.length = 0;
+  const seen = await steps();
+  const resumed = await program(["run", "--resume", join(scratch, "long"), "--dashboard", port], "dashboard:");
+  await page.waitForFunction((than) => Number(document.querySelector(".card b")?.textContent.split("/")[0]) > than, seen);
+  await page.getByRole("heading", {name: "long running"}).waitFor();
+  resumed.kill("SIGINT");
+  assert.equal(await resumed.ended, 130);
+  await closeForsaken(page);
+});
+
+test("a run that is over shows its end", async () => {
+  const run = await program(demo("live", ...set("train.steps=40", "train.eval_every=4")), "public/report.html");
+  assert.equal(await run.ended, 0);
+  const server = await program(["dashboard", join(scratch, "live"), "--http", `${await freePort()}`], "Ctrl-C");
+  const page = await open(/http\S+/.exec(server.said())[0] + "#/run/live");
+  await page.getByRole("heading", {name: "live done"}).waitFor();
+  assert.equal((await page.locator(".card b").first().textContent()).split("/")[0].trim(), "40");
   await page.close();
 });
 
@@ -141,7 +157,7 @@ test("with TLS and tokens strangers see nothing, viewers look, operators stop", 
   const token = (who) => new RegExp(`${who} (\\w+)`).exec(readFileSync(tokens, "utf8"))[1];
   const port = `${await freePort()}`;
   const run = await program(demo("guarded", "--dashboard", port,
-    ...set(`monitor.tls_certificate=${tls}.pem`, `monitor.tls_key=${tls}.key`, `monitor.token_file=${tokens}`)), "step 1");
+    ...set(endless, `monitor.tls_certificate=${tls}.pem`, `monitor.tls_key=${tls}.key`, `monitor.token_file=${tokens}`)), "step 1");
   const signIn = async (who) => {
     const page = await open(`https://localhost:${port}/`);
     await page.getByLabel("Token").fill(token(who));
@@ -160,9 +176,9 @@ test("with TLS and tokens strangers see nothing, viewers look, operators stop", 
   await operator.getByRole("button", {name: "Stop"}).click();
   assert.equal(await run.ended, 130);
   assert.match(run.said(), /interrupted; go on with: rldp run --resume/);
+  await operator.close();
   // The strangers' 401s, and the connection that ended with the run.
   assert.ok(complaints.splice(0).every((said) => /401|ERR_|connection/i.test(said)));
-  await operator.close();
 });
 
 test("no console had anything to complain of", () => assert.deepEqual(complaints, []));

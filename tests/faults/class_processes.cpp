@@ -60,6 +60,17 @@ verdict killed_at_a_point(trial& t) {
     return stage.judged();
 }
 
+verdict killed_at_the_end(trial& t) {
+    auto stage = t.stage();
+    const auto& journal = set_up(stage, t.random);
+    // A resume may be cut there, too.
+    for (auto kills = 1 + below(t.random, 2); kills > 0 && !stage.seen().over(); --kills)
+        stage.go(stage.next(),
+                 {.orders = t.point_of_the_end(journal).order(below(t.random, 2) ? "die-before" : "die-after")});
+    stage.finish();
+    return stage.judged();
+}
+
 verdict failing_call(trial& t) {
     auto stage = t.stage();
     const auto& journal = set_up(stage, t.random);

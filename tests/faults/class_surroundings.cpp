@@ -132,11 +132,10 @@ void judge_grid(scene& stage, const path& out) {
         if (name.find(".partial-") != std::string::npos) seen.object("left over: a cell's .partial-…");
         if (!std::filesystem::exists(entry.path() / "public/ledger.jsonl")) continue;
         ++cells;
-        for (const auto* secret : {"run.key", "releases.log", "checkpoint.safetensors"})
+        for (const auto* secret : {"run.key", "releases.log", "checkpoint.safetensors", "certificate.json"})
             if (std::filesystem::exists(entry.path() / "trusted" / secret))
                 seen.object(fmt::format("left over in a cell: {}", secret));
-        if (stage.go({"ledger", "verify", entry.path().string()}).status != 0)
-            seen.object("a cell's ledger is refused");
+        if (stage.go({"verify", entry.path().string()}).status != 0) seen.object("a cell's ledger is refused");
         const auto steps = read_steps(content_of(entry.path() / "public/metrics.jsonl"));
         for (std::int64_t step = 1; step <= 6; ++step)
             if (steps.count(step) == 0 || !steps.at(step).step) seen.object(fmt::format("a cell lost step {}", step));
@@ -150,7 +149,15 @@ verdict grid_killed(trial& t) {
     auto stage = t.stage();
     const auto out = stage.where().below() / "grid";
     const auto words = grid(t.on, out);
-    {
+    if (below(t.random, 2) == 0) {  // every cell, while it ends
+        auto environment = t.on.watched(
+            stage.where(), {},
+            t.point_of_the_end(stage.whole().journal).order(below(t.random, 2) ? "die-before" : "die-after"));
+        environment.erase("RLDP_FAULT_JOURNAL");
+        process running(executed(t.on.program), {words, environment}, stage.where().aside() / "grid");
+        const auto wrong = complaint(running.wait());
+        if (!wrong.empty()) stage.seen().object("compare: " + wrong);
+    } else {
         process running(executed(t.on.program), {words}, stage.where().aside() / "grid");
         running.ends_within(2 * t.moment(stage.whole()));
         const auto workers = running.children();

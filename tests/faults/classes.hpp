@@ -16,6 +16,8 @@ struct trial {
 
     scene stage() { return {on, one_of(on.references, random), root}; }
     scene seeded_stage();  ///< of a variant whose uninterrupted run is always the same
+    /// One of the calls from the summary on: all steps are made, and what follows is the run's end.
+    named_point point_of_the_end(const std::vector<event>& journal);
     /// Within an undisturbed run's time.
     microseconds moment(const reference& whole);
 };
@@ -32,6 +34,7 @@ const fault_class& class_of(std::uint64_t number);
 
 verdict killed_at_a_time(trial& t);
 verdict killed_at_a_point(trial& t);
+verdict killed_at_the_end(trial& t);
 verdict failing_call(trial& t);
 verdict stopped_for_a_while(trial& t);
 verdict power_cut(trial& t);

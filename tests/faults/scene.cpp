@@ -61,9 +61,10 @@ std::vector<std::string> scene::next() const {
 
 void scene::finish(bool may_refuse) {
     if (!done_) {
+        const bool before = seen_.over();
         const auto said = go(next());
         // A run that was over already is no longer resumed; what its end left behind is now gone.
-        const bool was_over = said.status == 2 && seen_.finished();
+        const bool was_over = before && said.status == 2;
         if (said.status != 0 && !was_over) {
             refused_ = true;
             if (!may_refuse) seen_.object("can't go on: " + error_line(said));

@@ -37,6 +37,10 @@ bool witness::finished() const {
     return begun() && !fs::exists(where_.run() / "trusted/run.key");
 }
 
+bool witness::over() const {
+    return finished() && fs::exists(where_.run() / "public/certificate.json");
+}
+
 /// Whole lines of steps: behind the header, and no look's.
 std::size_t witness::charges(const std::string& ledger) const {
     const auto whole = lines_of(ledger.substr(0, ledger.rfind('\n') + 1));
@@ -146,6 +150,7 @@ void witness::complete(const reference& whole) {
     const auto run = where_.run();
     const auto summary = json::parse(content_of(run / "public/summary.json"), nullptr, false);
     if (!summary.is_object()) return object("public/summary.json is no JSON");
+    if (!over()) object("status 0, and the run is not over");
     if (summary.value("status", "") != "done") object("summary: status is not done");
     if (summary.value("steps_done", -1) != whole.how.steps) object("summary: steps_done is not the plan's");
     const auto charged = static_cast<std::int64_t>(charges(ledger_));
@@ -190,7 +195,7 @@ void witness::compare_steps(const reference& whole) {
 
 void witness::look_for_leftovers() {
     static const std::vector<std::string> secret{"trusted/run.key", "trusted/releases.log",
-                                                 "trusted/checkpoint.safetensors"};
+                                                 "trusted/checkpoint.safetensors", "trusted/certificate.json"};
     for (const auto& name : secret)
         if (finished() && fs::exists(where_.run() / name)) object("left over: " + name);
     for (const auto& name : files_in(where_.run()))

@@ -31,6 +31,7 @@ class witness {
 
     bool begun() const;     ///< there is a ledger in its place
     bool finished() const;  ///< the key is erased
+    bool over() const;      ///< and the certificate, which comes last, is there
     std::size_t releases() const { return safe_releases_.size(); }
     void object(const std::string& symptom);
     const std::vector<std::string>& objections() const { return objections_; }

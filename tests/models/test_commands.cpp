@@ -130,6 +130,13 @@ TEST_CASE("generate refuses bad options in one line", "[full]") {
     refuses("generate tests --prompt x --max-new-tokens 3", "config.json");
 }
 
+TEST_CASE("who limits stacks so that LibTorch can't work is told so") {
+    const auto shallow = rldp_says("machine", "", "ulimit -s 64; ");
+    CHECK(shallow.status == 2);
+    CHECK(shallow.err == "rldp: the limit on stacks (ulimit -s) is 64 KiB, and LibTorch needs 512; raise it\n");
+    CHECK(rldp_says("machine", "", "ulimit -s 512; ").status == 0);
+}
+
 // OpenBLAS would repeat a refused mmap() forever.
 TEST_CASE("who limits addresses so that OpenBLAS can't work is told so") {
     if (sanitized || rldp_says("machine").out.find("OpenBLAS") == std::string::npos) {

@@ -40,7 +40,7 @@ inline privacy::charge charged_at(std::uint64_t seq, double noise_multiplier = 1
     auto& book = found->second;
     for (auto next = book.content().charges.size() + 1; next <= seq; ++next)
         book.append(static_cast<std::int64_t>(next), noise_multiplier, book.content().header.sample_rate, std::nullopt);
-    return book.content().charges.at(seq - 1);
+    return book.content().charges[seq - 1];
 }
 
 /// `count` looks at `noise_multiplier`, each at a step of its own, in a ledger; 0: of a run that promises nothing.

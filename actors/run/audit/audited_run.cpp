@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/run/checkpoint.hpp"
-#include "actors/run/erasure.hpp"
 #include "actors/run/lessons_file.hpp"
+#include "actors/run/run_end.hpp"
 #include "actors/run/trace_file.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
@@ -80,7 +80,7 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
                          const std::vector<std::string>& overrides) {
     audited_run out;
     out.where = {directory};
-    finish_erasure(out.where);
+    finish_end(out.where);
     check_run(out.where, during_run);
     out.config = config::load(out.where.config(), overrides);
     out.who = eval::read_membership(out.where.membership());
@@ -100,6 +100,7 @@ void read_adapter(audited_run& run) {
     try {
         if (!is_over(run.where)) return read_checkpoint_into(run);
     } catch (const error&) {
+        await_end(run.where);
         if (!is_over(run.where)) throw;  // else it has ended while we read
     }
     read_finished_into(run);

@@ -20,11 +20,10 @@ bool to_the_end(const descriptor& socket, std::span<Byte> bytes, short events, m
     while (!bytes.empty()) {
         errno = 0;
         const auto done = some(bytes);
+        const bool may_wait = done < 0 && (errno == EAGAIN || errno == EINTR);
         if (done > 0)
             bytes = bytes.subspan(static_cast<std::size_t>(done));
-        else if (done == 0 || (errno != EAGAIN && errno != EINTR))
-            return false;
-        else if (errno == EAGAIN && !ready(socket, events, until))
+        else if (!may_wait || (errno == EAGAIN && !ready(socket, events, until)))
             return false;
     }
     return true;

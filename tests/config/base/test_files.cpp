@@ -90,6 +90,23 @@ TEST_CASE("a full disk leaves the old content") {
     CHECK(read_file(dir.path() / "log") == "123456");
 }
 
+TEST_CASE("of two files that are nothing without each other, both are there or none") {
+    const scratch_directory dir;
+    const auto first = dir.path() / "key", second = dir.path() / "key.pub";
+    CHECK_THROWS(write_pair(first, "secret", 0600, dir.path() / "none/key.pub", "public"));
+    CHECK_FALSE(std::filesystem::exists(first));
+    write_pair(first, "secret", 0600, second, "public");
+    CHECK((std::filesystem::status(first).permissions() & std::filesystem::perms(077)) == std::filesystem::perms::none);
+    CHECK(read_file(first) + read_file(second) == "secretpublic");
+    CHECK(refusal([&] { refuse_existing_pair(first, second, "take another"); }) ==
+          first.string() + ": exists already; take another");
+    std::filesystem::remove(first);  // as a kill between the two leaves it
+    CHECK(refusal([&] { refuse_existing_pair(first, second, "take another"); }).find("half of a pair that was cut") !=
+          std::string::npos);
+    std::filesystem::remove(second);
+    refuse_existing_pair(first, second, "take another");
+}
+
 TEST_CASE("a private directory is for its owner only") {
     const scratch_directory dir;
     create_private_directory(dir.path() / "a/trusted");

@@ -33,9 +33,17 @@ begin() {
     echo key > "$dir.partial-123456/trusted/run.key"
     mv -T "$dir.partial-123456" "$dir"
 }
-finish() {
+summarise() {
     cp "$home/$1.json" "$dir/public/summary.json"
-    rm "$dir/trusted/run.key"
+}
+erase() {
+    echo '{}' > "$dir/trusted/certificate.json"
+    rm -f "$dir/trusted/run.key"
+}
+finish() {
+    summarise "$1"
+    erase
+    mv "$dir/trusted/certificate.json" "$dir/public/"
     cat "$home/$1.json"
 }
 
@@ -43,6 +51,8 @@ case $mode-$id in
     new-refused*) echo "first line" >&2; echo "out of luck" >&2; exit 2 ;;
     new-breaks*) begin; echo "the disk is full" >&2; exit 1 ;;
     new-killed*) begin; kill -KILL $$ ;;
+    new-cut-before*) begin; summarise summary; kill -KILL $$ ;;
+    new-cut-within*) begin; summarise summary; erase; kill -KILL $$ ;;
     new-exhausted*) begin; finish exhausted; exit 3 ;;
     new-liar*) exit 0 ;;
     # two that can only end together
@@ -53,7 +63,7 @@ case $mode-$id in
         begin
         sleep 3600 &
         nap=$!
-        trap 'kill $nap; cp "$home/interrupted.json" "$dir/public/summary.json"; exit 130' INT TERM
+        trap 'kill $nap; summarise interrupted; echo "{}" > "$dir/public/certificate.json"; exit 130' INT TERM
         kill -"$(cat "$home/signal")" $PPID
         wait $nap
         ;;

@@ -29,6 +29,7 @@ void plant(const cell_files& files, bool done) {
     summary.units = 54321;
     summary.warnings = {"77 records were cut"};
     rldp::write_file(files.run().summary(), to_json(summary));
+    rldp::write_file(files.run().certificate(), "{}\n");
     rldp::write_file(files.run().audit_json(), R"({"membership": {"members": {"mean_log_probability": -0.5,
         "mean_perplexity": 1.7}, "attack": {"auc": 0.87654}}, "extraction": [], "course": [{"mean_exposure": 1.4}],
         "audited_epsilon": null})");

@@ -11,6 +11,7 @@
 
 #include "eval/grid/cell_start.hpp"
 #include "eval/grid/progress.hpp"
+#include "eval/report/run_state.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/grid/fixtures.hpp"
 
@@ -143,6 +144,25 @@ TEST_CASE("what failed is tried again: anew before its ledger, else resumed") {
     CHECK(has(rldp::read_file(b.files("breaks").log()), "the disk is full"));
 }
 
+TEST_CASE("a cell that was cut while it ended is unfinished, and goes on") {
+    bench b;
+    const auto id = GENERATE("cut-before", "cut-within");  // before its secrets were erased, and within
+    REQUIRE(b.run({id}));
+    CHECK(b.ends.at(id) == "failed");  // it was killed
+    CHECK_FALSE(b.result(id).summary.has_value());
+    rldp::remove_file(b.files(id).history());  // as where the parent was killed, too
+    CHECK(b.result(id).state == cell_state::unfinished);
+    rldp::write_file(b.files(id).partial_output(), "half");
+    REQUIRE(b.run({id}));
+    CHECK(b.calls() == fmt::format("new {0}\nresume {0}\n", id));
+    CHECK(b.result(id).state == cell_state::done);
+    CHECK(state_of(b.files(id).run()) == run_state::over);
+    rldp::write_file(b.files(id).partial_output(), "a killed parent's");
+    REQUIRE(b.run({id}));
+    CHECK(b.ends.at(id) == "done kept");
+    CHECK_FALSE(std::filesystem::exists(b.files(id).partial_output()));
+}
+
 TEST_CASE("a directory without a ledger is cleared, one with a ledger and no key is left alone and marked") {
     bench b;
     const auto files = b.files("one");
@@ -154,7 +174,7 @@ TEST_CASE("a directory without a ledger is cleared, one with a ledger and no key
     CHECK_FALSE(std::filesystem::exists(files.out / "cells" / "one.partial-abcdef"));
     CHECK(std::filesystem::exists(files.out / "cells" / "other.partial-abcdef"));
 
-    std::filesystem::remove(files.run().summary());
+    std::filesystem::remove(files.run().certificate());
     REQUIRE(b.run({"one", "two"}));
     CHECK(b.ends == std::map<std::string, std::string>{{"one", "failed kept"}, {"two", "done"}});
     CHECK(b.calls() == "new one\nnew two\n");

@@ -432,6 +432,7 @@ TEST_CASE("cells that another machine has done are taken over, those of another 
         summary.how = ending::done;
         rldp::write_file(files.run().ledger(), ledger_header);
         rldp::write_file(files.run().summary(), to_json(summary));
+        rldp::write_file(files.run().certificate(), "{}\n");
         rldp::write_file(files.output(), "{}\n");
     };
     make(there, "done", true);

@@ -42,6 +42,13 @@ TEST_CASE("a metrics line has the documented keys") {
     line.eval_perplexity = 12;
     CHECK(to_json(line) == R"({"step":7,"loss_released":2.25,"noise_multiplier":0.5,"radii":[0.1,0.25],)"
                            R"("progress_epsilon":1.5,"progress_step":6,"eval_perplexity":12.0})");
+    metrics_line gone;
+    gone.step = 8;
+    gone.lost = true;
+    gone.ledger = "00ff";
+    CHECK(to_json(gone) == R"({"step":8,"lost":true,"ledger":"00ff"})");
+    CHECK(parse_metrics_line(to_json(gone)).lost);
+    CHECK(parse_metrics_line(to_json(gone)).ledger == "00ff");
 }
 
 TEST_CASE("numbers come back bit for bit, infinite and NaN ones as strings") {
@@ -98,6 +105,7 @@ TEST_CASE("an evaluation that arrives later joins its step") {
     metrics_line evaluation;
     evaluation.step = 2;
     evaluation.eval_perplexity = 9.5;
+    step.ledger = "aa";
     CHECK(to_json(evaluation) == R"({"step":2,"eval_perplexity":9.5})");
     const auto line = [](const metrics_line& of) { return with_checksum(to_json(of)) + "\n"; };
     const auto torn = line(next).substr(0, 20);
@@ -110,6 +118,7 @@ TEST_CASE("an evaluation that arrives later joins its step") {
     CHECK(lines[0].progress.epsilon == 0.4);
     CHECK(lines[0].loss_released == 1.5);
     CHECK(lines[0].eval_perplexity == 9.5);
+    CHECK(lines[0].ledger == "aa");
     CHECK_FALSE(lines[1].eval_perplexity);
     std::filesystem::remove(path);
 }
@@ -138,6 +147,7 @@ TEST_CASE("a damaged metrics line is refused with its number") {
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":1e31})"), rldp::error);
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":2.5})"), rldp::error);
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":1,"noise_multiplier":"much"})"), rldp::error);
+    CHECK_THROWS_AS(parse_metrics_line(R"({"step":1,"ledger":7})"), rldp::error);
     CHECK_THROWS_AS(read_metrics("/nowhere/metrics.jsonl"), rldp::error);
     std::filesystem::remove(path);
 }

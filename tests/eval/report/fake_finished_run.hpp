@@ -10,6 +10,7 @@
 #include "config/config.hpp"
 #include "config/method_choices.hpp"
 #include "config/open_keys.hpp"
+#include "eval/metrics/metrics.hpp"
 #include "eval/report/report.hpp"
 #include "eval/report/run_directory.hpp"
 #include "privacy/accounting/accountant.hpp"
@@ -105,6 +106,22 @@ inline eval::run_summary summary_of(const privacy::ledger_content& book) {
     return out;
 }
 
+/// Lines of a run log, of a look before the first step and of every step charged.
+inline std::vector<eval::metrics_line> log_of(const privacy::ledger_content& book) {
+    std::vector<eval::metrics_line> out(1);
+    out[0].eval_perplexity = 12;
+    out[0].ledger = book.header_hash;
+    for (const auto& charged : book.charges) {
+        auto& line = out.emplace_back();
+        line.step = charged->step;
+        line.loss_released = 1.0 / static_cast<double>(charged->seq);
+        line.noise_multiplier = charged->noise_multiplier;
+        line.radii = {0.1, 0.2};
+        line.ledger = charged->hash;
+    }
+    return out;
+}
+
 /// Everything under public/ but the certificate.
 inline eval::run_directory write_run(const std::filesystem::path& root, const config::run_config& config) {
     const eval::run_directory run{root};
@@ -112,7 +129,7 @@ inline eval::run_directory write_run(const std::filesystem::path& root, const co
     write_file(run.config(), config::to_json(config));
     write_ledger(run.ledger(), config);
     write_file(run.summary(), eval::to_json(summary_of(privacy::read_ledger(run.ledger()))) + "\n");
-    write_file(run.metrics(), eval::with_checksum("{\"step\":1}") + "\n");
+    eval::write_metrics(run.metrics(), log_of(privacy::read_ledger(run.ledger())));
     write_file(run.report(), "<p>a report</p>\n");
     write_file(run.adapter() / "adapter_config.json", "{}\n");
     write_file(run.adapter() / "adapter_model.safetensors", std::string(64, '\x7f'));

@@ -6,6 +6,8 @@
 #include <random>
 
 #include "eval/report/cross_check.hpp"
+#include "eval/report/run_log.hpp"
+#include "privacy/keys/digest.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/report/fake_finished_run.hpp"
 #include "tests/support/refusal.hpp"
@@ -50,8 +52,8 @@ TEST_CASE("a signed run verifies, and says what it checked and what it could not
                                                                  {"privacy.unit={\"group\": \"patient\"}"}}) {
         const signed_run made(set);
         const auto seen = eval::verify_run(made.run, made.owner.public_half());
-        for (const char* subject :
-             {"certificate", "signature", "files", "ledger", "guarantee", "configuration", "summary", "contract"})
+        for (const char* subject : {"certificate", "signature", "files", "run log", "ledger", "guarantee",
+                                    "configuration", "summary", "contract"})
             CHECK(mentions(seen.checked, subject));
         for (const char* subject : {"data", "noise", "program"}) CHECK(mentions(seen.not_checked, subject));
         CHECK_FALSE(mentions(seen.not_checked, "signer"));
@@ -151,6 +153,34 @@ TEST_CASE("links under public/ are refused, wherever they lead") {
     CHECK(has(made.verdict(), "more: is a link"));
 }
 
+TEST_CASE("a run log with holes is not certified, and not verified under a certificate that names it") {
+    signed_run made;
+    const auto whole = eval::read_metrics(made.run.metrics());
+    auto holes = whole;
+    holes.erase(holes.begin() + 10, holes.begin() + 15);
+    eval::write_metrics(made.run.metrics(), holes);
+    CHECK(has(made.verdict(), "public/metrics.jsonl is another file"));
+    CHECK(has(refusal([&] { eval::certify_run(made.run, nullptr); }), "metrics.jsonl:11: is step 15's"));
+    // As a program would have made it that does not look.
+    auto named = privacy::parse_certificate(read_file(made.run.certificate()), "certificate");
+    named.files["metrics.jsonl"] = privacy::sha256(read_file(made.run.metrics()));
+    named.signer.reset();
+    named.signature.clear();
+    write_file(made.run.certificate(), privacy::to_json(named));
+    CHECK(has(made.verdict(), "metrics.jsonl:11: is step 15's, where step 10's is due"));
+}
+
+TEST_CASE("what a run log lost while its run was interrupted is said") {
+    const signed_run made;
+    auto lines = eval::read_metrics(made.run.metrics());
+    lines[7] = eval::lost_line(privacy::read_ledger(made.run.ledger()), 7);
+    eval::write_metrics(made.run.metrics(), lines);
+    eval::certify_run(made.run, nullptr);
+    const auto seen = eval::verify_run(made.run, std::nullopt);
+    CHECK(mentions(seen.checked, "run log"));
+    CHECK(mentions(seen.not_checked, "lost lines"));
+}
+
 // Made by that version's own package.
 TEST_CASE("what the version before made is read and verified, and what it promised too much is said") {
     const eval::run_directory run{"tests/fixtures/run-0.1.0"};
@@ -158,6 +188,8 @@ TEST_CASE("what the version before made is read and verified, and what it promis
     const auto seen = eval::verify_run(run, owner);
     CHECK(mentions(seen.checked, "contract"));
     CHECK(mentions(seen.not_checked, "rounding"));
+    CHECK(mentions(seen.checked, "run log"));
+    CHECK(mentions(seen.not_checked, "run log"));  // its lines name none of the ledger
     CHECK(seen.found.version == 2);
     CHECK(seen.found.promised.rounding_margin == 1e-3);
     CHECK(privacy::to_json(seen.found) == read_file(run.certificate()));

@@ -91,6 +91,10 @@ TEST_CASE("the overview tells every run, and a run its contract and curves") {
     CHECK(at.subject.answer(get("/api/runs/a/stream")).events == "a");
     CHECK(at.subject.answer(get("/api/stream")).events == "");
     CHECK(has(at.subject.answer(get("/metrics")).body, "rldp_step{run=\"a\"} 5\n"));
+    // A name that is no UTF-8 would spoil the whole answer.
+    make_run(at.scratch / "runs/x\xff\\\"", {.steps = 3});
+    at.runs.refresh(catalog::clock::now() + std::chrono::hours(1));
+    CHECK(has(at.subject.answer(get("/metrics")).body, "rldp_step{run=\"x\xEF\xBF\xBD\\\\\\\"\"} 3\n"));
     CHECK(at.subject.answer(get("/healthz")).body == "ok\n");
     CHECK(json::parse(at.subject.answer(get("/api/openapi.json")).body)["paths"].contains("/api/runs/{id}"));
 }
@@ -174,6 +178,14 @@ TEST_CASE("with tokens strangers see the page and nothing of runs") {
     CHECK(in.status == 303);
     for (const char* part : {"HttpOnly", "SameSite=Strict", "Secure"}) CHECK(has(field(in, "Set-Cookie"), part));
     CHECK(at.subject.answer(post("/sign-in", {}, "token=x")).status == 401);
+}
+
+TEST_CASE("what a stranger sends never ends a line of an answer's head") {
+    watched at;
+    CHECK(at.subject.answer(post("/sign-in", {}, "token=a\r\nSet-Cookie: evil=1\r\n\r\n<script>")).status == 404);
+    CHECK(field_value("a\r\nSet-Cookie: evil=1") == "a??Set-Cookie: evil=1");
+    CHECK(field_value("default-src 'self'") == "default-src 'self'");
+    CHECK(field_value(std::string("\0\x7f\xff", 3)) == "???");
 }
 
 TEST_CASE("a run is stopped by an operator's token, while it goes on, and by nothing less") {

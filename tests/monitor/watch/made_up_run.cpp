@@ -44,7 +44,7 @@ void make_run(const fs::path& directory, const made_up& how) {
         if (step > 0) book.append(step, 0.8, header.sample_rate, std::nullopt);
         lines.push_back(line_of(step));
     }
-    eval::metrics_log log(at / "metrics.jsonl", lines);
+    eval::write_metrics(at / "metrics.jsonl", lines);
     if (!how.over) return;
     eval::run_summary done;
     done.version = "0.1.0";
@@ -59,6 +59,7 @@ void make_run(const fs::path& directory, const made_up& how) {
     done.method = "rldp";
     done.controller = {"it was prepared"};
     write_file(at / "summary.json", eval::to_json(done));
+    write_file(at / "certificate.json", "{}");
 }
 
 }  // namespace rldp::testing

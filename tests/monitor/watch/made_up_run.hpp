@@ -10,10 +10,11 @@ namespace rldp::testing {
 
 struct made_up {
     std::int64_t steps = 5, planned = 10;  ///< done and planned
-    bool over = false;                     ///< its summary is there
+    bool over = false;                     ///< its summary and certificate are there
 };
 
-/// A directory with public/: config.json, ledger.jsonl, metrics.jsonl and, where it is over, summary.json; ε = 2.
+/// A directory with public/: config.json, ledger.jsonl, metrics.jsonl and, where it is over, summary.json and
+/// certificate; ε = 2.
 void make_run(const std::filesystem::path& directory, const made_up& how = {});
 eval::metrics_line line_of(std::int64_t step);
 

@@ -68,6 +68,25 @@ std::string joined(const std::vector<std::string>& lines) {
 
 }  // namespace
 
+// One is held for every step of a run.
+TEST_CASE("a charge is held in 112 bytes, and made again as its line says") {
+    STATIC_REQUIRE(sizeof(charge_list::numbers) <= 112);
+    const scratch_directory dir;
+    const auto content = read_ledger(small_ledger(dir));
+    std::vector<std::string> texts;
+    for (const auto& made : content.charges) texts.push_back(rldp::privacy::text_of(made));
+    auto expected = lines_of(text_of(dir / "ledger.jsonl"));
+    expected.erase(expected.begin());
+    CHECK(texts == expected);
+    CHECK(content.charges.back()->seq == 3);
+    CHECK(content.hash_of(0) == content.header_hash);
+    CHECK(content.hash_of(2) == content.charges[1]->hash);
+    CHECK(content.hash_of(3).empty());  // never charged
+    CHECK(content.hash_of(4) == content.charges[2]->hash);
+    CHECK(content.hash_of(5).empty());
+    CHECK(content.charges_through(3) == 2);
+}
+
 TEST_CASE("a ledger reads back to the bit") {
     const scratch_directory dir;
     const auto path = small_ledger(dir);

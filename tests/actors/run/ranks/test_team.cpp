@@ -196,10 +196,10 @@ TEST_CASE("a sum that is not of what was tagged is an error, in whichever number
         std::thread other([&] {
             ranks::wire wire(place_of(1, 2, port), secret, timeout, heard);
             const auto nonce = privacy::meeting::nonce();
-            const std::string length{"\4\0\0\0\0\0\0", 8};
+            const std::uint64_t length = std::string_view("here").size();
             const privacy::meeting keys(secret,
                                         wire.gather({reinterpret_cast<const char*>(nonce.data()), nonce.size()}));
-            wire.gather(keys.seal(length, 1, 1));
+            wire.gather(keys.seal({reinterpret_cast<const char*>(&length), sizeof length}, 1, 1));
             wire.gather(keys.seal("here", 1, 2));
             std::vector<std::int64_t> numbers(100, 7);
             const auto tag = keys.tag(numbers, 5);

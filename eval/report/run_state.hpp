@@ -1,0 +1,23 @@
+#pragma once
+// How far a run has come, as its files say (docs/reliability.md, promise 5).
+#include "eval/report/run_directory.hpp"
+
+namespace rldp::eval {
+
+enum class run_state {
+    none,        ///< no run: nothing was spent
+    unfinished,  ///< it has its key: rldp run --resume goes on with it
+    ending,      ///< cut while it ended: its key is erased, and its certificate waits in trusted/
+    over,        ///< all is written, and no secret is left
+    lost,        ///< neither key nor end: nothing can be added to it
+};
+
+/// Whether the run is over, as its public side alone tells it: its certificate is put there last, after everything else
+/// is written and every secret erased. An interrupted run has one, too, which goes when it goes on.
+/// Errors: bad_input for a summary that is damaged.
+bool has_ended(const run_directory& run);
+
+/// As somebody who may enter trusted/ has it. Errors: as has_ended.
+run_state state_of(const run_directory& run);
+
+}  // namespace rldp::eval
