@@ -18,8 +18,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::size_t most_of_a_file = 64U << 20U;  // bytes of a summary or configuration
-constexpr std::size_t header_bytes = 1U << 20U;     // of a ledger, whose first line is the header
+constexpr std::size_t most_of_a_file =
+    64U << 20U;  // bytes of a summary, a configuration, a ledger's header (with its deck)
 constexpr std::size_t tail_bytes = 64U << 10U;
 constexpr std::size_t piece = 4U << 20U;
 
@@ -152,7 +152,7 @@ void followed_run::read_config() {
 
 void followed_run::read_ledger() {
     if (!has_header_) {
-        const auto text = files_.read(public_file::ledger, 0, header_bytes);
+        const auto text = files_.read(public_file::ledger, 0, most_of_a_file);
         const auto end = text ? text->find('\n') : std::string::npos;
         if (end == std::string::npos) return;
         try {

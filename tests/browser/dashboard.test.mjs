@@ -12,7 +12,7 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const demo = (out, ...more) => ["run", join(root, "config/demo.json"), "--out", join(scratch, out), ...more];
 const set = (...keys) => keys.flatMap((key) => ["--set", key]);
-const endless = "train.steps=1000000";  // over only when a test ends it, however slow the browser is
+const endless = "train.steps=50000";  // over only when a test ends it, however slow the browser is
 let browser;
 const complaints = [];  // of the console; a test that expects one takes it out
 

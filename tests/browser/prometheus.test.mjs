@@ -11,7 +11,7 @@ after(endAll);
 
 test("Prometheus scrapes a run, and promtool has nothing to say against it", {skip: there ? false : "prometheus is not installed"}, async () => {
   const [port, own] = [await freePort(), await freePort()];
-  await program(["run", join(root, "config/demo.json"), "--set", "train.steps=1000000", "--out", join(scratch, "scraped"), "--dashboard", `${port}`], "step ");
+  await program(["run", join(root, "config/demo.json"), "--set", "train.steps=50000", "--out", join(scratch, "scraped"), "--dashboard", `${port}`], "step ");
   const config = join(scratch, "prometheus.yml");
   writeFileSync(config, `scrape_configs: [{job_name: rldp, scrape_interval: 1s, static_configs: [{targets: ["127.0.0.1:${port}"]}]}]\n`);
   const server = spawn("prometheus", [`--config.file=${config}`, `--storage.tsdb.path=${join(scratch, "tsdb")}`, `--web.listen-address=127.0.0.1:${own}`], {stdio: "ignore"});
