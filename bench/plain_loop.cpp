@@ -85,6 +85,8 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
                 break;
             }
             case actors::step_machine::due::end:
+                metrics.close();
+                eval::write_metrics(run.where.metrics(), eval::read_metrics(run.where.metrics()));  // a line per step
                 return steps.training().adapter();
         }
 }
