@@ -84,7 +84,7 @@ void hub_state::begin(const run_header& header) {
     latest.steps = header.steps;
     latest.epsilon = header.epsilon;
     latest.guaranteed_epsilon = header.guaranteed_epsilon;
-    ledger = header.ledger;
+    header_hash = header.header_hash;
     awaited.insert(header.awaited.begin(), header.awaited.end());
     log.emplace(header.metrics_path);
     const auto known = eval::read_metrics(header.metrics_path);
@@ -153,7 +153,7 @@ void hub_state::priced(const eval::progress_price& progress, bool in_log) {
 void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
     eval::metrics_line line;
     line.step = step;
-    line.ledger = ledger;  // of step 0, which no charge makes a line of
+    line.ledger = header_hash;  // of step 0, which no charge makes a line of
     if (const auto known = open.find(step); known != open.end()) line = known->second;
     put(line, found);
     log->append(line);

@@ -33,7 +33,7 @@ struct hub_state {
     std::map<caf::actor_addr, watcher> watchers;
     std::optional<eval::metrics_log> log;
     std::optional<monitor::event_log> events;         ///< where TensorBoard is to read them
-    std::string ledger;                               ///< hash of its header
+    std::string header_hash;                          ///< of the run's ledger
     std::map<std::int64_t, eval::metrics_line> open;  ///< lines that may change: the last, those of `awaited`
 
     /// Evaluations under way, and what has to be logged after them: where their lines stood in the log would tell how

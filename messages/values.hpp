@@ -43,7 +43,7 @@ struct run_header {
     std::int64_t steps = 0;
     double epsilon = 0, guaranteed_epsilon = 0;
     std::vector<std::int64_t> awaited = {};  ///< steps of them whose evaluations are under way
-    std::string ledger = {};                 ///< hash of its header
+    std::string header_hash = {};            ///< of its ledger
     std::string tensorboard = {};            ///< directory of its event file; empty: none is written
 };
 

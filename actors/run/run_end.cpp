@@ -42,9 +42,8 @@ void erase(const fs::path& path) {
 
 void erase_secrets(const eval::run_directory& where) {
     remove_file(where.key());
-    for (const auto& path : other_secrets(where))
-        if (path != where.corpus()) erase(path);
     data::erase_shelf(where.corpus());
+    for (const auto& path : other_secrets(where)) erase(path);
     sync_directory(where.key());
 }
 

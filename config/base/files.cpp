@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "config/base/descriptor.hpp"
 #include "config/base/fixed_time.hpp"
 #include "config/base/write_all.hpp"
 
@@ -39,21 +40,6 @@ bool can_be_mended(int reason) {
             return false;
     }
 }
-
-/// A file descriptor that is closed on every path.
-class owned_descriptor {
-  public:
-    explicit owned_descriptor(int value) : value_(value) {}
-    ~owned_descriptor() {
-        if (value_ >= 0) ::close(value_);
-    }
-    owned_descriptor(const owned_descriptor&) = delete;
-    owned_descriptor& operator=(const owned_descriptor&) = delete;
-    int get() const { return value_; }
-
-  private:
-    int value_;
-};
 
 /// Removes the temporary file and says what became of `path`.
 [[noreturn]] void give_up(const std::filesystem::path& temporary, const std::filesystem::path& path, const char* what) {
@@ -106,9 +92,9 @@ void write_in_parts(const std::filesystem::path& path, const std::function<void(
     {
         ::unlink(temporary.c_str());
         // Created with its final mode: a private file is at no time open to others.
-        const owned_descriptor file(
+        const descriptor file(
             ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_of_new(path, mode)));
-        if (file.get() < 0) storage_fault(path, "can't be created", errno);
+        if (!file) storage_fault(path, "can't be created", errno);
         const auto write = [&](std::string_view part) {
             if (!write_all(file.get(), part)) give_up(temporary, path, "can't be written");
         };
@@ -148,8 +134,8 @@ void refuse_existing_pair(const std::filesystem::path& first, const std::filesys
 
 void sync_directory(const std::filesystem::path& entry) {
     const auto parent = directory_of(entry);
-    const owned_descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory.get() < 0) storage_fault(parent, "can't be opened to make a name in it durable", errno);
+    const descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory) storage_fault(parent, "can't be opened to make a name in it durable", errno);
     // EINVAL: a file system that knows no such thing, whose names are as durable as it makes them.
     if (::fsync(directory.get()) != 0 && errno != EINVAL)
         storage_fault(parent, "a name in it can't be made durable", errno);

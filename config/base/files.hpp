@@ -36,6 +36,12 @@ std::string read_text(const std::filesystem::path& path);
 /// fsynced. `mode` as for open(2), as far as mode_of_new() leaves it. Where it fails, nothing is left behind.
 void write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
+/// The same of bytes that come in parts, for files too large to be put together in memory first: `fill` is called once,
+/// with what writes the next. Where it throws, nothing is left behind.
+using part_writer = std::function<void(std::string_view part)>;
+void write_in_parts(const std::filesystem::path& path, const std::function<void(const part_writer&)>& fill,
+                    unsigned mode = 0644);
+
 /// Two files that are nothing without each other: where the second can't be written, the first goes, too.
 void write_pair(const std::filesystem::path& first, std::string_view first_bytes, unsigned first_mode,
                 const std::filesystem::path& second, std::string_view second_bytes);
@@ -43,12 +49,6 @@ void write_pair(const std::filesystem::path& first, std::string_view first_bytes
 /// Errors: bad_input where one of the two is there already, saying so where it is half a pair.
 void refuse_existing_pair(const std::filesystem::path& first, const std::filesystem::path& second,
                           const std::string& why);
-
-/// The same of bytes that come in parts, for files too large to be put together in memory first: `fill` is called once,
-/// with what writes the next. Where it throws, nothing is left behind.
-using part_writer = std::function<void(std::string_view part)>;
-void write_in_parts(const std::filesystem::path& path, const std::function<void(const part_writer&)>& fill,
-                    unsigned mode = 0644);
 
 /// Makes the name of `entry` in its directory durable.
 void sync_directory(const std::filesystem::path& entry);

@@ -33,7 +33,9 @@ void make_run(const fs::path& directory, const made_up& how) {
     header.steps = how.planned;
     header.population = 1000;
     header.sample_rate = 0.01;
-    header.policy = "fixed";
+    header.policy = how.cards > 0 ? "deck" : "fixed";
+    for (std::size_t i = 0; i < how.cards; ++i)
+        header.deck.push_back({.noise_multiplier = 0.8, .steps = how.planned / static_cast<std::int64_t>(how.cards)});
     header.accountant = "pld";
     header.unit = "record";
     header.split = "independent";
@@ -41,7 +43,8 @@ void make_run(const fs::path& directory, const made_up& how) {
     auto book = privacy::ledger::create(at / "ledger.jsonl", header);
     std::vector<eval::metrics_line> lines;
     for (std::int64_t step = 0; step <= how.steps; ++step) {
-        if (step > 0) book.append(step, 0.8, header.sample_rate, std::nullopt);
+        if (step > 0)
+            book.append(step, 0.8, header.sample_rate, how.cards > 0 ? std::optional<std::size_t>(0) : std::nullopt);
         lines.push_back(line_of(step));
     }
     eval::write_metrics(at / "metrics.jsonl", lines);

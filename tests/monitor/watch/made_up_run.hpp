@@ -11,6 +11,7 @@ namespace rldp::testing {
 struct made_up {
     std::int64_t steps = 5, planned = 10;  ///< done and planned
     bool over = false;                     ///< its summary and certificate are there
+    std::size_t cards = 0;                 ///< of a deck, dealt one for each of the steps; 0: none
 };
 
 /// A directory with public/: config.json, ledger.jsonl, metrics.jsonl and, where it is over, summary.json and

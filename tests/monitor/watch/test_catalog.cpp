@@ -106,6 +106,21 @@ TEST_CASE("a run is followed as it grows, resumes and ends") {
     CHECK(one.view().state == "done");
     CHECK(one.view().controller.size() == 1);
     CHECK(is_over(one.view()));
+    // Its certificate comes last: without it the run was cut while it ended.
+    fs::remove(run / "public/certificate.json");
+    subject.refresh(start);
+    CHECK(one.view().state == "silent");
+    CHECK_FALSE(is_over(one.view()));
+}
+
+TEST_CASE("a contract is shown whose deck has a card for each of very many steps") {
+    const scratch_directory scratch;
+    make_run(scratch / "a", {.steps = 1, .planned = 30'000, .cards = 30'000});
+    CHECK(fs::file_size(scratch / "a/public/ledger.jsonl") > 1U << 20U);
+    catalog subject({scratch / ""});
+    subject.refresh(start);
+    REQUIRE(subject.runs()[0]->view().contract);
+    CHECK(subject.runs()[0]->view().contract->deck.size() == 30'000);
 }
 
 TEST_CASE("a damaged run is shown as such, and the others are unharmed") {
