@@ -11,6 +11,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 16)
     list(APPEND RLDP_WARNINGS -Wno-maybe-uninitialized)
   endif()
+else()
+  # Sources are joined before they are compiled, and to clang a local that is named like another source's constant shadows it.
+  list(APPEND RLDP_WARNINGS -Wno-shadow)
 endif()
 
 # Where the time of a run is spent in code of ours (HOT) the compiler optimises as the build type says. What calls LibTorch, and

@@ -13,7 +13,7 @@ using nlohmann::json;
 json::binary_t bytes_of(const at::Tensor& tensor) {
     const auto whole = tensor.contiguous();
     const auto* begin = static_cast<const std::uint8_t*>(whole.data_ptr());
-    return json::binary(std::vector<std::uint8_t>(begin, begin + whole.nbytes())).get_binary();
+    return json::binary_t(std::vector<std::uint8_t>(begin, begin + whole.nbytes()));
 }
 
 at::Tensor tensor_from(const json& stored, const at::Tensor& pattern) {

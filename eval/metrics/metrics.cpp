@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/crc.hpp>
-#include <map>
+#include <utility>
 
 #include "config/base/files.hpp"
+#include "config/base/input_file.hpp"
 #include "config/base/whole_number.hpp"
 #include "eval/metrics/json_number.hpp"
 
@@ -17,6 +19,26 @@ using json = nlohmann::ordered_json;
 // An evaluation is written when it arrives, often after later steps: a line of its own without the step's dials.
 bool evaluation_only(const metrics_line& line) {
     return line.radii.empty() && line.noise_multiplier == 0;
+}
+
+void merge(metrics_line& into, const metrics_line& later) {
+    if (!evaluation_only(later)) {
+        into.noise_multiplier = later.noise_multiplier;
+        into.radii = later.radii;
+        into.progress = later.progress;
+        into.steered = later.steered;
+    }
+    if (into.ledger.empty()) into.ledger = later.ledger;
+    into.lost = into.lost && later.lost;
+    if (later.loss_released) into.loss_released = later.loss_released;
+    if (!later.eval_perplexity) return;
+    into.eval_perplexity = later.eval_perplexity;
+    into.eval_perplexity_in = later.eval_perplexity_in;
+    into.eval_value_nats = later.eval_value_nats;
+    into.eval_value_token_nats = later.eval_value_token_nats;
+    into.eval_value_token_nats_in = later.eval_value_token_nats_in;
+    into.eval_accuracy = later.eval_accuracy;
+    into.eval_accuracy_in = later.eval_accuracy_in;
 }
 
 void put(json& out, const std::string& key, const std::optional<double>& value, const std::optional<interval>& in) {
@@ -46,24 +68,13 @@ std::vector<double> numbers_from(const json& in) {
 
 }  // namespace
 
-void merge(metrics_line& into, const metrics_line& later) {
-    if (!evaluation_only(later)) {
-        into.noise_multiplier = later.noise_multiplier;
-        into.radii = later.radii;
-        into.progress = later.progress;
-        into.steered = later.steered;
-    }
-    if (into.ledger.empty()) into.ledger = later.ledger;
-    into.lost = into.lost && later.lost;
-    if (later.loss_released) into.loss_released = later.loss_released;
-    if (!later.eval_perplexity) return;
-    into.eval_perplexity = later.eval_perplexity;
-    into.eval_perplexity_in = later.eval_perplexity_in;
-    into.eval_value_nats = later.eval_value_nats;
-    into.eval_value_token_nats = later.eval_value_token_nats;
-    into.eval_value_token_nats_in = later.eval_value_token_nats_in;
-    into.eval_accuracy = later.eval_accuracy;
-    into.eval_accuracy_in = later.eval_accuracy_in;
+void add(std::vector<metrics_line>& to, metrics_line line) {
+    const auto place = std::lower_bound(to.begin(), to.end(), line.step,
+                                        [](const auto& one, std::int64_t step) { return one.step < step; });
+    if (place != to.end() && place->step == line.step)
+        merge(*place, line);
+    else
+        to.insert(place, std::move(line));
 }
 
 std::string to_json(const metrics_line& line) {
@@ -132,38 +143,52 @@ std::string without_checksum(const std::string& text) {
 }
 
 void each_line(const std::filesystem::path& path, const std::function<void(stored_line&)>& take) {
-    const std::string text = read_file(path);
-    std::size_t begin = 0;
-    for (std::int64_t number = 1;; ++number) {
-        const auto end = text.find('\n', begin);
-        if (end == std::string::npos) return;
-        stored_line one{.number = number};
-        try {
-            one.line = parse_metrics_line(without_checksum(text.substr(begin, end - begin)));
-        } catch (const error& reason) {
-            one.damage = fmt::format("{}:{}: {}", path.string(), number, reason.what());
+    input_file file(path);
+    constexpr std::size_t piece = 1 << 16;  // of a file as long as its run
+    std::string text;
+    std::int64_t number = 0;
+    for (bool more = true; more;) {
+        const auto before = text.size();
+        text.resize(before + piece);
+        const auto got = file.read(text.data() + before, piece);
+        text.resize(before + got);
+        more = got == piece;
+        std::size_t begin = 0;
+        for (auto end = text.find('\n', before); end != std::string::npos; end = text.find('\n', begin)) {
+            stored_line one{.number = ++number};
+            try {
+                one.line = parse_metrics_line(without_checksum(text.substr(begin, end - begin)));
+            } catch (const error& reason) {
+                one.damage = fmt::format("{}:{}: {}", path.string(), number, reason.what());
+            }
+            take(one);
+            begin = end + 1;
         }
-        take(one);
-        begin = end + 1;
+        text.erase(0, begin);
     }
 }
 
 std::vector<metrics_line> read_metrics(const std::filesystem::path& path) {
-    std::map<std::int64_t, metrics_line> steps;
+    std::vector<metrics_line> out;
     each_line(path, [&](stored_line& one) {
         if (!one.damage.empty()) refuse(one.damage);
-        const auto [place, is_new] = steps.try_emplace(one.line.step, one.line);
-        if (!is_new) merge(place->second, one.line);
+        add(out, std::move(one.line));
     });
-    std::vector<metrics_line> out;
-    for (auto& [step, line] : steps) out.push_back(std::move(line));
     return out;
 }
 
 void write_metrics(const std::filesystem::path& path, const std::vector<metrics_line>& lines) {
-    std::string text;
-    for (const auto& line : lines) text += with_checksum(to_json(line)) + "\n";
-    write_file(path, text);
+    write_in_parts(path, [&](const part_writer& write) {
+        constexpr std::size_t piece = 1 << 16;
+        std::string text;
+        for (const auto& line : lines) {
+            text += with_checksum(to_json(line)) + "\n";
+            if (text.size() < piece) continue;
+            write(text);
+            text.clear();
+        }
+        write(text);
+    });
 }
 
 void metrics_log::append(const metrics_line& line) {

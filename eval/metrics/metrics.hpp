@@ -63,8 +63,8 @@ struct stored_line {
 /// Every line that has an end, in the file's order; a torn last one is no line.
 void each_line(const std::filesystem::path& path, const std::function<void(stored_line&)>& take);
 
-/// Several lines of one step are one: an evaluation or another price arrives later than its step.
-void merge(metrics_line& into, const metrics_line& later);
+/// To lines in the order of steps. Several of one step are one: an evaluation or another price comes later.
+void add(std::vector<metrics_line>& to, metrics_line line);
 
 /// Every step's line, merged. Errors: bad_input naming path and line for one that is none.
 std::vector<metrics_line> read_metrics(const std::filesystem::path& path);

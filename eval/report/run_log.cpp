@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <utility>
 
 #include "config/base/error.hpp"
 
@@ -25,7 +25,6 @@ std::string foreign(const std::filesystem::path& path, const stored_line& one, c
 
 found_log find_log(const std::filesystem::path& path, const privacy::ledger_content& book, std::int64_t last) {
     found_log out;
-    std::map<std::int64_t, metrics_line> own;
     if (!std::filesystem::exists(path))
         out.wrong = path.string() + ": is missing";
     else
@@ -36,12 +35,14 @@ found_log find_log(const std::filesystem::path& path, const privacy::ledger_cont
                 if (out.wrong.empty()) out.wrong = one.damage;
                 return;
             }
-            const auto [place, is_new] = own.try_emplace(one.line.step, one.line);
-            if (!is_new) merge(place->second, one.line);
+            add(out.lines, std::move(one.line));
         });
-    for (std::int64_t step = 1; step <= last; ++step)
-        if (!own.contains(step)) out.missing.push_back(step);
-    for (auto& [step, line] : own) out.lines.push_back(std::move(line));
+    std::int64_t step = 1;
+    for (const auto& line : out.lines) {
+        for (; step < line.step; ++step) out.missing.push_back(step);
+        step = line.step + 1;
+    }
+    for (; step <= last; ++step) out.missing.push_back(step);
     return out;
 }
 

@@ -123,6 +123,31 @@ TEST_CASE("an evaluation that arrives later joins its step") {
     std::filesystem::remove(path);
 }
 
+// A file is read in pieces of 64 KiB: lines lie across their ends, and one is longer than a piece.
+TEST_CASE("a log of many lines reads back as it was written, in the order of steps") {
+    std::vector<metrics_line> lines;
+    for (std::int64_t step = 0; step < 3000; ++step) {
+        auto& line = lines.emplace_back();
+        line.step = step;
+        line.loss_released = 1.0 / static_cast<double>(step + 1);
+        line.noise_multiplier = 0.5;
+        line.radii.assign(step == 1500 ? 20000 : static_cast<std::size_t>(1 + step % 7), 0.1);
+    }
+    const auto path = std::filesystem::temp_directory_path() / "rldp_test_long.jsonl";
+    write_metrics(path, lines);
+    const auto read = read_metrics(path);
+    REQUIRE(read.size() == lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        if (to_json(read[i]) != to_json(lines[i])) FAIL("line " << i + 1);
+    std::int64_t number = 0;
+    each_line(path, [&](const auto& one) { CHECK(one.number == ++number); });
+    CHECK(number == 3000);
+    std::swap(lines[10], lines[2000]);
+    write_metrics(path, lines);
+    CHECK(read_metrics(path)[10].step == 10);
+    std::filesystem::remove(path);
+}
+
 // The expected sum is Python's zlib.crc32().
 TEST_CASE("a metrics line carries its checksum, and no changed bit gets past it") {
     const auto line = with_checksum(R"({"step":3,"loss_released":1.25})");
