@@ -1,12 +1,43 @@
 #include "actors/threads.hpp"
 
+#include <fmt/format.h>
 #include <malloc.h>
+
+#include <thread>
+#include <vector>
 
 #include "models/blas.hpp"
 
 namespace rldp::actors {
 
+namespace {
+
+/// CAF ends the process, or waits for ever at the end, where it can't start a thread: so that many are started, and
+/// ended, before it starts its first.
+void require_threads(std::size_t count) {
+    std::promise<void> all;
+    const auto started = all.get_future().share();
+    std::vector<std::thread> threads;
+    std::string refused;
+    try {
+        while (threads.size() < count) threads.emplace_back([started] { started.wait(); });
+    } catch (const std::system_error& reason) {
+        refused = reason.what();
+    }
+    all.set_value();
+    for (auto& each : threads) each.join();
+    if (!refused.empty())
+        throw error(errc::failed,
+                    fmt::format("{} threads can be started here, and {} are needed ({}); raise the limit on addresses "
+                                "(ulimit -v), on processes (ulimit -u) or that of the control group",
+                                threads.size(), count, refused));
+}
+
+}  // namespace
+
 system_config::system_config() {
+    constexpr std::size_t of_a_run = 20;  // of the scheduler, actors with threads of their own, what shows and listens
+    require_threads(of_a_run);
     set("logger.file-verbosity", caf::atom("quiet"));
     set("logger.console-verbosity", caf::atom("quiet"));
     set("scheduler.policy", caf::atom("sharing"));

@@ -15,6 +15,7 @@ namespace rldp::actors {
 
 /// Settings of every actor system here: no log files, and scheduler threads that wait for work. (By default at least
 /// four of them poll for it, 800 times a second each.) Two suffice: actors that compute have threads of their own.
+/// Errors: failed where the process may not start the threads of a run.
 struct system_config : caf::actor_system_config {
     system_config();
 };

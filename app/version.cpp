@@ -4,26 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <caf/config.hpp>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "app/blas_kernels.hpp"
 #include "app/commands.hpp"
 #include "app/listing.hpp"
 #include "config/config.hpp"
 #include "version.hpp"
 
 namespace rldp::app {
-
-namespace {
-std::string blas_kernels() {
-    const char* asked = std::getenv("OPENBLAS_CORETYPE");
-    if (asked != nullptr && *asked != '\0') return fmt::format("{} (OPENBLAS_CORETYPE)", asked);
-    const auto chosen = kernels_for(processor_here());
-    return chosen.empty() ? "OpenBLAS's own choice" : fmt::format("{} (OPENBLAS_CORETYPE sets others)", chosen);
-}
-
-}  // namespace
 
 void add_version(CLI::App& program, action& chosen) {
     auto* command =
@@ -33,7 +21,6 @@ void add_version(CLI::App& program, action& chosen) {
         return nlohmann::json{
             {"rldp", RLDP_VERSION},
             {"libtorch", TORCH_VERSION},
-            {"kernels", blas_kernels()},
             {"caf", fmt::format("{}.{}.{}", CAF_MAJOR_VERSION, CAF_MINOR_VERSION, CAF_PATCH_VERSION)}};
     });
 }

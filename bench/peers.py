@@ -2,7 +2,7 @@
 """A step of other programs, for bench_step and bench_whole to be compared with: plain PyTorch (no privacy), Opacus and
 FastDP. Each kind in a process of its own, kinds in turn. Prints JSON: milliseconds and peak memory of the process.
 
-    bench/peers.py [--model gpt2-small|stories260k] [--parameters lora|all] [--batch 4] [--length 128] [--threads 2]
+    bench/peers.py [--model gpt2-small|stories260k|…] [--device cpu|cuda] [--precision float32|tf32|bfloat16] [--parameters lora|all] [--batch 4] [--length 128] [--threads 2]
                    [--steps 3] [--repeats 3] [--kinds plain,opacus,opacus-ghost,fastdp]
 
 Needs PyTorch from 1.13 on; PYTHONPATH names the sources of Opacus and FastDP where they are not installed. Weights are
@@ -23,7 +23,10 @@ import types
 
 RANK, SCALE = 8, 2.0
 SHAPES = {"gpt2-small": dict(vocabulary=50257, width=768, layers=12, heads=12, inner=3072, window=1024),
-          "stories260k": dict(vocabulary=512, width=64, layers=5, heads=8, kv_heads=4, inner=172, window=512)}
+          "stories260k": dict(vocabulary=512, width=64, layers=5, heads=8, kv_heads=4, inner=172, window=512),
+          "smollm2-135m": dict(vocabulary=49152, width=576, layers=30, heads=9, kv_heads=3, inner=1536, window=2048, tied=True),
+          "llama-3.2-1b": dict(vocabulary=128256, width=2048, layers=16, heads=32, kv_heads=8, inner=8192, window=2048, tied=True),
+          "mistral-7b": dict(vocabulary=32000, width=4096, layers=32, heads=32, kv_heads=8, inner=14336, window=2048)}
 # One heap that keeps what was freed, as the program's own (actors/threads.cpp): glibc's default gives every large tensor
 # fresh pages.
 HEAP = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
@@ -227,9 +230,14 @@ def measure(given, kind):
     stand_in_for_transformers(torch)
     torch.set_num_threads(given.threads)
     torch.manual_seed(1)
+    if given.device != "cpu":
+        torch.set_default_device(given.device)
+        torch.backends.cuda.matmul.allow_tf32 = given.precision == "tf32"
+    torch.set_default_dtype(torch.bfloat16 if given.precision == "bfloat16" else torch.float32)
     shape = SHAPES[given.model]
+    wait = torch.cuda.synchronize if given.device == "cuda" else lambda: None
     # Opacus' ghost clipping knows no tied tensors: there the head is one of its own.
-    model = model_of(torch, shape, tied=given.model == "gpt2-small" and not (kind == "opacus-ghost" and given.parameters == "all"))
+    model = model_of(torch, shape, tied=shape.get("tied", given.model == "gpt2-small") and not (kind == "opacus-ghost" and given.parameters == "all"))
     if given.parameters == "lora":
         with_lora(torch, model)
     ids = torch.randint(shape["vocabulary"], (given.batch, given.length))
@@ -241,20 +249,25 @@ def measure(given, kind):
 
     step = step_of(torch, kind, model, given.batch, losses)
     step()
+    wait()
     spans = []
     for _ in range(given.steps):
         begin = time.perf_counter()
         step()
+        wait()
         spans.append(1e3 * (time.perf_counter() - begin))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    print(json.dumps({"milliseconds": statistics.median(spans), "mebibytes": peak, "trained": trained}))
+    on_device = torch.cuda.max_memory_allocated() / 2 ** 20 if given.device == "cuda" else None
+    print(json.dumps({"milliseconds": statistics.median(spans), "mebibytes": peak, "device_mebibytes": on_device, "trained": trained}))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=SHAPES, default="gpt2-small")
     parser.add_argument("--parameters", choices=("lora", "all"), default="lora")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--precision", choices=("float32", "tf32", "bfloat16"), default="float32", help="of weights, adapters and products")
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--threads", type=int, default=2)
@@ -280,8 +293,8 @@ def main():
         times = [sample["milliseconds"] for sample in samples]
         out[kind] = {"milliseconds": statistics.median(times), "least": min(times), "most": max(times),
                      "peak_process_mebibytes": statistics.median(sample["mebibytes"] for sample in samples),
-                     "trained": samples[0]["trained"]}
-    print(json.dumps({"model": given.model, "parameters": given.parameters, "batch": given.batch, "length": given.length,
+                     "device_mebibytes": samples[0]["device_mebibytes"], "trained": samples[0]["trained"]}
+    print(json.dumps({"model": given.model, "parameters": given.parameters, "device": given.device, "precision": given.precision, "batch": given.batch, "length": given.length,
                       "threads": given.threads, "kinds": out}, indent=2))
 
 

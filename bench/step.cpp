@@ -138,7 +138,8 @@ int main(int argc, char** argv) {
     run_options given;
     given.shape.model = "gpt2-small";
     program
-        .add_option("--model", given.shape.model, "gpt2-small, llama-3.2-1b, mistral-7b or stories260k; random weights")
+        .add_option("--model", given.shape.model,
+                    "gpt2-small, smollm2-135m, llama-3.2-1b, mistral-7b or stories260k; random weights")
         ->capture_default_str();
     program.add_option("--batch", given.shape.batch, "records")->check(CLI::Range(1, 4096))->capture_default_str();
     program.add_option("--length", given.shape.length, "tokens of each")

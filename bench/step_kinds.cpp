@@ -55,13 +55,20 @@ models::model_config shape_of(const std::string& model) {
         c.tied_head = false;
         c.activation = "silu";
         c.rope = {10000};
+    } else if (model == "smollm2-135m") {
+        c.model_type = "llama";
+        c.vocab = 49152, c.width = 576, c.layers = 30, c.heads = 9, c.kv_heads = 3, c.head_dim = 64, c.inner = 1536;
+        c.window = 8192;
+        c.activation = "silu";
+        c.rope = {100000};
     } else if (model == "stories260k") {
         c.model_type = "llama";
         c.vocab = 512, c.width = 64, c.layers = 5, c.heads = 8, c.kv_heads = 4, c.head_dim = 8, c.inner = 172;
         c.window = 512;
         c.activation = "silu";
     } else {
-        refuse(fmt::format("--model {}: unknown; use gpt2-small, llama-3.2-1b, mistral-7b or stories260k", model));
+        refuse(fmt::format("--model {}: unknown; use gpt2-small, smollm2-135m, llama-3.2-1b, mistral-7b or stories260k",
+                           model));
     }
     return c;
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/Version.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -14,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -61,6 +63,25 @@ int usable_cores() {
     return static_cast<int>(cores.size());
 }
 
+/// "Intel(R) oneAPI Math Kernel Library Version 2024.2-Product Build 20240605 for …": name and version are of use.
+std::string mkl_name() {
+    const auto text = at::get_mkl_version();
+    constexpr std::string_view before = "Version ";
+    const auto at = text.find(before);
+    const auto begin = at == std::string::npos ? 0 : at + before.size();
+    return "MKL " + text.substr(begin, text.find_first_of("- \n", begin) - begin);
+}
+
+/// A distribution may have linked LibTorch to whatever stands behind libblas, and its build then says "generic".
+std::string blas_of_build() {
+    const auto text = at::show_config();
+    constexpr std::string_view before = "BLAS_INFO=";
+    const auto at = text.find(before);
+    if (at == std::string::npos) return "unknown";
+    const auto begin = at + before.size();
+    return text.substr(begin, text.find_first_of(", \n", begin) - begin);
+}
+
 }  // namespace
 
 int default_threads() {
@@ -86,15 +107,17 @@ void reserve_blas_memory(int callers) {
     const auto give_back = blas_symbol<void (*)(void*)>("blas_memory_free");
     if (!take || !give_back) return;
     constexpr std::size_t buffer = std::size_t{128} << 20;  // OpenBLAS's BUFFER_SIZE on 64-bit processors
+    // For what starts later: stacks of threads, and oneDNN, which crashes where it may not map code.
+    constexpr std::size_t others = std::size_t{256} << 20;
     const auto needed = static_cast<std::size_t>(callers) * buffer;
-    void* probe = ::mmap(nullptr, needed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* probe = ::mmap(nullptr, needed + others, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (probe == MAP_FAILED)
         refuse(fmt::format(
             "the limit on addresses (ulimit -v) is {} MiB, which leaves less than the {} MiB that OpenBLAS maps for "
-            "{} threads, and it would wait for them forever; raise the limit, or limit memory by a "
-            "control group",
-            limit.rlim_cur >> 20, needed >> 20, callers));
-    ::munmap(probe, needed);
+            "{} threads, where it would wait for ever, and {} MiB for other libraries and stacks; raise the limit, or "
+            "limit memory by a control group",
+            limit.rlim_cur >> 20, needed >> 20, callers, others >> 20));
+    ::munmap(probe, needed + others);
     std::vector<void*> buffers(static_cast<std::size_t>(callers));
     std::generate(buffers.begin(), buffers.end(), [&] { return take(0); });
     for (void* taken : buffers) give_back(taken);  // OpenBLAS keeps them for whoever asks next
@@ -112,7 +135,8 @@ at::ScalarType use_precision(const std::string& precision, at::Device device) {
 
 std::string blas_name() {
     const auto describe = blas_symbol<const char* (*)()>("openblas_get_config");
-    if (!describe) return {};
+    if (!describe && at::hasMKL()) return mkl_name();
+    if (!describe) return blas_of_build();
     // "OpenBLAS 0.3.21 DYNAMIC_ARCH … SkylakeX MAX_THREADS=64": name and version are of use.
     const std::string text = describe();
     const auto version_end = text.find(' ', text.find(' ') + 1);

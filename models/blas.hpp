@@ -31,8 +31,8 @@ void choose_threads(const model_config& model, int threads = default_threads());
 /// differ. Errors: bad_input for another word, and for tf32 on a device that is not CUDA.
 at::ScalarType use_precision(const std::string& precision, at::Device device);
 
-/// The BLAS that answers, with its version, kernels and kind of threads, and oneDNN's version where it computes
-/// products, too; empty where the BLAS is not OpenBLAS.
+/// The BLAS that answers, with its version, of OpenBLAS kernels and kind of threads, too, and oneDNN's version where it
+/// computes products, too; what LibTorch's build says where it is neither OpenBLAS nor MKL.
 std::string blas_name();
 
 }  // namespace rldp::models

@@ -12,7 +12,7 @@ else
     skip "formatting: clang-format 14 is not installed"
 fi
 if command -v shellcheck >/dev/null; then
-    git ls-files '*.sh' .ci/run | xargs shellcheck || failed=1
+    git ls-files '*.sh' .ci/run | xargs shellcheck -x || failed=1
 else
     skip "scripts: shellcheck is not installed"
 fi

@@ -16,7 +16,7 @@ run_state state_of(const run_directory& run) {
     if (!fs::exists(run.ledger())) return run_state::none;
     if (fs::exists(run.key())) return run_state::unfinished;
     // In the order in which another process goes on: a certificate that waits no more has been published.
-    if (fs::exists(run.waiting_certificate())) return has_ended(run) ? run_state::over : run_state::ending;
+    if (fs::exists(run.waiting_certificate())) return run_state::ending;
     return has_ended(run) ? run_state::over : run_state::lost;
 }
 

@@ -350,6 +350,11 @@ TEST_CASE("what a kill at a run's end left undone is done by the next command, a
     SECTION("by a resume, which is refused") {
         CHECK(refusal([&] { resume_run(cut.root); }).find("has finished") != std::string::npos);
     }
+    SECTION("by a resume, where the certificate was published already, and waits all the same") {
+        write_file(cut.certificate(), certificate);
+        CHECK(eval::state_of(cut) == eval::run_state::ending);
+        CHECK(refusal([&] { resume_run(cut.root); }).find("has finished") != std::string::npos);
+    }
     SECTION("by cleaning up") {
         const auto done = clean(scratch.path());
         CHECK(done.erased.size() == 3);

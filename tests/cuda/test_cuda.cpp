@@ -11,6 +11,7 @@
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/random_models.hpp"
+#include "tests/models/support.hpp"
 #include "tests/support/scratch_directory.hpp"
 
 using namespace rldp;
@@ -69,6 +70,36 @@ TEST_CASE("cuda: unit gradients are the processor's, up to rounding") {
         const auto apart = (there.gradients.cpu() - here.gradients).norm(2, 1);
         CHECK((apart <= 1e-3 * norms + 1e-6).all().item<bool>());
         CHECK(at::allclose(there.losses.cpu(), here.losses, 1e-4, 1e-5));
+    }
+}
+
+// Losses of transformers and PEFT; gradients of the processor, which test_models compares with Opacus'.
+TEST_CASE("cuda: golden gradients of every family") {
+    if (no_device()) return;
+    const auto directories = models::test::golden_directories();
+    if (directories.empty()) WARN("skipped: no shared data");
+    for (const auto& directory : directories) {
+        const models::safetensors_file data(directory / "case.safetensors");
+        if (!data.contains("nu")) continue;
+        INFO(directory);
+        const auto adapter =
+            directory / models::test::read_json(directory / "case.json").at("adapter").get<std::string>();
+        const models::token_batch batch{data.tensor("input_ids").clone(), data.tensor("labels").clone()};
+        const auto compute = [&](at::Device device, at::ScalarType dtype) {
+            const auto model = models::causal_lm::load(directory, dtype, device);
+            const auto [layout, flat] = models::load_adapter(adapter, model->config());
+            const auto there = device.is_cuda() ? on_device(layout) : layout;
+            return model->gradients({batch.ids.to(device), batch.labels.to(device)}, there, flat.to(device));
+        };
+        const auto expected = compute(at::kCPU, at::kFloat).gradients;
+        const auto made = compute(at::kCUDA, at::kFloat);
+        CHECK(at::allclose(made.losses.cpu().to(at::kDouble), data.tensor("loss_lora").to(at::kDouble), 1e-4, 1e-5));
+        const auto apart = (made.gradients.cpu() - expected).norm(2, 1);
+        CHECK((apart <= 1e-4 * expected.norm(2, 1) + 2e-5).all().item<bool>());
+        // Of bfloat16 only the way they point.
+        const auto narrow = compute(at::kCUDA, at::kBFloat16).gradients.cpu();
+        const auto cosines = (narrow * expected).sum(1) / (narrow.norm(2, 1) * expected.norm(2, 1));
+        CHECK(cosines.min().item<double>() > 0.98);
     }
 }
 

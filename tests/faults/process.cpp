@@ -83,8 +83,11 @@ process::process(const beginning& program, const command& what, const path& fold
         direct(STDOUT_FILENO, what.out, out);
         direct(STDERR_FILENO, what.err, err);
         for (const auto& [resource, value] : what.limits) {
-            // The journal is no file of the run: the library may lift this one for it.
-            const rlimit limit{value, resource == RLIMIT_FSIZE ? RLIM_INFINITY : value};
+            // The journal is no file of the run: the library may lift these for it.
+            rlimit limit{};
+            ::getrlimit(static_cast<__rlimit_resource>(resource), &limit);
+            limit.rlim_cur = value;
+            if (resource != RLIMIT_FSIZE && resource != RLIMIT_NOFILE) limit.rlim_max = value;
             if (::setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) ::_exit(70);
         }
         if (!what.group.empty() && !join(what.group)) ::_exit(70);

@@ -157,6 +157,20 @@ TEST_CASE("who limits addresses so that OpenBLAS can't work is told so") {
     CHECK(rldp_says(generate("--max-new-tokens 1"), "", limited + "1 ").status == 0);
 }
 
+// CAF would wait for ever for an actor whose thread was never started.
+TEST_CASE("who limits addresses so that a run's threads can't start is told so") {
+    if (sanitized) {
+        WARN("skipped: the address sanitizer takes more addresses than any limit leaves");
+        return;
+    }
+    const auto got = rldp_says("run config/demo.json --quiet --out build/never", "",
+                               "ulimit -v 6000000; ulimit -s 1000000; OMP_NUM_THREADS=1 ");
+    CHECK(got.status == 1);
+    CHECK(got.err.find(" threads can be started here, and 20 are needed") != std::string::npos);
+    CHECK(std::count(got.err.begin(), got.err.end(), '\n') == 1);
+    CHECK(!std::filesystem::exists("build/never"));
+}
+
 TEST_CASE("merge refuses a directory that is there, and a missing adapter") {
     refuses(std::string("merge ") + model + " --adapter tests --out config", "exists already");
     refuses(std::string("merge ") + model + " --adapter tests --out build/never", "adapter_model.safetensors");
