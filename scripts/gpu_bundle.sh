@@ -35,6 +35,7 @@ done
 for place in "$root"/../shared/golden/{models,models_next}/* "$root/../shared/data/stories260K"; do
     [[ ! -e $place/case.json ]] || cp -r "$place" "$bundle/golden/"
 done
+sed -n "s/^__version__ = '\(.*\)'$/\1/p" "$libtorch/version.py" > "$bundle/pytorch"
 python=$cuda_root/python/bin/python
 [[ -x $python ]] || python=python3
 "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --target "$bundle/python" opacus==1.6.0

@@ -53,11 +53,15 @@ class programs:
         self.bundle = None
         if packed.exists() and not (BUILD / "rldp-torch").exists():
             self.bundle = scratch / "bundle"
-            shutil.unpack_archive(packed, self.bundle, filter="data")
+            shutil.unpack_archive(packed, self.bundle)
+            made_with = (self.bundle / "pytorch").read_text().strip()
+            if made_with != torch.__version__:
+                sys.exit(f"gpu_check: {packed} was made with PyTorch {made_with or 'of no name'}, and python3 has {torch.__version__}: pack it again "
+                         "with that one (RLDP_PYTORCH, scripts/setup.sh --cuda)")
             torch_libraries = pathlib.Path(torch.__file__).parent / "lib"
             self.environment["LD_LIBRARY_PATH"] = f"{self.bundle}/lib:{torch_libraries}"
             self.environment["RLDP_GOLDEN"] = str(self.bundle / "golden")
-            self.environment["PYTHONPATH"] = str(self.bundle / "python")
+            self.environment["PYTHONPATH"] = ":".join([str(self.bundle / "python"), *filter(None, [os.environ.get("PYTHONPATH")])])
         self.environment["RLDP_BOOKS"] = str(scratch / "books")
 
     def __call__(self, name):
