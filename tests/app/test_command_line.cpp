@@ -49,8 +49,9 @@ TEST_CASE("AMD's processors with AVX-512 get kernels that use it, and nobody els
     CHECK(kernels_for({"GenuineIntel", true}).empty());
     CHECK(kernels_for({}).empty());
     const scratch_directory scratch;
-    const auto script = scratch.write("ask.sh", "OPENBLAS_CORETYPE=Haswell " RLDP_PROGRAM " version");
+    const auto script = scratch.write("ask.sh", "OPENBLAS_CORETYPE=Prescott " RLDP_PROGRAM " machine");
     const auto out = scratch / "said";
     CHECK(std::system(("sh " + script + " > " + out.string()).c_str()) == 0);
-    CHECK(has(rldp::read_file(out), "Haswell (OPENBLAS_CORETYPE)"));
+    const auto said = rldp::read_file(out);
+    CHECK((!has(said, "OpenBLAS") || has(said, "(Prescott kernels")));
 }

@@ -127,8 +127,10 @@ bool is_rare(char c) {
     return rare.find(c) != std::string_view::npos;
 }
 
-/// Whether a piece of text could come from nowhere but the made-up words.
+/// Whether a piece of text could come from nowhere but the made-up words. One letter again and again is also what a
+/// model under much noise writes into its samples.
 bool tells(const std::string& text) {
+    if (text.empty() || text.find_first_not_of(text.front()) == std::string::npos) return false;
     std::size_t run = 0;
     for (const char c : text) {
         run = is_rare(c) ? run + 1 : 0;
@@ -148,7 +150,7 @@ struct forbidden {
                 word += c;
                 continue;
             }
-            if (word.size() >= 4) texts.insert(word);
+            if (tells(word)) texts.insert(word);
             word.clear();
         }
         const auto ids = tokens.encode(text);
