@@ -7,10 +7,16 @@ namespace rldp::eval {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// The certificate is put into public/ last, after everything else is written and every secret erased. An interrupted
+/// run has one, too, which goes when it goes on.
 bool has_ended(const run_directory& run) {
     return fs::exists(run.certificate()) && fs::exists(run.summary()) &&
            parse_summary(read_text(run.summary())).how != ending::interrupted;
 }
+
+}  // namespace
 
 run_state state_of(const run_directory& run) {
     if (!fs::exists(run.ledger())) return run_state::none;

@@ -12,12 +12,7 @@ enum class run_state {
     lost,        ///< neither key nor end: nothing can be added to it
 };
 
-/// Whether the run is over, as its public side alone tells it: its certificate is put there last, after everything else
-/// is written and every secret erased. An interrupted run has one, too, which goes when it goes on.
 /// Errors: bad_input for a summary that is damaged.
-bool has_ended(const run_directory& run);
-
-/// As somebody who may enter trusted/ has it. Errors: as has_ended.
 run_state state_of(const run_directory& run);
 
 }  // namespace rldp::eval
