@@ -5,6 +5,8 @@
 
 namespace rldp::app {
 
+namespace {
+
 processor processor_here() {
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -18,6 +20,8 @@ processor processor_here() {
     return {};
 #endif
 }
+
+}  // namespace
 
 std::string_view kernels_for(const processor& one) {
     return one.vendor == "AuthenticAMD" && one.avx512 ? "SkylakeX" : "";

@@ -10,7 +10,6 @@ struct processor {
     std::string vendor;   ///< as cpuid names it
     bool avx512 = false;  ///< F, CD, BW, DQ and VL, which the kernels need, and the system keeps their registers
 };
-processor processor_here();
 
 /// A name for OPENBLAS_CORETYPE; empty where OpenBLAS knows best. OpenBLAS 0.3.21 takes AMD processors that are newer
 /// than itself for ones without AVX-512.

@@ -2,8 +2,9 @@
 """A step of other programs, for bench_step and bench_whole to be compared with: plain PyTorch (no privacy), Opacus and
 FastDP. Each kind in a process of its own, kinds in turn. Prints JSON: milliseconds and peak memory of the process.
 
-    bench/peers.py [--model gpt2-small|stories260k|…] [--device cpu|cuda] [--precision float32|tf32|bfloat16] [--parameters lora|all] [--batch 4] [--length 128] [--threads 2]
-                   [--steps 3] [--repeats 3] [--kinds plain,opacus,opacus-ghost,fastdp]
+    bench/peers.py [--model gpt2-small|stories260k|…] [--device cpu|cuda] [--precision float32|tf32|bfloat16]
+                   [--parameters lora|all] [--batch 4] [--length 128] [--threads 2] [--steps 3] [--repeats 3]
+                   [--kinds plain,opacus,opacus-ghost,fastdp]
 
 Needs PyTorch from 1.13 on; PYTHONPATH names the sources of Opacus and FastDP where they are not installed. Weights are
 random; LoRA is of rank 8 on queries and values, without dropout, computed as PEFT does. PyTorch before 2 has no fused
@@ -22,7 +23,7 @@ import time
 import types
 
 RANK, SCALE = 8, 2.0
-SHAPES = {"gpt2-small": dict(vocabulary=50257, width=768, layers=12, heads=12, inner=3072, window=1024),
+SHAPES = {"gpt2-small": dict(vocabulary=50257, width=768, layers=12, heads=12, inner=3072, window=1024, tied=True),
           "stories260k": dict(vocabulary=512, width=64, layers=5, heads=8, kv_heads=4, inner=172, window=512),
           "smollm2-135m": dict(vocabulary=49152, width=576, layers=30, heads=9, kv_heads=3, inner=1536, window=2048, tied=True),
           "llama-3.2-1b": dict(vocabulary=128256, width=2048, layers=16, heads=32, kv_heads=8, inner=8192, window=2048, tied=True),
@@ -237,7 +238,7 @@ def measure(given, kind):
     shape = SHAPES[given.model]
     wait = torch.cuda.synchronize if given.device == "cuda" else lambda: None
     # Opacus' ghost clipping knows no tied tensors: there the head is one of its own.
-    model = model_of(torch, shape, tied=shape.get("tied", given.model == "gpt2-small") and not (kind == "opacus-ghost" and given.parameters == "all"))
+    model = model_of(torch, shape, tied="tied" in shape and not (kind == "opacus-ghost" and given.parameters == "all"))
     if given.parameters == "lora":
         with_lora(torch, model)
     ids = torch.randint(shape["vocabulary"], (given.batch, given.length))
@@ -294,8 +295,8 @@ def main():
         out[kind] = {"milliseconds": statistics.median(times), "least": min(times), "most": max(times),
                      "peak_process_mebibytes": statistics.median(sample["mebibytes"] for sample in samples),
                      "device_mebibytes": samples[0]["device_mebibytes"], "trained": samples[0]["trained"]}
-    print(json.dumps({"model": given.model, "parameters": given.parameters, "device": given.device, "precision": given.precision, "batch": given.batch, "length": given.length,
-                      "threads": given.threads, "kinds": out}, indent=2))
+    print(json.dumps({"model": given.model, "parameters": given.parameters, "device": given.device, "precision": given.precision,
+                      "batch": given.batch, "length": given.length, "threads": given.threads, "kinds": out}, indent=2))
 
 
 if __name__ == "__main__":

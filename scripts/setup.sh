@@ -74,7 +74,7 @@ install_packages() {
         installed "$package" || missing+=("$package")
     done
     if ((${#missing[@]} == 0)); then
-        say "no package to install"
+        say "nothing to install"
         return
     fi
     say "missing: ${missing[*]}"
