@@ -5,6 +5,7 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,21 @@ namespace rldp::models {
 /// "cpu", "cuda" (the first, or a rank's own) or "cuda:N". Errors: bad_input, beginning with `key`, where LibTorch sees
 /// no such device.
 at::Device find_device(const std::string& name, const std::string& key);
+
+/// What CUDA's runtime says of a card.
+struct card {
+    int generation = 0;     ///< compute capability, 80 for 8.0
+    std::int64_t free = 0;  ///< bytes that no program holds now
+    std::int64_t all = 0;   ///< bytes
+};
+
+/// Nothing for the CPU. Errors: bad_input, beginning with `key`, where the card can't be used: another program has it
+/// for itself, its driver is too old, it fell off the bus.
+std::optional<card> card_of(at::Device device, const std::string& key);
+
+/// Products in bfloat16 are emulated before 8.0, at a tenth of float32's speed. Errors: bad_input where `precision` is
+/// bfloat16 and the card is older.
+void check_precision(const card& there, const std::string& precision, const std::string& key);
 
 /// A stream of its own on a device, so that work there and training do not wait for each other; on the CPU nothing. One
 /// stream for as long as it lives, since LibTorch keeps freed memory for the stream that had it.

@@ -263,6 +263,8 @@ std::string weight_file_facts(const std::filesystem::path& directory) {
 
 run_model load_model(const config::run_config& config, const model_reading& how) {
     const auto device = device_of(config);
+    if (const auto card = models::card_of(device, "device"))
+        models::check_precision(*card, config.model.dtype, "model.dtype");
     const std::filesystem::path directory = config.model.path;
     const auto described = models::read_model_config(directory);
     run_model out;

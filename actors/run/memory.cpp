@@ -15,6 +15,7 @@
 #include "models/architecture/family.hpp"
 #include "models/architecture/modules.hpp"
 #include "models/blas.hpp"
+#include "models/device.hpp"
 #include "models/functions.hpp"
 
 namespace rldp::actors {
@@ -172,6 +173,11 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     return out;
 }
 
+memory_room room_of(const config::run_config& config) {
+    const auto card = models::card_of(models::find_device(config.device, "device"), "device");
+    return card ? memory_room{card->all, "the CUDA device"} : memory_room{memory_there(), "this machine"};
+}
+
 std::optional<config::choice> choose_micro_batch(config::run_config& config, const models::model_config& model,
                                                  const models::lora_layout& layout, std::int64_t units,
                                                  std::int64_t max_tokens) {
@@ -179,17 +185,19 @@ std::optional<config::choice> choose_micro_batch(config::run_config& config, con
     if (micro_batch) return std::nullopt;
     const auto most = std::max<std::int64_t>(16, models::default_threads());
     constexpr double share = 0.75;
-    const double room = share * static_cast<double>(memory_there());
+    const auto room = room_of(config);
+    const double most_bytes = share * static_cast<double>(room.bytes);
     const auto fits = [&](std::int64_t count) {
         micro_batch = count;
-        return static_cast<double>(memory_of(config, model, layout, units, max_tokens).total()) <= room;
+        return static_cast<double>(memory_of(config, model, layout, units, max_tokens).total()) <= most_bytes;
     };
     std::int64_t count = most;
     while (count > 1 && !fits(count)) count /= 2;
     micro_batch = count;
     return config::choice{"train.micro_batch", std::to_string(count),
-                          count == most ? "more would hardly be faster"
-                                        : "the most with which a quarter of this machine's memory stays free"};
+                          count == most
+                              ? "more would hardly be faster"
+                              : fmt::format("the most with which a quarter of {}'s memory stays free", room.owner)};
 }
 
 }  // namespace rldp::actors

@@ -39,8 +39,17 @@ struct memory_need {
 memory_need memory_of(const config::run_config& config, const models::model_config& model,
                       const models::lora_layout& layout, std::int64_t units, std::int64_t max_tokens);
 
+/// The memory that the model is computed in: the card's, else this machine's.
+struct memory_room {
+    std::int64_t bytes = 0;
+    std::string owner;  ///< "this machine", "the CUDA device"
+};
+
+/// Errors: models::card_of's.
+memory_room room_of(const config::run_config& config);
+
 /// Gives train.micro_batch, where it is open, the largest power of two up to 16 with which a run takes three quarters
-/// of memory_there() at most.
+/// of room_of() at most.
 std::optional<config::choice> choose_micro_batch(config::run_config& config, const models::model_config& model,
                                                  const models::lora_layout& layout, std::int64_t units,
                                                  std::int64_t max_tokens);

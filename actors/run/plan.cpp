@@ -22,6 +22,7 @@
 #include "config/open_keys.hpp"
 #include "data/units/load_tokens.hpp"
 #include "eval/metrics/json_number.hpp"
+#include "models/device.hpp"
 #include "privacy/accounting/gdp.hpp"
 #include "privacy/mechanism/clipping.hpp"
 #include "privacy/mechanism/look.hpp"
@@ -47,20 +48,29 @@ privacy::spending_plan privacy_plan(const config::run_config& config, std::int64
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
 void check_memory(const config::run_config& config, const models::model_config& model,
                   const models::lora_layout& layout, run_plan& plan) {
-    const auto there = memory_there();
-    if (config.device != "cpu" || plan.memory.total() <= there) return;
+    const auto room = room_of(config);
+    if (plan.memory.total() <= room.bytes) return;
     auto other = config;
     other.train.micro_batch.reset();
     choose_micro_batch(other, model, layout, plan.population, plan.max_tokens);
     const auto left = memory_of(other, model, layout, plan.population, plan.max_tokens).total();
     const auto said =
-        fmt::format("a run takes about {} where records are as long as data.max_tokens, {}, and this machine has {}; ",
-                    memory_text(plan.memory.total()), plan.max_tokens, memory_text(there)) +
-        (left <= there       ? fmt::format("train.micro_batch {} takes {}", *other.train.micro_batch, memory_text(left))
+        fmt::format("a run takes about {} where records are as long as data.max_tokens, {}, and {} has {}; ",
+                    memory_text(plan.memory.total()), plan.max_tokens, room.owner, memory_text(room.bytes)) +
+        (left <= room.bytes  ? fmt::format("train.micro_batch {} takes {}", *other.train.micro_batch, memory_text(left))
          : layout.is_whole() ? "lower data.max_tokens"
                              : "lower data.max_tokens, or take model.checkpoint_activations or model.dtype bfloat16");
     if (plan.padded) refuse("privacy.pad_batches: " + said);
     plan.warnings.push_back("memory: " + said);
+}
+
+/// Two programs share a card, not its memory. (Before the model is there, which a run would count among the others.)
+void warn_of_others(const models::card& card, run_plan& plan) {
+    if (const auto need = plan.memory.total(); need > card.free && need <= card.all)
+        plan.warnings.push_back(
+            fmt::format("device: a run takes about {}, and of the CUDA device's {} other programs leave {}; nvidia-smi "
+                        "names them",
+                        memory_text(need), memory_text(card.all), memory_text(card.free)));
 }
 
 bool has_weights(const std::filesystem::path& directory) {
@@ -295,11 +305,13 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
 run_plan check(const config::run_config& config, const on_loading& tell) {
     const auto model = models::read_model_config(config.model.path);
     const auto layout = layout_once_taught(config, layout_of(config, model));
-    device_of(config);
+    const auto card = models::card_of(device_of(config), "device");
+    if (card) models::check_precision(*card, config.model.dtype, "model.dtype");
     const auto plan_of = [&](std::int64_t units) {
         auto [full, choices] = with_choices(config, units, model);
         auto out = plan_run(full, units, model, layout);
         out.choices = std::move(choices);
+        if (card) warn_of_others(*card, out);
         return out;
     };
     std::vector<std::string> missing;

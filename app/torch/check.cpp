@@ -17,13 +17,14 @@ namespace rldp::app {
 
 namespace {
 
-std::string described(const actors::memory_need& need) {
+std::string described(const actors::memory_need& need, const actors::memory_room& room) {
     const auto mebibytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
     return fmt::format(
-        "{:.0f} MiB of this machine's {:.0f}, where records are as long as they may be: weights {:.0f}, activations "
+        "{:.0f} MiB of {}'s {:.0f}, where records are as long as they may be: weights {:.0f}, activations "
         "{:.0f}, logits and the like {:.0f}, adapter {:.0f}, records {:.0f}, program {:.0f}",
-        mebibytes(need.total()), mebibytes(memory_there()), mebibytes(need.weights), mebibytes(need.activations),
-        mebibytes(need.passing), mebibytes(need.adapter), mebibytes(need.records), mebibytes(need.program));
+        mebibytes(need.total()), room.owner, mebibytes(room.bytes), mebibytes(need.weights),
+        mebibytes(need.activations), mebibytes(need.passing), mebibytes(need.adapter), mebibytes(need.records),
+        mebibytes(need.program));
 }
 
 struct check_arguments {
@@ -32,7 +33,7 @@ struct check_arguments {
     bool json = false, private_counts = false;
 };
 
-void print(const actors::run_plan& plan, bool counts) {
+void print(const actors::run_plan& plan, const actors::memory_room& room, bool counts) {
     const auto row = [](const std::string& name, const std::string& value) { say("  {:<26}{}\n", name, value); };
     row("population N", fmt::format("{} units", plan.population));
     if (counts && plan.counts) {
@@ -73,7 +74,7 @@ void print(const actors::run_plan& plan, bool counts) {
         row("padded to",
             fmt::format("{} units of {} records of {} tokens at every step; larger draws take {:.1e} of δ",
                         plan.padded->units, plan.padded->shape.records, plan.padded->shape.tokens, plan.padded->delta));
-    row("memory, estimated", described(plan.memory));
+    row("memory, estimated", described(plan.memory, room));
     for (const auto& sentence : plan.controller) row("controller", sentence);
     for (const auto& one : plan.choices) row(one.key, fmt::format("{}  ({})", one.value, one.reason));
     for (const auto& warning : plan.warnings) say("warning: {}\n", warning);
@@ -92,11 +93,12 @@ void add_check(CLI::App& program, action& chosen) {
     command->footer("Example: rldp check config/demo.json --set privacy.epsilon=2 --json");
     command->callback([given, &chosen] {
         chosen = [given] {
-            const auto plan = actors::check(config::load(given->config, given->set), monitor::loading_line());
+            const auto config = config::load(given->config, given->set);
+            const auto plan = actors::check(config, monitor::loading_line());
             if (given->json)
                 say_text(actors::to_json(plan, given->private_counts) + "\n");
             else
-                print(plan, given->private_counts);
+                print(plan, actors::room_of(config), given->private_counts);
             return 0;
         };
     });

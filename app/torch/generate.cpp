@@ -92,8 +92,9 @@ at::Device device_of(const generate_arguments& given) {
 }
 
 at::ScalarType precision_of(const generate_arguments& given, at::Device device) {
-    if (!given.dtype.empty()) return models::use_precision(given.dtype, device);
-    return models::own_precision(given.model, models::read_model_config(given.model));
+    if (given.dtype.empty()) return models::own_precision(given.model, models::read_model_config(given.model));
+    if (const auto card = models::card_of(device, "--device")) models::check_precision(*card, given.dtype, "--dtype");
+    return models::use_precision(given.dtype, device);
 }
 
 int generate(const generate_arguments& given) {

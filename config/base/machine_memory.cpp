@@ -27,17 +27,29 @@ std::optional<std::int64_t> meminfo(std::string_view name) {
     return std::nullopt;
 }
 
-/// What was asked for when memory ran out, "" where that is not known; absent for any other failure.
+/// What was asked for when memory ran out, "more" where that is not known, and of what; absent for any other failure.
 std::optional<std::string> shortage(const std::exception& thrown) {
-    if (dynamic_cast<const std::bad_alloc*>(&thrown)) return "";
+    const auto machine = [](const std::string& asked) {
+        const auto left = meminfo("MemAvailable:");
+        return fmt::format("{} was asked for{}, of this machine's {}", asked,
+                           left ? fmt::format(" where {} are free", memory_text(*left)) : "",
+                           memory_text(memory_there()));
+    };
+    if (dynamic_cast<const std::bad_alloc*>(&thrown)) return machine("more");
     // LibTorch's processor and CUDA allocators have no type of their own in every version.
     static const std::regex cpu("DefaultCPUAllocator: .*you tried to allocate ([0-9]{1,18}) bytes"),
-        cuda("out of memory. *Tried to allocate ([0-9.]+ [KMG]iB)");
+        cuda("out of memory. *Tried to allocate ([0-9.]+ [KMG]iB)"),
+        room("([0-9.]+ [KMG]iB) total capacity|total capacity of ([0-9.]+ [KMG]iB)"),
+        free("([0-9.]+ ([KMG]iB|bytes)) (is )?free"), other("Process [0-9]+ has ([0-9.]+ [KMG]iB)");
     const std::string said(thrown.what());
     std::smatch found;
-    if (std::regex_search(said, found, cpu)) return memory_text(std::stoll(found[1]));
-    if (std::regex_search(said, found, cuda)) return found[1].str() + " on the device";
-    return std::nullopt;
+    if (std::regex_search(said, found, cpu)) return machine(memory_text(std::stoll(found[1])));
+    if (!std::regex_search(said, found, cuda)) return std::nullopt;
+    auto out = found[1].str() + " was asked for on the CUDA device";
+    if (std::regex_search(said, found, free)) out += " where " + found[1].str() + " are free";
+    if (std::regex_search(said, found, room)) out += ", of " + (found[1].matched ? found[1] : found[2]).str();
+    if (std::regex_search(said, found, other)) out += " (another program holds " + found[1].str() + ": nvidia-smi)";
+    return out;
 }
 
 }  // namespace
@@ -57,18 +69,15 @@ std::string memory_text(std::int64_t bytes) {
 }
 
 std::string line_of(const std::exception& thrown) {
-    const auto asked = shortage(thrown);
-    if (!asked) {
-        const std::string_view all = thrown.what();
-        return std::string(all.substr(0, all.find('\n')));
-    }
-    const auto left = meminfo("MemAvailable:");
-    return fmt::format(
-        "not enough memory: {} was asked for{}, of this machine's {}; a smaller train.micro_batch or data.max_tokens, "
-        "model.checkpoint_activations and bfloat16 take less (rldp check estimates how much), and so does a limit that "
-        "is raised (ulimit -v)",
-        asked->empty() ? "more" : *asked, left ? fmt::format(" where {} are free", memory_text(*left)) : "",
-        memory_text(memory_there()));
+    if (const auto short_of = shortage(thrown))
+        return fmt::format(
+            "not enough memory: {}; a smaller train.micro_batch or data.max_tokens, model.checkpoint_activations and "
+            "bfloat16 take less (rldp check estimates how much), and so does a limit that is raised (ulimit -v)",
+            *short_of);
+    const std::string_view all = thrown.what();
+    const std::string line(all.substr(0, all.find('\n')));
+    if (!line.starts_with("CUDA error")) return line;
+    return line + "; the CUDA device was lost or failed (dmesg and nvidia-smi say more); a run can be resumed";
 }
 
 }  // namespace rldp

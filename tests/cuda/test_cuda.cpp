@@ -4,6 +4,7 @@
 #include "actors/follower.hpp"
 #include "config/base/files.hpp"
 #include "models/blas.hpp"
+#include "models/device.hpp"
 #include "models/lora/dropout.hpp"
 #include "models/lora/layout.hpp"
 #include "models/unit_gradients.hpp"
@@ -12,6 +13,7 @@
 #include "tests/catch.hpp"
 #include "tests/models/random_models.hpp"
 #include "tests/models/support.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
 using namespace rldp;
@@ -45,6 +47,22 @@ at::Tensor trained(const std::vector<std::string>& more, const std::filesystem::
 const std::string cuda = "device=cuda", reproducible = "noise.insecure_reproducible=true";
 
 }  // namespace
+
+TEST_CASE("cuda: a card says its generation and memory, and an old one is not asked for bfloat16") {
+    const auto old = [] { models::check_precision({.generation = 75}, "bfloat16", "model.dtype"); };
+    CHECK(has(refusal(old), "model.dtype: the CUDA device has compute capability 7.5, and bfloat16 came with 8.0"));
+    CHECK_NOTHROW(models::check_precision({.generation = 75}, "float32", "model.dtype"));
+    CHECK_NOTHROW(models::check_precision({.generation = 80}, "bfloat16", "model.dtype"));
+    CHECK_FALSE(models::card_of(at::kCPU, "device"));
+    if (no_device()) return;
+    const auto card = models::card_of(models::find_device("cuda", "device"), "device");
+    REQUIRE(card);
+    CHECK(card->generation >= 50);
+    CHECK(card->free > 0);
+    CHECK(card->free <= card->all);
+    const auto held = at::empty({64 << 20}, at::TensorOptions(at::kCUDA).dtype(at::kByte));
+    CHECK(models::card_of(held.device(), "device")->free < card->free);
+}
 
 TEST_CASE("cuda: unit gradients are the processor's, up to rounding") {
     if (no_device()) return;

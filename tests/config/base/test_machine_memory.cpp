@@ -26,9 +26,29 @@ TEST_CASE("memory that runs out is told in one line: what was asked for, and wha
     CHECK(holds(torch, "of this machine's " + rldp::memory_text(rldp::memory_there())));
     CHECK(holds(torch, "train.micro_batch"));
     CHECK_FALSE(holds(torch, "\n"));
-    CHECK(line_of(std::runtime_error("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 79 GiB total capacity)"))
-              .starts_with("not enough memory: 20.00 MiB on the device was asked for"));
+    const auto begin = [](const char* said) {
+        const auto line = line_of(std::runtime_error(said));
+        return line.substr(0, line.find(';'));
+    };
+    CHECK(begin("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 79.15 GiB total capacity; 78.00 GiB already "
+                "allocated; 12.00 MiB free; 78.50 GiB reserved in total by PyTorch)") ==
+          "not enough memory: 20.00 MiB was asked for on the CUDA device where 12.00 MiB are free, of 79.15 GiB");
+    CHECK(begin("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.50 "
+                "GiB is free. Process 4711 has 60.00 GiB memory in use. Including non-PyTorch memory, this process has "
+                "17.60 GiB memory in use.") ==
+          "not enough memory: 2.00 GiB was asked for on the CUDA device where 1.50 GiB are free, of 79.15 GiB (another "
+          "program holds 60.00 GiB: nvidia-smi)");
+    CHECK(begin("CUDA out of memory. Tried to allocate 20.00 MiB") ==
+          "not enough memory: 20.00 MiB was asked for on the CUDA device");
     CHECK(line_of(std::bad_alloc()).starts_with("not enough memory: more was asked for"));
+}
+
+TEST_CASE("of a CUDA device that is lost the error is told, and that a run can go on") {
+    const auto line =
+        line_of(std::runtime_error("CUDA error: unspecified launch failure\nCUDA kernel errors might be asynchronously "
+                                   "reported at some other API"));
+    CHECK(line.starts_with("CUDA error: unspecified launch failure; the CUDA device was lost or failed"));
+    CHECK(line.ends_with("a run can be resumed"));
 }
 
 TEST_CASE("of any other exception the first line is told") {
