@@ -13,7 +13,7 @@ die() { echo "setup: $*" >&2; exit 1; }
 packages=(
     cmake g++ ninja-build ccache pkg-config git python3 gnuplot-nox
     libcaf-dev libboost-dev libboost-filesystem-dev nlohmann-json3-dev catch2 libcli11-dev libspdlog-dev libfmt-dev
-    libsodium-dev libgcrypt20-dev libpcre2-dev libutf8proc-dev libsentencepiece-dev libfftw3-dev libopenblas0-openmp
+    libsodium-dev libgcrypt20-dev libonig-dev libutf8proc-dev libsentencepiece-dev libfftw3-dev libopenblas0-openmp
     libssl-dev zlib1g-dev libzstd-dev libprotozero-dev libjs-d3
 )
 cuda=

@@ -230,6 +230,11 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     out.audit_canaries = data::tokenise(canaries, how.encode, max_tokens, how.keep_tail, how.threads).units;
     if (config.data.chat) mark_all(out.audit_canaries);  // or they would not be learned
     out.warnings = std::move(read.warnings);
+    if (const auto unmatched = tokens.unmatched(); !unmatched.empty())
+        out.warnings.push_back(
+            fmt::format("model.path: the tokenizer has tokens that the model has no row for ({}); in records they are "
+                        "spelled",
+                        fmt::join(unmatched, ", ")));
     return out;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/tokenizer/beside.hpp"
 #include "models/tokenizer/bpe.hpp"
 #include "models/tokenizer/steps.hpp"
 #include "models/tokenizer/text.hpp"
@@ -58,6 +59,7 @@ struct pipeline_parts {
     std::vector<std::string> pieces;               ///< by id, as the file spells them; empty where an id is not used
     std::vector<bool> special;                     ///< by id
     std::map<std::int32_t, stripped_sides> added;  ///< special or not
+    std::vector<std::string> unmatched;            ///< added tokens beyond the model: in a text they are text
     added_tokens raw;                              ///< matched before the normalizer
     added_tokens normalized;                       ///< matched after it
     std::vector<normalizer> normalizers;
@@ -75,14 +77,22 @@ class pipeline_tokenizer : public tokenizer {
     std::int64_t size() const override { return static_cast<std::int64_t>(parts_.pieces.size()); }
     std::size_t bytes_of(std::int32_t id) const override;
     added_token added(std::int32_t id) const override;
+    std::vector<std::string> unmatched() const override { return parts_.unmatched; }
 
   private:
     void encode_words(std::string_view text, bool at_start, std::vector<std::int32_t>& out) const;
     pipeline_parts parts_;
 };
 
-pipeline_parts read_tokenizer_json(const std::filesystem::path& file);
-pipeline_parts read_vocab_and_merges(const std::filesystem::path& vocab, const std::filesystem::path& merges);
-std::unique_ptr<const tokenizer> load_sentencepiece(const std::filesystem::path& directory);
+/// Normalizer, pre-tokenizer and decoder of a tokenizer.json.
+void read_stages(const json_at& root, pipeline_parts& parts);
+pipeline_parts read_tokenizer_json(const std::filesystem::path& file, const stated_settings& beside);
+/// Of vocab.json with merges.txt: what tokenizer_class means.
+pipeline_parts read_vocab_and_merges(const std::filesystem::path& directory, const stated_settings& beside);
+/// Names the class, and the command that makes a tokenizer.json.
+[[noreturn]] void refuse_unknown_class(const std::filesystem::path& directory, const stated_settings& beside,
+                                       const std::string& files);
+/// Of tokenizer.model: what LlamaTokenizer means, or sentencepiece itself.
+pipeline_parts read_sentencepiece(const std::filesystem::path& directory, const stated_settings& beside);
 
 }  // namespace rldp::models

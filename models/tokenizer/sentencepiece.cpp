@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "models/tokenizer/piece_table.hpp"
 #include "models/tokenizer/pipeline.hpp"
 #include "models/tokenizer/text.hpp"
 
@@ -121,9 +122,22 @@ void read_normalizer(proto_reader message, const std::string& where, sentencepie
     }
 }
 
+/// Such a file has a line for every piece: its bytes in base64, and its id.
+void refuse_tiktoken(std::string_view bytes, const std::string& name) {
+    const auto line = bytes.substr(0, bytes.find('\n'));
+    if (line.size() < 6 || line.size() == bytes.size() || !line.ends_with(" 0")) return;
+    const auto base64 = line.substr(0, line.size() - 2);
+    constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+    if (base64.find_first_not_of(letters) == std::string_view::npos)
+        refuse(name +
+               ": a tiktoken vocabulary, which says nothing of how texts are cut; use the tokenizer.json that "
+               "the model comes with");
+}
+
 sentencepiece_model read_model(const std::filesystem::path& file) {
     const auto bytes = read_file(file);
     const auto name = file.string();
+    refuse_tiktoken(bytes, name);
     proto_reader message(bytes, name);
     sentencepiece_model out;
     bool trained = false;
@@ -139,30 +153,65 @@ sentencepiece_model read_model(const std::filesystem::path& file) {
         }
     }
     if (!trained || out.pieces.empty()) refuse(name + ": not a sentencepiece model: pieces or trainer_spec is missing");
+    text_map<std::size_t> first;
+    for (std::size_t id = 0; id < out.pieces.size(); ++id)
+        if (const auto [other, is_new] = first.emplace(out.pieces[id].text, id); !is_new)
+            refuse(fmt::format("{}: pieces[{}] has the text of pieces[{}]", name, id, other->second));
     return out;
 }
 
-/// Any two neighbours merge if together they are a piece; the highest score goes first, and of equals the leftmost.
-std::vector<bpe::merge> merges_of(const sentencepiece_model& model, const text_map<std::int32_t>& words) {
-    std::map<float, std::int32_t, std::greater<>> ranks;
-    for (const auto& one : model.pieces) ranks[one.score];
-    std::int32_t next = 0;
-    for (auto& [score, rank] : ranks) rank = next++;
-    std::vector<bpe::merge> out;
+/// Two pieces that are one together, by the characters that they share out.
+struct joint {
+    std::int32_t left, right, joined;
+    std::size_t characters;  ///< of the left one
+};
+
+/// Of the pieces that `words` has, all ways to make one of two, by the id of what they make.
+std::vector<joint> joints_of(const sentencepiece_model& model, const text_map<std::int32_t>& words) {
+    std::vector<joint> out;
     for (std::size_t id = 0; id < model.pieces.size(); ++id) {
-        const auto& [text, score, type] = model.pieces[id];
-        if (type != piece_type::normal) continue;
-        for (auto at = character_length(text, 0); at < text.size(); at += character_length(text, at)) {
+        const auto& text = model.pieces[id].text;
+        if (const auto own = words.find(text); own == words.end() || own->second != static_cast<std::int32_t>(id))
+            continue;
+        std::size_t characters = 1;
+        for (auto at = character_length(text, 0); at < text.size(); at += character_length(text, at), ++characters) {
             const auto left = words.find(std::string_view(text).substr(0, at));
             const auto right = words.find(std::string_view(text).substr(at));
-            if (left == words.end() || right == words.end()) continue;
-            out.push_back({left->second, right->second, static_cast<std::int32_t>(id), ranks[score]});
+            if (left != words.end() && right != words.end())
+                out.push_back({left->second, right->second, static_cast<std::int32_t>(id), characters});
         }
     }
     return out;
 }
 
-std::shared_ptr<const bpe> merger_of(const sentencepiece_model& model, const std::string& file) {
+/// Any two neighbours merge if together they are a piece; the highest score goes first, and of equals the leftmost.
+std::vector<bpe::merge> merges_by_score(const sentencepiece_model& model, const text_map<std::int32_t>& words) {
+    std::map<float, std::int32_t, std::greater<>> ranks;
+    for (const auto& one : model.pieces) ranks[one.score];
+    std::int32_t next = 0;
+    for (auto& [score, rank] : ranks) rank = next++;
+    std::vector<bpe::merge> out;
+    for (const auto& [left, right, joined, characters] : joints_of(model, words)) {
+        const auto& [text, score, type] = model.pieces[static_cast<std::size_t>(joined)];
+        if (type == piece_type::normal) out.push_back({left, right, joined, ranks[score]});
+    }
+    return out;
+}
+
+/// As transformers' LlamaTokenizer makes them: by the id of what they make, then by the length of the left one.
+std::vector<bpe::merge> merges_by_id(const sentencepiece_model& model, const text_map<std::int32_t>& words) {
+    auto joints = joints_of(model, words);
+    std::sort(joints.begin(), joints.end(), [](const joint& a, const joint& b) {
+        return std::pair(a.joined, a.characters) < std::pair(b.joined, b.characters);
+    });
+    std::vector<bpe::merge> out;
+    for (const auto& [left, right, joined, characters] : joints)
+        out.push_back({left, right, joined, static_cast<std::int32_t>(out.size())});
+    return out;
+}
+
+/// Sentencepiece's own: pieces that are found in the text, or stand for nothing in it, merge with nothing.
+std::shared_ptr<const bpe> merger_of(const sentencepiece_model& model) {
     bpe_options options;
     options.byte_fallback = model.byte_fallback;
     options.fuse_unknown = true;
@@ -170,11 +219,9 @@ std::shared_ptr<const bpe> merger_of(const sentencepiece_model& model, const std
     for (std::size_t id = 0; id < model.pieces.size(); ++id) {
         const auto& [text, score, type] = model.pieces[id];
         if (type == piece_type::unknown) options.unknown = static_cast<std::int32_t>(id);
-        if (type != piece_type::normal && type != piece_type::byte) continue;
-        const auto [first, is_new] = words.emplace(text, static_cast<std::int32_t>(id));
-        if (!is_new) refuse(fmt::format("{}: pieces[{}] has the text of pieces[{}]", file, id, first->second));
+        if (type == piece_type::normal || type == piece_type::byte) words.emplace(text, static_cast<std::int32_t>(id));
     }
-    return std::make_shared<const bpe>(words, merges_of(model, words), options);
+    return std::make_shared<const bpe>(words, merges_by_score(model, words), options);
 }
 
 /// Spaces as sentencepiece's normalizer treats them.
@@ -197,36 +244,93 @@ void strip_start(std::vector<std::string>& tokens, bool all) {
     text.erase(0, all ? spaces : std::min<std::size_t>(spaces, 1));
 }
 
-}  // namespace
+constexpr auto sentencepiece_stages = R"({"decoder": {"type": "Sequence", "decoders": [
+    {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]}})";
 
-std::unique_ptr<const tokenizer> load_sentencepiece(const std::filesystem::path& directory) {
-    const auto model = read_model(directory / "tokenizer.model");
-    bool add_bos = true, add_eos = false;  // as LlamaTokenizer, unless its configuration says otherwise
-    if (const auto file = directory / "tokenizer_config.json"; std::filesystem::exists(file)) {
-        const auto json = read_json(file);
-        const json_at settings(json, file.string());
-        add_bos = settings.flag("add_bos_token", add_bos);
-        add_eos = settings.flag("add_eos_token", add_eos);
-    }
-    pipeline_parts parts;
-    for (std::size_t index = 0; index < model.pieces.size(); ++index) {
-        const auto& [text, score, type] = model.pieces[index];
-        const auto id = static_cast<std::int32_t>(index);
-        parts.pieces.push_back(text);
-        parts.special.push_back(type == piece_type::control || type == piece_type::unknown);
-        if (parts.special.back() || type == piece_type::user_defined) parts.added.emplace(id, stripped_sides{});
-        if (type == piece_type::user_defined) parts.normalized.add(text, id);
-        if (type == piece_type::control && add_bos && text == model.bos) parts.prefix.push_back(id);
-        if (type == piece_type::control && add_eos && text == model.eos) parts.suffix.push_back(id);
-    }
-    parts.model = merger_of(model, (directory / "tokenizer.model").string());
-    parts.normalizers.emplace_back([collapse = model.collapse_spaces, dummy = model.dummy_prefix](std::string& text) {
-        mark_spaces(text, collapse, dummy);
-    });
-    parts.decoders = sentencepiece_decoders();
+/// Texts are cut and put together as the file says.
+void read_as_sentencepiece(const sentencepiece_model& model, const stated_settings& beside, pipeline_parts& parts) {
+    const auto stages = nlohmann::json::parse(sentencepiece_stages);
+    read_stages(json_at(stages, "sentencepiece"), parts);
+    parts.model = merger_of(model);
+    // Where texts are cut at special tokens, `legacy` begins each part as a text of its own.
+    const bool everywhere = beside.legacy.value_or(true);
+    parts.normalizers.emplace_back(
+        [collapse = model.collapse_spaces, dummy = model.dummy_prefix, everywhere](std::string& text, bool at_start) {
+            mark_spaces(text, collapse, dummy && (everywhere || at_start));
+        });
     if (model.dummy_prefix || model.collapse_spaces)
         parts.decoders.emplace_back([all = model.collapse_spaces](auto& tokens) { strip_start(tokens, all); });
-    return std::make_unique<pipeline_tokenizer>(std::move(parts));
+}
+
+constexpr auto llama_stages = R"({
+    "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": false},
+    "decoder": {"type": "Sequence", "decoders": [
+        {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"},
+        {"type": "Strip", "content": " ", "start": 1, "stop": 0}]}})";
+
+/// As transformers 5 makes a LlamaTokenizer: of the file only the pieces, and merges by their order.
+void read_as_llama(const sentencepiece_model& model, const stated_settings& beside, pipeline_parts& parts) {
+    auto stages = nlohmann::json::parse(llama_stages);
+    if (!beside.add_prefix_space.value_or(true)) {
+        stages["pre_tokenizer"]["prepend_scheme"] = "never";
+        stages["decoder"]["decoders"].erase(3);
+    } else if (beside.legacy.value_or(false)) {
+        stages["pre_tokenizer"]["prepend_scheme"] = "always";
+    }
+    read_stages(json_at(stages, "LlamaTokenizer"), parts);
+    text_map<std::int32_t> words;
+    for (std::size_t id = 0; id < model.pieces.size(); ++id)
+        words.emplace(model.pieces[id].text, static_cast<std::int32_t>(id));
+    parts.model = std::make_shared<const bpe>(words, merges_by_id(model, words),
+                                              bpe_options{.byte_fallback = true, .fuse_unknown = true});
+}
+
+/// Control pieces stand for themselves in a text, and so do those that its maker defined.
+std::vector<stated_token> tokens_of(const sentencepiece_model& model, bool with_defined) {
+    std::vector<stated_token> out;
+    for (std::size_t id = 0; id < model.pieces.size(); ++id) {
+        const auto& [text, score, type] = model.pieces[id];
+        const bool defined = type == piece_type::user_defined;
+        if (type == piece_type::control || (defined && with_defined))
+            out.push_back({.content = text, .id = static_cast<std::int32_t>(id), .special = !defined});
+    }
+    return out;
+}
+
+}  // namespace
+
+pipeline_parts read_sentencepiece(const std::filesystem::path& directory, const stated_settings& beside) {
+    const auto file = directory / "tokenizer.model";
+    // transformers takes Phi-3's class for what the file says itself.
+    const bool llama = beside.kind == "Llama" && beside.model_type != "phi3";
+    if (!llama && !beside.kind.empty() && beside.kind != "Gemma" && beside.kind != "Llama")
+        refuse_unknown_class(directory, beside, "tokenizer.model");
+    const auto model = read_model(file);
+    pipeline_parts parts;
+    llama ? read_as_llama(model, beside, parts) : read_as_sentencepiece(model, beside, parts);
+    piece_table table;
+    for (const auto& piece : model.pieces) {
+        const auto id = static_cast<std::int32_t>(table.pieces.size());
+        table.place(id, piece.text, file.string(), model.pieces.size());
+        parts.special.push_back(piece.type == piece_type::unknown);
+    }
+    add_tokens(tokens_of(model, llama), beside, table, parts);
+    add_tokens(beside.tokens, beside, table, parts);
+    for (std::size_t id = 0; id < model.pieces.size(); ++id) {
+        const auto& [text, score, type] = model.pieces[id];
+        const auto number = static_cast<std::int32_t>(id);
+        if (type == piece_type::unknown) parts.added.emplace(number, stripped_sides{});
+        if (type != piece_type::user_defined || parts.added.contains(number)) continue;
+        parts.normalized.add(text, number);
+        parts.added.emplace(number, stripped_sides{});
+    }
+    parts.pieces = table.pieces;
+    auto ends = beside;
+    if (!ends.bos) ends.bos = model.bos;
+    if (!ends.eos) ends.eos = model.eos;
+    if (!beside.has_config) ends.add_bos = true;  // LlamaTokenizer's own, where nobody says otherwise
+    apply_ends(ends, table, parts);
+    return parts;
 }
 
 }  // namespace rldp::models

@@ -8,8 +8,8 @@
 
 namespace rldp::models {
 
-/// Changes a text in place.
-using normalizer = std::function<void(std::string& text)>;
+/// Changes a text in place; `at_start` says that it begins the whole text.
+using normalizer = std::function<void(std::string& text, bool at_start)>;
 /// Cuts pieces into smaller ones; `at_start` says that the first piece begins the whole text.
 using splitter = std::function<void(std::vector<std::string>& pieces, bool at_start)>;
 /// Turns the tokens of a sequence into its text, which the last stage leaves as one or more parts to be joined.
@@ -27,11 +27,6 @@ void read_normalizer(const json_at& section, std::vector<normalizer>& out);
 void read_pre_tokenizer(const json_at& section, pre_tokenizer& out);
 void read_decoder(const json_at& section, std::vector<decoder>& out);
 
-/// GPT-2's stages, for a vocabulary that comes without a tokenizer.json.
-pre_tokenizer gpt2_pre_tokenizer();
 decoder byte_level_decoder();
-
-/// Marks become spaces, byte tokens their bytes, and all one text.
-std::vector<decoder> sentencepiece_decoders();
 
 }  // namespace rldp::models

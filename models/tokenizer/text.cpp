@@ -1,8 +1,5 @@
 #include "models/tokenizer/text.hpp"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <fmt/format.h>
-#include <pcre2.h>
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -10,7 +7,6 @@
 #include <cstring>
 #include <new>
 
-#include "config/base/error.hpp"
 #include "config/base/require.hpp"
 
 namespace rldp::models {
@@ -64,54 +60,14 @@ std::size_t valid_prefix(std::string_view text) {
     return at;
 }
 
-std::string encode_utf8(unsigned point) {  // below U+0800
-    if (point < 0x80) return {static_cast<char>(point)};
-    return {static_cast<char>(0xC0 | (point >> 6)), static_cast<char>(0x80 | (point & 0x3F))};
-}
-
-/// Of a character of one or two bytes.
-unsigned code_point(std::string_view text, std::size_t at) {
-    const auto lead = static_cast<std::uint8_t>(text[at]);
-    return lead < 0x80 ? lead : (lead & 0x1FU) << 6 | (static_cast<std::uint8_t>(text[at + 1]) & 0x3FU);
+void append(std::int32_t point, std::string& out) {
+    std::array<utf8proc_uint8_t, 4> bytes{};
+    const auto length = utf8proc_encode_char(point, bytes.data());
+    out.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(length));
 }
 
 bool printable(unsigned byte) {
     return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-}
-
-bool is_space(std::string_view character) {
-    static constexpr std::string_view all =
-        " \n\t\r\v\f\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029"
-        "\u202F\u205F\u3000";
-    return all.find(character) != std::string_view::npos;
-}
-
-/// PCRE2's \s counts U+180E as a space, which Unicode and Oniguruma no longer do.
-std::string unicode_spaces(std::string_view pattern) {
-    std::string out;
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        if (pattern[i] != '\\' || i + 1 == pattern.size()) {
-            out += pattern[i];
-            continue;
-        }
-        const char escaped = pattern[++i];
-        if (escaped == 's' || escaped == 'S')
-            out += escaped == 's' ? "\\p{White_Space}" : "\\P{White_Space}";
-        else
-            out += {'\\', escaped};
-    }
-    return out;
-}
-
-/// Of one match. A hostile pattern could else take minutes and gigabytes over a few words.
-auto match_limits(std::size_t text) {
-    std::unique_ptr<pcre2_match_context, decltype(&pcre2_match_context_free)> limits(
-        pcre2_match_context_create(nullptr), pcre2_match_context_free);
-    if (limits == nullptr) throw std::bad_alloc();
-    constexpr std::size_t most_steps = 10'000'000;  // PCRE2's own limit
-    pcre2_set_match_limit(limits.get(), static_cast<std::uint32_t>(std::min(most_steps, 100'000 + 1000 * text)));
-    pcre2_set_heap_limit(limits.get(), static_cast<std::uint32_t>(std::min(most_steps, 512 + text)));  // KiB
-    return limits;
 }
 
 }  // namespace
@@ -148,22 +104,87 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text = std::move(out);
 }
 
-void compose(std::string& text) {
-    utf8proc_uint8_t* composed = nullptr;
+void normalize(std::string& text, unicode_form form) {
+    const bool composed = form == unicode_form::nfc || form == unicode_form::nfkc;
+    const bool compatible = form == unicode_form::nfkc || form == unicode_form::nfkd;
+    int options = UTF8PROC_STABLE | (composed ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE);
+    if (compatible) options |= UTF8PROC_COMPAT;
+    utf8proc_uint8_t* changed = nullptr;
     const auto length =
         utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
-                     &composed, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+                     &changed, static_cast<utf8proc_option_t>(options));
     if (length == UTF8PROC_ERROR_NOMEM) throw std::bad_alloc();
-    require(length >= 0, "text to be composed is not UTF-8");
-    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(composed, std::free);
-    text.assign(reinterpret_cast<const char*>(composed), static_cast<std::size_t>(length));
+    require(length >= 0, "text to be normalized is not UTF-8");
+    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(changed, std::free);
+    text.assign(reinterpret_cast<const char*>(changed), static_cast<std::size_t>(length));
+}
+
+namespace {
+
+/// Calls change(point, out) for every character; `out` becomes the text.
+template <class Change>
+void change_each(std::string& text, const Change& change) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t at = 0; at < text.size(); at += character_length(text, at)) change(code_point(text, at), out);
+    text = std::move(out);
+}
+
+}  // namespace
+
+void make_lower(std::string& text) {
+    change_each(text, [](std::int32_t point, std::string& out) {
+        constexpr std::int32_t dotted_capital_i = 0x130, dot_above = 0x307;  // the one that becomes two characters
+        append(point == dotted_capital_i ? 'i' : utf8proc_tolower(point), out);
+        if (point == dotted_capital_i) append(dot_above, out);
+    });
+}
+
+void drop_marks(std::string& text) {
+    change_each(text, [](std::int32_t point, std::string& out) {
+        const auto category = utf8proc_category(point);
+        if (category < UTF8PROC_CATEGORY_MN || category > UTF8PROC_CATEGORY_ME) append(point, out);
+    });
+}
+
+std::int32_t code_point(std::string_view text, std::size_t at) {
+    utf8proc_int32_t out = 0;
+    utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data() + at),
+                     static_cast<utf8proc_ssize_t>(text.size() - at), &out);
+    return out;
+}
+
+bool is_number(std::int32_t point) {
+    const auto category = utf8proc_category(point);
+    return category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO;
+}
+
+namespace {
+
+bool is_letter_or_digit(std::int32_t ascii) {
+    return (ascii >= '0' && ascii <= '9') || (ascii >= 'A' && ascii <= 'Z') || (ascii >= 'a' && ascii <= 'z');
+}
+
+}  // namespace
+
+bool is_punctuation(std::int32_t point) {
+    if (point < 0x80) return point > ' ' && point < 0x7F && !is_letter_or_digit(point);
+    const auto category = utf8proc_category(point);
+    return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+}
+
+bool is_white_space(std::int32_t point) {
+    static constexpr std::array<std::int32_t, 9> others{' ',    0x85,   0xA0,   0x1680, 0x2028,
+                                                        0x2029, 0x202F, 0x205F, 0x3000};
+    return (point >= '\t' && point <= '\r') || (point >= 0x2000 && point <= 0x200A) ||
+           std::find(others.begin(), others.end(), point) != others.end();
 }
 
 std::size_t spaces_at_start(std::string_view text) {
     std::size_t at = 0;
     for (std::size_t length; at < text.size(); at += length) {
         length = character_length(text, at);
-        if (!is_space(text.substr(at, length))) break;
+        if (!is_white_space(code_point(text, at))) break;
     }
     return at;
 }
@@ -173,7 +194,7 @@ std::size_t spaces_at_end(std::string_view text) {
     while (end > 0) {
         std::size_t at = end - 1;
         while (at > 0 && continues(text, at)) --at;
-        if (!is_space(text.substr(at, end - at))) break;
+        if (!is_white_space(code_point(text, at))) break;
         end = at;
     }
     return text.size() - end;
@@ -183,7 +204,8 @@ const std::array<std::string, 256>& byte_alphabet() {
     static const auto alphabet = [] {
         std::array<std::string, 256> out;
         unsigned next = 256;  // bytes that don't print get the code points from 256 on
-        for (unsigned byte = 0; byte < 256; ++byte) out[byte] = encode_utf8(printable(byte) ? byte : next++);
+        for (unsigned byte = 0; byte < 256; ++byte)
+            append(static_cast<std::int32_t>(printable(byte) ? byte : next++), out[byte]);
         return out;
     }();
     return alphabet;
@@ -206,67 +228,16 @@ std::optional<std::string> spelled_bytes(std::string_view piece) {
         std::array<std::int16_t, 0x800> out;
         out.fill(-1);
         for (unsigned byte = 0; byte < 256; ++byte)
-            out[code_point(byte_alphabet()[byte], 0)] = static_cast<std::int16_t>(byte);
+            out[static_cast<std::size_t>(code_point(byte_alphabet()[byte], 0))] = static_cast<std::int16_t>(byte);
         return out;
     }();
     std::string out;
     for (std::size_t at = 0, length; at < piece.size(); at += length) {
         length = character_length(piece, at);
-        const auto byte = length > 2 ? -1 : bytes[code_point(piece, at)];
+        const auto byte = length > 2 ? -1 : bytes[static_cast<std::size_t>(code_point(piece, at))];
         if (byte < 0) return std::nullopt;
         out += static_cast<char>(byte);
     }
-    return out;
-}
-
-regex::regex(std::string_view pattern, const std::string& where) : where_(where) {
-    const auto portable = unicode_spaces(pattern);
-    int problem = 0;
-    PCRE2_SIZE offset = 0;
-    // Oniguruma's Ruby syntax lets ^ and $ match at every line. \C would split characters.
-    auto* code =
-        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(portable.data()), portable.size(),
-                      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &problem, &offset, nullptr);
-    if (code == nullptr) {
-        std::array<PCRE2_UCHAR, 160> message{};
-        pcre2_get_error_message(problem, message.data(), message.size());
-        refuse(fmt::format("{}: not a regular expression that PCRE2 accepts: {}", where,
-                           reinterpret_cast<const char*>(message.data())));
-    }
-    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // without JIT the interpreter matches, only slower
-    code_ = std::shared_ptr<pcre2_code>(code, pcre2_code_free);
-}
-
-std::vector<text_range> regex::matches(std::string_view text) const {
-    const auto* code = static_cast<const pcre2_code*>(code_.get());
-    const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
-        pcre2_match_data_create_from_pattern(code, nullptr), pcre2_match_data_free);
-    const auto limits = match_limits(text.size());
-    if (data == nullptr) throw std::bad_alloc();
-    const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-    std::vector<text_range> out;
-    for (std::size_t at = 0; at < text.size();) {
-        auto rc = pcre2_match(code, subject, text.size(), at, PCRE2_NO_UTF_CHECK, data.get(), limits.get());
-        if (rc == PCRE2_ERROR_JIT_STACKLIMIT)  // the interpreter keeps its stack on the heap
-            rc = pcre2_match(code, subject, text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data.get(),
-                             limits.get());
-        if (rc == PCRE2_ERROR_NOMATCH) break;
-        if (rc < 0) refuse(fmt::format("{}: the pattern takes too long on a text (PCRE2 error {})", where_, rc));
-        const auto* hit = pcre2_get_ovector_pointer(data.get());
-        if (hit[1] > hit[0] && hit[0] >= at) out.push_back({hit[0], hit[1]});
-        at = hit[1] > at ? hit[1] : at + character_length(text, at);
-    }
-    return out;
-}
-
-std::string regex::replace(std::string_view text, std::string_view with) const {
-    std::string out;
-    std::size_t at = 0;
-    for (const auto [begin, end] : matches(text)) {
-        out.append(text.substr(at, begin - at)).append(with);
-        at = end;
-    }
-    out.append(text.substr(at));
     return out;
 }
 

@@ -1,14 +1,11 @@
 #pragma once
-// Text for tokenizers: UTF-8, GPT-2's byte alphabet, regular expressions. Internal to the tokenizers.
+// Text for tokenizers: UTF-8, Unicode's forms and classes, GPT-2's byte alphabet. Internal to the tokenizers.
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "config/base/text_range.hpp"
 
 namespace rldp::models {
 
@@ -29,8 +26,27 @@ std::string to_utf8(std::string_view bytes);
 
 void replace_all(std::string& text, std::string_view from, std::string_view to);
 
-/// Normalization form C (Unicode Standard Annex 15): what can be one character is. `text` must be valid UTF-8.
-void compose(std::string& text);
+/// Normalization forms (Unicode Standard Annex 15): composed or not, with or without compatibility.
+enum class unicode_form { nfc, nfd, nfkc, nfkd };
+/// `text` must be valid UTF-8, here and below.
+void normalize(std::string& text, unicode_form form);
+
+/// Letters by Unicode's mappings of single characters, which know no neighbours.
+void make_lower(std::string& text);
+
+/// Takes out all marks (general categories Mn, Mc and Me).
+void drop_marks(std::string& text);
+
+/// The code point of the character that starts at `at`.
+std::int32_t code_point(std::string_view text, std::size_t at);
+
+/// By general category: digits and other numbers (N…), punctuation (P…, and ASCII's symbols).
+bool is_number(std::int32_t point);
+bool is_punctuation(std::int32_t point);
+/// Unicode's White_Space.
+bool is_white_space(std::int32_t point);
+/// A number for the script of a character, kana as Han; nothing for a space, and where Unicode knows no script.
+std::optional<std::int32_t> script_of(std::int32_t point);
 
 /// Bytes of the white space (Unicode's White_Space) that `text` begins or ends with.
 std::size_t spaces_at_start(std::string_view text);
@@ -44,21 +60,5 @@ const std::array<std::uint8_t, 256>& byte_order();
 
 /// The bytes that `piece` spells in GPT-2's alphabet; nothing if some character is not in it.
 std::optional<std::string> spelled_bytes(std::string_view piece);
-
-/// A compiled PCRE2 expression, with the Unicode semantics of the Oniguruma library that Hugging Face uses. Safe to
-/// share.
-class regex {
-  public:
-    /// `where` names file and key in refusals.
-    regex(std::string_view pattern, const std::string& where);
-    /// All matches that are not empty, left to right. `text` must be valid UTF-8. Errors: bad_input, naming file and
-    /// key, where the pattern takes too many steps or too much memory.
-    std::vector<text_range> matches(std::string_view text) const;
-    std::string replace(std::string_view text, std::string_view with) const;
-
-  private:
-    std::shared_ptr<const void> code_;
-    std::string where_;
-};
 
 }  // namespace rldp::models

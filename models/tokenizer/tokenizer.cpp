@@ -14,18 +14,19 @@ namespace rldp::models {
 
 std::unique_ptr<const tokenizer> tokenizer::load(const std::filesystem::path& directory) {
     const auto has = [&](const char* name) { return std::filesystem::exists(directory / name); };
-    if (has("tokenizer.json")) return load_json(directory / "tokenizer.json");
-    if (has("vocab.json") && has("merges.txt")) {
-        auto parts = read_vocab_and_merges(directory / "vocab.json", directory / "merges.txt");
-        return std::make_unique<pipeline_tokenizer>(std::move(parts));
-    }
-    if (has("tokenizer.model")) return load_sentencepiece(directory);
-    refuse(directory.string() +
-           ": no tokenizer there; it needs tokenizer.json, vocab.json with merges.txt, or tokenizer.model");
+    const auto read = [&]() -> pipeline_parts {
+        const auto beside = read_settings(directory);
+        if (has("tokenizer.json")) return read_tokenizer_json(directory / "tokenizer.json", beside);
+        if (has("vocab.json") && has("merges.txt")) return read_vocab_and_merges(directory, beside);
+        if (has("tokenizer.model")) return read_sentencepiece(directory, beside);
+        refuse(directory.string() +
+               ": no tokenizer there; it needs tokenizer.json, vocab.json with merges.txt, or tokenizer.model");
+    };
+    return std::make_unique<pipeline_tokenizer>(read());
 }
 
 std::unique_ptr<const tokenizer> tokenizer::load_json(const std::filesystem::path& file) {
-    return std::make_unique<pipeline_tokenizer>(read_tokenizer_json(file));
+    return std::make_unique<pipeline_tokenizer>(read_tokenizer_json(file, {}));
 }
 
 void added_tokens::add(std::string content, std::int32_t id, stripped_sides strips) {
@@ -47,7 +48,7 @@ std::vector<std::int32_t> pipeline_tokenizer::encode(std::string_view text) cons
     const auto push = [&](std::int32_t id) { ids.push_back(id); };
     const auto encode_normalized = [&](std::string_view part, bool at_start) {
         std::string changed(part);
-        for (const auto& step : parts_.normalizers) step(changed);
+        for (const auto& step : parts_.normalizers) step(changed, at_start);
         parts_.normalized.split(
             changed, [&](std::string_view rest, bool first) { encode_words(rest, at_start && first, ids); }, push);
     };
@@ -121,6 +122,7 @@ class once_begun_tokenizer final : public tokenizer {
     std::int64_t size() const override { return words_->size(); }
     std::size_t bytes_of(std::int32_t id) const override { return words_->bytes_of(id); }
     added_token added(std::int32_t id) const override { return words_->added(id); }
+    std::vector<std::string> unmatched() const override { return words_->unmatched(); }
 
   private:
     std::unique_ptr<const tokenizer> words_;

@@ -25,7 +25,8 @@ struct added_token {
 class tokenizer {
   public:
     /// From a directory: tokenizer.json (byte-level BPE, or sentencepiece-style BPE with byte fallback), else
-    /// vocab.json + merges.txt, else tokenizer.model. Errors: bad_input naming file and key.
+    /// vocab.json + merges.txt, else tokenizer.model; with what tokenizer_config.json and the like say of its tokens.
+    /// Errors: bad_input naming file and key.
     static std::unique_ptr<const tokenizer> load(const std::filesystem::path& directory);
     /// From one tokenizer.json, whatever its name.
     static std::unique_ptr<const tokenizer> load_json(const std::filesystem::path& file);
@@ -42,6 +43,8 @@ class tokenizer {
     virtual std::size_t bytes_of(std::int32_t id) const = 0;
     /// Special or not.
     virtual added_token added(std::int32_t id) const = 0;
+    /// Added tokens that the model (config.json) has no row for: where a text has them, they are spelled.
+    virtual std::vector<std::string> unmatched() const { return {}; }
 };
 
 /// The same, but where a text begins with the special token that encode() puts in front, it is there once: chat

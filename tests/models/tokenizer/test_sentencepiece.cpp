@@ -39,7 +39,7 @@ TEST_CASE("golden: tokenizer.model gives libsentencepiece's ids and texts") {
                                    "tokenizers/mistral/mistral_instruct_tokenizer_240323.model.v3"}) {
         const scratch_directory scratch;
         scratch.write("tokenizer.model", read_file(data / name));
-        scratch.write("tokenizer_config.json", R"({"add_bos_token": false})");
+        scratch.write("tokenizer_config.json", R"({"add_bos_token": false, "split_special_tokens": true})");
         const auto ours = models::tokenizer::load(scratch.path());
         sentencepiece::SentencePieceProcessor theirs;
         REQUIRE(theirs.LoadFromSerializedProto(read_file(data / name)).ok());

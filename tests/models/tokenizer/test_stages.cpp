@@ -4,6 +4,7 @@
 
 #include "config/base/error.hpp"
 #include "models/tokenizer/gpt2_words.hpp"
+#include "models/tokenizer/regex.hpp"
 #include "models/tokenizer/text.hpp"
 #include "tests/models/tokenizer/fixtures.hpp"
 
@@ -138,6 +139,65 @@ TEST_CASE("added tokens are found in the text, the longest first, special ones v
     // A model's vocabulary may be padded beyond its tokenizer's: such an id has no text.
     CHECK(llama->decode({259}).empty());
     CHECK_THROWS_AS(llama->decode({-1}), error);
+}
+
+TEST_CASE("pre-tokenizers cut where Hugging Face's do") {
+    // A last step that puts a space before every piece shows the cuts; expected: tokenizers 0.23.
+    const auto cuts = [](const json& step, const std::string& text) {
+        auto bytes = byte_level;
+        bytes["add_prefix_space"] = true;
+        bytes["use_regex"] = false;
+        const auto words =
+            load({{"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", json::array({step, bytes})}}},
+                  {"decoder", byte_level},
+                  {"model", bpe_model(byte_tokens({}), {})}});
+        return words->decode(words->encode(text));
+    };
+    CHECK(cuts({{"type", "Digits"}, {"individual_digits", true}}, "ab12½c") == " ab 1 2 ½ c");
+    CHECK(cuts({{"type", "Digits"}}, "ab12½c٣") == " ab 12½ c ٣");
+    CHECK(cuts({{"type", "Punctuation"}}, "a.,b$—c") == " a . , b $ — c");
+    CHECK(cuts({{"type", "Punctuation"}, {"behavior", "Contiguous"}}, "a.,b") == " a ., b");
+    CHECK(cuts({{"type", "WhitespaceSplit"}}, "a\t b\u3000c.") == " a b c.");
+    CHECK(cuts({{"type", "Whitespace"}}, "don't ½x\u200Dy!?") == " don ' t ½ x\u200Dy !?");
+    CHECK(cuts({{"type", "CharDelimiterSplit"}, {"delimiter", "é"}}, "aébéé") == " a b");
+    CHECK(cuts({{"type", "UnicodeScripts"}}, " abc где カナかな漢字ー1") == " abc  где  カナかな漢字ー 1");
+    const auto split = [&](const char* behavior, bool invert, const char* expression) {
+        return cuts(
+            {{"type", "Split"}, {"pattern", {{"Regex", expression}}}, {"behavior", behavior}, {"invert", invert}},
+            "a1bb22c");
+    };
+    CHECK(split("Removed", false, "\\d") == " a bb c");
+    CHECK(split("Removed", true, "\\d") == " 1 2 2");
+    CHECK(split("Isolated", false, "\\d") == " a 1 bb 2 2 c");
+    CHECK(split("MergedWithPrevious", false, "\\d") == " a1 bb2 2 c");
+    CHECK(split("MergedWithPrevious", true, "\\d") == " a 1bb 2 2c");
+    CHECK(split("MergedWithNext", false, "\\d") == " a 1bb 2 2c");
+    CHECK(split("Contiguous", false, "\\d") == " a 1 bb 22 c");
+    CHECK(split("Isolated", false, "(?=\\d)") == " a 1bb 2 2c");  // an empty match cuts too
+    // What PCRE2 reads in another sense: classes that meet, a plus behind a counted repeat, nested classes.
+    CHECK(split("Isolated", false, "[\\p{L}&&[^b]]+|\\d{1,3}+") == " a 1 bb 22 c");
+    CHECK(split("Isolated", false, "[\\d[bc]]+") == " a 1bb22c");
+    CHECK(cuts({{"type", "Split"}, {"pattern", {{"Regex", "\\h+"}}}, {"behavior", "Isolated"}}, "xbad1z") ==
+          " x bad1 z");
+    CHECK(cuts({{"type", "Split"}, {"pattern", {{"Regex", "[[:punct:]]+"}}}, {"behavior", "Isolated"}}, "a.$€b") ==
+          " a .$€ b");
+}
+
+TEST_CASE("normalizers change texts as Hugging Face's do") {
+    const auto changed = [](const json& step, const std::string& text) {
+        const auto words = load({{"normalizer", step},
+                                 {"pre_tokenizer", byte_level},
+                                 {"decoder", byte_level},
+                                 {"model", bpe_model(byte_tokens({}), {})}});
+        return words->decode(words->encode(text));
+    };
+    CHECK(changed({{"type", "NFD"}}, "\u00E9\uFB01") == "e\u0301\uFB01");
+    CHECK(changed({{"type", "NFKC"}}, "\u00E9\uFB01\u00BD") == "\u00E9fi1\u20442");
+    CHECK(changed({{"type", "NFKD"}}, "\u00E9\uFB01") == "e\u0301fi");
+    CHECK(changed({{"type", "Lowercase"}}, "AÉİΣ") == "aéi\u0307σ");
+    CHECK(changed({{"type", "StripAccents"}}, "e\u0301\u0903x") == "ex");
+    CHECK(changed({{"type", "Strip"}}, "\t a b\u3000") == "a b");
+    CHECK(changed({{"type", "Strip"}, {"strip_right", false}}, " a ") == "a ");
 }
 
 TEST_CASE("any bytes go through and come back as their valid form") {

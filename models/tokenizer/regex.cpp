@@ -1,0 +1,129 @@
+#include "models/tokenizer/regex.hpp"
+
+#include <fmt/format.h>
+#include <oniguruma.h>
+
+#include <algorithm>
+#include <array>
+#include <new>
+
+#include "config/base/error.hpp"
+#include "config/base/require.hpp"
+#include "models/tokenizer/text.hpp"
+
+namespace rldp::models {
+
+namespace {
+
+const OnigUChar* bytes_of(std::string_view text) {
+    return reinterpret_cast<const OnigUChar*>(text.data());
+}
+
+std::string message_of(int code, const OnigErrorInfo* info = nullptr) {
+    std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> out{};
+    const int length =
+        info != nullptr ? onig_error_code_to_str(out.data(), code, info) : onig_error_code_to_str(out.data(), code);
+    return {reinterpret_cast<const char*>(out.data()), static_cast<std::size_t>(std::max(length, 0))};
+}
+
+/// Of one match. A hostile pattern could else take minutes and gigabytes over a few words.
+auto match_limits(std::size_t text) {
+    std::unique_ptr<OnigMatchParam, decltype(&onig_free_match_param)> limits(onig_new_match_param(),
+                                                                             onig_free_match_param);
+    if (limits == nullptr) throw std::bad_alloc();
+    onig_initialize_match_param(limits.get());
+    constexpr std::size_t most_steps = 10'000'000;  // Oniguruma's own limit
+    const auto steps = std::min(most_steps, 100'000 + 1000 * text);
+    onig_set_retry_limit_in_match_of_match_param(limits.get(), steps);
+    onig_set_retry_limit_in_search_of_match_param(limits.get(), steps);
+    onig_set_match_stack_limit_size_of_match_param(limits.get(), static_cast<unsigned>(steps));
+    return limits;
+}
+
+/// In a class, [:punct:] is punctuation and symbols since Oniguruma 6.9.10, which Hugging Face uses, and only the
+/// former before.
+std::string with_symbols(std::string_view pattern, const std::string& where) {
+    constexpr std::string_view old_name = "[:punct:]", negated = "[:^punct:]";
+    std::string out;
+    int depth = 0;
+    for (std::size_t at = 0; at < pattern.size();) {
+        const auto rest = pattern.substr(at);
+        if (depth > 0 && rest.starts_with(negated)) refuse(where + ": [:^punct:] is not supported");
+        if (depth > 0 && rest.starts_with(old_name)) {
+            out += R"(\p{P}\p{S})";
+            at += old_name.size();
+            continue;
+        }
+        if (rest.front() == '[') ++depth;
+        if (rest.front() == ']' && depth > 0) --depth;
+        const std::size_t length = rest.front() == '\\' && rest.size() > 1 ? 2 : 1;
+        out += rest.substr(0, length);
+        at += length;
+    }
+    return out;
+}
+
+}  // namespace
+
+void start_oniguruma() {
+    static const int started = [] {
+        OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
+        const int out = onig_initialize(encodings, 1);
+        onig_set_parse_depth_limit(250);  // which recurses
+        return out;
+    }();
+    require(started == ONIG_NORMAL, "Oniguruma does not start");
+}
+
+regex::regex(std::string_view pattern, const std::string& where) : where_(where) {
+    start_oniguruma();
+    const auto current = with_symbols(pattern, where);
+    regex_t* code = nullptr;
+    OnigErrorInfo info{};
+    const int problem = onig_new(&code, bytes_of(current), bytes_of(current) + current.size(), ONIG_OPTION_NONE,
+                                 ONIG_ENCODING_UTF8, ONIG_SYNTAX_DEFAULT, &info);
+    if (problem != ONIG_NORMAL)
+        refuse(
+            fmt::format("{}: not a regular expression that Oniguruma accepts: {}", where, message_of(problem, &info)));
+    code_ = std::shared_ptr<regex_t>(code, onig_free);
+}
+
+std::vector<text_range> regex::matches(std::string_view text) const {
+    // Searching changes nothing in the expression; Oniguruma's interface only does not say so.
+    auto* code = static_cast<regex_t*>(const_cast<void*>(code_.get()));
+    const auto limits = match_limits(text.size());
+    const auto free_region = [](OnigRegion* region) { onig_region_free(region, 1); };
+    const std::unique_ptr<OnigRegion, decltype(free_region)> region(onig_region_new(), free_region);
+    if (region == nullptr) throw std::bad_alloc();
+    const auto *begin = bytes_of(text), *end = begin + text.size();
+    std::vector<text_range> out;
+    for (std::size_t at = 0; at <= text.size();) {
+        onig_region_clear(region.get());
+        const int found =
+            onig_search_with_param(code, begin, end, begin + at, end, region.get(), ONIG_OPTION_NONE, limits.get());
+        if (found == ONIG_MISMATCH) break;
+        if (found < 0) refuse(fmt::format("{}: the pattern takes too long on a text ({})", where_, message_of(found)));
+        const auto first = static_cast<std::size_t>(region->beg[0]), last = static_cast<std::size_t>(region->end[0]);
+        if (first == last && !out.empty() && out.back().end == last) {
+            at += at < text.size() ? character_length(text, at) : 1;
+            continue;
+        }
+        out.push_back({first, last});
+        at = last;
+    }
+    return out;
+}
+
+std::string regex::replace(std::string_view text, std::string_view with) const {
+    std::string out;
+    std::size_t at = 0;
+    for (const auto [begin, end] : matches(text)) {
+        if (begin == end) refuse(where_ + ": matches an empty text, which can't be replaced");
+        out.append(text.substr(at, begin - at)).append(with);
+        at = end;
+    }
+    out.append(text.substr(at));
+    return out;
+}
+
+}  // namespace rldp::models
