@@ -118,7 +118,7 @@ std::string regex::replace(std::string_view text, std::string_view with) const {
     std::string out;
     std::size_t at = 0;
     for (const auto [begin, end] : matches(text)) {
-        if (begin == end) refuse(where_ + ": matches an empty text, which can't be replaced");
+        if (begin == end) continue;
         out.append(text.substr(at, begin - at)).append(with);
         at = end;
     }

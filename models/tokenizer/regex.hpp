@@ -20,7 +20,7 @@ class regex {
     /// All matches, left to right; of the empty ones those that do not end another match. `text` must be valid UTF-8.
     /// Errors: bad_input, naming file and key, where the pattern takes too many steps or too much memory.
     std::vector<text_range> matches(std::string_view text) const;
-    /// Errors: bad_input also where a match is empty, which would let a text grow without bounds.
+    /// Empty matches stay as they are: replaced, they would let a text grow with every step.
     std::string replace(std::string_view text, std::string_view with) const;
 
   private:

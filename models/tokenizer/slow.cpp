@@ -12,22 +12,22 @@ namespace rldp::models {
 
 namespace {
 
+/// Special to both, whether or not a file says so.
+constexpr std::string_view end_token = "<|endoftext|>";
+
 /// A class of transformers whose vocabulary is byte-level BPE.
 struct byte_level_kind {
     std::string_view name;  ///< without "Tokenizer"
     std::array<std::string_view, 2> model_types;
-    std::string_view end_token;  ///< its own, where the vocabulary has it
-    const char* stages;          ///< as a tokenizer.json has them
+    const char* stages;  ///< as a tokenizer.json has them
 };
 
 constexpr std::array<byte_level_kind, 2> byte_level_kinds{
     {{"GPT2",
       {"gpt2", ""},
-      "<|endoftext|>",
       R"({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false}, "decoder": {"type": "ByteLevel"}})"},
      {"Qwen2",
       {"qwen2", "qwen3"},
-      "<|endoftext|>",
       R"({"normalizer": {"type": "NFC"},
           "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
             {"type": "Split", "behavior": "Isolated", "pattern": {"Regex":

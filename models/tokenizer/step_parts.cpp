@@ -47,6 +47,10 @@ std::vector<text_range> pattern::matches(std::string_view in) const {
 
 replacing::replacing(const json_at& section, step_budget& budget) : from(section), to(section.at("content").text()) {
     budget.take(section, from.growth(to));
+    // Whether a pattern is refused must not depend on a record, so it is asked here.
+    for (const std::string_view text : {"", "a", " 1."})
+        for (const auto& [begin, end] : from.matches(text))
+            if (begin == end) section.at("pattern").refuse_with("matches an empty text, which can't be replaced");
 }
 
 prepend_when read_prepend_scheme(const json_at& section) {

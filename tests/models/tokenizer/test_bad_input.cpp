@@ -65,6 +65,10 @@ TEST_CASE("a damaged tokenizer.json is refused by file and key") {
         {[](json& j) { j["added_tokens"][0]["id"] = 1 << 30; }, "added_tokens[0]: id 1073741824 is far beyond"},
         {[](json& j) { j["added_tokens"][0]["single_word"] = true; }, "added_tokens[0].single_word: is not supported"},
         {[](json& j) { j["normalizer"]["type"] = "Precompiled"; }, "normalizer.type: Precompiled is not supported"},
+        {[](json& j) {
+             j["normalizer"] = {{"type", "Replace"}, {"pattern", {{"Regex", "x*"}}}, {"content", "y"}};
+         },
+         "normalizer.pattern: matches an empty text"},
         {[](json& j) { j["pre_tokenizer"]["type"] = "Sudachi"; }, "pre_tokenizer.type: Sudachi is not supported"},
         {[](json& j) { j["pre_tokenizer"]["behavior"] = "Sideways"; }, "pre_tokenizer.behavior: Sideways is"},
         {[](json& j) { j["pre_tokenizer"]["pattern"]["Regex"] = "(a"; },
