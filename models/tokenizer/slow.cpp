@@ -93,8 +93,7 @@ pipeline_parts read_vocab_and_merges(const std::filesystem::path& directory, con
     parts.model = std::make_shared<const bpe>(table.vocabulary(true), read_merges(directory / "merges.txt", table),
                                               bpe_options{.byte_level = true});
     add_tokens(beside.tokens, beside, table, parts);
-    if (table.ids.contains(kind.end_token))
-        add_tokens({{.content = std::string(kind.end_token)}}, beside, table, parts);
+    if (table.ids.contains(end_token)) add_tokens({{.content = std::string(end_token)}}, beside, table, parts);
     parts.pieces = table.pieces;
     apply_ends(beside, table, parts);
     return parts;
