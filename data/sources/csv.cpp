@@ -131,6 +131,17 @@ table read_table(std::string_view text, const std::string& file, char delimiter)
     return out;
 }
 
+/// What a first line "sep=;" says, which Excel writes and reads; it is taken off the text.
+std::optional<char> take_said_delimiter(std::string_view& text) {
+    const auto line = text.substr(0, text.find('\n'));
+    auto said = line.substr(0, line.find_last_not_of('\r') + 1);
+    if (said.starts_with('"') && said.ends_with('"') && said.size() > 1) said = said.substr(1, said.size() - 2);
+    const bool is_one = said.size() == 5 && (said.starts_with("sep=") || said.starts_with("SEP="));
+    if (!is_one || line.size() == text.size()) return std::nullopt;
+    text.remove_prefix(line.size() + 1);
+    return said[4];
+}
+
 std::optional<char> named_delimiter(const std::string& path) {
     return name_of_file(path).extension == ".tsv" ? std::optional('\t') : std::nullopt;
 }
@@ -200,8 +211,15 @@ csv_stream::~csv_stream() = default;
 std::optional<table> csv_stream::next() {
     const auto& file = state_->pieces.path();
     while (const auto part = state_->pieces.next()) {
-        const auto delimiter = state_->delimiter ? *state_->delimiter : delimiter_of(part->text);
-        row_reader reader(part->text, file, delimiter, part->line);
+        std::string_view text = part->text;
+        auto first = part->line;
+        if (first == 1)
+            if (const auto said = take_said_delimiter(text)) {
+                state_->delimiter = said;
+                ++first;
+            }
+        const auto delimiter = state_->delimiter ? *state_->delimiter : delimiter_of(text);
+        row_reader reader(text, file, delimiter, first);
         if (!state_->columns) {
             if (!reader.next()) continue;  // blank lines alone tell nothing of what ends fields
             state_->delimiter = delimiter;

@@ -2,40 +2,31 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "config/base/files.hpp"
+#include "data/sources/spelled_json.hpp"
 
 namespace rldp::data {
 
 namespace {
 
 /// The unit's key in a JSON object, as text.
-std::string group_of(const nlohmann::json& object, const std::string& group, const std::string& file,
+std::string group_of(const spelled_json& object, const std::string& group, const std::string& file,
                      std::size_t number) {
     const auto found = object.find(group);
     if (found != object.end() && found->is_string() && !found->get_ref<const std::string&>().empty()) return *found;
-    if (found != object.end() && found->is_number_integer()) return found->dump();
+    if (found != object.end() && is_integer(*found)) return spelling_of(*found);
     refuse_at(file, number,
               fmt::format("the unit's key \"{}\" is missing or neither text nor an integer; give every record one, or "
                           "set privacy.unit to \"record\"",
                           group));
 }
 
-nlohmann::json parse_line(const text_line& read, const std::string& file) {
-    auto value = nlohmann::json::parse(read.text, nullptr, false);
-    // At a zero byte the parser would end.
-    if (value.is_discarded() || read.text.find('\0') != std::string_view::npos)
-        refuse_at(file, read.number, "not a JSON value; write one object or string per line");
-    return value;
-}
-
-void tell_raw(const nlohmann::json& value, std::string* raw) {
-    if (raw) *raw = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+void tell_raw(const spelled_json& value, std::string* raw) {
+    if (raw) *raw = canonical(value);
 }
 
 /// Text, or a list of parts that are text.
-std::optional<std::string> content_of(const nlohmann::json& message) {
+std::optional<std::string> content_of(const spelled_json& message) {
     const auto found = message.find("content");
     if (found == message.end()) return std::nullopt;
     if (found->is_string()) return found->get<std::string>();
@@ -49,7 +40,7 @@ std::optional<std::string> content_of(const nlohmann::json& message) {
     return out;
 }
 
-std::vector<chat_message> messages_of(const nlohmann::json& object, const text_line& read, const std::string& file) {
+std::vector<chat_message> messages_of(const spelled_json& object, const text_line& read, const std::string& file) {
     const auto found = object.find("messages");
     if (found == object.end() || !found->is_array() || found->empty())
         refuse_at(file, read.number, "no list of messages under \"messages\"; data.chat asks for conversations");
@@ -71,9 +62,9 @@ std::vector<chat_message> messages_of(const nlohmann::json& object, const text_l
 record parse_json_line(const text_line& read, const std::optional<std::string>& group, const std::string& file,
                        std::string* raw) {
     const auto number = read.number;
-    const auto value = parse_line(read, file);
+    const auto value = parse_spelled(read, file);
     const bool object = value.is_object();
-    if (!object && !value.is_string()) refuse_at(file, number, "neither an object nor a string");
+    if (!object && !value.is_string()) refuse_at(file, number, what_instead(value, "neither an object nor a string"));
     if (!object && group)
         refuse_at(file, number, fmt::format("a bare string has no unit's key \"{}\"; use an object", *group));
     if (object && !(value.contains("text") && value["text"].is_string()))
@@ -92,8 +83,9 @@ record parse_json_line(const text_line& read, const std::optional<std::string>& 
 
 record parse_chat_line(const text_line& read, const std::optional<std::string>& group, const chat_template& how,
                        const std::string& file, std::string* raw) {
-    const auto value = parse_line(read, file);
-    if (!value.is_object()) refuse_at(file, read.number, "not an object; write {\"messages\": [...]} per line");
+    const auto value = parse_spelled(read, file);
+    if (!value.is_object())
+        refuse_at(file, read.number, what_instead(value, "not an object; write {\"messages\": [...]} per line"));
     const auto messages = messages_of(value, read, file);
     record out;
     try {

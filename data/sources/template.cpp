@@ -127,8 +127,6 @@ column_rule read_column(const std::string& name, const node& column, const node&
 }
 
 json parse_json(const std::string& text, const std::string& file) {
-    if (const auto zero = text.find('\0'); zero != std::string::npos)  // the parser would end there
-        refuse(fmt::format("{}: byte {} is zero, which no JSON holds", file, zero + 1));
     try {
         return json::parse(text);
     } catch (const json::parse_error& reason) {

@@ -57,10 +57,13 @@ std::string checked_text(std::string bytes, const std::string& file) {
 }
 
 std::string checked_utf8(std::string bytes, const std::string& file, std::size_t first) {
-    const auto bad = first_invalid(bytes);
+    const auto bad = std::min(first_invalid(bytes), bytes.find('\0'));
     if (bad == std::string::npos) return bytes;
     const auto lines = std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
-    refuse_at(file, first + static_cast<std::size_t>(lines), "invalid UTF-8; convert the file to UTF-8");
+    refuse_at(file, first + static_cast<std::size_t>(lines),
+              bytes[bad] == '\0'
+                  ? "a zero byte, which no text has; export the file anew, or remove it (tr -d '\\000')"
+                  : "invalid UTF-8; convert the file to UTF-8 (iconv -f WINDOWS-1252 -t UTF-8, where it is Latin-1)");
 }
 
 std::vector<text_line> lines_of(std::string_view text, std::size_t first) {

@@ -63,7 +63,12 @@ class gzip : public unpacker {
 
   private:
     std::size_t unpack(char* into, std::size_t room) override {
-        if (between_) inflateReset(&stream_);
+        if (between_) {
+            // Tapes and tools fill up with zeros behind the last part, which gzip itself passes over.
+            while (next_ < end_ && buffer_[next_] == '\0') ++next_;
+            if (next_ == end_) return 0;
+            inflateReset(&stream_);
+        }
         between_ = false;
         stream_.next_in = reinterpret_cast<Bytef*>(buffer_.data() + next_);
         stream_.avail_in = static_cast<uInt>(end_ - next_);
@@ -119,22 +124,35 @@ constexpr std::array other_kinds{
     kind_of_file{"\x28\xb5\x2f\xfd"sv, "packed with Zstandard", "end its name in .zst"},
     kind_of_file{"BZh"sv, "packed with bzip2", "unpack it, or pack it with gzip"},
     kind_of_file{"\xfd\x37\x7a\x58\x5a"sv, "packed with xz", "unpack it, or pack it with gzip"},
-    kind_of_file{"\xff\xfe"sv, "UTF-16", "convert the file to UTF-8"},
-    kind_of_file{"\xfe\xff"sv, "UTF-16", "convert the file to UTF-8"},
+    kind_of_file{"\xff\xfe"sv, "UTF-16", "convert the file to UTF-8 (iconv -f UTF-16 -t UTF-8)"},
+    kind_of_file{"\xfe\xff"sv, "UTF-16", "convert the file to UTF-8 (iconv -f UTF-16 -t UTF-8)"},
 };
 
-void refuse_other_kinds(input_file& file, bool packed) {
-    std::array<char, 16> bytes{};
-    const std::string_view begin(bytes.data(), file.read(bytes.data(), bytes.size()));
-    file.seek(0);
+/// UTF-16 without a mark at its beginning: every other byte of western text is zero.
+std::string_view utf16_without_mark(std::string_view begin) {
+    std::array<std::size_t, 2> zeros{};
+    for (std::size_t i = 0; i < begin.size(); ++i) zeros[i % 2] += begin[i] == '\0' ? 1 : 0;
+    const auto most = begin.size() * 3 / 8;  // three quarters of one half
+    if (begin.size() < 4 || (zeros[0] <= most) == (zeros[1] <= most)) return {};
+    return zeros[0] > most ? "UTF-16BE" : "UTF-16LE";
+}
+
+/// `where` is how what begins so is called in refusals; of a file whose packing is undone on the way, `packed` says so.
+void refuse_other_kinds(std::string_view begin, const std::string& where, bool packed) {
+    constexpr std::size_t tar_mark = 257;
+    if (begin.size() > tar_mark && begin.substr(tar_mark).starts_with("ustar"))
+        refuse(where + ": is a tar archive; unpack it, and name the file that is meant");
+    if (const auto encoding = utf16_without_mark(begin); !encoding.empty())
+        refuse(fmt::format("{}: is UTF-16; convert the file to UTF-8 (iconv -f {} -t UTF-8)", where, encoding));
     // A column may be called PAR1.
-    const bool text = std::all_of(begin.begin(), begin.end(), [](unsigned char c) {
+    const auto first = begin.substr(0, 16);
+    const bool text = std::all_of(first.begin(), first.end(), [](unsigned char c) {
         return (c >= 0x20 && c < 0x7f) || c == '\t' || c == '\r' || c == '\n';
     });
     if (text) return;
     for (const auto& kind : other_kinds)
         if (begin.starts_with(kind.begins) && !(packed && kind.remedy.starts_with("end its name")))
-            refuse(fmt::format("{}: is {}; {}", file.path().string(), kind.name, kind.remedy));
+            refuse(fmt::format("{}: is {}; {}", where, kind.name, kind.remedy));
 }
 
 std::unique_ptr<unpacker> unpacker_of(input_file& file, packing how) {
@@ -166,9 +184,15 @@ file_name name_of_file(const std::filesystem::path& path) {
 }
 
 unpacked_file::unpacked_file(const std::filesystem::path& path) : file_(path) {
+    std::array<char, 512> bytes{};
+    const auto begin = [&](std::size_t size) { return std::string_view(bytes.data(), size); };
     const auto packed = name_of_file(path).packed;
-    refuse_other_kinds(file_, packed != packing::none);
+    refuse_other_kinds(begin(file_.read(bytes.data(), bytes.size())), path.string(), packed != packing::none);
+    file_.seek(0);
     unpack_ = unpacker_of(file_, packed);
+    if (!unpack_) return;
+    refuse_other_kinds(begin(unpack_->read(bytes.data(), bytes.size())), path.string() + ", unpacked", false);
+    rewind();
 }
 
 unpacked_file::~unpacked_file() = default;

@@ -139,7 +139,7 @@ TEST_CASE("JSON lines with columns go through a template") {
 {"name": null, "age": -1}
 )"),
                    how) ==
-          std::vector<std::string>{"age 42. name é. new true. score 1.5. tags a, 2.",
+          std::vector<std::string>{"age 42. name é. new true. score 1.50. tags a, 2.",
                                    "age -1. name not told. new not told. score not told. tags not told."});
     const auto refused = [&](const std::string& lines) {
         return refusal([&] { texts_of(at.write("b.jsonl", lines), how); });
@@ -169,4 +169,103 @@ TEST_CASE("a file of another kind is called what it is") {
     CHECK(has(said("a.xlsx", "nothing"), "spreadsheets are not read"));
     CHECK(has(refusal([&] { texts_of(at.path().string()); }), "is a directory"));
     CHECK(texts_of(at.write("b.txt", "PAR1,PAR2\n")) == std::vector<std::string>{"PAR1,PAR2"});
+}
+
+TEST_CASE("bytes that are no text are told for what they are, also inside a packed file") {
+    const scratch_directory at;
+    const auto refused = [&](const std::string& name, const std::string& bytes) {
+        return refusal([&] { texts_of(at.write(name, bytes)); });
+    };
+    const auto utf16 = [](const std::string& text, bool big) {
+        std::string out;
+        for (const char c : text) out += big ? std::string{'\0', c} : std::string{c, '\0'};
+        return out;
+    };
+    CHECK(has(refused("a.txt", utf16("one\ntwo\n", true)),
+              "a.txt: is UTF-16; convert the file to UTF-8 (iconv -f UTF-16BE"));
+    CHECK(has(refused("a.txt", utf16("one\ntwo\n", false)), "iconv -f UTF-16LE"));
+    CHECK(has(refused("a.txt.gz", gzipped(utf16("one\ntwo\n", false))), "a.txt.gz, unpacked: is UTF-16"));
+    CHECK(has(refused("a.txt", std::string("one\ntw\0o\n", 9)), "a.txt:2: a zero byte"));
+    CHECK(has(refused("b.jsonl", std::string("{\"text\": \"a\0b\"}\n", 16)), "b.jsonl:1: a zero byte"));
+    CHECK(
+        has(refused("a.txt", "caf\xe9\n"), "a.txt:1: invalid UTF-8; convert the file to UTF-8 (iconv -f WINDOWS-1252"));
+    std::string tar(1024, '\0');
+    tar.replace(0, 5, "a.csv");
+    tar.replace(257, 5, "ustar");
+    CHECK(has(refused("c.txt", tar), "c.txt: is a tar archive"));
+    CHECK(has(refused("c.txt.gz", gzipped(tar)), "c.txt.gz, unpacked: is a tar archive"));
+    CHECK(has(refused("c.txt.zst", zstandard("PK\x03\x04 and more of it")), "c.txt.zst, unpacked: is a ZIP archive"));
+    CHECK(has(refused("c.txt.gz", gzipped(gzipped("a\n"))), "c.txt.gz, unpacked: is packed with gzip"));
+}
+
+TEST_CASE("zeros behind a gzip file's end are padding, and anything else is damage") {
+    const scratch_directory at;
+    const auto packed = gzipped("one\ntwo\n");
+    const std::vector<std::string> both{"one", "two"};
+    CHECK(texts_of(at.write("a.txt.gz", packed + std::string(300'000, '\0'))) == both);
+    CHECK(texts_of(at.write("a.txt.gz", packed + std::string(5, '\0') + packed)).size() == 4);
+    CHECK(has(refusal([&] { texts_of(at.write("a.txt.gz", packed + std::string(5, '\0') + "x")); }), "its packed data"));
+}
+
+TEST_CASE("what ends fields may be said in the first line, as Excel says it") {
+    const scratch_directory at;
+    const auto how = at.write("how.json", R"({"columns": {"a": {}, "b": {}}})");
+    const auto plain = texts_of(at.write("plain.csv", "a;b\n1;2\n3,5;4\n"), how);
+    REQUIRE(plain.size() == 2);
+    for (const std::string first : {"sep=;\n", "SEP=;\r\n", "\"sep=;\"\n", "\xEF\xBB\xBFsep=;\n"})
+        CHECK(texts_of(at.write("said.csv", first + "a;b\n1;2\n3,5;4\n"), how) == plain);
+    CHECK(texts_of(at.write("bar.csv", "sep=|\na|b\n1|2\n3,5|4\n"), how) == plain);
+    CHECK(
+        has(refusal([&] { texts_of(at.write("said.csv", "sep=;\na;b\n1;2;3\n"), how); }), "said.csv:3: the row has 3"));
+}
+
+TEST_CASE("numbers of JSON keep their spelling") {
+    const scratch_directory at;
+    const auto how = at.write("how.json", R"({"columns": {"id": {}, "x": {}}})");
+    const std::string id = "340282366920938463463374607431768211457";  // 2^128 + 1
+    const auto texts =
+        texts_of(at.write("a.jsonl", "{\"id\": " + id + ", \"x\": 1.50}\n{\"id\": 7, \"x\": [1e5, true]}\n"), how);
+    REQUIRE(texts.size() == 2);
+    CHECK(has(texts[0], id));
+    CHECK(has(texts[0], "1.50"));
+    CHECK(has(texts[1], "1e5, true"));
+    // Neighbours, which are one double, are two persons and two records.
+    const auto keys = [&](const std::string& path) {
+        std::vector<std::pair<std::string, std::string>> out;
+        const auto stream = open_records({.path = path, .ids_mapping = {}, .narrative = {}, .group = "who"});
+        while (const auto block = stream->next())
+            for (std::size_t i = 0; i < block->size(); ++i) {
+                const auto one = block->identity(i);
+                out.emplace_back(one.group, one.text);
+            }
+        return out;
+    };
+    const auto found =
+        keys(at.write("b.jsonl", "{\"who\": " + id + ", \"text\": \"a\"}\n{\"text\": \"a\", \"who\": " +
+                                     id.substr(0, id.size() - 1) + "8}\n{\"who\": -3, \"text\": \"a\"}\n"));
+    REQUIRE(found.size() == 3);
+    CHECK(found[0].first == id);
+    CHECK(found[0].first != found[1].first);
+    CHECK(found[0].second == "{\"text\":\"a\",\"who\":" + id + "}");
+    CHECK(found[2].second == R"({"text":"a","who":-3})");
+    CHECK(has(refusal([&] { keys(at.write("b.jsonl", "{\"who\": 1.5, \"text\": \"a\"}\n")); }),
+              "neither text nor an integer"));
+}
+
+TEST_CASE("a line that is no JSON is refused with the parser's reason and column, and nothing of its text") {
+    const scratch_directory at;
+    const auto refused = [&](const std::string& line) {
+        const auto said = refusal([&] { texts_of(at.write("a.jsonl", "{\"text\": \"fine\"}\n" + line + "\n")); });
+        CHECK_FALSE(has(said, "secret"));
+        return said;
+    };
+    CHECK(has(refused(R"({"text": "secret \ud83d"})"), "a.jsonl:2: column 24: no JSON: invalid string: surrogate"));
+    CHECK(has(refused(R"({"text": "secret", "x": NaN})"), "a.jsonl:2: column 25: no JSON: invalid literal"));
+    CHECK(has(refused(R"({"text": "secret",})"), "no JSON: unexpected '}'; expected string literal"));
+    CHECK(has(refused(R"({"text": "secret"},)"), "no JSON: unexpected ','; expected end of input"));
+    CHECK(has(refused(R"({"text": "secret)"), "no JSON: invalid string: missing closing quote"));
+    CHECK(has(refused(R"([{"text": "secret"}])"), "a.jsonl:2: a list; write one value per line (jq -c"));
+    CHECK(has(refused(R"({"text": "secret", "x": 1e999})"), "no JSON: number overflow"));
+    const auto how = at.write("how.json", R"({"columns": {"a": {}}})");
+    CHECK(has(refusal([&] { texts_of(at.write("a.jsonl", "[{\"a\": 1}]\n"), how); }), "a.jsonl:1: a list; write one"));
 }

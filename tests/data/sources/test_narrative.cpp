@@ -129,7 +129,7 @@ TEST_CASE("values that do not fit their rule are refused with their line") {
 
 TEST_CASE("a broken template is refused with file and key") {
     const auto refused = [](const std::string& json) { return refusal([&] { parse_template(json, "n.json"); }); };
-    CHECK(has(refused(std::string("{}\0", 3)), "n.json: byte 3 is zero"));
+    CHECK(has(refused(std::string("{}\0", 3)), "n.json:1: a zero byte"));
     CHECK(has(refused("{\"opening\": "), "n.json: parse error at line 1, column"));
     CHECK(has(refused(""), "n.json: the file is empty"));
     CHECK(has(refused("[]"), "n.json: must be an object"));

@@ -26,9 +26,9 @@ TEST_CASE("a JSON line that is broken is refused with its line") {
         const auto path = at.write("t.jsonl", "{\"text\":\"a\",\"who\":1}\n\n" + line + "\n");
         return refusal([&] { read_jsonl(path, group); });
     };
-    CHECK(has(refused("{\"text\": \"a\""), "t.jsonl:3: not a JSON value"));
-    CHECK(has(refused(std::string("\"a\"\0 b", 6)), "t.jsonl:3: not a JSON value"));
-    CHECK(has(refused("[1]"), "t.jsonl:3: neither an object nor a string"));
+    CHECK(has(refused("{\"text\": \"a\""), "t.jsonl:3: column 13: no JSON: unexpected end of input"));
+    CHECK(has(refused(std::string("\"a\"\0 b", 6)), "t.jsonl:3: a zero byte"));
+    CHECK(has(refused("[1]"), "t.jsonl:3: a list; write one value per line"));
     CHECK(has(refused("{\"note\": \"a\"}"), "t.jsonl:3: the object has no string under \"text\""));
     CHECK(has(refused("{\"text\": 5}"), "t.jsonl:3: the object has no string under \"text\""));
     CHECK(has(refused("\" \""), "t.jsonl:3: the record's text is empty"));
@@ -81,7 +81,7 @@ TEST_CASE("JSON lines hold conversations, of which answers are learned") {
             open_records({.path = bad, .ids_mapping = {}, .narrative = {}, .group = {}, .chat = how})->next()->at(0);
         });
     };
-    CHECK(has(refused("{"), "bad.jsonl:2: not a JSON value"));
+    CHECK(has(refused("{"), "bad.jsonl:2: column 2: no JSON"));
     CHECK(has(refused("\"text\""), "bad.jsonl:2: not an object"));
     CHECK(has(refused(R"({"text": "a"})"), "bad.jsonl:2: no list of messages"));
     CHECK(has(refused(R"({"messages": []})"), "bad.jsonl:2: no list of messages"));
