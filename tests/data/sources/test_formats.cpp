@@ -204,7 +204,8 @@ TEST_CASE("zeros behind a gzip file's end are padding, and anything else is dama
     const std::vector<std::string> both{"one", "two"};
     CHECK(texts_of(at.write("a.txt.gz", packed + std::string(300'000, '\0'))) == both);
     CHECK(texts_of(at.write("a.txt.gz", packed + std::string(5, '\0') + packed)).size() == 4);
-    CHECK(has(refusal([&] { texts_of(at.write("a.txt.gz", packed + std::string(5, '\0') + "x")); }), "its packed data"));
+    CHECK(
+        has(refusal([&] { texts_of(at.write("a.txt.gz", packed + std::string(5, '\0') + "x")); }), "its packed data"));
 }
 
 TEST_CASE("what ends fields may be said in the first line, as Excel says it") {
