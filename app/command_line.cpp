@@ -88,6 +88,44 @@ std::string nearest_command(const CLI::App& program, std::string_view word) {
     return std::min_element(near.begin(), near.end())->second;
 }
 
+/// The innermost command that the line names.
+const CLI::App& command_of(const CLI::App& program) {
+    const auto* out = &program;
+    for (auto inner = out->get_subcommands(); !inner.empty(); inner = out->get_subcommands()) out = inner.front();
+    return *out;
+}
+
+std::string full_name(const CLI::App& command) {
+    return command.get_parent() == nullptr ? command.get_name()
+                                           : full_name(*command.get_parent()) + " " + command.get_name();
+}
+
+/// What the first word is that a command knows nothing of, in the order in which they were written.
+std::string unexpected(const CLI::App& command, const std::vector<std::string>& words) {
+    const auto name_of = [](const std::string& word) { return word.substr(0, word.find('=')); };
+    for (const auto& word : words) {
+        if (!word.starts_with("--") || command.get_option_no_throw(name_of(word)) != nullptr) continue;
+        std::pair<std::size_t, std::string> nearest{word.size(), ""};
+        for (const auto* option : command.get_options())
+            for (const auto& known : option->get_lnames())
+                nearest = std::min(nearest, {edit_distance(name_of(word).substr(2), known), known});
+        const bool near = 3 * nearest.first <= name_of(word).size();
+        return fmt::format("{}: no such option{}", name_of(word),
+                           near ? fmt::format("; did you mean --{}?", nearest.second) : "");
+    }
+    const auto left = command.remaining();
+    return left.empty() ? "" : fmt::format("{}: one word too many", left.back());
+}
+
+int report_line(const CLI::App& program, const std::vector<std::string>& words, const CLI::ParseError& wrong) {
+    const auto& command = command_of(program);
+    const bool extras = dynamic_cast<const CLI::ExtrasError*>(&wrong) != nullptr ||
+                        dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr;
+    auto what = extras ? unexpected(command, words) : std::string();
+    if (what.empty()) what = wrong.what();
+    return report(fmt::format("{} (see {} --help)", what, full_name(command)), errc::bad_input);
+}
+
 }  // namespace
 
 int command_line(int argc, char** argv, const std::vector<declaration>& declarations) {
@@ -107,6 +145,10 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
     const std::string_view first = argv[1];
     if (first.starts_with('-') && program.get_option_no_throw(std::string(first)) == nullptr)
         return report(fmt::format("{}: no such option before a command (see rldp --help)", first), errc::bad_input);
+    if (first == "help" && argc == 2) {
+        say_text(program.help());
+        return with_output_checked(0);
+    }
     const auto names = names_of(program);
     if (!first.starts_with('-') && std::find(names.begin(), names.end(), first) == names.end())
         return report(fmt::format("{}: no such command; did you mean {}? (see rldp --help)", first,
@@ -118,7 +160,7 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
     } catch (const CLI::Success& help) {
         return program.exit(help);
     } catch (const CLI::ParseError& wrong) {
-        return report(std::string(wrong.what()) + " (see rldp --help)", errc::bad_input);
+        return report_line(program, {argv + 1, argv + argc}, wrong);
     } catch (const error& e) {
         return report(e.what(), e.code());
     } catch (const std::exception& e) {

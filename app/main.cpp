@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -77,6 +78,12 @@ void list_torch_commands(CLI::App& program, rldp::app::action&) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    // "help run" is "run --help".
+    std::string option = "--help";
+    if (argc == 3 && std::string_view(argv[1]) == "help") {
+        argv[1] = argv[2];
+        argv[2] = option.data();
+    }
     if (argc > 1 && needs_torch(argv[1])) return become_torch_program(argv);
     return rldp::app::command_line(
         argc, argv,

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
 #include "config/base/data_name.hpp"
+#include "config/base/edit_distance.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/document.hpp"
@@ -25,6 +27,19 @@ struct layer {
     std::set<std::string> given = {};
 };
 
+/// "; did you mean rldp?" of a key that is one of a few words, where one is near.
+std::string near_word(const key& known, const json& given) {
+    if (!given.is_string() || !known.type.contains("enum")) return {};
+    const auto& word = given.get_ref<const std::string&>();
+    std::pair<std::size_t, std::string> nearest{word.size(), ""};
+    for (const auto& allowed : known.type["enum"])
+        if (allowed.is_string())
+            nearest = std::min(nearest, {edit_distance(word, allowed.get<std::string>()), allowed});
+    return 2 * nearest.first <= word.size() && !nearest.second.empty()
+               ? fmt::format("; did you mean {}?", nearest.second)
+               : std::string();
+}
+
 void read(const json& object, const std::string& prefix, layer& from, run_config& into) {
     for (const auto& [name, value] : object.items()) {
         const auto path = prefix + name;
@@ -33,7 +48,8 @@ void read(const json& object, const std::string& prefix, layer& from, run_config
             refuse(fmt::format("{}: {}: a dotted name; write the section as an object", from.origin, shown(path)));
         if (const auto* known = find_key(path)) {
             if (!known->read(value, from.base, into))
-                refuse(fmt::format("{}: {} is {}; give {}", from.origin, path, shown(value), known->expectation));
+                refuse(fmt::format("{}: {} is {}; give {}{}", from.origin, path, shown(value), known->expectation,
+                                   near_word(*known, value)));
             from.given.insert(path);
         } else if (!is_section(path)) {
             refuse(fmt::format("{}: {}: unknown key; {}", from.origin, path, did_you_mean(path)));
@@ -91,7 +107,23 @@ run_config parse(const std::string& text, const std::string& origin, const std::
     return config;
 }
 
+namespace {
+
+/// The commonest mistake: the records themselves where a configuration is meant.
+void refuse_records(const std::filesystem::path& file) {
+    constexpr std::array<std::string_view, 9> endings{".csv",     ".tsv",  ".jsonl", ".ndjson", ".txt",
+                                                      ".parquet", ".xlsx", ".gz",    ".zst"};
+    if (std::find(endings.begin(), endings.end(), file.extension()) != endings.end() && std::filesystem::exists(file))
+        refuse(
+            fmt::format("{0}: these are records, and a configuration is meant; rldp init {0} --model DIRECTORY "
+                        "writes one",
+                        file.string()));
+}
+
+}  // namespace
+
 run_config load(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+    refuse_records(file);
     const auto directory = std::filesystem::absolute(file).parent_path().lexically_normal();
     auto config = parse(read_file(file), file.string(), directory, overrides);
     if (config.data.path.empty()) refuse_missing(file, "data.path");

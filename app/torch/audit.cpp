@@ -77,6 +77,9 @@ int audit(const audit_arguments& given) {
     if (given.targets > 0 && given.shadows > 0)
         refuse("audit: shadow runs have the run's own audit.targets; leave --targets or --shadows away");
     const eval::run_directory where{given.directory};
+    if (const std::filesystem::path asked = given.directory; std::filesystem::exists(asked / "ledger.jsonl"))
+        refuse(fmt::format("{}: is what a run has published, and attacks need what it keeps beside that; give {}",
+                           given.directory, std::filesystem::absolute(asked / "..").lexically_normal().string()));
     if (!std::filesystem::exists(where.ledger()))
         refuse(given.directory + ": holds no run (public/ledger.jsonl is missing)");
     const auto shadows = run_shadows(where, given);

@@ -128,6 +128,8 @@ start_kind enter(const fs::path& directory, const book_claim& run) {
 }  // namespace
 
 budget_book read_book(const fs::path& directory) {
+    if (fs::is_regular_file(directory))
+        refuse(directory.string() + ": a file, and a budget book is a directory; rldp book lists those there are");
     if (!fs::exists(detail::lines_of(directory)))
         refuse(directory.string() + ": holds no budget book (book.jsonl is missing); a run makes one (privacy.book)");
     return book_at(directory);

@@ -32,6 +32,53 @@ TEST_CASE("a command that does not exist is answered by the nearest one") {
     CHECK(nearest("monitr") == "monitor");
 }
 
+TEST_CASE("help is a command, too") {
+    const scratch_directory scratch;
+    const auto all = rldp_says("help", scratch.path());
+    CHECK(all.status == 0);
+    CHECK(all.out == rldp_says("--help", scratch.path()).out);
+    for (const std::string command : {"run", "account"}) {
+        const auto one = rldp_says("help " + command, scratch.path());
+        CHECK(one.status == 0);
+        CHECK(one.out == rldp_says(command + " --help", scratch.path()).out);
+    }
+}
+
+TEST_CASE("of a wrong option the nearest is named, and the help that lists them") {
+    const scratch_directory scratch;
+    const auto said = [&](const std::string& line) {
+        const auto out = rldp_says(line, scratch.path());
+        CHECK(out.status == 2);
+        return out.err;
+    };
+    CHECK(said("check --sett train.steps=3 a.json") ==
+          "rldp: --sett: no such option; did you mean --set? (see rldp check --help)\n");
+    CHECK(said("check --sett=train.steps=3 a.json") ==
+          "rldp: --sett: no such option; did you mean --set? (see rldp check --help)\n");
+    CHECK(said("verify a --colour") == "rldp: --colour: no such option (see rldp verify --help)\n");
+    CHECK(said("check a.json b.json") == "rldp: b.json: one word too many (see rldp check --help)\n");
+    CHECK(said("init a.csv") == "rldp: --model is required (see rldp init --help)\n");
+}
+
+TEST_CASE("records where a configuration is meant, and a word that is nearly right, are answered so") {
+    const scratch_directory scratch;
+    const auto said = [&](const std::string& command, const std::string& file) {
+        return rldp_says(command + " " + (scratch / file).string(), scratch.path()).err;
+    };
+    scratch.write("records.csv", "a,b\n1,2\n");
+    for (const std::string command : {"run", "check", "preview", "plan"})
+        CHECK(has(said(command, "records.csv"),
+                  "records.csv: these are records, and a configuration is meant; rldp init"));
+    CHECK(has(said("run", "missing.csv"), "missing.csv: no such file"));
+    CHECK(has(said("book", "records.csv"), "a budget book is a directory"));
+    scratch.write("a.json", R"({"method": {"name": "rlpd"}})");
+    CHECK(has(said("check", "a.json"), "; did you mean rldp?"));
+    std::filesystem::create_directories(scratch / "run/public");
+    scratch.write("run/public/ledger.jsonl", "");
+    CHECK(
+        has(said("audit", "run/public"), "attacks need what it keeps beside that; give " + (scratch / "run").string()));
+}
+
 TEST_CASE("the version is one line") {
     const scratch_directory scratch;
     const auto said = rldp_says("--version", scratch.path());
