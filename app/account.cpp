@@ -51,7 +51,7 @@ json prices(std::span<const privacy::phase> phases, double delta) {
 
 void print_prices(const json& all, int indent) {
     for (const auto& name : accountant_names())
-        say("{:{}}{:<9}ε = {:<12}{}\n", "", indent, name, show(eval::number_from(all.at(name).at("epsilon"))),
+        say("{:{}}{:<9}ε = {:<11} {}\n", "", indent, name, show(eval::number_from(all.at(name).at("epsilon"))),
             bound(*privacy::make_accountant(name)));
 }
 

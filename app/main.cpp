@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -60,9 +61,18 @@ bool has_room_for_stacks() {
     return false;
 }
 
+/// LibTorch would warn of another value with two hundred lines. OpenMP allows for a list, a number for each level.
+bool may_use_threads() {
+    const char* said = std::getenv("OMP_NUM_THREADS");
+    if (said == nullptr || (*said >= '1' && *said <= '9')) return true;
+    rldp::say(stderr, "rldp: OMP_NUM_THREADS is \"{}\"; give a whole number from 1 on, or unset it\n", said);
+    return false;
+}
+
 /// Returns only where it fails.
 int become_torch_program(char** argv) {
-    if (!may_map_torch() || !has_room_for_stacks()) return static_cast<int>(rldp::errc::bad_input);
+    if (!may_map_torch() || !has_room_for_stacks() || !may_use_threads())
+        return static_cast<int>(rldp::errc::bad_input);
     rldp::app::choose_blas_kernels();
     const auto program = torch_program();
     ::execv(program.c_str(), argv);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <sstream>
 
@@ -141,9 +142,23 @@ std::string first_difference(const json& there, const json& here) {
     return axis_difference.empty() ? compare_named("key", keys_of(there), keys_of(here)) : axis_difference;
 }
 
+namespace {
+
+/// A directory that no grid began in may hold no more than what a grid that was cut at once leaves: no run, say.
+void refuse_others(const std::filesystem::path& out) {
+    constexpr std::array<std::string_view, 3> own{"cells", "trusted", "grid.lock"};
+    for (const auto& entry : std::filesystem::directory_iterator(out))
+        if (std::find(own.begin(), own.end(), entry.path().filename()) == own.end())
+            refuse(fmt::format("{}: holds {}, which is no grid's; choose another --out", out.string(),
+                               entry.path().filename().string()));
+}
+
+}  // namespace
+
 void claim_directory(const std::filesystem::path& out, const grid& what) {
     const grid_directory place{out};
     const auto file = place.description();
+    if (std::filesystem::exists(out) && !std::filesystem::exists(file)) refuse_others(out);
     place.create();
     if (!std::filesystem::exists(file)) {
         if (!std::filesystem::is_empty(place.cells()))

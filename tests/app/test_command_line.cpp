@@ -79,6 +79,17 @@ TEST_CASE("records where a configuration is meant, and a word that is nearly rig
         has(said("audit", "run/public"), "attacks need what it keeps beside that; give " + (scratch / "run").string()));
 }
 
+TEST_CASE("a number of threads that is none is one line") {
+    const scratch_directory scratch;
+    for (const std::string wrong : {"0", "-2", "many", ""}) {
+        const auto script = scratch.write("ask.sh", "OMP_NUM_THREADS='" + wrong + "' " RLDP_PROGRAM " machine 2>&1");
+        const auto out = scratch / "said";
+        CHECK(std::system(("sh " + script + " > " + out.string()).c_str()) != 0);
+        CHECK(rldp::read_file(out) ==
+              "rldp: OMP_NUM_THREADS is \"" + wrong + "\"; give a whole number from 1 on, or unset it\n");
+    }
+}
+
 TEST_CASE("the version is one line") {
     const scratch_directory scratch;
     const auto said = rldp_says("--version", scratch.path());

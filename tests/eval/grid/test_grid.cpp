@@ -251,6 +251,17 @@ TEST_CASE("a directory of another grid is refused, naming the first difference")
     says(claim(plan.what), "is missing, but there are cells beside it");
 }
 
+TEST_CASE("a directory that holds a run, or anything else, is no place for a grid") {
+    const scratch_directory at;
+    const auto plan = plan_compare(options_of("static", "2", "0"), fake_resolver());
+    std::filesystem::create_directories(at / "run/public");
+    const auto line = refusal([&] { claim_directory(at / "run", plan.what); });
+    CHECK(line == (at / "run").string() + ": holds public, which is no grid's; choose another --out");
+    CHECK_FALSE(std::filesystem::exists(at / "run/cells"));
+    std::filesystem::create_directories(at / "cut/cells");  // by a kill, before its description
+    CHECK_NOTHROW(claim_directory(at / "cut", plan.what));
+}
+
 TEST_CASE("what all cells set is no part of a grid's description") {
     const auto plan = plan_compare(options_of("static", "2", "0"), fake_resolver());
     for (const char* key : {"seed", "method.name", "privacy.epsilon"}) CHECK(value_at(plan.what.base, key).is_null());
