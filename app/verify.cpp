@@ -7,6 +7,7 @@
 
 #include "app/commands.hpp"
 #include "app/findings.hpp"
+#include "config/base/error.hpp"
 #include "config/base/output.hpp"
 
 namespace rldp::app {
@@ -44,14 +45,24 @@ void print_json(const eval::verification& result) {
     say("{}\n", out.dump());
 }
 
+constexpr int not_genuine = 4;  ///< exit status, for pipelines that must tell a certificate from a slip of the pen
+
 int verify(const verify_arguments& given) {
     std::optional<privacy::verifying_key> owner;
     if (!given.key.empty()) owner = privacy::verifying_key::load(given.key);
     const std::filesystem::path what(given.what);
-    const auto result = std::filesystem::is_directory(what) ? eval::verify_run(eval::run_at(what), owner)
-                                                            : eval::verify_certificate(what, owner);
-    given.json ? print_json(result) : print(result);
-    return 0;
+    const bool is_run = std::filesystem::is_directory(what);
+    const bool is_there = std::filesystem::exists(is_run ? eval::run_at(what).certificate() : what);
+    try {
+        const auto result =
+            is_run ? eval::verify_run(eval::run_at(what), owner) : eval::verify_certificate(what, owner);
+        given.json ? print_json(result) : print(result);
+        return 0;
+    } catch (const error& refused) {
+        if (!is_there || refused.code() != errc::bad_input) throw;
+        say(stderr, "rldp: {}\n", refused.what());
+        return not_genuine;
+    }
 }
 
 int sign(const verify_arguments& given) {
@@ -74,7 +85,8 @@ void add_verify(CLI::App& program, action& chosen) {
     command->add_option("--key", given->key, "public key of the owner who must have signed it");
     command->add_flag("--json", given->json, "print as JSON");
     command->footer(
-        "Example: rldp verify runs/first --key owner.pub\nExit status: 0 all that could be checked holds, 2 not");
+        "Example: rldp verify runs/first --key owner.pub\nExit status: 0 all that could be checked holds, 4 "
+        "something does not, 2 there is no certificate");
     command->callback([given, &chosen] { chosen = [given] { return verify(*given); }; });
 }
 

@@ -24,11 +24,11 @@ struct owner {
     std::string run = (scratch / "run").string(), key = (scratch / "owner").string();
 
     answer says(const std::string& arguments) const { return rldp_says(arguments, scratch.path()); }
-    /// One line on standard error that holds every part, exit 2.
-    void refuses(const std::string& arguments, const std::vector<std::string>& parts) const {
+    /// One line on standard error that holds every part.
+    void refuses(const std::string& arguments, const std::vector<std::string>& parts, int status = 2) const {
         const auto got = says(arguments);
         CAPTURE(arguments, got.err);
-        CHECK(got.status == 2);
+        CHECK(got.status == status);
         CHECK(got.out.empty());
         CHECK(got.err.find('\n') + 1 == got.err.size());
         for (const auto& part : parts) CHECK(has(got.err, part));
@@ -56,7 +56,7 @@ TEST_CASE("a run is signed at its end or afterwards, and verified by whoever has
     CHECK(has(at.says("verify " + at.run).out, "whose is key"));
 
     REQUIRE(at.says("key new " + at.key + "2").status == 0);
-    at.refuses("verify " + at.run + " --key " + at.key + "2.pub", {"is signed by key"});
+    at.refuses("verify " + at.run + " --key " + at.key + "2.pub", {"is signed by key"}, 4);
     at.refuses("verify " + at.run + " --key " + at.key, {"is a secret key"});
     REQUIRE(at.says("sign " + at.run + " --key " + at.key + "2").status == 0);
     CHECK(at.says("verify " + at.run + " --key " + at.key + "2.pub").status == 0);
@@ -68,6 +68,7 @@ TEST_CASE("a run is signed at its end or afterwards, and verified by whoever has
     REQUIRE(text.find(steps) != std::string::npos);
     rldp::write_file(config, text.replace(text.find(steps), steps.size(), "\"steps\": 4"));
     at.refuses("sign " + at.run + " --key " + at.key, {"public/config.json is another file"});
+    at.refuses("verify " + at.run, {"public/config.json is another file"}, 4);
     fs::remove(fs::path(at.run) / "public/certificate.json");
     at.refuses("sign " + at.run + " --key " + at.key, {"holds no public/certificate.json"});
     at.refuses("ledger verify " + at.run, {"public/config.json", "the number of steps"});
