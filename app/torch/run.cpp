@@ -119,9 +119,8 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
     if (run.accuracy_after) row("accuracy after", number(*run.accuracy_after) + within(run.accuracy_after_in));
     if (run.template_perplexity)
         row("perplexity of the template alone",
-            fmt::format("{}  (its words by heart, values by how often each occurs){}{}",
-                        number(*run.template_perplexity), run.perplexity_after ? "; " : "",
-                        eval::beside_template(run)));
+            fmt::format("{}  (its words by heart, values by how often each occurs)", number(*run.template_perplexity)));
+    if (const auto learned = eval::what_was_learned(run); !learned.empty()) row("learned", learned);
     row(fmt::format("guaranteed ε at δ = {:g}", run.delta),
         run.guarantee().holds() ? fmt::format("{} (budget {}), for {}", number(run.guaranteed_epsilon),
                                               number(run.epsilon_budget), privacy::protected_by(run.held_out))

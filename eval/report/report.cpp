@@ -41,8 +41,7 @@ std::string perplexity_change(const run_summary& s) {
     if (s.perplexity_after_in)
         out += fmt::format("; with 95 % from {} to {}, for the noise of a look", readable(s.perplexity_after_in->low),
                            readable(s.perplexity_after_in->high));
-    if (s.template_perplexity)
-        out += fmt::format("; the template alone has {}: {}", readable(*s.template_perplexity), beside_template(s));
+    if (const auto learned = what_was_learned(s); !learned.empty()) out += "; " + learned;
     return out;
 }
 
@@ -255,11 +254,19 @@ std::string held_out_sentence(const run_summary& s) {
     bug("a publication without a sentence");
 }
 
-std::string_view beside_template(const run_summary& summary) {
-    if (!summary.template_perplexity || !summary.perplexity_after) return "";
-    return *summary.perplexity_after < *summary.template_perplexity
-               ? "the model has learned how values hang together"
-               : "the model has not learned how values hang together";
+std::string what_was_learned(const run_summary& s) {
+    const auto verdict = [](bool learned) {
+        return learned ? "the model has learned how values hang together"
+                       : "the model has not learned how values hang together";
+    };
+    // Where they are known, the values alone: a perplexity counts the template's words, too, which may still cost.
+    if (s.value_nats_after && s.marginal_nats)
+        return fmt::format("values cost {} nats a record, by how often each occurs {}: {}",
+                           readable(*s.value_nats_after), readable(*s.marginal_nats),
+                           verdict(*s.value_nats_after < *s.marginal_nats));
+    if (!s.template_perplexity || !s.perplexity_after) return "";
+    return fmt::format("the template alone has {}: {}", readable(*s.template_perplexity),
+                       verdict(*s.perplexity_after < *s.template_perplexity));
 }
 
 std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics,

@@ -79,8 +79,8 @@ std::string with_interval(const std::optional<double>& value, const std::optiona
 /// One sentence on what of held-out units was published.
 std::string held_out_sentence(const run_summary& summary);
 
-/// What the perplexity after training says beside that of the template alone; empty where there is none of either.
-std::string_view beside_template(const run_summary& summary);
+/// Whether values cost less than by their marginals alone, with both numbers; empty where neither is known.
+std::string what_was_learned(const run_summary& summary);
 
 std::string to_json(const run_summary& summary);
 run_summary parse_summary(const std::string& json);

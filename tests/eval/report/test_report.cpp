@@ -64,6 +64,27 @@ TEST_CASE("the page says on top what was trained on what, when, and what its own
     CHECK(has(page, "0.3 million parameters"));
 }
 
+TEST_CASE("what was learned is told by the values where they are known, not by words of the template") {
+    run_summary s;
+    CHECK(what_was_learned(s).empty());
+    s.template_perplexity = 1.809;
+    CHECK(what_was_learned(s).empty());
+    s.perplexity_after = 1.826;
+    CHECK(what_was_learned(s) == "the template alone has 1.809: the model has not learned how values hang together");
+    s.perplexity_after = 1.7;
+    CHECK(has(what_was_learned(s), "the model has learned"));
+    s.perplexity_after = 1.826;
+    s.value_nats_after = 40.6;
+    CHECK(has(what_was_learned(s), "the model has not learned"));  // no marginals: the perplexity decides
+    s.marginal_nats = 42.3;
+    CHECK(what_was_learned(s) ==
+          "values cost 40.6 nats a record, by how often each occurs 42.3: the model has learned how values hang "
+          "together");
+    s.value_nats_after = 42.4;
+    s.perplexity_after = 1.7;
+    CHECK(has(what_was_learned(s), "the model has not learned"));
+}
+
 TEST_CASE("what comes from files is escaped") {
     auto summary = sample_summary();
     const std::string attack = "<script>alert('x')</script>";
