@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "actors/run/answer_ends.hpp"
 #include "actors/run/held_out.hpp"
 #include "actors/run/kept_corpus.hpp"
 #include "config/base/directory.hpp"
@@ -230,6 +231,9 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     out.audit_canaries = data::tokenise(canaries, how.encode, max_tokens, how.keep_tail, how.threads).units;
     if (config.data.chat) mark_all(out.audit_canaries);  // or they would not be learned
     out.warnings = std::move(read.warnings);
+    if (from.chat)
+        if (auto endless = endless_answers(config.model.path, *from.chat, tokens))
+            out.warnings.push_back(std::move(*endless));
     return out;
 }
 

@@ -55,10 +55,12 @@ interpreter::flow interpreter::execute(node_id which) {
             return flow::leave_loop;
         case op::next_turn:
             return flow::next_turn;
-        case op::scoped:
+        case op::generation:
+            if (marks_) out_->add({&answer_begins, 1});
             push(scopes_.size() - 1);
             execute(here.parts[0]);
             pop();
+            if (marks_) out_->add({&answer_ends, 1});
             break;
         default:
             for (const auto part : here.parts)
