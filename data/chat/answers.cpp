@@ -35,13 +35,6 @@ bool is_blank(std::string_view text) {
     return jinja::stripped(text).empty();
 }
 
-/// `text` up to a tag, as <|user|> and [INST] are, that it ends within.
-std::string_view whole_tags(std::string_view text) {
-    const auto opens = text.find_last_of("<["), closes = text.find_last_of(">]");
-    const bool within = opens != std::string_view::npos && (closes == std::string_view::npos || closes < opens);
-    return within ? text.substr(0, opens) : text;
-}
-
 /// How much of what stands before an answer is the prompt for it; all of it where the two begin otherwise.
 std::size_t prompt_in(std::string_view before, std::string_view prompt) {
     const auto same = common_prefix(before, prompt);
@@ -49,15 +42,15 @@ std::size_t prompt_in(std::string_view before, std::string_view prompt) {
 }
 
 /// How much of what stands behind an answer ends its turn, given what else may stand there: the tags that both begin
-/// with. A tag with a word close behind it, as in <|start|>user, is the head of the next turn.
+/// with, as </s>, and white space behind them. A tag that only begins alike, or has a word close behind it, as in
+/// <|start|>user, is the head of the next turn.
 std::size_t turn_end_in(std::string_view behind, std::string_view otherwise) {
     if (behind.starts_with(otherwise)) return 0;  // another answer follows: all of its head is alike
-    const auto same = behind.substr(0, common_prefix(behind, otherwise)), tags = whole_tags(same);
-    const auto closes = tags.find_last_of(">]");
+    const auto same = behind.substr(0, common_prefix(behind, otherwise));
+    const auto closes = same.find_last_of(">]");
     if (closes == std::string_view::npos) return 0;
-    if (tags.size() < same.size()) return tags.size();
-    const auto rest = same.substr(closes + 1), word = jinja::stripped(rest, jinja::ends::left);
-    if (word.size() < rest.size()) return same.size() - word.size();
+    const auto rest = same.substr(closes + 1), next = jinja::stripped(rest, jinja::ends::left);
+    if (next.size() < rest.size()) return same.size() - next.size();
     const auto opens = same.find_last_of("<[");
     return opens == std::string_view::npos ? 0 : opens;
 }

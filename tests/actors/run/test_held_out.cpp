@@ -109,6 +109,14 @@ TEST_CASE("a chat template is warned of if its answers end without a token, and 
     CHECK(has(said_of("{{ m.content }}\n", knows), "ends without an end-of-turn token"));
     CHECK(has(said_of("{% generation %}{{ m.content if m.role == 'assistant' }}{% endgeneration %}</s>", knows),
               "ends without an end-of-turn token"));
+    struct : bytewise {  // ends every text with a token of its own
+        std::vector<std::int32_t> encode(std::string_view text) const override {
+            auto out = bytewise::encode(text);
+            out.push_back(256);
+            return out;
+        }
+    } closes;
+    CHECK(has(said_of("{{ m.content }}", closes), "ends without an end-of-turn token"));
     CHECK(said_of("{{ raise_exception('no') }}", knows).empty());
     model.write("generation_config.json", R"({"eos_token_id": [46, 9]})");
     CHECK(said_of("{{ m.content }}", words).empty());  // the model stops at a full stop

@@ -213,6 +213,23 @@ TEST_CASE("no part of a question is learned, however a template writes it beside
               "chat_template.jinja: message 2 is rendered otherwise once others follow"));
 }
 
+TEST_CASE("the tag that ends an answer is learned, and nothing of the next turn's head, however alike they begin") {
+    const std::vector<chat_message> messages = {{"user", "q"}, {"assistant", "a"}, {"user", "r"}, {"assistant", "b"}};
+    const auto first = [&](const std::string& head, const std::string& end) {  // of what ends otherwise at the very end
+        return answers_of(as_template("{% for m in messages %}" + head + "{{ m.content }}" + end +
+                                      "{% endfor %}{% if add_generation_prompt %}" + head + "{% else %}</s>{% endif %}")
+                              .conversation(messages))
+            .at(0);
+    };
+    const std::string role = "{{ m.role if m is defined else 'assistant' }}";
+    CHECK(first("<" + role + ">", "<end>") == "a<end>");
+    CHECK(first("<" + role + ">", "<end>\n") == "a<end>\n");
+    CHECK(first("<start>" + role + ": ", "<end>") == "a<end>");
+    CHECK(first("### " + role + ": ", "[end]\n") == "a[end]\n");
+    CHECK(first("<" + role + ">", "") == "a");
+    CHECK(first("### " + role + ": ", " END ") == "a");  // no tag says that it belongs to the answer
+}
+
 TEST_CASE("{% generation %} says where answers stand, whatever prompts and earlier turns look like") {
     const std::vector<chat_message> messages = {{"user", "q"}, {"assistant", "a"}, {"user", "r"}, {"assistant", "b"}};
     const auto answers = [&](const std::string& source) {
