@@ -14,7 +14,8 @@ constexpr unsigned deepest_run = 600;  // nodes within nodes, through macros tha
 }  // namespace
 
 interpreter::descent::descent(unsigned& depth) : depth_(depth) {
-    if (depth_ >= deepest_run) throw fault("macros call one another too deeply");
+    if (depth_ >= deepest_run)
+        throw fault("macros call one another too deeply, as macros without end do; use another template");
     ++depth_;
 }
 
