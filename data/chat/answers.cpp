@@ -79,10 +79,9 @@ class answer_finder {
         if (added && is_only(*added, [&](std::size_t owner) { return owner == which; })) return added;
         if (!owners_)
             refuse(
-                fmt::format("message {} is rendered otherwise once others follow, or without its prompt, and where its "
-                            "answer stands "
-                            "can't be told; mark answers in the template by {{% generation %}}, or give conversations "
-                            "of one answer",
+                fmt::format("message {} is rendered otherwise once others follow, or without its prompt, so where its "
+                            "answer stands is not known; mark answers in the template by {{% generation %}}, or "
+                            "give conversations of one answer",
                             which + 1));
         return as_traced(which, before, with_answer);
     }
@@ -158,8 +157,8 @@ std::vector<text_range> joined(std::vector<text_range> parts) {
     std::vector<text_range> out;
     for (const auto& part : parts) {
         if (part.begin == part.end) continue;
-        if (!out.empty() && out.back().end == part.begin)
-            out.back().end = part.end;
+        if (!out.empty() && part.begin <= out.back().end)
+            out.back().end = std::max(out.back().end, part.end);
         else
             out.push_back(part);
     }

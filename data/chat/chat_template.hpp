@@ -50,8 +50,9 @@ class chat_template {
     /// before it, with a prompt, whose white space at the end may differ. Where the one is not how the other begins, as
     /// in templates that rewrite earlier turns, it is what the text has of the answer, after the prompt and with the
     /// tags that end its turn, as far as the shorter renderings have them, too; nothing where the text has nothing of
-    /// it. No answer holds a character of a message of another. Errors: as render(), and bad_input where none of this
-    /// tells where an answer stands, or a block holds what a user or the system says.
+    /// it. No answer holds a character of another message, unless the template changes letters' case or the like, so
+    /// that it can't be told whose they are. Errors: as render(), and bad_input where none of this tells where an
+    /// answer stands, or a block holds what a user or the system says.
     chat_text conversation(std::span<const chat_message> messages) const;
 
   private:
