@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <set>
+#include <string_view>
 
 #include "config/base/error.hpp"
 #include "models/marked_token.hpp"
@@ -25,6 +27,12 @@ const clause* clause_of(const data::record& told, std::size_t column) {
     const auto found =
         std::find_if(told.clauses.begin(), told.clauses.end(), [&](const clause& one) { return one.column == column; });
     return found == told.clauses.end() ? nullptr : &*found;
+}
+
+/// Whether a letter or a digit of any script stands there.
+bool has_word(std::string_view text, std::size_t begin, std::size_t end) {
+    const auto is_word = [](unsigned char c) { return c >= 0x80 || std::isalnum(c) != 0; };
+    return begin < end && std::any_of(text.begin() + begin, text.begin() + end, is_word);
 }
 
 /// Of the text that the predicted tokens stand for: not the first, which nothing predicts (of most models it stands for
@@ -168,15 +176,19 @@ void mark_values(const data::record& told, const models::tokenizer& words, std::
     if (told.clauses.empty() && told.answers.empty()) return;
     const auto ends = models::token_ends(words, told.text, tokens);
     if (!ends) return;
-    const auto mark_within = [&](const text_range& value) {
+    const auto mark_within = [&](const text_range& value, bool alone) {
         // Ends rise: the first token that ends behind the value's begin is the first that shares a byte with it.
         auto at = static_cast<std::size_t>(std::upper_bound(ends->begin(), ends->end(), value.begin) - ends->begin());
-        for (; at < tokens.size() && (at == 0 ? 0 : (*ends)[at - 1]) < value.end; ++at)
-            tokens[at] = models::marked(tokens[at]);
+        for (auto begin = at == 0 ? 0 : (*ends)[at - 1]; at < tokens.size() && begin < value.end; ++at) {
+            const auto end = (*ends)[at];
+            if (!alone || !(has_word(told.text, begin, value.begin) || has_word(told.text, value.end, end)))
+                tokens[at] = models::marked(tokens[at]);
+            begin = end;
+        }
     };
     for (const auto& part : told.clauses)
-        for (const auto& value : part.values) mark_within(value);
-    for (const auto& answer : told.answers) mark_within(answer);
+        for (const auto& value : part.values) mark_within(value, false);
+    for (const auto& answer : told.answers) mark_within(answer, true);
 }
 
 eval::held_out held_out_of(const data::held_out_side& side, const held_out_rule& how) {

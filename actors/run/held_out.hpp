@@ -11,8 +11,8 @@
 
 namespace rldp::actors {
 
-/// Marks every token that shares a byte with a value or an answer, however little. Where the tokenizer changes texts,
-/// none.
+/// Marks every token that shares a byte with a value or an answer, however little, but for those that an answer shares
+/// with a word beside it: no word of a question is learned. Where the tokenizer changes texts, none.
 void mark_values(const data::record& told, const models::tokenizer& words, std::vector<std::int32_t>& tokens);
 
 /// Whether any of them has a marked token to predict.

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "actors/run/answer_ends.hpp"
 #include "actors/run/held_out.hpp"
 #include "actors/run/kept_corpus.hpp"
 #include "config/base/directory.hpp"
@@ -235,6 +236,9 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
             fmt::format("model.path: the tokenizer has tokens that the model has no row for ({}); in records they are "
                         "spelled",
                         fmt::join(unmatched, ", ")));
+    if (from.chat)
+        if (auto endless = endless_answers(config.model.path, *from.chat, tokens))
+            out.warnings.push_back(std::move(*endless));
     return out;
 }
 

@@ -75,6 +75,7 @@ void print(const actors::preview& seen) {
         "them are cut to data.max_tokens, {}\n",
         seen.looked_at, seen.looked_at == 1 ? "" : "s", seen.median_tokens, seen.p95_tokens, seen.most_tokens, seen.cut,
         seen.max_tokens);
+    for (const auto& warning : seen.warnings) say("warning: {}\n", warning);
 }
 
 void print_preview_json(const actors::preview& seen) {
@@ -85,6 +86,7 @@ void print_preview_json(const actors::preview& seen) {
                                {"median_tokens", seen.median_tokens},
                                {"p95_tokens", seen.p95_tokens},
                                {"most_tokens", seen.most_tokens},
+                               {"warnings", seen.warnings},
                                {"records", nlohmann::ordered_json::array()}};
     for (const auto& record : seen.records) {
         auto values = nlohmann::ordered_json::array();

@@ -24,7 +24,7 @@ class allowance {
     allowance(std::size_t steps, std::size_t bytes) : steps_(steps), bytes_(bytes) {}
 
     void step(std::size_t count = 1) {
-        if (count > steps_) throw fault("the template runs for too long; nothing is rendered");
+        if (count > steps_) throw fault("the template runs for too long, as a loop without end does; use another");
         steps_ -= count;
     }
     /// Looks at so many bytes.
@@ -32,7 +32,7 @@ class allowance {
     /// Looks for one text in another.
     void search(std::size_t bytes, std::size_t wanted) { step(bytes / 64 * (wanted + 1)); }
     void make(std::size_t bytes) {
-        if (bytes > bytes_) throw fault("the template makes too much text; nothing is rendered");
+        if (bytes > bytes_) throw fault("the template makes too much text, as a loop without end does; use another");
         bytes_ -= bytes;
     }
 

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
 #include "config/base/input_file.hpp"
 #include "config/base/json_reader.hpp"
+#include "data/chat/answers.hpp"
 #include "data/chat/interpreter.hpp"
 #include "data/chat/program.hpp"
 #include "data/chat/python_text.hpp"
@@ -20,6 +22,8 @@ struct chat_template::content {
     jinja::program program;
     std::map<std::string, std::string> tokens;  // "bos_token" and its kin
     std::optional<std::chrono::year_month_day> date;
+    std::vector<std::string> literals;
+    bool marks_answers = false;  // by {% generation %}
 };
 
 namespace {
@@ -81,8 +85,15 @@ jinja::value message_list(jinja::allowance& left, std::span<const chat_message> 
     return jinja::make_series(left, jinja::series::kind::list, std::move(out));
 }
 
-std::size_t common_prefix(std::string_view a, std::string_view b) {
-    return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+/// Texts that the template may look for in a message. Words without a sign are roles and keys.
+std::vector<std::string> literals_of(const jinja::program& program) {
+    std::vector<std::string> out;
+    const auto is_sign = [](unsigned char c) { return c > ' ' && c != '_' && std::isalnum(c) == 0; };
+    for (const auto& node : program.nodes) {
+        const auto* text = node.what == jinja::op::constant ? jinja::text_of(node.constant) : nullptr;
+        if (text != nullptr && std::any_of(text->begin(), text->end(), is_sign)) out.push_back(*text);
+    }
+    return out;
 }
 
 }  // namespace
@@ -113,6 +124,9 @@ std::optional<chat_template> chat_template::read(const fs::path& directory,
     if (source->size() > longest_template)
         refuse(fmt::format("{}: longer than {} bytes, too long for what it is", held->where, longest_template));
     held->program = jinja::parse(*source, held->where);
+    held->literals = literals_of(held->program);
+    held->marks_answers = std::any_of(held->program.nodes.begin(), held->program.nodes.end(),
+                                      [](const auto& node) { return node.what == jinja::op::generation; });
     return chat_template(std::move(held));
 }
 
@@ -123,11 +137,16 @@ const std::string& chat_template::bos() const {
 }
 
 std::string chat_template::render(std::span<const chat_message> messages, bool add_generation_prompt) const {
+    return write(messages, add_generation_prompt, false);
+}
+
+std::string chat_template::write(std::span<const chat_message> messages, bool add_generation_prompt,
+                                 bool marks_answers) const {
     std::size_t bytes = 0;
     for (const auto& [role, text] : messages) bytes += role.size() + text.size();
     jinja::allowance left(steps_besides + steps_per_message * messages.size() + steps_per_byte * bytes,
                           bytes_besides + bytes_per_message * messages.size() + bytes_per_byte * bytes);
-    jinja::interpreter run(content_->program, content_->date, left);
+    jinja::interpreter run(content_->program, content_->date, left, marks_answers);
     try {
         std::map<std::string, jinja::value, std::less<>> variables = {{"messages", message_list(left, messages)},
                                                                       {"add_generation_prompt", add_generation_prompt},
@@ -143,21 +162,15 @@ std::string chat_template::render(std::span<const chat_message> messages, bool a
 
 chat_text chat_template::conversation(std::span<const chat_message> messages) const {
     chat_text out{render(messages, false), {}};
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-        if (messages[i].role != "assistant") continue;
-        const auto before = render(messages.first(i), true), with_answer = render(messages.first(i + 1), false);
-        if (!out.text.starts_with(with_answer))
-            refuse(fmt::format(
-                "{}: message {} is rendered otherwise once others follow, so where its answer stands is not known; "
-                "give conversations of one answer, or another template",
-                content_->where, i + 1));
-        const auto begin = common_prefix(before, with_answer);
-        if (!jinja::stripped(std::string_view(before).substr(begin)).empty())
-            refuse(fmt::format(
-                "{}: the prompt for message {} is not how the message with its answer begins, so where the answer "
-                "stands is not known; use another template",
-                content_->where, i + 1));
-        out.answers.push_back({begin, with_answer.size()});
+    const written_talk talk{messages,
+                            [&](std::span<const chat_message> some, bool prompt) { return render(some, prompt); },
+                            content_->literals};
+    const auto marked = content_->marks_answers ? write(messages, false, true) : std::string();
+    try {
+        out.answers =
+            content_->marks_answers ? generated_answers(talk, out.text, marked) : added_answers(talk, out.text);
+    } catch (const error& unknown) {
+        refuse(fmt::format("{}: {}", content_->where, unknown.what()));
     }
     return out;
 }

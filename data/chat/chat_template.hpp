@@ -23,7 +23,7 @@ struct chat_message {
 /// A conversation as text, and where in it the assistant's answers stand, each with what ends its turn.
 struct chat_text {
     std::string text;
-    std::vector<text_range> answers;  ///< one for each message of the role "assistant", in order
+    std::vector<text_range> answers;  ///< in order, none touching the next
 };
 
 /// Immutable; several threads may use one at once.
@@ -45,13 +45,19 @@ class chat_template {
     /// or makes too much, and where the template itself raises an exception.
     std::string render(std::span<const chat_message> messages, bool add_generation_prompt) const;
 
-    /// The text is render(messages, false). An answer is what render() of the messages up to it, without a prompt, adds
-    /// to render() of those before it, with a prompt, whose white space at the end may differ. Errors: as render(), and
-    /// bad_input where one of these is not how the next begins, as with templates that rewrite earlier turns.
+    /// The text is render(messages, false). Answers are what the template's {% generation %} blocks say. In a template
+    /// without any an answer is what render() of the messages up to it, without a prompt, adds to render() of those
+    /// before it, with a prompt, whose white space at the end may differ. Where the one is not how the other begins, as
+    /// in templates that rewrite earlier turns, it is what the text has of the answer, after the prompt and with the
+    /// tags that end its turn, as far as the shorter renderings have them, too; nothing where the text has nothing of
+    /// it. No answer holds a character of another message, unless the template changes letters' case or the like, so
+    /// that it can't be told whose they are. Errors: as render(), and bad_input where none of this tells where an
+    /// answer stands, or a block holds what a user or the system says.
     chat_text conversation(std::span<const chat_message> messages) const;
 
   private:
     struct content;
+    std::string write(std::span<const chat_message> messages, bool add_generation_prompt, bool marks_answers) const;
     explicit chat_template(std::shared_ptr<const content> held) : content_(std::move(held)) {}
 
     std::shared_ptr<const content> content_;

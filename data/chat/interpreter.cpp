@@ -14,7 +14,8 @@ constexpr unsigned deepest_run = 600;  // nodes within nodes, through macros tha
 }  // namespace
 
 interpreter::descent::descent(unsigned& depth) : depth_(depth) {
-    if (depth_ >= deepest_run) throw fault("macros call one another too deeply");
+    if (depth_ >= deepest_run)
+        throw fault("macros call one another too deeply, as macros without end do; use another template");
     ++depth_;
 }
 
@@ -55,10 +56,12 @@ interpreter::flow interpreter::execute(node_id which) {
             return flow::leave_loop;
         case op::next_turn:
             return flow::next_turn;
-        case op::scoped:
+        case op::generation:
+            if (marks_) out_->add({&answer_begins, 1});
             push(scopes_.size() - 1);
             execute(here.parts[0]);
             pop();
+            if (marks_) out_->add({&answer_ends, 1});
             break;
         default:
             for (const auto part : here.parts)

@@ -14,10 +14,13 @@
 
 namespace rldp::data::jinja {
 
+/// Around what {% generation %} holds, where it is marked: bytes that no UTF-8 has.
+inline constexpr char answer_begins = '\xfe', answer_ends = '\xff';
+
 class interpreter {
   public:
-    interpreter(const program& of, std::optional<std::chrono::year_month_day> today, allowance& left)
-        : program_(of), today_(today), left_(left), output_(left) {}
+    interpreter(const program& of, std::optional<std::chrono::year_month_day> today, allowance& left, bool marks)
+        : program_(of), today_(today), left_(left), marks_(marks), output_(left) {}
 
     /// What the program says, with `variables` set. Once. Errors: fault; line() is where.
     std::string run(std::map<std::string, value, std::less<>> variables);
@@ -68,6 +71,7 @@ class interpreter {
     const program& program_;
     std::optional<std::chrono::year_month_day> today_;
     allowance& left_;
+    bool marks_;
     growing output_;
     growing* out_ = &output_;
     std::map<std::string, value, std::less<>> variables_;

@@ -242,7 +242,7 @@ node_id parser::scoped_body(std::string_view end) {
 }
 
 node_id parser::generation() {
-    return add(op::scoped, {scoped_body("endgeneration")});
+    return add(op::generation, {scoped_body("endgeneration")});
 }
 
 node_id parser::macro() {

@@ -23,7 +23,7 @@ enum class op : std::uint8_t {
     loop,          ///< what is gone through, [condition], body, [else], target
     assign,        ///< target, expression
     assign_block,  ///< target, body
-    scoped,        ///< a body whose variables end with it
+    generation,    ///< a body that is an answer, whose variables end with it
     define_macro,  ///< name; parameters, body
     parameter,     ///< name; [default]
     leave_loop,

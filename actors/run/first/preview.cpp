@@ -1,7 +1,9 @@
 #include "actors/run/first/preview.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "actors/run/answer_ends.hpp"
 #include "actors/run/held_out.hpp"
 #include "actors/run/inputs.hpp"
 #include "data/sources/records.hpp"
@@ -58,7 +60,11 @@ preview preview_of(const config::run_config& config, std::size_t count) {
     out.chat = config.data.chat;
     out.max_tokens = token_limit(config, model);
     auto& lengths = out.lengths;
-    const auto stream = data::open_records(private_source(config));
+    const auto from = private_source(config);
+    if (from.chat)
+        if (auto endless = endless_answers(config.model.path, *from.chat, *words))
+            out.warnings.push_back(std::move(*endless));
+    const auto stream = data::open_records(from);
     const auto most = std::max(most_looked_at, count);
     while (lengths.size() < most) {
         const auto block = stream->next();

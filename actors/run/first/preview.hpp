@@ -26,6 +26,7 @@ struct preview {
     std::int64_t looked_at = 0, cut = 0, median_tokens = 0, most_tokens = 0;
     std::int64_t p95_tokens = 0;        ///< 95 of 100 are no longer
     std::vector<std::int64_t> lengths;  ///< in tokens, ascending
+    std::vector<std::string> warnings;
 };
 
 /// How many of those are longer than `most`.

@@ -2,9 +2,11 @@
 
 #include <cmath>
 
+#include "actors/run/answer_ends.hpp"
 #include "models/marked_token.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 using namespace rldp;
 using actors::held_out_of;
@@ -44,15 +46,22 @@ TEST_CASE("a token is marked if a byte of it carries a value") {
     for (std::size_t i = 0; i < one.tokens.size(); ++i) CHECK(models::is_marked(one.tokens[i]) == (i >= 8 && i < 12));
 }
 
+namespace {
+
+struct pairs : bytewise {  // two bytes a token, and a space in front
+    std::vector<std::int32_t> encode(std::string_view text) const override {
+        std::vector<std::int32_t> out;
+        for (std::size_t i = 0; i <= text.size(); i += 2) out.push_back(static_cast<std::int32_t>(i));
+        return out;
+    }
+    std::size_t bytes_of(std::int32_t) const override { return 2; }
+};
+
+const pairs two;
+
+}  // namespace
+
 TEST_CASE("a value's share of a longer token marks it, and a tokenizer that changes texts marks none") {
-    struct pairs : bytewise {  // two bytes a token, and a space in front
-        std::vector<std::int32_t> encode(std::string_view text) const override {
-            std::vector<std::int32_t> out;
-            for (std::size_t i = 0; i <= text.size(); i += 2) out.push_back(static_cast<std::int32_t>(i));
-            return out;
-        }
-        std::size_t bytes_of(std::int32_t) const override { return 2; }
-    } two;
     data::record of{"abcdefg", {}, {}, {{0, {1, 5}, {{2, 4}}}}};  // " a" "bc" "de" "fg": c and d
     auto tokens = two.encode(of.text);
     actors::mark_values(of, two, tokens);
@@ -61,6 +70,56 @@ TEST_CASE("a value's share of a longer token marks it, and a tokenizer that chan
     tokens = two.encode("abc");
     actors::mark_values(of, two, tokens);
     CHECK(tokens == two.encode("abc"));
+}
+
+TEST_CASE("a token that an answer shares with a word beside it is not learned, one shared with a sign is") {
+    const auto marks = [](const std::string& text) {  // " a" "bc" "de" "fg": the answer is c and d
+        data::record of{text, {}, {}, {}, {{2, 4}}};
+        auto tokens = two.encode(of.text);
+        actors::mark_values(of, two, tokens);
+        return std::pair(models::is_marked(tokens[1]), models::is_marked(tokens[2]));
+    };
+    CHECK(marks("abcdefg") == std::pair(false, false));
+    CHECK(marks("a>cdefg") == std::pair(true, false));
+    CHECK(marks("abcd<fg") == std::pair(false, true));
+    CHECK(marks("a cd\nfg") == std::pair(true, true));
+    CHECK(marks("a cd\xc3\xa9g") == std::pair(true, false));
+}
+
+TEST_CASE("a chat template is warned of if its answers end without a token, and if the tokenizer spells it") {
+    struct ended : bytewise {  // knows </s>
+        std::vector<std::int32_t> encode(std::string_view text) const override {
+            const bool whole = text.ends_with("</s>");
+            auto out = bytewise::encode(text.substr(0, text.size() - (whole ? 4 : 0)));
+            if (whole) out.push_back(257);
+            return out;
+        }
+        models::added_token added(std::int32_t id) const override {
+            return id == 257 ? models::added_token{"</s>"} : bytewise::added(id);
+        }
+    } knows;
+    const scratch_directory model;
+    model.write("tokenizer_config.json", R"({"eos_token": "</s>"})");
+    const auto said_of = [&](const std::string& source, const models::tokenizer& how) {
+        model.write("chat_template.jinja", "{% for m in messages %}" + source + "{% endfor %}");
+        return actors::endless_answers(model.path(), *data::chat_template::read(model.path()), how).value_or("");
+    };
+    CHECK(said_of("{{ m.content + eos_token }}\n\n", knows).empty());
+    CHECK(has(said_of("{{ m.content + eos_token }}", words), "ends answers with \"</s>\", which is no token"));
+    CHECK(has(said_of("{{ m.content }}\n", knows), "ends without an end-of-turn token"));
+    CHECK(has(said_of("{% generation %}{{ m.content if m.role == 'assistant' }}{% endgeneration %}</s>", knows),
+              "ends without an end-of-turn token"));
+    struct : bytewise {  // ends every text with a token of its own
+        std::vector<std::int32_t> encode(std::string_view text) const override {
+            auto out = bytewise::encode(text);
+            out.push_back(256);
+            return out;
+        }
+    } closes;
+    CHECK(has(said_of("{{ m.content }}", closes), "ends without an end-of-turn token"));
+    CHECK(said_of("{{ raise_exception('no') }}", knows).empty());
+    model.write("generation_config.json", R"({"eos_token_id": [46, 9]})");
+    CHECK(said_of("{{ m.content }}", words).empty());  // the model stops at a full stop
 }
 
 namespace {

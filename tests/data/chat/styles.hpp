@@ -104,8 +104,32 @@ inline constexpr const char* zephyr = R"jinja({% for message in messages %}
 {% endif %}
 {% endfor %})jinja";
 
+/// What ends the conversation stands behind what ends a turn.
 inline constexpr const char* phi3 =
+    R"jinja({% for message in messages %}{% if message['role'] in ['system', 'user'] %}{{'<|' ~ message.role ~ '|>' ~ '\n' ~ message.content ~ '<|end|>' ~ '\n'}}{% else %}{{'<|assistant|>' ~ '\n' ~ message.content ~ '<|end|>' ~ '\n'}}{% endif %}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>\n' }}{% else %}{{ eos_token }}{% endif %})jinja";
+
+/// The same with answers marked, heads and all, but not the conversation's end.
+inline constexpr const char* phi3_marked =
     R"jinja({% for message in messages %}{% if message['role'] in ['system', 'user'] %}{{'<|' ~ message.role ~ '|>' ~ '\n' ~ message.content ~ '<|end|>' ~ '\n'}}{% else %}{% generation %}{{'<|assistant|>' ~ '\n' ~ message.content ~ '<|end|>' ~ '\n'}}{% endgeneration %}{% endif %}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>\n' }}{% else %}{{ eos_token }}{% endif %})jinja";
+
+/// Answers are marked in a macro, without their heads.
+inline constexpr const char* chatml_marked = R"jinja({%- macro answer(content) -%}
+    {%- generation -%}
+        {{- content | trim + '<|im_end|>\n' -}}
+    {%- endgeneration -%}
+{%- endmacro -%}
+{%- for message in messages -%}
+    {{- '<|im_start|>' + message['role'] + '\n' -}}
+    {%- if message['role'] == 'assistant' -%}
+        {{- answer(message['content']) -}}
+    {%- else -%}
+        {{- message['content'] | trim + '<|im_end|>\n' -}}
+    {%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+    {{- '<|im_start|>assistant\n' -}}
+{%- endif -%}
+)jinja";
 
 inline constexpr const char* qwen3 = R"jinja({%- if tools %}
     {{- '<|im_start|>system\n' }}
@@ -154,5 +178,23 @@ inline constexpr const char* qwen3 = R"jinja({%- if tools %}
 
 inline constexpr const char* deepseek =
     R"jinja({% if not add_generation_prompt is defined %}{% set add_generation_prompt = false %}{% endif %}{% set ns = namespace(first=true, preface='') %}{%- for message in messages %}{%- if message['role'] == 'system' %}{%- if ns.first %}{% set ns.preface = ns.preface + message['content'] %}{% set ns.first = false %}{%- else %}{% set ns.preface = ns.preface + '\n\n' + message['content'] %}{%- endif %}{%- endif %}{%- endfor %}{{ bos_token }}{{ ns.preface }}{%- for message in messages %}{%- if message['role'] == 'user' %}{{ '<｜User｜>' + message['content'] }}{%- endif %}{%- if message['role'] == 'assistant' and message['content'] is not none %}{% set content = message['content'] %}{% if '</think>' in content %}{% set content = content.split('</think>')[-1] %}{% endif %}{{ '<｜Assistant｜>' + content + '<｜end▁of▁sentence｜>' }}{%- endif %}{%- endfor %}{% if add_generation_prompt %}{{ '<｜Assistant｜>' }}{% endif %})jinja";
+
+/// Its prompt begins with thoughts that it leaves out of answers.
+inline constexpr const char* reasoner =
+    R"jinja({{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}{% endif %}{% endfor %}{% for m in messages %}{% if m.role == 'user' %}{{ '<｜User｜>' + m.content }}{% elif m.role == 'assistant' %}{% set said = m.content %}{% if '</think>' in said %}{% set said = said.split('</think>')[-1] %}{% endif %}{{ '<｜Assistant｜>' + said + '<｜end▁of▁sentence｜>' }}{% endif %}{% endfor %}{% if add_generation_prompt %}{{ '<｜Assistant｜><think>\n' }}{% endif %})jinja";
+
+/// The last turn ends otherwise than those before it, and all heads begin alike.
+inline constexpr const char* harmony = R"jinja({%- for message in messages %}
+    {%- if message.role == 'assistant' %}
+        {{- '<|start|>assistant<|channel|>final<|message|>' + message.content }}
+        {{- '<|return|>' if loop.last and not add_generation_prompt else '<|end|>' }}
+    {%- else %}
+        {{- '<|start|>' + message.role + '<|message|>' + message.content + '<|end|>' }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|start|>assistant' }}
+{%- endif %}
+)jinja";
 
 }  // namespace styles
