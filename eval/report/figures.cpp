@@ -15,6 +15,18 @@ namespace {
 // Mid tones: legible on white, on black and in grey print.
 constexpr auto blue = "#2f7ed8", orange = "#d9822b", grey = "#8a93a0";
 
+/// A colour on the way from `one` to `other`, both #rrggbb.
+std::string between(std::string_view one, std::string_view other, double share) {
+    std::string out = "#";
+    for (const std::size_t at : {1, 3, 5}) {
+        const auto part = [&](std::string_view of) {
+            return static_cast<double>(std::stoi(std::string(of.substr(at, 2)), nullptr, 16));
+        };
+        out += fmt::format("{:02x}", std::lround(part(one) + share * (part(other) - part(one))));
+    }
+    return out;
+}
+
 using value_of = std::function<std::optional<double>(const metrics_line&)>;
 
 curve over_steps(const std::vector<metrics_line>& metrics, const value_of& value) {
@@ -151,12 +163,11 @@ captioned deck_figure(const run_summary& summary, const std::vector<metrics_line
             points.emplace_back(static_cast<double>(line.step), --left);
         }
         if (!metrics.empty()) points.emplace_back(static_cast<double>(metrics.back().step), left);
-        const bool least = i == 0, most = i + 1 == summary.deck.size();
-        result.drawing.lines.push_back({least || most ? fmt::format("z = {:.3g}", multiplier) : "", mark::line,
-                                        least  ? orange
-                                        : most ? blue
-                                               : grey,
-                                        thinned(points, 500)});
+        // From orange, the least noise, to blue; a line without a name says nothing.
+        const double share =
+            summary.deck.size() > 1 ? static_cast<double>(i) / static_cast<double>(summary.deck.size() - 1) : 0;
+        result.drawing.lines.push_back(
+            {fmt::format("z = {:.3g}", multiplier), mark::line, between(orange, blue, share), thinned(points, 500)});
     }
     result.caption =
         "How many steps of each noise level the controller has not dealt yet. Only the order is its choice.";

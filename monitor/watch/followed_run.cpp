@@ -11,6 +11,7 @@
 #include "eval/metrics/json_number.hpp"
 #include "eval/report/guarantees.hpp"
 #include "eval/report/report.hpp"
+#include "privacy/spending/policy.hpp"
 
 namespace rldp::monitor {
 
@@ -68,10 +69,15 @@ eval::run_summary promised(const json& header) {
 contract_view contract_of(const json& header) {
     const auto promise = promised(header);
     auto said = eval::guarantees_of(promise);
-    std::vector<contract_view::card> deck;
+    std::vector<privacy::card> cards;
     if (header.contains("deck"))
         for (const auto& one : header["deck"])
-            deck.push_back({eval::number_from(one.at("noise_multiplier")), one.at("steps").get<std::int64_t>()});
+            cards.push_back({.noise_multiplier = eval::number_from(one.at("noise_multiplier")),
+                             .steps = one.at("steps").get<std::int64_t>()});
+    // Several cards have one noise multiplier, and steps beyond the plan are never dealt.
+    std::vector<contract_view::level> deck;
+    for (const auto& phase : privacy::priced_phases(cards, 1, header.at("steps").get<std::int64_t>()))
+        deck.push_back({phase.noise_multiplier, phase.steps});
     return {.any = said.any,
             .headline = std::move(said.headline),
             .holds = std::move(said.holds),

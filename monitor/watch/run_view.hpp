@@ -20,11 +20,11 @@ struct contract_view {
     std::vector<std::string> holds, does_not;  ///< HTML sentences
     double epsilon = unknown, delta = unknown, guaranteed_epsilon = unknown;
     std::string unit, policy, accountant;
-    struct card {
+    struct level {
         double noise_multiplier = unknown;
         std::int64_t steps = 0;  ///< planned
     };
-    std::vector<card> deck;  ///< empty without one
+    std::vector<level> deck;  ///< rising; empty without one
 };
 
 struct run_view {

@@ -19,13 +19,10 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr auto reading =
-    "RLDP_H is the best setting and RLDP_L the worst, by mean end perplexity: our reading of the published table, "
-    "which "
-    "does not define them.";
+constexpr auto reading = "best and worst: by mean end perplexity, among settings that have one.";
 
 std::string name_of(const sweep_report& report, const setting_score& one) {
-    return &one == report.best() ? "RLDP_H" : &one == report.worst() ? "RLDP_L" : "";
+    return &one == report.best() ? "best" : &one == report.worst() ? "worst" : "";
 }
 
 std::string end_of(const setting_score& one) {
@@ -67,8 +64,8 @@ captioned curves_figure(const sweep_report& report) {
     };
     for (const auto& one : report.scores)
         if (&one != report.best() && &one != report.worst()) draw_setting(one, "", "#8a93a0", mark::dashed);
-    if (report.worst()) draw_setting(*report.worst(), "RLDP_L", "#d9822b", mark::line);
-    if (report.best()) draw_setting(*report.best(), "RLDP_H", "#2f7ed8", mark::line);
+    if (report.worst()) draw_setting(*report.worst(), "worst: " + report.worst()->setting, "#d9822b", mark::line);
+    if (report.best()) draw_setting(*report.best(), "best: " + report.best()->setting, "#2f7ed8", mark::line);
     drop_empty(out.drawing.lines);
     out.drawing.x_range = {0, last};
     out.drawing.log_y = spans_decades(out.drawing.lines);
@@ -82,8 +79,8 @@ std::string sweep_json(const sweep_report& report) {
     json out = {
         {"kind", "sweep"}, {"command", report.command}, {"keys", report.plan.keys}, {"seeds", report.plan.seeds}};
     const auto named = [](const setting_score* one) { return one ? json(one->setting) : json(nullptr); };
-    out["RLDP_H"] = named(report.best());
-    out["RLDP_L"] = named(report.worst());
+    out["best"] = named(report.best());
+    out["worst"] = named(report.worst());
     out["reading"] = reading;
     out["settings"] = json::array();
     for (const auto& one : report.scores)
@@ -149,7 +146,8 @@ std::string sweep_html(const sweep_report& report) {
 std::string sweep_text(const sweep_report& report) {
     auto rows = rows_of(report, [](std::string_view text) { return std::string(text); });
     rows.insert(rows.begin(), columns);
-    auto out = text_table(rows) + "\n" + reading + "\n";
+    auto out = text_table(rows) + "\n";
+    if (report.best()) out += std::string(reading) + "\n";
     for (const auto& sentence : expense_sentences(report.cost)) out += sentence + "\n";
     return out;
 }

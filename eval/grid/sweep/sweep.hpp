@@ -33,8 +33,7 @@ struct sweep_report {
     expense cost;
     std::string command;
 
-    /// RLDP_H and RLDP_L: the best and the worst setting. That is our reading of the published table, which does not
-    /// define them. Absent with less than two settings that have a result.
+    /// By mean end perplexity. Absent with less than two settings that have a result.
     const setting_score* best() const;
     const setting_score* worst() const;
 };

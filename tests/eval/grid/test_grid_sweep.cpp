@@ -43,17 +43,17 @@ TEST_CASE("settings without a result come last, and one alone is neither best no
     CHECK(has(sweep_text(report), "failed"));
 }
 
-TEST_CASE("a sweep's files hold every cell and say what RLDP_H is") {
+TEST_CASE("a sweep's files hold every cell and say which setting is best") {
     const auto report = report_with({7, 9, 5, 5, std::nullopt, 6});
     const auto all = nlohmann::json::parse(sweep_json(report));
-    CHECK(all.at("RLDP_H") == "rl.batch=8");
-    CHECK(all.at("RLDP_L") == "rl.batch=4");
+    CHECK(all.at("best") == "rl.batch=8");
+    CHECK(all.at("worst") == "rl.batch=4");
     CHECK(all.at("cells").size() == 6);
     CHECK(all.at("cells")[4].at("state") == "failed");
     const auto csv = sweep_csv(report);
     CHECK(csv.rfind("id,rl.batch,seed,status", 0) == 0);
     const auto page = sweep_html(report);
-    CHECK(has(page, "our reading of the published table"));
+    CHECK(has(page, "best: rl.batch=8"));
     CHECK(has(page, "rldp sweep &lt;x&gt;"));
     CHECK(has(page, "rl.batch=16,seed=0: failed; see trusted/"));
     CHECK_FALSE(has(page, "<script"));
