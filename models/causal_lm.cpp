@@ -102,7 +102,7 @@ token_batch make_batch(std::span<const token_span> sequences, const batch_rule& 
 
 std::shared_ptr<const causal_lm> causal_lm::load(const std::filesystem::path& directory, at::ScalarType dtype,
                                                  at::Device device, const on_loading& tell) {
-    const model_config config = read_model_config(directory);
+    const model_config config = read_model(directory);
     return make_family(config, load_weights(directory, config, dtype, device, {.tell = tell}).tensors);
 }
 

@@ -102,12 +102,12 @@ std::map<std::string, at::Tensor> merged_weights(const model_config& model, std:
 
 void merge(const fs::path& base, const fs::path& adapter, const fs::path& out) {
     if (fs::exists(fs::symlink_status(out))) refuse(out.string() + ": exists already; choose another directory");
-    const auto model = read_model_config(base);
+    const auto model = read_model(base);
     weight_files files(base, model);
     const auto loaded = load_adapter(adapter, model);
     const auto by_name = changes_of(model, loaded.layout);
     nascent_directory directory(out);
-    copy_companions(base, directory.path());
+    copy_companions(base, directory.path(), model.head_beside_config);
     const auto names_by_file = files.names_by_file();
     std::size_t bytes = 0;
     for (const auto& [file, names] : names_by_file) {

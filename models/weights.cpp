@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "config/base/directory.hpp"
 #include "config/base/error.hpp"
 #include "config/base/json_reader.hpp"
 #include "models/architecture/modules.hpp"
@@ -27,6 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr auto single_name = "model.safetensors";
 constexpr auto index_name = "model.safetensors.index.json";
+constexpr auto head_name = "lm_head.weight";
 
 const std::string hub_prefix = "transformer.";  // which hub files of GPT-2 leave out
 
@@ -46,20 +48,58 @@ std::map<std::string, std::string> indexed_files(const fs::path& index) {
 
 }  // namespace
 
-weight_files::weight_files(const fs::path& directory, const model_config& config) : directory_(directory) {
+bool has_weights(const fs::path& directory) {
+    if (fs::exists(directory / single_name) || fs::exists(directory / index_name)) return true;
+    std::vector<fs::path> others;
+    for (const auto& entry : entries_of(directory)) {
+        const auto name = entry.path().filename().string();
+        if (name.starts_with("pytorch_model") && name.find(".bin") != std::string::npos)
+            refuse(
+                fmt::format("{}: weights are read as safetensors only; convert them: python3 -c \"from transformers "
+                            "import AutoModelForCausalLM as M; M.from_pretrained('{}', "
+                            "dtype='auto').save_pretrained('{}')\"",
+                            entry.path().string(), directory.string(), directory.string()));
+        const auto kind = entry.path().extension();
+        if (kind == ".gguf" || kind == ".h5" || kind == ".msgpack" || kind == ".pth") others.push_back(entry.path());
+    }
+    if (!others.empty())
+        refuse(others.front().string() + ": weights are read as safetensors only; take the model in that form");
+    return false;
+}
+
+model_config read_model(const fs::path& directory) {
+    auto config = read_model_config(directory);
+    if (config.tied_head && has_weights(directory) && weight_files(directory, config).hold_another_head()) {
+        config.tied_head = false;
+        config.head_beside_config = true;
+    }
+    return config;
+}
+
+std::optional<std::string> doubt_of(const model_config& config, const fs::path& directory) {
+    if (!config.head_beside_config) return std::nullopt;
+    return fmt::format(
+        "{}: tie_word_embeddings is true, but the weights hold an lm_head.weight that differs from the "
+        "embedding; the model has that head, as in transformers 5",
+        (directory / "config.json").string());
+}
+
+weight_files::weight_files(const fs::path& directory, const model_config& config)
+    : directory_(directory), embedding_(base_tensors(config).front().first) {
+    has_weights(directory);  // for its refusals
     const auto index = directory / index_name;
     const bool sharded = fs::exists(index) && !fs::exists(directory / single_name);
     const auto main = sharded ? index : directory / single_name;
-    std::map<std::string, std::string> file_of;
     if (sharded)
-        file_of = indexed_files(index);
+        file_of_ = indexed_files(index);
     else
-        for (const auto& name : opened(single_name).names()) file_of[name] = single_name;
+        for (const auto& name : opened(single_name).names()) file_of_[name] = single_name;
     for (const auto& [name, shape] : base_tensors(config)) {
-        auto found = file_of.find(name);
-        if (found == file_of.end() && name.starts_with(hub_prefix))
-            found = file_of.find(name.substr(hub_prefix.size()));
-        if (found == file_of.end()) refuse(fmt::format("{}: tensor '{}' is missing", main.string(), name));
+        auto found = file_of_.find(name);
+        if (found == file_of_.end() && name.starts_with(hub_prefix))
+            found = file_of_.find(name.substr(hub_prefix.size()));
+        if (found == file_of_.end() && config.tied_head && name == embedding_) found = file_of_.find(head_name);
+        if (found == file_of_.end()) refuse(fmt::format("{}: tensor '{}' is missing", main.string(), name));
         places_[name] = {found->second, found->first};
         opened(found->second);
         const auto view = stored(name);
@@ -69,6 +109,13 @@ weight_files::weight_files(const fs::path& directory, const model_config& config
             refuse(fmt::format("{}: tensor '{}' has shape [{}]; config.json asks for [{}]", path_of(name).string(),
                                name, fmt::join(view.sizes(), ", "), fmt::join(shape, ", ")));
     }
+}
+
+bool weight_files::hold_another_head() {
+    const auto head = file_of_.find(head_name);
+    if (head == file_of_.end() || places_.at(embedding_).inside == head_name) return false;
+    const auto embedding = stored(embedding_), own = opened(head->second).tensor(head_name);
+    return !at::equal(own.to(embedding.scalar_type()), embedding);
 }
 
 const safetensors_file& weight_files::opened(const std::string& file) {

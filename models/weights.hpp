@@ -14,12 +14,24 @@
 
 namespace rldp::models {
 
+/// Whether the directory holds weights. Errors: bad_input where it holds them in another form only, saying what to do.
+bool has_weights(const std::filesystem::path& directory);
+
+/// read_model_config, with tied_head as the weights have it, if they are there: as in transformers 5, a head in the
+/// files that differs from the embedding is the model's, whatever config.json says. Errors: those of both.
+model_config read_model(const std::filesystem::path& directory);
+/// What is to be said of a model that read_model read: a line for its owner, or nothing.
+std::optional<std::string> doubt_of(const model_config& config, const std::filesystem::path& directory);
+
 /// The tensors of base_tensors(config) where they lie, one at a time.
 class weight_files {
   public:
-    /// Errors: bad_input naming file and tensor (missing, wrong shape, not of floats), or file and key of the index.
+    /// A tied embedding may be there under its head's name. Errors: bad_input naming file and tensor (missing, wrong
+    /// shape, not of floats), or file and key of the index.
     weight_files(const std::filesystem::path& directory, const model_config& config);
 
+    /// Whether beside the embedding lies a head whose numbers are others.
+    bool hold_another_head();
     /// As Hugging Face names them, in order, for each file of the directory that holds some.
     std::map<std::string, std::vector<std::string>> names_by_file() const;
     /// A view of the mapped file, unchecked.
@@ -38,6 +50,8 @@ class weight_files {
     std::filesystem::path path_of(const std::string& name) const;
 
     std::filesystem::path directory_;
+    std::string embedding_;                       ///< its name, the first of base_tensors(config)
+    std::map<std::string, std::string> file_of_;  ///< of each name in the files
     std::map<std::string, place> places_;
     std::map<std::string, safetensors_file> files_;
 };

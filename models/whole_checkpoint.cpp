@@ -19,7 +19,7 @@ constexpr auto weights_name = "model.safetensors";
 }  // namespace
 
 void save_whole(const fs::path& base, const lora_layout& layout, const at::Tensor& flat, const fs::path& out) {
-    const auto model = read_model_config(base);
+    const auto model = read_model(base);
     weight_files files(base, model);
     std::map<std::string, const whole_tensor*> trained;
     for (const auto& tensor : layout.tensors) trained[tensor.name] = &tensor;
@@ -33,7 +33,7 @@ void save_whole(const fs::path& base, const lora_layout& layout, const at::Tenso
         return files.tensor(name, std::nullopt);
     };
     make_directory(out);
-    copy_companions(base, out);
+    copy_companions(base, out, model.head_beside_config);
     save_safetensors(out / weights_name, forms, tensor_of, {{"format", "pt"}});
 }
 

@@ -275,7 +275,7 @@ run_model load_model(const config::run_config& config, const model_reading& how)
     if (const auto card = models::card_of(device, "device"))
         models::check_precision(*card, config.model.dtype, "model.dtype");
     const std::filesystem::path directory = config.model.path;
-    const auto described = models::read_model_config(directory);
+    const auto described = models::read_model(directory);
     run_model out;
     out.weights.facts = weight_file_facts(directory);  // before reading: what is written meanwhile shall be noticed
     const bool known = how.known && how.known->facts == out.weights.facts;

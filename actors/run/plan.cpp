@@ -23,6 +23,7 @@
 #include "data/units/load_tokens.hpp"
 #include "eval/metrics/json_number.hpp"
 #include "models/device.hpp"
+#include "models/weights.hpp"
 #include "privacy/accounting/gdp.hpp"
 #include "privacy/mechanism/clipping.hpp"
 #include "privacy/mechanism/look.hpp"
@@ -71,11 +72,6 @@ void warn_of_others(const models::card& card, run_plan& plan) {
             fmt::format("device: a run takes about {}, and of the CUDA device's {} other programs leave {}; nvidia-smi "
                         "names them",
                         memory_text(need), memory_text(card.all), memory_text(card.free)));
-}
-
-bool has_weights(const std::filesystem::path& directory) {
-    return std::filesystem::exists(directory / "model.safetensors") ||
-           std::filesystem::exists(directory / "model.safetensors.index.json");
 }
 
 }  // namespace
@@ -233,6 +229,7 @@ chosen_config with_choices(config::run_config config, std::int64_t units, const 
 run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
                   const models::lora_layout& layout) {
     run_plan out;
+    if (auto doubt = models::doubt_of(model, config.model.path)) out.warnings.push_back(std::move(*doubt));
     out.population = config.privacy.population.value_or(units);
     out.steps = config::planned_steps(config, out.population);
     check_schedule(config, out.steps);
@@ -303,7 +300,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
 }
 
 run_plan check(const config::run_config& config, const on_loading& tell) {
-    const auto model = models::read_model_config(config.model.path);
+    const auto model = models::read_model(config.model.path);
     const auto layout = layout_once_taught(config, layout_of(config, model));
     const auto card = models::card_of(device_of(config), "device");
     if (card) models::check_precision(*card, config.model.dtype, "model.dtype");
@@ -315,7 +312,7 @@ run_plan check(const config::run_config& config, const on_loading& tell) {
         return out;
     };
     std::vector<std::string> missing;
-    const bool weights = has_weights(config.model.path);
+    const bool weights = models::has_weights(config.model.path);
     if (weights)
         check_gradients(load_model(config, {.tell = tell}), config.model.path);
     else

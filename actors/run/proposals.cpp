@@ -9,6 +9,7 @@
 #include "actors/run/step_gradients.hpp"
 #include "config/base/error.hpp"
 #include "config/open_keys.hpp"
+#include "models/weights.hpp"
 
 namespace rldp::actors {
 
@@ -19,7 +20,7 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
     if (units / smallest < fewest)
         refuse(fmt::format("a budget of {} units is too small: even batches of {} leave fewer than {} steps", units,
                            smallest, fewest));
-    const auto model = models::read_model_config(config.model.path);
+    const auto model = models::read_model(config.model.path);
     const auto layout = layout_once_taught(config, layout_of(config, model));
     const auto planned = config::planned_steps(with_choices(config, population, model).config, population);
     // The same share of other steps; one step at least of what is there at all.

@@ -92,7 +92,7 @@ at::Device device_of(const generate_arguments& given) {
 }
 
 at::ScalarType precision_of(const generate_arguments& given, at::Device device) {
-    if (given.dtype.empty()) return models::own_precision(given.model, models::read_model_config(given.model));
+    if (given.dtype.empty()) return models::own_precision(given.model, models::read_model(given.model));
     if (const auto card = models::card_of(device, "--device")) models::check_precision(*card, given.dtype, "--dtype");
     return models::use_precision(given.dtype, device);
 }
@@ -103,6 +103,7 @@ int generate(const generate_arguments& given) {
     models::choose_threads(models::read_model_config(given.model));
     const auto model =
         models::causal_lm::load(given.model, precision_of(given, device), device, monitor::loading_line());
+    if (const auto doubt = models::doubt_of(model->config(), given.model)) say(stderr, "warning: {}\n", *doubt);
     auto words = models::tokenizer::load(given.model);
     if (given.chat) words = models::once_begun(std::move(words));
     std::optional<models::loaded_adapter> adapter;

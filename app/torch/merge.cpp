@@ -3,6 +3,7 @@
 
 #include "config/base/output.hpp"
 #include "models/blas.hpp"
+#include "models/weights.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -20,6 +21,8 @@ struct merge_arguments {
 
 int merge(const merge_arguments& given) {
     models::reserve_blas_memory(models::default_threads());
+    if (const auto doubt = models::doubt_of(models::read_model(given.model), given.model))
+        say(stderr, "warning: {}\n", *doubt);
     models::merge(given.model, given.adapter, given.out);
     say("{}: {} with {} merged\n", given.out, given.model, given.adapter);
     return 0;

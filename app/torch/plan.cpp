@@ -13,7 +13,7 @@
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
 #include "eval/report/text_table.hpp"
-#include "models/architecture/model_config.hpp"
+#include "models/weights.hpp"
 
 namespace rldp::app {
 
@@ -36,7 +36,7 @@ std::int64_t units_of(const plan_arguments& given, const config::run_config& con
                       double seconds) {
     if (given.examples > 0) return given.examples;
     if (given.minutes > 0) return static_cast<std::int64_t>(std::floor(given.minutes * 60 / seconds));
-    const auto asked = actors::with_choices(config, population, models::read_model_config(config.model.path)).config;
+    const auto asked = actors::with_choices(config, population, models::read_model(config.model.path)).config;
     return config::batch_of(asked) * config::planned_steps(asked, population);
 }
 

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <string_view>
 
 #include "config/base/file_kind.hpp"
 
@@ -19,6 +21,16 @@ namespace {
     // A socket can't be opened at all, a device without a driver neither.
     if (reason == ENXIO && ::stat(path.c_str(), &found) == 0) refuse_kind(path, found.st_mode);
     storage_fault(path, "can't be read", reason);
+}
+
+// Where Git LFS is not installed, a checkout leaves such a text in the place of each large file.
+bool is_lfs_pointer(int descriptor, std::uintmax_t size) {
+    constexpr std::string_view begins = "version https://git-lfs.github.com/spec/";
+    constexpr std::uintmax_t longest = 1024;  // bytes, as its specification says
+    if (size < begins.size() || size >= longest) return false;
+    std::array<char, begins.size()> found{};
+    return ::pread(descriptor, found.data(), found.size(), 0) == static_cast<ssize_t>(found.size()) &&
+           std::equal(begins.begin(), begins.end(), found.begin());
 }
 
 }  // namespace
@@ -41,9 +53,13 @@ input_file::input_file(const std::filesystem::path& path) : path_(path) {
     if (reason == 0 && S_ISREG(found.st_mode)) {
         size_ = static_cast<std::uintmax_t>(found.st_size);
         mode_ = found.st_mode & 07777u;
-        return;
+        if (!is_lfs_pointer(descriptor_, size_)) return;
     }
     ::close(descriptor_);
+    if (size_ > 0)
+        throw storage_error(errc::bad_input, path.string() +
+                                                 ": is a Git LFS pointer, not the file itself; call git lfs pull where "
+                                                 "it was cloned, or download it anew");
     if (reason != 0) storage_fault(path, "can't be read", reason);
     refuse_kind(path, found.st_mode);
 }

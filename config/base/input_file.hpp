@@ -12,7 +12,8 @@ namespace rldp {
 /// device might never end.
 class input_file {
   public:
-    /// Errors: bad_input where the file does not exist, can't be opened, or is no regular file (said by its kind).
+    /// Errors: bad_input where the file does not exist, can't be opened, is no regular file (said by its kind), or only
+    /// Git LFS's pointer to one.
     explicit input_file(const std::filesystem::path& path);
     ~input_file();
     input_file(const input_file&) = delete;

@@ -203,6 +203,19 @@ void read_decoder(const nlohmann::json& object, const json_reader& json, const f
     refuse_option(json, "use_mrope", false);
 }
 
+// Under all names that its writers gave it: transformers, compressed-tensors, MLX.
+void refuse_quantization(const json_reader& json) {
+    for (const char* key : {"quantization_config", "compression_config", "quantization"}) {
+        if (!json.has(key)) continue;
+        const auto& how = json.at(key);
+        const auto method = how.is_object() ? how.value("quant_method", nlohmann::json()) : nlohmann::json();
+        refuse(
+            fmt::format("{}: key '{}': the weights are quantized{}; take the model in bfloat16, float16 or float32 of "
+                        "which this was made",
+                        json.origin(), key, method.is_string() ? " by " + method.get<std::string>() : ""));
+    }
+}
+
 [[noreturn]] void refuse_family(const std::string& origin, const std::string& model_type) {
     std::string names = "gpt2";
     for (const auto& row : families()) names += ", " + std::string(row.model_type);
@@ -228,6 +241,7 @@ model_config read_model_config(const std::filesystem::path& directory) {
         read_decoder(object, json, *row, c);
     else
         refuse_family(path.string(), c.model_type);
+    refuse_quantization(json);
     c.vocab = json.integer("vocab_size", 1, largest_vocabulary);
     c.bos = first_token(json, "bos_token_id");
     c.pad = first_token(json, "pad_token_id");

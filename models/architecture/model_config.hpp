@@ -17,6 +17,8 @@ struct model_config {
     std::vector<bool> sliding_layers;  ///< which layers slide; empty: all of them, where there is a sliding_window
     double norm_epsilon = 1e-5;
     bool tied_head = true;
+    /// config.json ties the head to the embedding, but the weights hold another one (read_model); tied_head is false.
+    bool head_beside_config = false;
     std::string activation;  ///< gelu_new | gelu | silu
     struct rope_parameters {
         double theta = 10000;
@@ -37,7 +39,7 @@ struct model_config {
 };
 
 /// Reads DIR/config.json, in both layouts. Errors: bad_input naming file and key; an unsupported model_type lists those
-/// supported.
+/// supported, quantized weights are told by their method.
 model_config read_model_config(const std::filesystem::path& directory);
 
 /// Ids that end a text: eos_token_id of DIR/generation_config.json or, without it, of config.json.

@@ -104,6 +104,12 @@ std::vector<linear_module> block_modules(const model_config& m, std::int64_t lay
     return modules;
 }
 
+std::string linear_names(const model_config& model) {
+    std::string names;
+    for (const auto& module : block_modules(model, 0)) names += (names.empty() ? "" : ", ") + last_name(module.name);
+    return names;
+}
+
 std::string last_name(const std::string& module) {
     return module.substr(module.rfind('.') + 1);
 }

@@ -19,6 +19,9 @@ struct linear_module {
 /// The modules of one block, in the order in which the block applies them.
 std::vector<linear_module> block_modules(const model_config& model, std::int64_t layer);
 
+/// Last names of a block's modules, for messages: "q_proj, k_proj, …".
+std::string linear_names(const model_config& model);
+
 /// The last part of a dotted name.
 std::string last_name(const std::string& module);
 

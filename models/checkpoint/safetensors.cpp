@@ -21,10 +21,10 @@ namespace rldp::models {
 
 namespace {
 
-constexpr std::size_t prefix = 8;                    // bytes of the header's length
-constexpr std::size_t longest_header = 100'000'000;  // bytes; the reference implementation's limit
-constexpr std::size_t most_dimensions = 16;
-constexpr std::size_t most_elements = std::size_t{1} << 59;  // their bytes fit 63 bits
+constexpr std::size_t prefix = 8;                            // bytes of the header's length
+constexpr std::size_t longest_header = 100'000'000;          // bytes; the reference implementation's limit
+constexpr std::size_t most_dimensions = 16;                  // of what is read
+constexpr std::size_t most_elements = std::size_t{1} << 59;  // likewise; their bytes fit 63 bits
 
 struct view {
     std::shared_ptr<void> bytes;
@@ -46,27 +46,33 @@ std::uint64_t little_endian(const unsigned char* bytes) {
     return value;
 }
 
-// A list of non-negative integers below 2^62.
+// A list of non-negative integers below 2^63.
 std::vector<std::int64_t> sizes(const nlohmann::json& list, const std::string& where) {
     const auto is_size = [](const nlohmann::json& v) {
-        return v.is_number_unsigned() && v.get<std::uint64_t>() < (std::uint64_t{1} << 62);
+        return v.is_number_unsigned() && v.get<std::uint64_t>() < (std::uint64_t{1} << 63);
     };
-    if (!list.is_array() || list.size() > most_dimensions || !std::all_of(list.begin(), list.end(), is_size))
-        refuse(fmt::format("{} must be a list of at most {} sizes", where, most_dimensions));
+    if (!list.is_array() || !std::all_of(list.begin(), list.end(), is_size)) refuse(where + " must be a list of sizes");
     return list.get<std::vector<std::int64_t>>();
 }
 
-// Whether dimensions `shape` hold exactly `count` elements. Beside a zero, too, they must not multiply to more than
-// torch can count.
-bool holds(const std::vector<std::int64_t>& shape, std::size_t count) {
+// Whether elements of so many bits in dimensions `shape` fill exactly so many bytes. As in the reference, what 64 bits
+// can't count on the way is an error, also before a zero.
+bool fills(const std::vector<std::int64_t>& shape, std::size_t bits, std::size_t bytes) {
+    std::size_t product = 1;
+    for (const std::int64_t size : shape)
+        if (__builtin_mul_overflow(product, static_cast<std::size_t>(size), &product)) return false;
+    return !__builtin_mul_overflow(product, bits, &product) && product % 8 == 0 && product / 8 == bytes;
+}
+
+// Whether torch can have it: beside a zero, too, it multiplies all dimensions.
+bool fits_torch(const std::vector<std::int64_t>& shape) {
     std::size_t product = 1;
     for (const std::int64_t size : shape) {
         const auto factor = static_cast<std::size_t>(std::max<std::int64_t>(size, 1));
         if (product > most_elements / factor) return false;
         product *= factor;
     }
-    const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
-    return count == (empty ? 0 : product);
+    return shape.size() <= most_dimensions;
 }
 
 }  // namespace
@@ -81,23 +87,22 @@ struct safetensors_file::header {
         if (!object.is_object()) refuse(where + " must be an object with dtype, shape and data_offsets");
         const json_reader reader(object, where);
         const std::string type = reader.text("dtype");
-        const auto dtype = dtype_of(type);
-        if (!dtype) refuse(fmt::format("{} has dtype '{}'; supported: {}", where, type, dtype_names()));
+        const auto bits = bits_of(type);
+        if (!bits) refuse(fmt::format("{} has dtype '{}', which safetensors does not have", where, type));
         const auto offsets = sizes(reader.at("data_offsets"), where + ": data_offsets");
         if (offsets.size() != 2 || offsets[0] > offsets[1]) refuse(where + ": data_offsets must be [begin, end]");
-        entry result{*dtype, sizes(reader.at("shape"), where + ": shape"), static_cast<std::size_t>(offsets[0]),
+        entry result{type, sizes(reader.at("shape"), where + ": shape"), static_cast<std::size_t>(offsets[0]),
                      static_cast<std::size_t>(offsets[1])};
         if (result.end > data_size)
             refuse(fmt::format("{} ends at byte {} of {} bytes of data; the file is truncated", where, result.end,
                                data_size));
-        const std::size_t bytes = result.end - result.begin, element = c10::elementSize(*dtype);
-        if (bytes % element != 0 || !holds(result.shape, bytes / element))
-            refuse(where + ": shape and data_offsets disagree");
+        if (!fills(result.shape, *bits, result.end - result.begin)) refuse(where + ": shape and data_offsets disagree");
         return result;
     }
 
     std::map<std::string, std::string> read_metadata(const nlohmann::json& object) const {
         std::map<std::string, std::string> result;
+        if (object.is_null()) return result;
         if (!object.is_object()) refuse(file + ": __metadata__ must be an object of strings");
         for (const auto& [key, value] : object.items()) {
             if (!value.is_string()) refuse(fmt::format("{}: __metadata__.{} must be a string", file, key));
@@ -106,15 +111,27 @@ struct safetensors_file::header {
         return result;
     }
 
-    void refuse_overlaps() const {
+    // In the order in which they lie, tensors follow each other without a gap, up to the end of the file.
+    void refuse_gaps() const {
         std::vector<const std::pair<const std::string, entry>*> order;
-        for (const auto& item : entries)
-            if (item.second.begin != item.second.end) order.push_back(&item);
-        std::sort(order.begin(), order.end(),
-                  [](const auto* a, const auto* b) { return a->second.begin < b->second.begin; });
-        for (std::size_t i = 1; i < order.size(); ++i)
-            if (order[i]->second.begin < order[i - 1]->second.end)
-                refuse(fmt::format("{}: tensors '{}' and '{}' overlap", file, order[i - 1]->first, order[i]->first));
+        for (const auto& item : entries) order.push_back(&item);
+        std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+            return std::pair(a->second.begin, a->second.end) < std::pair(b->second.begin, b->second.end);
+        });
+        std::size_t end = 0;
+        const std::string* before = nullptr;
+        for (const auto* item : order) {
+            const auto& [name, at] = *item;
+            if (at.begin < end) refuse(fmt::format("{}: tensors '{}' and '{}' overlap", file, *before, name));
+            if (at.begin > end)
+                refuse(fmt::format("{}: bytes {} to {} of the data, before tensor '{}', are no tensor's", file, end,
+                                   at.begin, name));
+            end = at.end;
+            before = &name;
+        }
+        if (end != data_size)
+            refuse(fmt::format("{}: {} bytes follow its last tensor; bring back the original file", file,
+                               data_size - end));
     }
 };
 
@@ -140,15 +157,16 @@ void safetensors_file::read(std::shared_ptr<void> all, std::size_t size) {
         refuse(fmt::format("{}: its header of {} bytes is longer than the file or than {} bytes", path.string(), length,
                            longest_header));
     data_begin_ = prefix + static_cast<std::size_t>(length);
-    const nlohmann::json json =
-        parse_object({reinterpret_cast<const char*>(bytes) + prefix, data_begin_ - prefix}, path.string());
+    const std::string_view text(reinterpret_cast<const char*>(bytes) + prefix, data_begin_ - prefix);
+    if (text.starts_with("\xef\xbb\xbf")) refuse(path.string() + ": not valid JSON at byte 1");  // a byte-order mark
+    const nlohmann::json json = parse_object(text, path.string());
     header reader{path.string(), size - data_begin_, {}};
     for (const auto& [name, value] : json.items())
         if (name == "__metadata__")
             metadata_ = reader.read_metadata(value);
         else
             reader.entries.emplace(name, reader.read_entry(name, value));
-    reader.refuse_overlaps();
+    reader.refuse_gaps();
     entries_ = std::move(reader.entries);
 }
 
@@ -166,10 +184,16 @@ at::Tensor safetensors_file::tensor(const std::string& name) const {
     const auto found = entries_.find(name);
     if (found == entries_.end()) refuse(fmt::format("{}: tensor '{}' is missing", path_.string(), name));
     const entry& e = found->second;
+    const auto dtype = dtype_of(e.dtype);
+    if (!dtype)
+        refuse(
+            fmt::format("{}: tensor '{}' has dtype '{}'; supported: {}", path_.string(), name, e.dtype, dtype_names()));
+    if (!fits_torch(e.shape))
+        refuse(fmt::format("{}: tensor '{}': shape has too many dimensions or elements", path_.string(), name));
     char* data = static_cast<char*>(mapping_.get()) + data_begin_ + e.begin;
-    const auto options = at::TensorOptions().dtype(e.dtype);
+    const auto options = at::TensorOptions().dtype(*dtype);
     if (e.begin == e.end) return at::empty(e.shape, options);
-    if (reinterpret_cast<std::uintptr_t>(data) % c10::elementSize(e.dtype) != 0) {
+    if (reinterpret_cast<std::uintptr_t>(data) % c10::elementSize(*dtype) != 0) {
         // Old writers did not pad the header: such data can't be used where it lies.
         at::Tensor copy = at::empty(e.shape, options);
         std::memcpy(copy.data_ptr(), data, e.end - e.begin);

@@ -12,8 +12,9 @@
 
 namespace rldp::models {
 
-/// A memory-mapped file. The header is validated against the file before a byte of data is used: length, JSON, dtypes,
-/// shapes, offsets in range, sizes that match, no overlap, no duplicate key. Errors: bad_input naming file and key.
+/// A memory-mapped file. The header is validated against the file before a byte of data is used, as the reference
+/// implementation does: length, JSON, dtypes, shapes, sizes that match, each byte of the data one tensor's. Duplicate
+/// keys are refused besides. Errors: bad_input naming file and key.
 class safetensors_file {
   public:
     explicit safetensors_file(const std::filesystem::path& path);
@@ -23,6 +24,7 @@ class safetensors_file {
     std::vector<std::string> names() const;
     bool contains(const std::string& name) const;
     /// A view into the mapping (no copy), CPU, in the stored dtype; the mapping lives as long as any view. Read only.
+    /// Errors: bad_input for a dtype or a shape that torch lacks.
     at::Tensor tensor(const std::string& name) const;
     /// Gives back the memory in which this process keeps what it read of a tensor; what is read again comes from the
     /// file.
@@ -31,7 +33,7 @@ class safetensors_file {
 
   private:
     struct entry {
-        at::ScalarType dtype;
+        std::string dtype;
         std::vector<std::int64_t> shape;
         std::size_t begin, end;
     };

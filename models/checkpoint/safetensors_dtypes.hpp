@@ -1,8 +1,9 @@
 #pragma once
-// The element types that both safetensors and torch know.
+// The element types of safetensors, and those of them that torch knows.
 #include <c10/core/ScalarType.h>
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,9 +24,33 @@ inline constexpr std::array<std::pair<std::string_view, c10::ScalarType>, 10> sa
     {"BOOL", c10::ScalarType::Bool},
 }};
 
+/// The others, with their bits: a file may hold such tensors, as long as nobody asks for one.
+inline constexpr std::array<std::pair<std::string_view, std::size_t>, 12> unread_dtypes{{
+    {"U16", 16},
+    {"U32", 32},
+    {"U64", 64},
+    {"C64", 64},
+    {"F8_E5M2", 8},
+    {"F8_E4M3", 8},
+    {"F8_E8M0", 8},
+    {"F8_E5M2FNUZ", 8},
+    {"F8_E4M3FNUZ", 8},
+    {"F6_E2M3", 6},
+    {"F6_E3M2", 6},
+    {"F4", 4},
+}};
+
 inline std::optional<c10::ScalarType> dtype_of(std::string_view name) {
     for (const auto& [known, dtype] : safetensors_dtypes)
         if (known == name) return dtype;
+    return std::nullopt;
+}
+
+/// Of one element; nothing where safetensors has no such type.
+inline std::optional<std::size_t> bits_of(std::string_view name) {
+    if (const auto dtype = dtype_of(name)) return 8 * c10::elementSize(*dtype);
+    for (const auto& [known, bits] : unread_dtypes)
+        if (known == name) return bits;
     return std::nullopt;
 }
 

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 #include <set>
 
 #include "config/base/error.hpp"
 #include "models/architecture/modules.hpp"
+#include "models/lora/name_pattern.hpp"
 
 namespace rldp::models {
 
@@ -34,10 +34,8 @@ void check(const lora_config& config) {
 }
 
 [[noreturn]] void refuse_target(const model_config& model, const std::string& target) {
-    std::string known;
-    for (const auto& module : block_modules(model, 0)) known += (known.empty() ? "" : ", ") + last_name(module.name);
     refuse(fmt::format("lora.targets: '{}' matches no linear module of this {}; there are {}", target, model.model_type,
-                       known));
+                       linear_names(model)));
 }
 
 void refuse_overlap(const std::vector<linear_module>& chosen) {
@@ -107,16 +105,11 @@ std::vector<std::string> expand_targets(const model_config& model, const std::ve
             expanded.push_back(target);
             continue;
         }
-        std::regex pattern;
-        try {
-            pattern = std::regex(target);
-        } catch (const std::regex_error& e) {
-            refuse(fmt::format("lora.targets: '{}' is not a regular expression ({})", target, e.what()));
-        }
+        const name_pattern pattern(target, "lora.targets");
         const auto before = expanded.size();
         for (std::int64_t layer = 0; layer < model.layers; ++layer)
             for (const auto& module : block_modules(model, layer))
-                if (std::regex_match(module.name, pattern)) expanded.push_back(module.name);
+                if (pattern.matches_whole(module.name)) expanded.push_back(module.name);
         if (expanded.size() == before) refuse_target(model, target);
     }
     return expanded;

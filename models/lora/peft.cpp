@@ -9,11 +9,13 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/json_reader.hpp"
+#include "config/base/lower_case.hpp"
 #include "models/architecture/modules.hpp"
 #include "models/checkpoint/finite.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/lora/fused.hpp"
 #include "models/lora/layout.hpp"
+#include "models/lora/peft_modules.hpp"
 #include "models/lora/subspace.hpp"
 
 namespace rldp::models {
@@ -54,44 +56,59 @@ bool adapts_conv1d(const lora_layout& layout, const model_config& model) {
     return model.model_type == "gpt2" && std::any_of(layout.pairs.begin(), layout.pairs.end(), is_conv1d);
 }
 
-// Whether a value leaves an option off.
+// Options that change nothing in what the tensors mean. The configurations of initialisations outlive these: what
+// PEFT converts to plain LoRA keeps them.
+const std::set<std::string> harmless{
+    "auto_mapping",   "base_model_name_or_path", "corda_config", "ensure_weight_tying", "eva_config",
+    "fan_in_fan_out", "inference_mode",          "loftq_config", "lora_ga_config",      "megatron_core",
+    "peft_version",   "qalora_group_size",       "revision"};
+const std::set<std::string> honoured{"bias",       "exclude_modules",     "init_lora_weights", "layers_pattern",
+                                     "lora_alpha", "layers_to_transform", "lora_dropout",      "peft_type",
+                                     "r",          "target_modules",      "task_type"};
+
+// Whether a value leaves an option off, as in Python.
 bool is_off(const nlohmann::json& value) {
-    return value.is_null() || value == false || value == "none" || value == "" ||
+    return value.is_null() || value == false || value == 0 || value == "" ||
            ((value.is_object() || value.is_array()) && value.empty());
 }
 
+constexpr auto way_out = "merge it in PEFT (merge_and_unload) and take what that saves as the model";
+
 // PEFT's options grow in number: whatever is unknown here must be off, or the adapter would mean something else.
 void refuse_options(const nlohmann::json& config, const std::string& origin) {
-    static const std::set<std::string> harmless{"auto_mapping",   "base_model_name_or_path", "fan_in_fan_out",
-                                                "inference_mode", "init_lora_weights",       "lora_alpha",
-                                                "lora_dropout",   "megatron_core",           "peft_type",
-                                                "peft_version",   "qalora_group_size",       "r",
-                                                "revision",       "target_modules",          "task_type"};
     for (const auto& [key, value] : config.items())
-        if (!harmless.count(key) && !is_off(value))
-            refuse(fmt::format("{}: option '{}' is not supported; only plain LoRA is", origin, key));
+        if (!harmless.contains(key) && !honoured.contains(key) && !is_off(value))
+            refuse(fmt::format("{}: option '{}' is not supported, only plain LoRA is; {}", origin, key, way_out));
+    if (const auto bias = config.find("bias"); bias != config.end() && *bias != "none" && !is_off(*bias))
+        refuse(fmt::format("{}: option 'bias' is supported only as 'none'; {}", origin, way_out));
 }
 
-std::vector<std::string> listed_targets(const json_reader& json) {
-    std::vector<std::string> targets;
-    for (const auto& item : json.at("target_modules")) {
-        if (!item.is_string()) refuse(json.origin() + ": key 'target_modules' must be strings");
-        targets.push_back(item.get<std::string>());
-    }
-    return targets;
+// Some initialisations take off the base's weights what the adapter begins with, and PEFT does so again where it loads
+// one (LoRA-GA's: only before training). The list of the others is the whole list.
+void refuse_initialisation(const nlohmann::json& config, const std::string& origin) {
+    const auto found = config.find("init_lora_weights");
+    if (found == config.end() || is_off(*found) || *found == true) return;
+    const auto name = found->is_string() ? found->get<std::string>() : found->dump();
+    const auto lower = lower_case(name);
+    if (lower == "gaussian" || lower == "mica" || name == "eva" || name == "orthogonal") return;
+    const auto is_of = [&](const char* kind) { return lower.starts_with(kind); };
+    if (is_of("pissa") || is_of("olora") || is_of("corda") || is_of("lora_ga"))
+        refuse(
+            fmt::format("{}: init_lora_weights '{}' has PEFT change the base's weights, and the adapter fits those "
+                        "only; save it with save_pretrained's path_initial_model_for_weight_conversion, or {}",
+                        origin, name, way_out));
+    if (is_of("loftq"))
+        refuse(
+            fmt::format("{}: init_lora_weights 'loftq' has PEFT quantize the base's weights, and the adapter fits "
+                        "those only; {}",
+                        origin, way_out));
+    refuse(
+        fmt::format("{}: init_lora_weights '{}' is not known; those that leave the base alone are true, false, "
+                    "gaussian, eva, orthogonal, mica",
+                    origin, name));
 }
 
-// The modules whose tensors lie in the file: what a pattern in target_modules came to.
-std::vector<std::string> stored_modules(const safetensors_file& tensors) {
-    std::vector<std::string> modules;
-    const std::string prefix = key_a("").substr(0, key_a("").find(".lora_A")), suffix = ".lora_A.weight";
-    for (const auto& name : tensors.names())
-        if (name.starts_with(prefix) && name.ends_with(suffix) && name.size() > prefix.size() + suffix.size())
-            modules.push_back(name.substr(prefix.size(), name.size() - prefix.size() - suffix.size()));
-    return modules;
-}
-
-lora_config read_config(const std::filesystem::path& path, const safetensors_file& tensors) {
+lora_config read_config(const std::filesystem::path& path, const model_config& model, const safetensors_file& tensors) {
     const nlohmann::json object = read_object(path);
     const json_reader json(object, path.string());
     if (json.text("peft_type") != "LORA")
@@ -99,18 +116,24 @@ lora_config read_config(const std::filesystem::path& path, const safetensors_fil
     if (json.text("task_type", "CAUSAL_LM") != "CAUSAL_LM")
         refuse(fmt::format("{}: task_type is '{}'; supported: CAUSAL_LM", path.string(), json.text("task_type")));
     refuse_options(object, path.string());
+    refuse_initialisation(object, path.string());
     lora_config config;
     config.rank = json.integer("r", 1, largest_rank);
     config.alpha = json.number("lora_alpha", 1e-9, 1e9);
     config.dropout = json.number("lora_dropout", 0, 0.999999, 0);
-    const auto& targets = json.at("target_modules");
-    if (targets.is_array())
-        config.targets = listed_targets(json);
-    else if (targets.is_string())
-        config.targets = stored_modules(tensors);
-    else
-        refuse(path.string() + ": key 'target_modules' must be a list or a string");
+    config.targets =
+        peft_modules(json, model, [&](const std::string& module) { return tensors.contains(key_a(module)); });
     return config;
+}
+
+// As PEFT wrote adapters before safetensors.
+void refuse_bin(const std::filesystem::path& directory) {
+    const auto bin = directory / "adapter_model.bin", wanted = directory / tensors_name;
+    if (std::filesystem::exists(wanted) || !std::filesystem::exists(bin)) return;
+    refuse(
+        fmt::format("{}: adapters are read as safetensors only; convert it: python3 -c \"import torch, "
+                    "safetensors.torch as s; s.save_file(torch.load('{}', weights_only=True), '{}')\"",
+                    bin.string(), bin.string(), wanted.string()));
 }
 
 lora_layout checked_layout(const std::filesystem::path& path, const model_config& model, const lora_config& config) {
@@ -175,8 +198,9 @@ void save_adapter(const std::filesystem::path& directory, const lora_layout& tra
 
 loaded_adapter load_adapter(const std::filesystem::path& directory, const model_config& model) {
     const auto config_path = directory / config_name, path = directory / tensors_name;
+    refuse_bin(directory);
     const safetensors_file file(path);
-    lora_layout layout = checked_layout(config_path, model, read_config(config_path, file));
+    lora_layout layout = checked_layout(config_path, model, read_config(config_path, model, file));
     std::vector<at::Tensor> parts;  // in the flat vector's order, views of the file until all are checked
     std::set<std::string> known;
     for (const auto& pair : layout.pairs) {

@@ -212,16 +212,49 @@ TEST_CASE("adapters that mean something else are refused with file and key", "[l
     const auto layout = make_layout(config, {2, 4, 0, {"q"}});
     save_adapter(scratch.path(), layout, at::zeros({layout.dimension}), "base", config);
     const auto good = read_json(scratch.path() / "adapter_config.json");
-    const auto refused = [&](const std::string& key, const nlohmann::json& value) {
-        INFO(key);
+    const auto read = [&](const std::string& key, const nlohmann::json& value) {
         auto changed = good;
         changed[key] = value;
         std::ofstream(scratch.path() / "adapter_config.json") << changed;
-        const auto line = refusal([&] { load_adapter(scratch.path(), config); });
+        return refusal([&] { load_adapter(scratch.path(), config); });
+    };
+    const auto refused = [&](const std::string& key, const nlohmann::json& value) {
+        INFO(key << " " << value);
+        const auto line = read(key, value);
         CHECK(has(line, "adapter_config.json"));
         CHECK(has(line, key));
+        return line;
     };
-    refused("use_rslora", true);
+    const auto accepted = [&](const std::string& key, const nlohmann::json& value) {
+        INFO(key << " " << value);
+        CHECK(read(key, value).empty());
+    };
+    for (const char* off : {"mica", "MICA", "gaussian", "Gaussian", "eva", "orthogonal", ""})
+        accepted("init_lora_weights", off);
+    for (const auto& off : nlohmann::json::array({true, false, nullptr, 0})) accepted("init_lora_weights", off);
+    for (const char* changing : {"pissa", "pissa_niter_16", "olora", "OLoRA", "corda", "lora_ga"})
+        CHECK(has(refused("init_lora_weights", changing), "path_initial_model_for_weight_conversion"));
+    CHECK(has(refused("init_lora_weights", "loftq"), "merge_and_unload"));
+    for (const auto& unknown : nlohmann::json::array({"true", "EVA", "one_of_tomorrow", 1, {1}}))
+        CHECK(has(refused("init_lora_weights", unknown), "is not known"));
+    // What PEFT converts to plain LoRA keeps the configuration of its initialisation.
+    for (const char* inert : {"corda_config", "eva_config", "loftq_config", "lora_ga_config"})
+        accepted(inert, {{"x", 1}});
+    accepted("ensure_weight_tying", true);
+    accepted("layer_replication", nlohmann::json::array());
+    for (const char* option : {"use_rslora", "lora_bias", "use_qalora", "one_of_tomorrow"}) {
+        accepted(option, false);
+        accepted(option, nullptr);
+        CHECK(has(refused(option, true), "merge_and_unload"));
+    }
+    refused("use_dora", "none");
+    refused("trainable_token_indices", {3});
+    refused("alora_invocation_tokens", {3});
+    refused("layer_replication", {{0, 2}});
+    refused("target_parameters", {"q_proj.weight"});
+    refused("alpha_pattern", {{"q_proj", 4}});
+    for (const char* variant : {"arrow_config", "kasa_config", "monteclora_config", "use_bdlora", "velora_config"})
+        refused(variant, {{"x", 1}});
     refused("use_dora", true);
     refused("bias", "all");
     refused("modules_to_save", {"lm_head"});
@@ -256,11 +289,119 @@ TEST_CASE("adapters that mean something else are refused with file and key", "[l
     save_safetensors(path, tensors);
     tensor_refused(nlohmann::json::object(), "not finite");
     save_adapter(scratch.path(), layout, at::zeros({layout.dimension}), "base", config);
-    // A pattern is what its tensors say.
-    auto pattern = good;
-    pattern["target_modules"] = ".*q_proj";
-    std::ofstream(scratch.path() / "adapter_config.json") << pattern;
-    CHECK(modules(load_adapter(scratch.path(), config).layout) == modules(layout));
+    // Nor does a tensor belong to two names, or to a head.
+    for (const char* other : {"model.layers.0.self_attn.q_proj.lora_A.weight", "base_model.model.lm_head.weight",
+                              "base_model.model.model.layers.0.self_attn.q_proj.lora_A.default.weight"}) {
+        save_adapter(scratch.path(), layout, at::zeros({layout.dimension}), "base", config);
+        std::map<std::string, at::Tensor> more{{other, at::zeros({2, 8})}};
+        for (const auto& name : safetensors_file(path).names())
+            more[name] = safetensors_file(path).tensor(name).clone();
+        save_safetensors(path, more);
+        tensor_refused(nlohmann::json::object(), fmt::format("'{}' belongs to no target module", other));
+    }
+    fs::rename(path, scratch.path() / "adapter_model.bin");
+    const auto line = refusal([&] { load_adapter(scratch.path(), config); });
+    CHECK(has(line, "adapter_model.bin: adapters are read as safetensors only; convert it: python3 -c"));
+}
+
+namespace {
+
+/// What adapter_config.json chooses, where the file holds the tensors of `stored`.
+std::vector<std::string> chosen(const std::string& family, const nlohmann::json& choice,
+                                const std::vector<std::string>& stored) {
+    const scratch_directory scratch;
+    const auto config = small(family);
+    const auto layout = make_layout(config, {2, 4, 0, stored});
+    std::map<std::string, at::Tensor> tensors;
+    for (const auto& pair : layout.pairs) {
+        tensors["base_model.model." + pair.module + ".lora_A.weight"] = at::zeros({2, pair.d_in});
+        tensors["base_model.model." + pair.module + ".lora_B.weight"] = at::zeros({pair.d_out, 2});
+    }
+    save_safetensors(scratch.path() / "adapter_model.safetensors", tensors);
+    nlohmann::json all{{"peft_type", "LORA"}, {"r", 2}, {"lora_alpha", 4}};
+    all.update(choice);
+    std::ofstream(scratch.path() / "adapter_config.json") << all;
+    return modules(load_adapter(scratch.path(), config).layout);
+}
+
+}  // namespace
+
+// Each as PEFT 0.21.2 chooses.
+TEST_CASE("target modules are PEFT's: one that matches is enough", "[lora]") {
+    struct choice {
+        std::string family;
+        nlohmann::json config;
+        std::vector<std::string> modules;  // as layout.cpp's targets
+    };
+    const auto targets = [](const nlohmann::json& what) { return nlohmann::json{{"target_modules", what}}; };
+    const auto with = [&](const nlohmann::json& what, const nlohmann::json& more) {
+        auto out = targets(what);
+        out.update(more);
+        return out;
+    };
+    const std::string q0 = "model.layers.0.self_attn.q_proj", q1 = "model.layers.1.self_attn.q_proj";
+    const std::vector<choice> choices{
+        {"llama", targets({"q_proj", "c_attn", "query_key_value"}), {"q"}},
+        {"llama", targets({"q_proj", "o"}), {"q"}},  // PEFT knows no roles
+        {"llama", targets({"q_proj", "self_attn.q_proj", q1}), {"q"}},
+        {"llama", targets({"q_proj", "all-linear"}), {"q"}},
+        {"llama", targets("all-linear"), {"all-linear"}},
+        {"llama", with("All-Linear", {{"exclude_modules", ".*mlp.*"}}), {"q", "k", "v", "o"}},
+        {"phi3", with("all-linear", {{"exclude_modules", {"mlp.down_proj"}}}), {"qkv_proj", "o", "gate_up_proj"}},
+        {"llama", targets(".*q_proj"), {"q"}},
+        {"llama", targets(R"(model\.layers\.1\..*(q|v)_proj)"), {q1, "model.layers.1.self_attn.v_proj"}},
+        {"llama", targets(R"(.*\.(?P<which>q|k)_proj\Z)"), {"q", "k"}},
+        {"llama", targets(R"((?i).*Q_PROJ)"), {"q"}},
+        {"llama", targets(R"(.*(?<!gate)(?<!up)_proj)"), {"q", "k", "v", "o", "down"}},
+        {"llama", with({"q_proj", "lm_head"}, {{"exclude_modules", {"lm_head"}}}), {"q"}},
+        {"llama", with({"q_proj", "v_proj"}, {{"exclude_modules", {"v_proj"}}}), {"q"}},
+        {"llama", with({"q_proj"}, {{"exclude_modules", "model.layers.0.*"}}), {q1}},
+        {"llama", with({"q_proj"}, {{"exclude_modules", {q1}}}), {q0}},
+        {"llama", with({"q_proj"}, {{"exclude_modules", {"layers.1"}}}), {"q"}},
+        {"llama", with({"q_proj"}, {{"exclude_modules", ""}}), {"q"}},
+        {"llama", with({"q_proj"}, {{"layers_to_transform", 1}}), {q1}},
+        {"llama", with({"q_proj"}, {{"layers_to_transform", {1, 7}}}), {q1}},
+        {"llama", with({"q_proj"}, {{"layers_to_transform", nlohmann::json::array()}}), {"q"}},
+        {"llama", with({"q_proj"}, {{"layers_to_transform", {1}}, {"layers_pattern", {"h", "layers"}}}), {q1}},
+        {"llama", with({"q_proj"}, {{"layers_to_transform", {1}}, {"layers_pattern", R"(model\.layers)"}}), {q1}},
+        {"llama", with({"q_proj"}, {{"layers_to_transform", {1}}, {"layers_pattern", ""}}), {q1}},
+        {"llama", with({"k_proj", q0}, {{"layers_to_transform", {1}}}), {q0, "model.layers.1.self_attn.k_proj"}},
+        {"gpt2", targets({"q_proj", "v_proj", "c_attn"}), {"c_attn"}},
+        {"gpt2",
+         with({"c_proj"}, {{"layers_to_transform", {1}}, {"layers_pattern", "h"}}),
+         {"transformer.h.1.attn.c_proj", "transformer.h.1.mlp.c_proj"}},
+        {"gpt2", targets("all-linear"), {"all-linear"}},
+        {"phi3", targets({"q_proj", "o_proj", "gate_proj", "qkv_proj"}), {"o", "qkv_proj"}},
+        // Parts of a module, which PEFT does not know, where their tensors are there.
+        {"gpt2", targets({"q_proj", "v_proj"}), {"q", "v"}},
+    };
+    for (const auto& [family, config, expected] : choices) {
+        INFO(family << " " << config);
+        CHECK(chosen(family, config, expected) == modules(make_layout(small(family), {2, 4, 0, expected})));
+    }
+
+    const auto refused = [&](const nlohmann::json& config, const std::string& what) {
+        INFO(config);
+        const auto line = refusal([&] { chosen("llama", config, {"q"}); });
+        CHECK(has(line, "adapter_config.json: "));
+        CHECK(has(line, what));
+    };
+    for (const auto& none : nlohmann::json::array({{"c_attn"}, {"q"}, nlohmann::json::array(), "q_proj", ""}))
+        refused(targets(none), "target_modules matches no linear module of this llama; there are q_proj, k_proj");
+    refused(with({"q_proj"}, {{"layers_to_transform", {-1}}}), "matches no linear module");
+    refused(with({"q_proj"}, {{"layers_to_transform", {0}}, {"layers_pattern", "h"}}), "matches no linear module");
+    refused(with({"q_proj"}, {{"exclude_modules", {"q_proj"}}}), "matches no linear module");
+    for (const char* other : {"lm_head", "embed_tokens", "input_layernorm", "self_attn", "0"})
+        refused(targets({"q_proj", other}), "target_modules has '");
+    refused(targets(".*"), "target_modules has '");
+    refused(targets("(q"), "target_modules: '(q' is not a regular expression (");
+    refused(targets("(.*)*[A-Z]"), "takes too long");
+    refused(targets({1}), "key 'target_modules' must be strings");
+    refused(with({"q_proj"}, {{"exclude_modules", 3}}), "key 'exclude_modules' must be a list or a string");
+    refused(with({"q_proj"}, {{"layers_to_transform", "1"}}), "key 'layers_to_transform' must be");
+    refused(with({"q_proj"}, {{"layers_pattern", "layers"}}), "needs 'layers_to_transform'");
+    refused(with(".*q_proj", {{"layers_to_transform", {1}}}), "needs 'target_modules' to be a list");
+    refused(with("all-linear", {{"layers_to_transform", {1}}}), "needs 'target_modules' to be a list");
 }
 
 }  // namespace rldp::models::test

@@ -91,10 +91,26 @@ TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]
     refused(with_length(entry, "12345678", ~std::uint64_t{0}), "longer than the file");
     refused(with_length("", "", 0), "not valid JSON");
     refused(file_of("{\"w\":", 8), "not valid JSON");
+    refused(file_of("\xef\xbb\xbf" + entry, 8), "not valid JSON at byte 1");
     refused(file_of("[]", 8), "object");
     refused(file_of(std::string(5000, '['), 8), "deep");
     refused(file_of(entry, 7), "'w' ends at byte 8 of 7");
-    refused(file_of(R"({"w":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}})", 8), "'w' has dtype 'F8_E4M3'");
+    refused(file_of(R"({"w":{"dtype":"F7","shape":[2],"data_offsets":[0,2]}})", 2), "'w' has dtype 'F7'");
+    refused(file_of(entry, 9), "1 bytes follow its last tensor");
+    refused(file_of("{}", 8), "8 bytes follow its last tensor");
+    refused(file_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12),
+            "bytes 0 to 4 of the data, before tensor 'w', are no tensor's");
+    refused(
+        file_of(
+            R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"z":{"dtype":"F32","shape":[0],"data_offsets":[4,4]}})",
+            8),
+        "'w' and 'z' overlap");
+    refused(
+        file_of(
+            R"({"v":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+            8),
+        "'v' and 'w' overlap");
+    refused(file_of(R"({"w":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}})", 2), "'w': shape");
     refused(file_of(R"({"w":{"shape":[2],"data_offsets":[0,8]}})", 8), "'dtype' is missing");
     refused(file_of(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
             "'w': shape and data_offsets disagree");
@@ -124,6 +140,37 @@ TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]
         "'w' and 'v' overlap");
     CHECK(has(refusal([&] { safetensors_file file(scratch.path() / "none"); }), "none"));
     CHECK(has(refusal([&] { safetensors_file file(scratch.path()); }), "not a regular file"));
+}
+
+TEST_CASE("what nobody asks for refuses no safetensors file", "[safetensors]") {
+    const scratch_directory scratch;
+    const auto path = scratch.path() / "t.safetensors";
+    const std::string used = R"("w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
+    const auto read = [&](const std::string& more, std::size_t data) {
+        INFO(more);
+        write(path, file_of("{" + used + more + "}", data));
+        const safetensors_file file(path);
+        CHECK(file.tensor("w").numel() == 2);
+        return file;
+    };
+    CHECK(read(R"(,"__metadata__":null)", 8).metadata().empty());
+    const std::vector<std::pair<std::string, int>> types{
+        {"U16", 16},    {"U32", 32},        {"U64", 64},        {"C64", 64},    {"F8_E5M2", 8}, {"F8_E4M3", 8},
+        {"F8_E8M0", 8}, {"F8_E5M2FNUZ", 8}, {"F8_E4M3FNUZ", 8}, {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"F4", 4}};
+    for (const auto& [type, bits] : types) {
+        const auto end = 8 + 4 * bits / 8;
+        const auto file = read(fmt::format(R"(,"u":{{"dtype":"{}","shape":[4],"data_offsets":[8,{}]}})", type, end),
+                               static_cast<std::size_t>(end));
+        CHECK(has(refusal([&] { file.tensor("u"); }), fmt::format("tensor 'u' has dtype '{}'; supported: F64", type)));
+    }
+    for (const std::string shape : {"0,4294967296,4294967296", "0,9223372036854775807"}) {
+        const auto file = read(R"(,"u":{"dtype":"F32","shape":[)" + shape + R"(],"data_offsets":[8,8]})", 8);
+        CHECK(has(refusal([&] { file.tensor("u"); }), "'u': shape has too many"));
+    }
+    std::string ones = "1";
+    for (int i = 0; i < 70; ++i) ones += ",1";
+    const auto deep = read(R"(,"u":{"dtype":"U8","shape":[)" + ones + R"(],"data_offsets":[8,9]})", 9);
+    CHECK(has(refusal([&] { deep.tensor("u"); }), "'u': shape has too many"));
 }
 
 TEST_CASE("only spaces may follow a safetensors header, up to its length", "[safetensors]") {
@@ -340,6 +387,108 @@ TEST_CASE("config.json is read with its defaults and checked", "[config]") {
     CHECK(has(refusal([&] { read_model_config(scratch.path()); }), "config.json"));
 }
 
+TEST_CASE("quantized weights are told by their method", "[config]") {
+    const scratch_directory scratch;
+    const auto line = [&](const std::string& key, const nlohmann::json& how) {
+        auto json = llama_config();
+        json[key] = how;
+        std::ofstream(scratch.path() / "config.json") << json;
+        return refusal([&] { read_model_config(scratch.path()); });
+    };
+    const std::string key = "quantization_config";
+    for (const std::string method : {"bitsandbytes", "gptq", "awq", "fp8", "mxfp4"})
+        CHECK(
+            has(line(key, {{"quant_method", method}, {"bits", 4}}),
+                "config.json: key 'quantization_config': the weights are quantized by " + method + "; take the model"));
+    CHECK(has(line(key, {{"load_in_4bit", true}}), "the weights are quantized; take the model"));
+    CHECK(has(line(key, 3), "the weights are quantized; take the model"));
+    CHECK(
+        has(line("quantization", {{"group_size", 64}, {"bits", 4}}), "key 'quantization': the weights are quantized"));
+    CHECK(line(key, nullptr).empty());
+}
+
+TEST_CASE("weights in another form are told with what to do", "[checkpoint]") {
+    const scratch_directory scratch;
+    std::ofstream(scratch.path() / "config.json") << gpt2_config();
+    const auto load = [&] { return refusal([&] { causal_lm::load(scratch.path(), at::kFloat, at::kCPU); }); };
+    CHECK(!has_weights(scratch.path()));
+    CHECK(has(load(), "model.safetensors: no such file"));
+    for (const std::string name : {"model-Q4_K_M.gguf", "tf_model.h5", "consolidated.00.pth"}) {
+        write(scratch.path() / name, "x");
+        CHECK(has(load(), name + ": weights are read as safetensors only; take the model in that form"));
+        CHECK(has(refusal([&] { has_weights(scratch.path()); }), name));
+        fs::remove(scratch.path() / name);
+    }
+    for (const std::string name :
+         {"pytorch_model.bin", "pytorch_model-00001-of-00002.bin", "pytorch_model.bin.index.json"}) {
+        write(scratch.path() / name, "x");
+        const auto line = load();
+        CHECK(has(line, name + ": weights are read as safetensors only; convert them: python3 -c \"from transformers"));
+        CHECK(has(line, "save_pretrained('" + scratch.path().string() + "')\""));
+        fs::remove(scratch.path() / name);
+    }
+    write(scratch.path() / "model.safetensors",
+          "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 548105171\n");
+    CHECK(has(load(), "model.safetensors: is a Git LFS pointer, not the file itself; call git lfs pull"));
+    save_safetensors(scratch.path() / "model.safetensors", random_weights(read_model_config(scratch.path())));
+    write(scratch.path() / "pytorch_model.bin", "x");
+    CHECK(load().empty());
+}
+
+TEST_CASE("a tied model has the head of its file where that is another", "[checkpoint]") {
+    for (const auto& type : model_types()) {
+        INFO(type);
+        const scratch_directory scratch;
+        nlohmann::json json = type == "gpt2" ? gpt2_config() : llama_config();
+        json.update({{"model_type", type},
+                     {"tie_word_embeddings", true},
+                     {"sliding_window", 8},
+                     {"num_key_value_heads", 2},
+                     {"head_dim", 4}});
+        std::ofstream(scratch.path() / "config.json") << json;
+        const auto config = read_model_config(scratch.path());
+        REQUIRE(config.tied_head);
+        CHECK(read_model(scratch.path()).tied_head);  // without weights
+        const auto weights = random_weights(config);
+        const auto embedding = base_tensors(config).front().first;
+        const auto ids = at::randint(config.vocab, {2, 5}, at::kLong);
+        const auto with = [&](const at::Tensor& head) {
+            auto all = weights;
+            if (head.defined()) all["lm_head.weight"] = head;
+            save_safetensors(scratch.path() / "model.safetensors", all);
+            return read_model(scratch.path());
+        };
+        const auto logits = [&] {
+            return causal_lm::load(scratch.path(), at::kFloat, at::kCPU)->logits(ids, nullptr, nullptr);
+        };
+        CHECK(with({}).tied_head);
+        const auto tied = logits();
+        CHECK(!doubt_of(with(weights.at(embedding).clone()), scratch.path()));
+        CHECK(at::equal(logits(), tied));
+
+        auto head = weights.at(embedding).clone();
+        head[-1][-1] += 1;
+        const auto apart = with(head);
+        CHECK(!apart.tied_head);
+        CHECK(has(doubt_of(apart, scratch.path()).value(), "config.json: tie_word_embeddings is true, but"));
+        auto untied = config;
+        untied.tied_head = false;
+        auto all = weights;
+        all["lm_head.weight"] = head;
+        CHECK(at::equal(logits(), causal_lm::from_weights(untied, all)->logits(ids, nullptr, nullptr)));
+        CHECK(!at::equal(logits(), tied));
+        with(at::zeros({12, config.width}));
+        CHECK(has(refusal(logits), "'lm_head.weight' has shape [12, 8]; config.json asks for [11, 8]"));
+
+        // The other way round: the head alone is the embedding, too.
+        all["lm_head.weight"] = weights.at(embedding);
+        all.erase(embedding);
+        save_safetensors(scratch.path() / "model.safetensors", all);
+        CHECK(read_model(scratch.path()).tied_head);
+        CHECK(at::equal(logits(), tied));
+    }
+}
+
 TEST_CASE("a checkpoint that does not fit its config is refused with file and tensor", "[checkpoint]") {
     const scratch_directory scratch;
     std::ofstream(scratch.path() / "config.json") << gpt2_config();
@@ -382,6 +531,13 @@ TEST_CASE("shards are found by their index, and only beside it", "[checkpoint]")
     };
     CHECK(load({{"weight_map", map}})->parameters() > 0);
     CHECK(has(refusal([&] { load({{"weights", map}}); }), "weight_map"));
+    // Another head may lie in a shard of its own.
+    auto head = weights.at("transformer.wte.weight").clone();
+    save_safetensors(scratch.path() / "head.safetensors", {{"lm_head.weight", head + 1}});
+    map["lm_head.weight"] = "head.safetensors";
+    CHECK(!load({{"weight_map", map}})->config().tied_head);
+    save_safetensors(scratch.path() / "head.safetensors", {{"lm_head.weight", head}});
+    CHECK(load({{"weight_map", map}})->config().tied_head);
     map["transformer.ln_f.bias"] = "../x.safetensors";
     CHECK(has(refusal([&] { load({{"weight_map", map}}); }), "index.json: weight_map.transformer.ln_f.bias"));
     map["transformer.ln_f.bias"] = "y.safetensors";

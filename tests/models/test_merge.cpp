@@ -6,6 +6,7 @@
 #include "models/architecture/modules.hpp"
 #include "models/merge.hpp"
 #include "models/weights.hpp"
+#include "models/whole_checkpoint.hpp"
 #include "tests/models/random_models.hpp"
 
 #include "tests/catch.hpp"
@@ -154,6 +155,40 @@ TEST_CASE("golden: shards, hub layout and bfloat16 merge too", "[golden]") {
             CHECK(told["weight_map"].size() == names.size());
             for (const auto& [name, file] : told["weight_map"].items()) CHECK(files.contains(file.get<std::string>()));
         }
+}
+
+TEST_CASE("a head of the file's own is merged, too, and told by config.json", "[merge]") {
+    const scratch_directory scratch;
+    const auto base = scratch.path() / "base";
+    fs::create_directory(base);
+    const nlohmann::ordered_json json{
+        {"model_type", "llama"},  {"tie_word_embeddings", true}, {"hidden_size", 8},        {"rms_norm_eps", 1e-5},
+        {"num_hidden_layers", 1}, {"num_attention_heads", 2},    {"intermediate_size", 12}, {"vocab_size", 11}};
+    std::ofstream(base / "config.json") << json;
+    auto weights = random_weights(read_model_config(base));
+    const auto layout = make_layout(read_model_config(base), {2, 4, 0, {"q"}});
+    save_adapter(scratch.path() / "adapter", layout, at::randn({layout.dimension}), "base", read_model_config(base));
+    const auto adapter = load_adapter(scratch.path() / "adapter", read_model_config(base));
+    for (const bool other : {true, false}) {
+        weights["lm_head.weight"] = weights.at("model.embed_tokens.weight") + (other ? 1 : 0);
+        save_safetensors(base / "model.safetensors", weights);
+        const auto out = scratch.path() / (other ? "other" : "same");
+        merge(base, scratch.path() / "adapter", out);
+        CHECK(safetensors_file(out / "model.safetensors").contains("lm_head.weight") == other);
+        auto expected = json;
+        if (other) expected["tie_word_embeddings"] = false;
+        CHECK(nlohmann::ordered_json::parse(bytes_of(out / "config.json")).dump() == expected.dump());
+        CHECK(!read_model(out).head_beside_config);
+        const auto ids = at::randint(11, {2, 5}, at::kLong);
+        CHECK(largest_difference(logits_of(out, ids), logits_of(base, ids, &adapter)) <= 1e-5);
+
+        const auto model = causal_lm::load(base, at::kFloat, at::kCPU);
+        const auto norms = whole_layout(model->config(), {"norm"});
+        const auto whole = scratch.path() / (other ? "other_whole" : "same_whole");
+        save_whole(base, norms, model->flat_of(norms), whole);
+        CHECK(read_json(whole / "config.json").at("tie_word_embeddings") == !other);
+        CHECK(at::equal(logits_of(whole, ids), logits_of(base, ids)));
+    }
 }
 
 TEST_CASE("merging refuses what is there and leaves nothing behind when it fails", "[merge]") {

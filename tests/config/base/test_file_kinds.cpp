@@ -48,6 +48,22 @@ TEST_CASE("only regular files are read, through links or not") {
     CHECK(says(dir.path() / "f/g").find("can't be read: Not a directory") != std::string::npos);
 }
 
+TEST_CASE("what Git LFS left in the place of a file is not read as the file") {
+    const scratch_directory dir;
+    const auto says = [&](const std::string& text) {
+        write_file(dir.path() / "f", text);
+        return refusal([&] { read_file(dir.path() / "f"); });
+    };
+    const std::string pointer =
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935\nsize 548105171\n";
+    CHECK(says(pointer) == (dir.path() / "f").string() +
+                               ": is a Git LFS pointer, not the file itself; call git lfs pull where it was cloned, or "
+                               "download it anew");
+    CHECK(says("x" + pointer).empty());
+    CHECK(says(pointer + std::string(2000, ' ')).empty());  // a pointer has less than 1024 bytes
+    CHECK(says(pointer.substr(0, 20)).empty());
+}
+
 TEST_CASE("only regular files grow") {
     const scratch_directory dir;
     REQUIRE(::mkfifo((dir.path() / "fifo").c_str(), 0600) == 0);
