@@ -20,7 +20,9 @@ namespace {
 
 /// Null, "" and [] leave a key off, as in Python.
 bool is_given(const json_reader& json, const std::string& key) {
-    return json.has(key) && json.at(key) != "" && json.at(key) != nlohmann::json::array();
+    if (!json.has(key)) return false;
+    const auto& value = json.at(key);
+    return value != "" && !(value.is_array() && value.empty());
 }
 
 std::vector<std::string> strings_at(const json_reader& json, const std::string& key) {
