@@ -10,7 +10,7 @@
 
 #include "config/base/error.hpp"
 #include "models/architecture/modules.hpp"
-#include "models/lora/name_pattern.hpp"
+#include "models/regex/regex.hpp"
 
 namespace rldp::models {
 
@@ -105,11 +105,11 @@ std::vector<std::string> expand_targets(const model_config& model, const std::ve
             expanded.push_back(target);
             continue;
         }
-        const name_pattern pattern(target, "lora.targets");
+        const auto pattern = python_regex_of_whole(target, "lora.targets");
         const auto before = expanded.size();
         for (std::int64_t layer = 0; layer < model.layers; ++layer)
             for (const auto& module : block_modules(model, layer))
-                if (pattern.matches_whole(module.name)) expanded.push_back(module.name);
+                if (pattern.matches_start(module.name)) expanded.push_back(module.name);
         if (expanded.size() == before) refuse_target(model, target);
     }
     return expanded;

@@ -12,7 +12,7 @@
 #include "config/base/json_reader.hpp"
 #include "config/base/lower_case.hpp"
 #include "models/architecture/modules.hpp"
-#include "models/lora/name_pattern.hpp"
+#include "models/regex/regex.hpp"
 
 namespace rldp::models {
 
@@ -37,19 +37,19 @@ std::vector<std::string> strings_at(const json_reader& json, const std::string& 
 /// Names, or ends of names from a dot on, or one regular expression for whole names.
 struct name_choice {
     std::vector<std::string> names;
-    std::optional<name_pattern> pattern;
+    std::optional<regex> pattern;
 
     name_choice(const json_reader& json, const std::string& key) {
         const auto& value = json.at(key);
         if (value.is_string())
-            pattern.emplace(value.get<std::string>(), fmt::format("{}: {}", json.origin(), key));
+            pattern = python_regex_of_whole(value.get<std::string>(), fmt::format("{}: {}", json.origin(), key));
         else if (value.is_array())
             names = strings_at(json, key);
         else
             refuse(fmt::format("{}: key '{}' must be a list or a string", json.origin(), key));
     }
     bool has_whole(const std::string& name) const {
-        return pattern ? pattern->matches_whole(name) : std::find(names.begin(), names.end(), name) != names.end();
+        return pattern ? pattern->matches_start(name) : std::find(names.begin(), names.end(), name) != names.end();
     }
     bool has_end(const std::string& name) const {
         return std::any_of(names.begin(), names.end(), [&](const auto& end) { return name.ends_with("." + end); });
@@ -93,19 +93,20 @@ class layer_choice {
         const std::string key = "layers_pattern";
         const auto names = json.at(key).is_array() ? strings_at(json, key) : std::vector{json.text(key)};
         for (const auto& name : names)
-            patterns_.emplace_back("(?:^|.*?\\.)" + name + "\\.\\d+\\.", fmt::format("{}: {}", json.origin(), key));
+            patterns_.push_back(
+                python_regex("(?:^|.*?\\.)" + name + "\\.\\d+\\.", fmt::format("{}: {}", json.origin(), key)));
     }
     bool has(const std::string& name) const {
         if (!layers_) return true;
         const auto layer = layer_of(name);
-        const auto fits = [&](const name_pattern& pattern) { return pattern.matches_start(name); };
+        const auto fits = [&](const regex& pattern) { return pattern.matches_start(name); };
         return layer && layers_->contains(*layer) &&
                (patterns_.empty() || std::any_of(patterns_.begin(), patterns_.end(), fits));
     }
 
   private:
     std::optional<std::set<std::int64_t>> layers_;
-    std::vector<name_pattern> patterns_;
+    std::vector<regex> patterns_;
 };
 
 bool says_all_linear(const nlohmann::json& targets) {

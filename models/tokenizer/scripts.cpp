@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/tokenizer/regex.hpp"
+#include "models/regex/regex.hpp"
 #include "models/tokenizer/text.hpp"
 
 namespace rldp::models {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/regex/regex.hpp"
 #include "models/tokenizer/reader.hpp"
-#include "models/tokenizer/regex.hpp"
 
 namespace rldp::models {
 

@@ -72,7 +72,7 @@ TEST_CASE("a damaged tokenizer.json is refused by file and key") {
         {[](json& j) { j["pre_tokenizer"]["type"] = "Sudachi"; }, "pre_tokenizer.type: Sudachi is not supported"},
         {[](json& j) { j["pre_tokenizer"]["behavior"] = "Sideways"; }, "pre_tokenizer.behavior: Sideways is"},
         {[](json& j) { j["pre_tokenizer"]["pattern"]["Regex"] = "(a"; },
-         "pre_tokenizer.pattern.Regex: not a regular expression"},
+         "pre_tokenizer.pattern.Regex is not a regular expression"},
         {[](json& j) { j["post_processor"]["type"] = "BertProcessing"; }, "post_processor.type: BertProcessing"},
         {[](json& j) { j["post_processor"]["special_tokens"].erase("<s>"); },
          "post_processor.special_tokens.<s>: is missing"},
@@ -99,7 +99,7 @@ TEST_CASE("a damaged tokenizer.json is refused by file and key") {
          },
          "pre_tokenizer.pretokenizers[16]: is a step too many"},
         {[](json& j) { j["pre_tokenizer"]["pattern"]["Regex"] = "a\\C"; },  // half a character
-         "pre_tokenizer.pattern.Regex: not a regular expression"},
+         "pre_tokenizer.pattern.Regex is not a regular expression"},
         {[](json& j) { j = json::array(); }, "must be an object"},
     };
     for (const auto& [damage, expected] : damages) {

@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "config/base/error.hpp"
+#include "models/regex/regex.hpp"
 #include "models/tokenizer/gpt2_words.hpp"
-#include "models/tokenizer/regex.hpp"
 #include "models/tokenizer/text.hpp"
 #include "tests/models/tokenizer/fixtures.hpp"
 

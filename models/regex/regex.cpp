@@ -1,4 +1,4 @@
-#include "models/tokenizer/regex.hpp"
+#include "models/regex/regex.hpp"
 
 #include <fmt/format.h>
 #include <oniguruma.h>
@@ -9,7 +9,6 @@
 
 #include "config/base/error.hpp"
 #include "config/base/require.hpp"
-#include "models/tokenizer/text.hpp"
 
 namespace rldp::models {
 
@@ -75,16 +74,16 @@ void start_oniguruma() {
     require(started == ONIG_NORMAL, "Oniguruma does not start");
 }
 
-regex::regex(std::string_view pattern, const std::string& where) : where_(where) {
+regex::regex(std::string_view pattern, const std::string& where, dialect how) : where_(where) {
     start_oniguruma();
-    const auto current = with_symbols(pattern, where);
+    const bool python = how == dialect::python;
+    const auto current = python ? std::string(pattern) : with_symbols(pattern, where);
     regex_t* code = nullptr;
     OnigErrorInfo info{};
     const int problem = onig_new(&code, bytes_of(current), bytes_of(current) + current.size(), ONIG_OPTION_NONE,
-                                 ONIG_ENCODING_UTF8, ONIG_SYNTAX_DEFAULT, &info);
+                                 ONIG_ENCODING_UTF8, python ? ONIG_SYNTAX_PYTHON : ONIG_SYNTAX_DEFAULT, &info);
     if (problem != ONIG_NORMAL)
-        refuse(
-            fmt::format("{}: not a regular expression that Oniguruma accepts: {}", where, message_of(problem, &info)));
+        refuse(fmt::format("{} is not a regular expression ({})", where, message_of(problem, &info)));
     code_ = std::shared_ptr<regex_t>(code, onig_free);
 }
 
@@ -105,13 +104,23 @@ std::vector<text_range> regex::matches(std::string_view text) const {
         if (found < 0) refuse(fmt::format("{}: the pattern takes too long on a text ({})", where_, message_of(found)));
         const auto first = static_cast<std::size_t>(region->beg[0]), last = static_cast<std::size_t>(region->end[0]);
         if (first == last && !out.empty() && out.back().end == last) {
-            at += at < text.size() ? character_length(text, at) : 1;
+            at += at < text.size() ? static_cast<std::size_t>(ONIG_ENCODING_UTF8->mbc_enc_len(begin + at)) : 1;
             continue;
         }
         out.push_back({first, last});
         at = last;
     }
     return out;
+}
+
+bool regex::matches_start(std::string_view text) const {
+    auto* code = static_cast<regex_t*>(const_cast<void*>(code_.get()));
+    const auto limits = match_limits(text.size());
+    const auto *begin = bytes_of(text), *end = begin + text.size();
+    const int found = onig_match_with_param(code, begin, end, begin, nullptr, ONIG_OPTION_NONE, limits.get());
+    if (found < 0 && found != ONIG_MISMATCH)
+        refuse(fmt::format("{}: the pattern takes too long on a text ({})", where_, message_of(found)));
+    return found >= 0;
 }
 
 std::string regex::replace(std::string_view text, std::string_view with) const {
@@ -124,6 +133,15 @@ std::string regex::replace(std::string_view text, std::string_view with) const {
     }
     out.append(text.substr(at));
     return out;
+}
+
+regex python_regex(const std::string& pattern, const std::string& where) {
+    return {pattern, fmt::format("{}: '{}'", where, pattern), regex::dialect::python};
+}
+
+regex python_regex_of_whole(const std::string& pattern, const std::string& where) {
+    python_regex(pattern, where);  // alone: a bracket of its own must not close ours
+    return {"(?:" + pattern + ")(?![\\s\\S])", fmt::format("{}: '{}'", where, pattern), regex::dialect::python};
 }
 
 }  // namespace rldp::models

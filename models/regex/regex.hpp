@@ -1,0 +1,42 @@
+#pragma once
+// Regular expressions by Oniguruma, as others mean theirs.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/base/text_range.hpp"
+
+namespace rldp::models {
+
+/// Once, before anything else of Oniguruma is called.
+void start_oniguruma();
+
+/// A compiled expression; safe to share. Of all that match: `text` must be valid UTF-8; errors: bad_input, beginning
+/// with `where`, for a pattern that takes too many steps or too much memory.
+class regex {
+  public:
+    enum class dialect {
+        hugging_face,  ///< of its tokenizers
+        python,        ///< of `re`
+    };
+    /// Errors: bad_input, beginning with `where`, for what is no expression.
+    regex(std::string_view pattern, const std::string& where, dialect how = dialect::hugging_face);
+    /// All matches, left to right; of the empty ones those that do not end another match.
+    std::vector<text_range> matches(std::string_view text) const;
+    /// Empty matches stay as they are: replaced, they would let a text grow with every step.
+    std::string replace(std::string_view text, std::string_view with) const;
+    /// Whether a match begins where the text does.
+    bool matches_start(std::string_view text) const;
+
+  private:
+    std::shared_ptr<const void> code_;
+    std::string where_;
+};
+
+/// Of Python's; refusals name the pattern, too.
+regex python_regex(const std::string& pattern, const std::string& where);
+/// The same where a match must be the whole text, as for re.fullmatch.
+regex python_regex_of_whole(const std::string& pattern, const std::string& where);
+
+}  // namespace rldp::models
