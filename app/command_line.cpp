@@ -77,7 +77,7 @@ std::vector<std::string> names_of(const CLI::App& program) {
     return out;
 }
 
-/// The command that `word` may have meant.
+/// The command that `word` may have meant; empty where none is near.
 std::string nearest_command(const CLI::App& program, std::string_view word) {
     std::vector<std::pair<std::size_t, std::string>> near;
     const auto consider = [&](std::string_view spelt, std::string_view command) {
@@ -85,7 +85,14 @@ std::string nearest_command(const CLI::App& program, std::string_view word) {
     };
     for (const auto& name : names_of(program)) consider(name, name);
     for (const auto& [other, command] : other_names) consider(other, command);
-    return std::min_element(near.begin(), near.end())->second;
+    const auto nearest = std::min_element(near.begin(), near.end());
+    return 2 * nearest->first <= word.size() ? nearest->second : "";
+}
+
+std::string no_such_command(const CLI::App& program, std::string_view word) {
+    const auto near = nearest_command(program, word);
+    return fmt::format("{}: no such command{} (see rldp --help)", word,
+                       near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
 /// The innermost command that the line names.
@@ -100,10 +107,11 @@ std::string full_name(const CLI::App& command) {
                                            : full_name(*command.get_parent()) + " " + command.get_name();
 }
 
-/// What the first word is that a command knows nothing of, in the order in which they were written.
+/// The first option that a command knows nothing of, else the first word that it has no use for.
 std::string unexpected(const CLI::App& command, const std::vector<std::string>& words) {
     const auto name_of = [](const std::string& word) { return word.substr(0, word.find('=')); };
     for (const auto& word : words) {
+        if (word == "--") break;
         if (!word.starts_with("--") || command.get_option_no_throw(name_of(word)) != nullptr) continue;
         std::pair<std::size_t, std::string> nearest{word.size(), ""};
         for (const auto* option : command.get_options())
@@ -114,7 +122,8 @@ std::string unexpected(const CLI::App& command, const std::vector<std::string>& 
                            near ? fmt::format("; did you mean --{}?", nearest.second) : "");
     }
     const auto left = command.remaining();
-    return left.empty() ? "" : fmt::format("{}: one word too many", left.back());
+    const auto first = std::find_first_of(words.begin(), words.end(), left.begin(), left.end());
+    return first == words.end() ? "" : fmt::format("{}: one word too many", *first);
 }
 
 int report_line(const CLI::App& program, const std::vector<std::string>& words, const CLI::ParseError& wrong) {
@@ -151,9 +160,7 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
     }
     const auto names = names_of(program);
     if (!first.starts_with('-') && std::find(names.begin(), names.end(), first) == names.end())
-        return report(fmt::format("{}: no such command; did you mean {}? (see rldp --help)", first,
-                                  nearest_command(program, first)),
-                      errc::bad_input);
+        return report(no_such_command(program, first), errc::bad_input);
     try {
         program.parse(argc, argv);
         return with_output_checked(chosen());

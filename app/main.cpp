@@ -64,7 +64,15 @@ bool has_room_for_stacks() {
 /// LibTorch would warn of another value with two hundred lines. OpenMP allows for a list, a number for each level.
 bool may_use_threads() {
     const char* said = std::getenv("OMP_NUM_THREADS");
-    if (said == nullptr || (*said >= '1' && *said <= '9')) return true;
+    if (said == nullptr) return true;
+    const std::string_view text(said);
+    const auto first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) {  // as some write who mean none
+        ::unsetenv("OMP_NUM_THREADS");
+        return true;
+    }
+    if (text.find_first_not_of("0123456789, \t") == std::string_view::npos && text[first] >= '1' && text[first] <= '9')
+        return true;
     rldp::say(stderr, "rldp: OMP_NUM_THREADS is \"{}\"; give a whole number from 1 on, or unset it\n", said);
     return false;
 }
@@ -88,11 +96,11 @@ void list_torch_commands(CLI::App& program, rldp::app::action&) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    // "help run" is "run --help".
+    // "help key new" is "key new --help".
     std::string option = "--help";
-    if (argc == 3 && std::string_view(argv[1]) == "help") {
-        argv[1] = argv[2];
-        argv[2] = option.data();
+    if (argc > 2 && std::string_view(argv[1]) == "help") {
+        std::rotate(argv + 1, argv + 2, argv + argc);
+        argv[argc - 1] = option.data();
     }
     if (argc > 1 && needs_torch(argv[1])) return become_torch_program(argv);
     return rldp::app::command_line(

@@ -8,6 +8,7 @@
 #include "app/commands.hpp"
 #include "app/findings.hpp"
 #include "config/base/error.hpp"
+#include "config/base/files.hpp"
 #include "config/base/output.hpp"
 
 namespace rldp::app {
@@ -47,12 +48,21 @@ void print_json(const eval::verification& result) {
 
 constexpr int not_genuine = 4;  ///< exit status, for pipelines that must tell a certificate from a slip of the pen
 
+/// Whether a file can be a certificate at all.
+bool holds_object(const std::filesystem::path& file) {
+    try {
+        return json::parse(read_file(file)).is_object();
+    } catch (const std::exception&) {  // whatever it is, reading it as a certificate says so
+        return false;
+    }
+}
+
 int verify(const verify_arguments& given) {
     std::optional<privacy::verifying_key> owner;
     if (!given.key.empty()) owner = privacy::verifying_key::load(given.key);
     const std::filesystem::path what(given.what);
     const bool is_run = std::filesystem::is_directory(what);
-    const bool is_there = std::filesystem::exists(is_run ? eval::run_at(what).certificate() : what);
+    const bool is_there = is_run ? std::filesystem::exists(eval::run_at(what).certificate()) : holds_object(what);
     try {
         const auto result =
             is_run ? eval::verify_run(eval::run_at(what), owner) : eval::verify_certificate(what, owner);

@@ -115,12 +115,15 @@ std::vector<choice> as_published(run_config& config, std::int64_t population) {
 }  // namespace
 
 /// What was best on made-up records at width 64 (docs/experiments.md): a rate that falls to zero may begin twice as
-/// high, but not where public records have taught the adapter already. AdamW's best rate falls as one over the width
-/// (Yang et al. 2021, "Tensor Programs V"). Two digits.
+/// high, but not where public records have taught the adapter already. Of wider models it is as one over the square
+/// root of the width, as measured up to 576 (docs/choosing.md), and from there on as one over the width (Yang et al.
+/// 2021, "Tensor Programs V"). Two digits.
 double rate_for(const run_config& config, std::int64_t width) {
     const bool falls = !choices_of(config).prepared && choices_of(config).schedule != "constant";
     const double best = falls && !config.public_data.used_for("warm_start") ? 2e-2 : 1e-2;
-    const double rate = std::min(best, best * 64 / static_cast<double>(width));
+    constexpr double measured = 576;
+    const auto wide = static_cast<double>(std::max<std::int64_t>(width, 64));
+    const double rate = best * std::sqrt(64 / std::min(wide, measured)) * measured / std::max(wide, measured);
     const double unit = std::pow(10, std::floor(std::log10(rate)) - 1);
     return std::stod(fmt::format("{:.1e}", std::round(rate / unit) * unit));
 }
@@ -169,9 +172,9 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
         of.choose("train.expected_batch_size", train.expected_batch_size, batch, reason_of_batch(config, work, batch));
     }
     const auto steps = planned_steps(config, population);
-    of.choose(
-        "train.lr", train.lr, rate_for(config, width),
-        fmt::format("the best found at width 64, less for wider models as one over the width, which is {}", width));
+    of.choose("train.lr", train.lr, rate_for(config, width),
+              fmt::format("the best found at width 64, less for wider models (docs/choosing.md); this one has width {}",
+                          width));
     if (scheduled) {
         const bool sets_its_rate = method_of(config).kind == method_kind::hyfreedp;
         of.choose("train.warmup", train.warmup, std::min(share_of(steps, 20), steps - 1), "a twentieth of the steps");

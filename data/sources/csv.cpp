@@ -116,9 +116,9 @@ void read_rows(row_reader& reader, table& into) {
     while (reader.next()) {
         if (reader.row().size() != into.columns().size())
             refuse_at(into.file(), reader.line(),
-                      fmt::format("the row has {} fields, the header has {}; mend the row (fields that hold what ends "
+                      fmt::format("the row has {} field{}, the header has {}; mend the row (fields that hold what ends "
                                   "them need quotes)",
-                                  reader.row().size(), into.columns().size()));
+                                  reader.row().size(), reader.row().size() == 1 ? "" : "s", into.columns().size()));
         into.add_row(reader.row(), reader.line());
     }
 }

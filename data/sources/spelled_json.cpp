@@ -75,6 +75,10 @@ class builder : public nlohmann::json_sax<spelled_json> {
         return true;
     }
     bool open(spelled_json value) {
+        if (open_.size() == most_levels) {
+            reason = fmt::format("nested deeper than {} levels", most_levels);
+            return false;
+        }
         open_.push_back(place(std::move(value)));
         keys_.emplace_back();
         return true;
@@ -85,6 +89,7 @@ class builder : public nlohmann::json_sax<spelled_json> {
         return true;
     }
 
+    static constexpr std::size_t most_levels = 200;  // what reads the value afterwards recurses
     std::vector<spelled_json*> open_;
     std::vector<std::map<std::string, std::size_t>> keys_;  ///< of each open object, with their places
     spelled_json* place_ = nullptr;                         ///< of the key that was read last

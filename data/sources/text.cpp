@@ -62,7 +62,8 @@ std::string checked_utf8(std::string bytes, const std::string& file, std::size_t
     const auto lines = std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
     refuse_at(file, first + static_cast<std::size_t>(lines),
               bytes[bad] == '\0'
-                  ? "a zero byte, which no text has; export the file anew, or remove it (tr -d '\\000')"
+                  ? "a zero byte, which UTF-8 has none of; where the file is UTF-16, convert it (iconv -f UTF-16 -t "
+                    "UTF-8), else export it anew"
                   : "invalid UTF-8; convert the file to UTF-8 (iconv -f WINDOWS-1252 -t UTF-8, where it is Latin-1)");
 }
 

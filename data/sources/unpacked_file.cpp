@@ -149,9 +149,9 @@ void refuse_other_kinds(std::string_view begin, const std::string& where, bool p
     const bool text = std::all_of(first.begin(), first.end(), [](unsigned char c) {
         return (c >= 0x20 && c < 0x7f) || c == '\t' || c == '\r' || c == '\n';
     });
-    if (text) return;
     for (const auto& kind : other_kinds)
-        if (begin.starts_with(kind.begins) && !(packed && kind.remedy.starts_with("end its name")))
+        if ((!text || kind.begins.starts_with('%')) && begin.starts_with(kind.begins) &&
+            !(packed && kind.remedy.starts_with("end its name")))
             refuse(fmt::format("{}: is {}; {}", where, kind.name, kind.remedy));
 }
 

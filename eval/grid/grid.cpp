@@ -147,8 +147,10 @@ namespace {
 /// A directory that no grid began in may hold no more than what a grid that was cut at once leaves: no run, say.
 void refuse_others(const std::filesystem::path& out) {
     constexpr std::array<std::string_view, 3> own{"cells", "trusted", "grid.lock"};
+    if (!std::filesystem::is_directory(out)) return;  // which making it refuses
     for (const auto& entry : std::filesystem::directory_iterator(out))
-        if (std::find(own.begin(), own.end(), entry.path().filename()) == own.end())
+        if (!entry.path().filename().string().starts_with('.') &&
+            std::find(own.begin(), own.end(), entry.path().filename()) == own.end())
             refuse(fmt::format("{}: holds {}, which is no grid's; choose another --out", out.string(),
                                entry.path().filename().string()));
 }

@@ -12,8 +12,8 @@ namespace rldp::models {
 /// Once, before anything else of Oniguruma is called.
 void start_oniguruma();
 
-/// A compiled expression; safe to share. Of all that match: `text` must be valid UTF-8; errors: bad_input, beginning
-/// with `where`, for a pattern that takes too many steps or too much memory.
+/// A compiled expression; safe to share. `text` must be valid UTF-8. What matching may cost is bounded by the length of
+/// the text, and beyond that nothing more matches: whether a run fails must not depend on a record.
 class regex {
   public:
     enum class dialect {

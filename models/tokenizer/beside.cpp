@@ -108,6 +108,8 @@ class settings_reader {
     }
 
     void read_names(const json_at& root) {
+        if (root.value().contains("bos_token")) out_.bos_is_open = false;
+        if (root.value().contains("eos_token")) out_.eos_is_open = false;
         for (const auto* name : token_names) {
             if (const auto token = root.find(name)) named_[name] = read_token(*token, true);
         }

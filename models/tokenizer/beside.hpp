@@ -30,6 +30,7 @@ struct stated_settings {
     std::optional<std::int64_t> rows = {};  ///< of the model's embeddings
     std::vector<stated_token> tokens;       ///< those with an id, by id, then others in the order of their names
     std::optional<std::string> bos, eos;
+    bool bos_is_open = true, eos_is_open = true;  ///< nothing is said of it, not even null
     std::optional<bool> add_bos, add_eos, add_prefix_space, legacy;
     bool split_special = false;  ///< special tokens in a text are text
     bool has_config = false;     ///< there is a tokenizer_config.json

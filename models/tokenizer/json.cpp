@@ -123,8 +123,8 @@ pipeline_parts read_tokenizer_json(const std::filesystem::path& file, const stat
     add_tokens(added, beside, table, parts);
     add_tokens(beside.tokens, beside, table, parts);
     parts.pieces = table.pieces;
+    // add_bos_token and add_eos_token count for nothing beside it, as in transformers 5.
     if (const auto section = root.find("post_processor")) read_post_processor(*section, parts);
-    apply_ends(beside, table, parts);
     return parts;
 }
 

@@ -56,15 +56,37 @@ std::set<std::string> beyond_model(const std::vector<stated_token>& tokens, std:
     return out;
 }
 
+namespace {
+
+/// Lets the token be found in texts, in the place of what was said of it before.
+void let_match(const stated_token& token, std::int32_t id, const stated_settings& beside, pipeline_parts& parts) {
+    auto normalized = token.content;
+    for (const auto& step : parts.normalizers) step(normalized, false);
+    parts.raw.remove(token.content);
+    parts.normalized.remove(normalized);
+    parts.added.insert_or_assign(id, token.strips);
+    parts.special[static_cast<std::size_t>(id)] = token.special;
+    if (token.special && beside.split_special) return;
+    if (token.normalized)
+        parts.normalized.add(std::move(normalized), id, token.strips);
+    else
+        parts.raw.add(token.content, id, token.strips);
+}
+
+}  // namespace
+
 void add_tokens(const std::vector<stated_token>& tokens, const stated_settings& beside, piece_table& table,
                 pipeline_parts& parts) {
     const auto count = table.ids.size() + tokens.size();
     for (const auto& token : tokens) {
-        const auto is_known = [&](std::int32_t id) {
+        const auto there = table.ids.find(token.content);
+        const auto is_added = [&](std::int32_t id) {
             return parts.added.contains(id) && table.pieces[static_cast<std::size_t>(id)] == token.content;
         };
-        const auto there = table.ids.find(token.content);
-        if (there != table.ids.end() && is_known(there->second)) continue;
+        if (there != table.ids.end() && is_added(there->second)) {
+            if (token.id) let_match(token, there->second, beside, parts);
+            continue;
+        }
         if (std::find(parts.unmatched.begin(), parts.unmatched.end(), token.content) != parts.unmatched.end()) continue;
         const auto next = static_cast<std::int32_t>(table.pieces.size());
         const auto id = token.id ? *token.id : there != table.ids.end() ? there->second : next;
@@ -74,17 +96,8 @@ void add_tokens(const std::vector<stated_token>& tokens, const stated_settings& 
         }
         if (parts.added.contains(id)) refuse(fmt::format("{}: id {} is another token's too", token.where, id));
         table.place(id, token.content, token.where, count);
-        parts.added.emplace(id, token.strips);
         parts.special.resize(table.pieces.size());
-        parts.special[static_cast<std::size_t>(id)] = token.special;
-        if (token.special && beside.split_special) continue;
-        auto content = token.content;
-        if (!token.normalized) {
-            parts.raw.add(std::move(content), id, token.strips);
-        } else {
-            for (const auto& step : parts.normalizers) step(content, false);
-            parts.normalized.add(std::move(content), id, token.strips);
-        }
+        let_match(token, id, beside, parts);
     }
     parts.special.resize(table.pieces.size());
 }

@@ -38,8 +38,8 @@ class piece_table {
 std::set<std::string> beyond_model(const std::vector<stated_token>& tokens, std::optional<std::int64_t> rows);
 
 /// Lets the tokens be found in texts, after the normalizers are known. A token without an id has that of the
-/// vocabulary, or the next one; one that is there already stays as it is; one beyond the model's rows is left to the
-/// text, and noted.
+/// vocabulary, or the next one; where one is added already, an entry with an id says anew how it is found; one beyond
+/// the model's rows is left to the text, and noted.
 void add_tokens(const std::vector<stated_token>& tokens, const stated_settings& beside, piece_table& table,
                 pipeline_parts& parts);
 

@@ -18,13 +18,15 @@ namespace rldp::models {
 /// Tokens that are found in the text itself, before any other stage: leftmost first, the longest of those.
 class added_tokens {
   public:
+    /// In the place of one of the same content.
     void add(std::string content, std::int32_t id, stripped_sides strips = {});
+    void remove(const std::string& content);
     /// Calls on_text(part, begins_text) and on_token(id) for the parts of `text` in order; no part is empty.
     template <class OnText, class OnToken>
     void split(std::string_view text, const OnText& on_text, const OnToken& on_token) const {
         std::size_t begin = 0;
         for (std::size_t at = 0; at < text.size();) {
-            if (by_first_byte_[static_cast<std::uint8_t>(text[at])].empty()) {
+            if (by_first_byte_[static_cast<std::uint8_t>(text[at])].lengths.empty()) {
                 ++at;
                 continue;
             }
@@ -38,7 +40,7 @@ class added_tokens {
             if (hit->strips.left && at > begin) first -= spaces_at_end(text.substr(begin, at - begin));
             if (first > begin) on_text(text.substr(begin, first - begin), begin == 0);
             on_token(hit->id);
-            begin = at += hit->content.size();
+            begin = at += hit->size;
             if (hit->strips.right) begin += spaces_at_start(text.substr(at));
         }
         if (begin < text.size()) on_text(text.substr(begin), begin == 0);
@@ -46,12 +48,17 @@ class added_tokens {
 
   private:
     struct token {
-        std::string content;
         std::int32_t id;
         stripped_sides strips;
+        std::size_t size;  ///< bytes
+    };
+    /// Tokens that begin with one byte. A text is asked for each of their lengths, the longest first.
+    struct bucket {
+        std::vector<std::size_t> lengths;
+        text_map<token> tokens;
     };
     const token* match(std::string_view text) const;
-    std::array<std::vector<token>, 256> by_first_byte_;  ///< longest first
+    std::array<bucket, 256> by_first_byte_;
 };
 
 /// What a tokenizer is made of.

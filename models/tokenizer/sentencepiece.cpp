@@ -83,6 +83,7 @@ struct sentencepiece_model {
     std::vector<piece> pieces;
     bool byte_fallback = false, dummy_prefix = true, collapse_spaces = true;
     std::string bos = "<s>", eos = "</s>";
+    std::string unsupported = {};  ///< of what it says of texts: file, key and what
 };
 
 piece read_piece(proto_reader message, const std::string& where) {
@@ -92,7 +93,9 @@ piece read_piece(proto_reader message, const std::string& where) {
         if (field->number == 2) std::memcpy(&out.score, &field->value, sizeof out.score);
         if (field->number == 3) out.type = static_cast<piece_type>(field->value);
     }
-    if (out.text.empty() || !is_utf8(out.text)) refuse(where + ": text must be UTF-8 and not empty");
+    constexpr std::size_t longest = 8192;  // bytes; every way to cut it in two is looked at
+    if (out.text.empty() || out.text.size() > longest || !is_utf8(out.text))
+        refuse(fmt::format("{}: text must be UTF-8, and have a byte to {} of them", where, longest));
     if (!std::isfinite(out.score)) refuse(where + ": score must be finite");
     if (out.type < piece_type::normal || out.type > piece_type::byte || out.type == piece_type::unused)
         refuse(fmt::format("{}: type {} is not supported", where, static_cast<std::uint64_t>(out.type)));
@@ -104,7 +107,8 @@ void read_trainer(proto_reader message, const std::string& where, sentencepiece_
     std::uint64_t kind = 1;  // unigram
     while (const auto field = message.next()) {
         if (field->number == 3) kind = field->value;
-        if (field->number == 24 && field->value != 0) refuse(where + ".treat_whitespace_as_suffix: is not supported");
+        if (field->number == 24 && field->value != 0)
+            out.unsupported = where + ".treat_whitespace_as_suffix: is not supported";
         if (field->number == 35) out.byte_fallback = field->value != 0;
         if (field->number == 46) out.bos = field->bytes;
         if (field->number == 47) out.eos = field->bytes;
@@ -115,10 +119,11 @@ void read_trainer(proto_reader message, const std::string& where, sentencepiece_
 void read_normalizer(proto_reader message, const std::string& where, sentencepiece_model& out) {
     while (const auto field = message.next()) {
         if (field->number == 2 && !field->bytes.empty())
-            refuse(where + ".precompiled_charsmap: only the identity normalization is supported");
+            out.unsupported = where + ".precompiled_charsmap: only the identity normalization is supported";
         if (field->number == 3) out.dummy_prefix = field->value != 0;
         if (field->number == 4) out.collapse_spaces = field->value != 0;
-        if (field->number == 5 && field->value == 0) refuse(where + ".escape_whitespaces: only true is supported");
+        if (field->number == 5 && field->value == 0)
+            out.unsupported = where + ".escape_whitespaces: only true is supported";
     }
 }
 
@@ -225,14 +230,17 @@ std::shared_ptr<const bpe> merger_of(const sentencepiece_model& model) {
 }
 
 /// Spaces as sentencepiece's normalizer treats them.
-void mark_spaces(std::string& text, bool collapse, bool dummy_prefix) {
+enum class dummy { never, unless_there, always };  ///< a blank in front
+
+void mark_spaces(std::string& text, bool collapse, dummy prefix) {
     if (collapse) {
         text.erase(0, text.find_first_not_of(' '));
         text.erase(std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
                    text.end());
     }
     if (text.empty()) return;
-    if (dummy_prefix) text.insert(0, 1, ' ');
+    const bool begun = text.starts_with(' ') || text.starts_with(word_mark);
+    if (prefix == dummy::always || (prefix == dummy::unless_there && !begun)) text.insert(0, 1, ' ');
     replace_all(text, " ", word_mark);
     while (collapse && text.ends_with(word_mark)) text.erase(text.size() - word_mark.size());
 }
@@ -249,15 +257,20 @@ constexpr auto sentencepiece_stages = R"({"decoder": {"type": "Sequence", "decod
 
 /// Texts are cut and put together as the file says.
 void read_as_sentencepiece(const sentencepiece_model& model, const stated_settings& beside, pipeline_parts& parts) {
+    if (!model.unsupported.empty()) refuse(model.unsupported);
     const auto stages = nlohmann::json::parse(sentencepiece_stages);
     read_stages(json_at(stages, "sentencepiece"), parts);
     parts.model = merger_of(model);
     // Where texts are cut at special tokens, `legacy` begins each part as a text of its own.
     const bool everywhere = beside.legacy.value_or(true);
-    parts.normalizers.emplace_back(
-        [collapse = model.collapse_spaces, dummy = model.dummy_prefix, everywhere](std::string& text, bool at_start) {
-            mark_spaces(text, collapse, dummy && (everywhere || at_start));
-        });
+    parts.normalizers.emplace_back([collapse = model.collapse_spaces, prefixed = model.dummy_prefix, everywhere](
+                                       std::string& text, bool at_start) {
+        mark_spaces(text, collapse,
+                    !prefixed    ? dummy::never
+                    : everywhere ? dummy::always
+                    : at_start   ? dummy::unless_there
+                                 : dummy::never);
+    });
     if (model.dummy_prefix || model.collapse_spaces)
         parts.decoders.emplace_back([all = model.collapse_spaces](auto& tokens) { strip_start(tokens, all); });
 }
@@ -291,7 +304,7 @@ std::vector<stated_token> tokens_of(const sentencepiece_model& model, bool with_
     for (std::size_t id = 0; id < model.pieces.size(); ++id) {
         const auto& [text, score, type] = model.pieces[id];
         const bool defined = type == piece_type::user_defined;
-        if (type == piece_type::control || (defined && with_defined))
+        if (type == piece_type::control || type == piece_type::unknown || (defined && with_defined))
             out.push_back({.content = text, .id = static_cast<std::int32_t>(id), .special = !defined});
     }
     return out;
@@ -301,25 +314,21 @@ std::vector<stated_token> tokens_of(const sentencepiece_model& model, bool with_
 
 pipeline_parts read_sentencepiece(const std::filesystem::path& directory, const stated_settings& beside) {
     const auto file = directory / "tokenizer.model";
-    // transformers takes Phi-3's class for what the file says itself.
-    const bool llama = beside.kind == "Llama" && beside.model_type != "phi3";
-    if (!llama && !beside.kind.empty() && beside.kind != "Gemma" && beside.kind != "Llama")
+    if (!beside.kind.empty() && beside.kind != "Llama" && beside.kind != "Gemma")
         refuse_unknown_class(directory, beside, "tokenizer.model");
+    // Of other models, such as Mistral and Phi-3, transformers takes the class for what the file says itself.
+    const bool llama = beside.kind == "Llama" && (beside.model_type.empty() || beside.model_type == "llama");
     const auto model = read_model(file);
     pipeline_parts parts;
     llama ? read_as_llama(model, beside, parts) : read_as_sentencepiece(model, beside, parts);
     piece_table table;
-    for (const auto& piece : model.pieces) {
-        const auto id = static_cast<std::int32_t>(table.pieces.size());
-        table.place(id, piece.text, file.string(), model.pieces.size());
-        parts.special.push_back(piece.type == piece_type::unknown);
-    }
+    for (const auto& piece : model.pieces)
+        table.place(static_cast<std::int32_t>(table.pieces.size()), piece.text, file.string(), model.pieces.size());
     add_tokens(tokens_of(model, llama), beside, table, parts);
     add_tokens(beside.tokens, beside, table, parts);
     for (std::size_t id = 0; id < model.pieces.size(); ++id) {
         const auto& [text, score, type] = model.pieces[id];
         const auto number = static_cast<std::int32_t>(id);
-        if (type == piece_type::unknown) parts.added.emplace(number, stripped_sides{});
         if (type != piece_type::user_defined || parts.added.contains(number)) continue;
         parts.normalized.add(text, number);
         parts.added.emplace(number, stripped_sides{});
@@ -328,7 +337,8 @@ pipeline_parts read_sentencepiece(const std::filesystem::path& directory, const 
     auto ends = beside;
     if (!ends.bos) ends.bos = model.bos;
     if (!ends.eos) ends.eos = model.eos;
-    if (!beside.has_config) ends.add_bos = true;  // LlamaTokenizer's own, where nobody says otherwise
+    // transformers 5 begins no text then. Models with such a file were trained with one.
+    if (!beside.has_config) ends.add_bos = true;
     apply_ends(ends, table, parts);
     return parts;
 }

@@ -19,15 +19,18 @@ constexpr std::string_view end_token = "<|endoftext|>";
 struct byte_level_kind {
     std::string_view name;  ///< without "Tokenizer"
     std::array<std::string_view, 2> model_types;
+    bool begins;         ///< the end token is what begins a text, too
     const char* stages;  ///< as a tokenizer.json has them
 };
 
 constexpr std::array<byte_level_kind, 2> byte_level_kinds{
     {{"GPT2",
       {"gpt2", ""},
+      true,
       R"({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false}, "decoder": {"type": "ByteLevel"}})"},
      {"Qwen2",
       {"qwen2", "qwen3"},
+      false,
       R"({"normalizer": {"type": "NFC"},
           "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
             {"type": "Split", "behavior": "Isolated", "pattern": {"Regex":
@@ -95,7 +98,10 @@ pipeline_parts read_vocab_and_merges(const std::filesystem::path& directory, con
     add_tokens(beside.tokens, beside, table, parts);
     if (table.ids.contains(end_token)) add_tokens({{.content = std::string(end_token)}}, beside, table, parts);
     parts.pieces = table.pieces;
-    apply_ends(beside, table, parts);
+    auto ends = beside;
+    if (ends.bos_is_open && kind.begins) ends.bos = end_token;
+    if (ends.eos_is_open) ends.eos = end_token;
+    apply_ends(ends, table, parts);
     return parts;
 }
 

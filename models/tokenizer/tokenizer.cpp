@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "config/base/error.hpp"
@@ -31,15 +32,23 @@ std::unique_ptr<const tokenizer> tokenizer::load_json(const std::filesystem::pat
 
 void added_tokens::add(std::string content, std::int32_t id, stripped_sides strips) {
     if (content.empty()) return;
-    auto& bucket = by_first_byte_[static_cast<std::uint8_t>(content.front())];
-    const auto shorter = std::find_if(bucket.begin(), bucket.end(),
-                                      [&](const token& other) { return other.content.size() < content.size(); });
-    bucket.insert(shorter, {std::move(content), id, strips});
+    auto& [lengths, tokens] = by_first_byte_[static_cast<std::uint8_t>(content.front())];
+    const auto size = content.size();
+    const auto shorter = std::lower_bound(lengths.begin(), lengths.end(), size, std::greater<>());
+    if (shorter == lengths.end() || *shorter != size) lengths.insert(shorter, size);
+    tokens.insert_or_assign(std::move(content), token{id, strips, size});
+}
+
+void added_tokens::remove(const std::string& content) {
+    if (!content.empty()) by_first_byte_[static_cast<std::uint8_t>(content.front())].tokens.erase(content);
 }
 
 const added_tokens::token* added_tokens::match(std::string_view text) const {
-    for (const auto& candidate : by_first_byte_[static_cast<std::uint8_t>(text.front())])
-        if (text.starts_with(candidate.content)) return &candidate;
+    const auto& [lengths, tokens] = by_first_byte_[static_cast<std::uint8_t>(text.front())];
+    for (const auto length : lengths) {
+        if (length > text.size()) continue;
+        if (const auto found = tokens.find(text.substr(0, length)); found != tokens.end()) return &found->second;
+    }
     return nullptr;
 }
 

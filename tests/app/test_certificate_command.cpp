@@ -101,5 +101,6 @@ TEST_CASE("a key that can't sign is refused before a run starts") {
     rldp::write_file(inside / "public/ledger.jsonl", "");
     at.refuses("key new " + (inside / "key").string(), {"lies in the run directory"});
     at.refuses("verify " + (at.scratch / "none").string(), {"no such file"});
+    at.refuses("verify " + at.scratch.write("no.json", "no certificate"), {"no.json"});
     at.refuses("verify " + inside.string(), {"holds no public/certificate.json"});
 }

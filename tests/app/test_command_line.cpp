@@ -37,7 +37,7 @@ TEST_CASE("help is a command, too") {
     const auto all = rldp_says("help", scratch.path());
     CHECK(all.status == 0);
     CHECK(all.out == rldp_says("--help", scratch.path()).out);
-    for (const std::string command : {"run", "account"}) {
+    for (const std::string command : {"run", "account", "key new"}) {
         const auto one = rldp_says("help " + command, scratch.path());
         CHECK(one.status == 0);
         CHECK(one.out == rldp_says(command + " --help", scratch.path()).out);
@@ -57,6 +57,7 @@ TEST_CASE("of a wrong option the nearest is named, and the help that lists them"
           "rldp: --sett: no such option; did you mean --set? (see rldp check --help)\n");
     CHECK(said("verify a --colour") == "rldp: --colour: no such option (see rldp verify --help)\n");
     CHECK(said("check a.json b.json") == "rldp: b.json: one word too many (see rldp check --help)\n");
+    CHECK(said("check a.json b.json c.json") == "rldp: b.json: one word too many (see rldp check --help)\n");
     CHECK(said("init a.csv") == "rldp: --model is required (see rldp init --help)\n");
 }
 
@@ -81,7 +82,7 @@ TEST_CASE("records where a configuration is meant, and a word that is nearly rig
 
 TEST_CASE("a number of threads that is none is one line") {
     const scratch_directory scratch;
-    for (const std::string wrong : {"0", "-2", "many", ""}) {
+    for (const std::string wrong : {"0", "-2", "many", "4x"}) {
         const auto script = scratch.write("ask.sh", "OMP_NUM_THREADS='" + wrong + "' " RLDP_PROGRAM " machine 2>&1");
         const auto out = scratch / "said";
         CHECK(std::system(("sh " + script + " > " + out.string()).c_str()) != 0);

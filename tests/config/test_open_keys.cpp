@@ -68,8 +68,9 @@ TEST_CASE(
         return *c.train.lr;
     };
     CHECK(rate(32) == 0.02);
-    CHECK(rate(768) == 0.0017);
-    CHECK(rate(4096) == 0.00031);
+    CHECK(rate(576) == 0.0067);
+    CHECK(rate(768) == 0.005);
+    CHECK(rate(4096) == 0.00094);
     auto warm = parsed(R"({"data": {"template": "t.json"}, "public": {"path": "synthetic:9"}})");
     choose_open_keys(warm, 10000, 64);
     CHECK((warm.train.lr == 0.01 && warm.train.value_weight == 3));

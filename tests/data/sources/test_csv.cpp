@@ -38,7 +38,7 @@ TEST_CASE("a CSV that is broken is refused with its line") {
     CHECK(has(refused(""), "t.csv: the file is empty"));
     CHECK(has(refused("\n\n"), "t.csv: the file is empty"));
     CHECK(has(refused("a,b\n1,2\n1,2,3\n"), "t.csv:3: the row has 3 fields, the header has 2"));
-    CHECK(has(refused("a,b\n1,2\n\"x\ny\",2\n1\n"), "t.csv:5: the row has 1 fields"));
+    CHECK(has(refused("a,b\n1,2\n\"x\ny\",2\n1\n"), "t.csv:5: the row has 1 field,"));
     CHECK(has(refused("a,b\n1,2\n3,\"4\n5,6\n"), "t.csv:3: unterminated quote"));
     CHECK(has(refused("a,b\n1,2\n3,\"4\n5\"x,6\n"), "t.csv:4: text after a closing quote"));
     CHECK(has(refused("a,b\n1,2\n3,4\"\n"), "t.csv:3: a quote inside an unquoted field"));

@@ -267,6 +267,8 @@ TEST_CASE("a line that is no JSON is refused with the parser's reason and column
     CHECK(has(refused(R"({"text": "secret)"), "no JSON: invalid string: missing closing quote"));
     CHECK(has(refused(R"([{"text": "secret"}])"), "a.jsonl:2: a list; write one value per line (jq -c"));
     CHECK(has(refused(R"({"text": "secret", "x": 1e999})"), "no JSON: number overflow"));
+    CHECK(has(refused("{\"text\": \"a\", \"x\": " + std::string(100'000, '[') + std::string(100'000, ']') + "}"),
+              "nested deeper than 200 levels"));
     const auto how = at.write("how.json", R"({"columns": {"a": {}}})");
     CHECK(has(refusal([&] { texts_of(at.write("a.jsonl", "[{\"a\": 1}]\n"), how); }), "a.jsonl:1: a list; write one"));
 }

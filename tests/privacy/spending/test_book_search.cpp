@@ -31,7 +31,7 @@ using rows = std::vector<std::string>;
 
 /// Row `i` of a table of patients with three visits each; `of` keeps populations apart.
 std::string visit(int i, const std::string& of = "P", const std::string& outcome = "well") {
-    return fmt::format("{}{},{},{}", of, i / 3, i * 7919 % 100'003, outcome);
+    return fmt::format("{}{},{},{}", of, i / 3, std::int64_t{i} * 7919 % 100'003, outcome);
 }
 
 rows visits(int from, int to, const std::string& of = "P") {
