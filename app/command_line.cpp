@@ -86,7 +86,7 @@ std::string nearest_command(const CLI::App& program, std::string_view word) {
     for (const auto& name : names_of(program)) consider(name, name);
     for (const auto& [other, command] : other_names) consider(other, command);
     const auto nearest = std::min_element(near.begin(), near.end());
-    return 2 * nearest->first <= word.size() ? nearest->second : "";
+    return nearest->first <= std::max<std::size_t>(2, word.size() / 2) ? nearest->second : "";
 }
 
 std::string no_such_command(const CLI::App& program, std::string_view word) {

@@ -227,9 +227,23 @@ void refuse_quantization(const json_reader& json) {
     refuse(fmt::format("{}: model_type '{}' is not supported; supported: {}", origin, model_type, names));
 }
 
+/// Where models come from, for those who give the name that one has elsewhere.
+void refuse_absent(const std::filesystem::path& directory) {
+    if (std::filesystem::exists(directory / "config.json")) return;
+    const bool there = std::filesystem::is_directory(directory);
+    const auto name = directory.string();
+    refuse(
+        fmt::format("{}: {}; a model is a directory as Hugging Face has them, and one that is there is downloaded by: "
+                    "pip install huggingface_hub; hf download {} --local-dir models/{} (config/tiny-gpt2 of rldp is "
+                    "one to try things on)",
+                    name, there ? "holds no config.json" : "no such directory", there ? "NAME" : name,
+                    there ? "NAME" : directory.filename().string()));
+}
+
 }  // namespace
 
 model_config read_model_config(const std::filesystem::path& directory) {
+    refuse_absent(directory);
     const auto path = directory / "config.json";
     const nlohmann::json object = read_object(path);
     const json_reader json(object, path.string());

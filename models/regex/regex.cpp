@@ -119,6 +119,8 @@ bool regex::matches_start(std::string_view text) const {
     const auto limits = match_limits(text.size());
     const auto *begin = bytes_of(text), *end = begin + text.size();
     const int found = onig_match_with_param(code, begin, end, begin, nullptr, ONIG_OPTION_NONE, limits.get());
+    if (found < 0 && found != ONIG_MISMATCH)
+        refuse(fmt::format("{} takes too long on '{}' ({})", where_, text, message_of(found)));
     return found >= 0;
 }
 

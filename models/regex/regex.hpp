@@ -26,7 +26,7 @@ class regex {
     std::vector<text_range> matches(std::string_view text) const;
     /// Empty matches stay as they are: replaced, they would let a text grow with every step.
     std::string replace(std::string_view text, std::string_view with) const;
-    /// Whether a match begins where the text does.
+    /// Whether a match begins where the text does, which is public. Errors: bad_input where the pattern takes too long.
     bool matches_start(std::string_view text) const;
 
   private:

@@ -72,6 +72,12 @@ TEST_CASE("records where a configuration is meant, and a word that is nearly rig
                   "records.csv: these are records, and a configuration is meant; rldp init"));
     CHECK(has(said("run", "missing.csv"), "missing.csv: no such file"));
     CHECK(has(said("book", "records.csv"), "a budget book is a directory"));
+    CHECK(has(rldp_says("generate no/gpt2 --prompt x", scratch.path()).err,
+              "no/gpt2: no such directory; a model is a directory as Hugging Face has them"));
+    CHECK(has(rldp_says("generate no/gpt2 --prompt x", scratch.path()).err,
+              "hf download no/gpt2 --local-dir models/gpt2"));
+    CHECK(has(rldp_says("generate " + scratch.path().string() + " --prompt x", scratch.path()).err,
+              ": holds no config.json; "));
     scratch.write("a.json", R"({"method": {"name": "rlpd"}})");
     CHECK(has(said("check", "a.json"), "; did you mean rldp?"));
     std::filesystem::create_directories(scratch / "run/public");

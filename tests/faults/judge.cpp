@@ -45,12 +45,12 @@ std::string complaint(const answer& said, const circumstances& how) {
     if (how.may_not_load && said.status == 127 && unloaded) return {};
     if (said.status >= 128 && said.status != 130)
         return fmt::format("ended by signal {}: {}", said.status - 128, first);
-    static const std::vector<int> documented{0, 1, 2, 3, 130};
+    static const std::vector<int> documented{0, 1, 2, 3, 4, 130};
     if (std::find(documented.begin(), documented.end(), said.status) == documented.end())
         return fmt::format("status {} is not documented: {}", said.status, first);
     if (!how.heard) return {};
     if (lines.size() > 1) return fmt::format("{} lines of errors: {} | {}", lines.size(), first, shortened(lines[1]));
-    if (said.status != 1 && said.status != 2) return {};
+    if (said.status != 1 && said.status != 2 && said.status != 4) return {};
     if (lines.empty()) return fmt::format("status {} without a word", said.status);
     if (!first.starts_with("rldp: ")) return "an error line that isn't the program's: " + first;
     if (!names_something(lines.front())) return "the error names nothing: " + first;
