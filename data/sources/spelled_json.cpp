@@ -24,8 +24,12 @@ std::string reason_of(std::string said) {
 }
 
 /// Builds the value. (The library's own builder takes numbers for doubles.)
-class builder : public nlohmann::json_sax<spelled_json> {
+class builder final : public nlohmann::json_sax<spelled_json> {
   public:
+    builder() = default;
+    builder(const builder&) = delete;  // it points into what it builds
+    builder& operator=(const builder&) = delete;
+
     bool null() override { return put(nullptr); }
     bool boolean(bool value) override { return put(value); }
     bool number_integer(number_integer_t value) override { return put(value); }

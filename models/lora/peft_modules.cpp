@@ -22,7 +22,8 @@ namespace {
 bool is_given(const json_reader& json, const std::string& key) {
     if (!json.has(key)) return false;
     const auto& value = json.at(key);
-    return value != "" && !(value.is_array() && value.empty());
+    if (value.is_string()) return !value.get_ref<const std::string&>().empty();
+    return !(value.is_array() && value.empty());
 }
 
 std::vector<std::string> strings_at(const json_reader& json, const std::string& key) {

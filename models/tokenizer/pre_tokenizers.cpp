@@ -60,12 +60,13 @@ void join_with_previous(std::vector<segment>& all) {
 void join_with_next(std::vector<segment>& all) {
     std::vector<segment> out;
     bool before_match = false;
-    for (auto one = all.rbegin(); one != all.rend(); ++one) {
-        if (one->matched && !before_match && !out.empty())
-            out.back().begin = one->begin;
+    std::reverse(all.begin(), all.end());
+    for (const auto& one : all) {
+        if (one.matched && !before_match && !out.empty())
+            out.back().begin = one.begin;
         else
-            out.push_back(*one);
-        before_match = one->matched;
+            out.push_back(one);
+        before_match = one.matched;
     }
     all.assign(out.rbegin(), out.rend());
 }

@@ -210,6 +210,7 @@ std::vector<bpe::merge> merges_by_id(const sentencepiece_model& model, const tex
         return std::pair(a.joined, a.characters) < std::pair(b.joined, b.characters);
     });
     std::vector<bpe::merge> out;
+    out.reserve(joints.size());
     for (const auto& [left, right, joined, characters] : joints)
         out.push_back({left, right, joined, static_cast<std::int32_t>(out.size())});
     return out;

@@ -220,7 +220,7 @@ TEST_CASE("adapters that mean something else are refused with file and key", "[l
     };
     const auto refused = [&](const std::string& key, const nlohmann::json& value) {
         INFO(key << " " << value);
-        const auto line = read(key, value);
+        auto line = read(key, value);
         CHECK(has(line, "adapter_config.json"));
         CHECK(has(line, key));
         return line;

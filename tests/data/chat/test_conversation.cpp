@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <initializer_list>
 #include <random>
 #include <regex>
@@ -249,8 +251,9 @@ TEST_CASE("{% generation %} says where answers stand, whatever prompts and earli
     CHECK(answers(turns("{% if tools %}" + answer + "{% endif %}{{ m.content }}")).empty());
     CHECK(answers(turns("{% generation %}{% endgeneration %}{{ m.content }}")).empty());
     for (const std::string changed : {"said|length", "said[1:]", "said.split('a')[0]", "said.split('a')[-1]"})
-        CHECK(has(refused(turns("{% set said %}" + answer + "b{% endset %}{{ " + changed + " }}"), messages),
-                  "chat_template.jinja: the template changes what a {% generation %} block says"));
+        CHECK(
+            has(refused(turns(fmt::format("{{% set said %}}{}b{{% endset %}}{{{{ {} }}}}", answer, changed)), messages),
+                "chat_template.jinja: the template changes what a {% generation %} block says"));
     CHECK(has(refused("{% for m in messages %}" + answer + "{% endfor %}", messages),
               "chat_template.jinja: a {% generation %} block holds what a user or the system says"));
 }
@@ -284,7 +287,7 @@ class talker {
         std::string out;
         for (auto words = 1 + below(3); words > 0; --words) {
             const auto& [before, behind] = around[below(around.size())];
-            out += before + std::string(1, who) + std::to_string(number_++) + who + behind;
+            out += fmt::format("{0}{1}{2}{1}{3}", before, who, number_++, behind);
         }
         return out;
     }

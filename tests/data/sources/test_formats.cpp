@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/sources/csv.hpp"
 #include "data/sources/records.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
