@@ -75,7 +75,7 @@ std::string line_of(const std::exception& thrown) {
             "bfloat16 take less (rldp check estimates how much), and so does a limit that is raised (ulimit -v)",
             *short_of);
     const std::string_view all = thrown.what();
-    const std::string line(all.substr(0, all.find('\n')));
+    std::string line(all.substr(0, all.find('\n')));
     if (!line.starts_with("CUDA error")) return line;
     return line + "; the CUDA device was lost or failed (dmesg and nvidia-smi say more); a run can be resumed";
 }

@@ -68,7 +68,8 @@ const std::set<std::string> honoured{"bias",       "exclude_modules",     "init_
 
 // Whether a value leaves an option off, as in Python.
 bool is_off(const nlohmann::json& value) {
-    return value.is_null() || value == false || value == 0 || value == "" ||
+    if (value.is_string()) return value.get_ref<const std::string&>().empty();
+    return value.is_null() || value == false || value == 0 ||
            ((value.is_object() || value.is_array()) && value.empty());
 }
 

@@ -65,7 +65,7 @@ prepend_when read_prepend_scheme(const json_at& section) {
 
 std::string read_mark(const json_at& section) {
     const auto found = section.find("replacement");
-    const auto text = found ? found->text() : std::string(word_mark);
+    auto text = found ? found->text() : std::string(word_mark);
     if (text.empty() || character_length(text, 0) != text.size()) found->refuse_with("must be one character");
     return text;
 }

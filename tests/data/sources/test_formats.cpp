@@ -257,7 +257,7 @@ TEST_CASE("numbers of JSON keep their spelling") {
 TEST_CASE("a line that is no JSON is refused with the parser's reason and column, and nothing of its text") {
     const scratch_directory at;
     const auto refused = [&](const std::string& line) {
-        const auto said = refusal([&] { texts_of(at.write("a.jsonl", "{\"text\": \"fine\"}\n" + line + "\n")); });
+        auto said = refusal([&] { texts_of(at.write("a.jsonl", "{\"text\": \"fine\"}\n" + line + "\n")); });
         CHECK_FALSE(has(said, "secret"));
         return said;
     };
