@@ -174,6 +174,41 @@ TEST_CASE("a tokenizer.model of Llama's is cut as LlamaTokenizer cuts it") {
     CHECK(bare.encode("a  b</s>") == ids{1, 7, 4, 6, 2});
 }
 
+TEST_CASE("Llama's class is that of Llama's models; others' files are read as they say themselves") {
+    auto directory = llama_directory({{"legacy", false}});
+    directory.with("config.json", {{"model_type", "llama"}, {"vocab_size", 10}});
+    CHECK(directory.encode("a  b") == ids{7, 4, 4, 6});
+    directory.with("config.json", {{"model_type", "mistral"}, {"vocab_size", 10}});
+    CHECK(directory.encode("a  b") == ids{7, 4, 6});  // of which this one collapses blanks
+}
+
+TEST_CASE("what is stated of a token that is there already, counts") {
+    const json bpe = {{"type", "BPE"}, {"vocab", byte_vocabulary()}, {"merges", json::array()}};
+    const json eos = {{"id", 258}, {"content", "<eos>"}, {"special", true}, {"normalized", false}};
+    model_directory directory;
+    directory.with("tokenizer.json",
+                   {{"added_tokens", json::array({eos})}, {"pre_tokenizer", byte_level}, {"model", bpe}});
+    CHECK(directory.encode("<eos> a") == ids{258, 220, 64});
+    const json stripping = {{"content", "<eos>"}, {"rstrip", true}, {"special", true}, {"normalized", false}};
+    directory.with("tokenizer_config.json", {{"added_tokens_decoder", {{"258", stripping}}}});
+    CHECK(directory.encode("<eos> a") == ids{258, 64});
+}
+
+TEST_CASE("GPT-2's class begins and ends texts with its own token, where it is asked to") {
+    auto vocabulary = byte_vocabulary();
+    vocabulary["<|endoftext|>"] = 258;
+    auto directory = byte_level_directory();
+    directory.with("vocab.json", vocabulary);
+    const auto with = [&](const char* kind, const json& more) {
+        json settings = {{"tokenizer_class", kind}, {"add_bos_token", true}, {"add_eos_token", true}};
+        settings.update(more);
+        return directory.with("tokenizer_config.json", settings).encode("a");
+    };
+    CHECK(with("GPT2Tokenizer", json::object()) == ids{258, 64, 258});
+    CHECK(with("GPT2Tokenizer", {{"bos_token", nullptr}}) == ids{64, 258});
+    CHECK(with("Qwen2Tokenizer", json::object()) == ids{64, 258});
+}
+
 TEST_CASE("an added token beyond the model's rows is left to the text, and named") {
     const json description = {{"added_tokens", json::array({{{"id", 258}, {"content", "<eos>"}, {"special", true}},
                                                             {{"id", 300}, {"content", "<image>"}, {"special", true}}})},

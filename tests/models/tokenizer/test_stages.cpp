@@ -174,6 +174,10 @@ TEST_CASE("pre-tokenizers cut where Hugging Face's do") {
     CHECK(split("MergedWithNext", false, "\\d") == " a 1bb 2 2c");
     CHECK(split("Contiguous", false, "\\d") == " a 1 bb 22 c");
     CHECK(split("Isolated", false, "(?=\\d)") == " a 1bb 2 2c");  // an empty match cuts too
+    // Honest patterns take a step for each of many blanks, and each of them again.
+    const auto far = cuts({{"type", "Split"}, {"pattern", {{"Regex", "\\s+$|a"}}}, {"behavior", "Isolated"}},
+                          "b" + std::string(5000, ' ') + "ab");
+    CHECK(far.ends_with(" a b"));
     // What PCRE2 reads in another sense: classes that meet, a plus behind a counted repeat, nested classes.
     CHECK(split("Isolated", false, "[\\p{L}&&[^b]]+|\\d{1,3}+") == " a 1 bb 22 c");
     CHECK(split("Isolated", false, "[\\d[bc]]+") == " a 1bb22c");
