@@ -26,8 +26,8 @@ struct card {
 /// for itself, its driver is too old, it fell off the bus.
 std::optional<card> card_of(at::Device device, const std::string& key);
 
-/// Products in bfloat16 are emulated before 8.0, at a tenth of float32's speed. Errors: bad_input where `precision` is
-/// bfloat16 and the card is older.
+/// Errors: bad_input, beginning with `key`, where `precision` is bfloat16 and the card is older than compute capability
+/// 8.0, with which it came.
 void check_precision(const card& there, const std::string& precision, const std::string& key);
 
 /// A stream of its own on a device, so that work there and training do not wait for each other; on the CPU nothing. One

@@ -179,7 +179,10 @@ models::lora_layout layout_of(const config::run_config& config, const models::mo
 }
 
 at::Device device_of(const config::run_config& config) {
-    return models::find_device(config.device, "device");
+    const auto out = models::find_device(config.device, "device");
+    if (const auto card = models::card_of(out, "device"))
+        models::check_precision(*card, config.model.dtype, "model.dtype");
+    return out;
 }
 
 sided_records load_records(const config::run_config& config) {
@@ -272,8 +275,6 @@ std::string weight_file_facts(const std::filesystem::path& directory) {
 
 run_model load_model(const config::run_config& config, const model_reading& how) {
     const auto device = device_of(config);
-    if (const auto card = models::card_of(device, "device"))
-        models::check_precision(*card, config.model.dtype, "model.dtype");
     const std::filesystem::path directory = config.model.path;
     const auto described = models::read_model(directory);
     run_model out;

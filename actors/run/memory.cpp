@@ -174,7 +174,7 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
 }
 
 memory_room room_of(const config::run_config& config) {
-    const auto card = models::card_of(models::find_device(config.device, "device"), "device");
+    const auto card = models::card_of(device_of(config), "device");
     return card ? memory_room{card->all, "the CUDA device"} : memory_room{memory_there(), "this machine"};
 }
 

@@ -303,7 +303,6 @@ run_plan check(const config::run_config& config, const on_loading& tell) {
     const auto model = models::read_model(config.model.path);
     const auto layout = layout_once_taught(config, layout_of(config, model));
     const auto card = models::card_of(device_of(config), "device");
-    if (card) models::check_precision(*card, config.model.dtype, "model.dtype");
     const auto plan_of = [&](std::int64_t units) {
         auto [full, choices] = with_choices(config, units, model);
         auto out = plan_run(full, units, model, layout);
