@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "config/base/files.hpp"
 #include "data/sources/spelled_json.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 // A line of JSON whose numbers keep their spelling: an id of thirty digits is no double.
-#include <nlohmann/json.hpp>
-
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "data/sources/text.hpp"

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 #include <vector>
 
 #include "config/base/error.hpp"
+#include "config/base/lower_case.hpp"
 
 namespace rldp::data {
 
@@ -167,17 +167,11 @@ std::unique_ptr<unpacker> unpacker_of(input_file& file, packing how) {
     return nullptr;
 }
 
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
-
 }  // namespace
 
 file_name name_of_file(const std::filesystem::path& path) {
-    const auto last = lower(path.extension().string());
-    const auto inner = lower(path.stem().extension().string());
+    const auto last = lower_case(path.extension().string());
+    const auto inner = lower_case(path.stem().extension().string());
     if (last == ".gz") return {inner, packing::gzip};
     if (last == ".zst") return {inner, packing::zstd};
     return {last, packing::none};

@@ -25,6 +25,11 @@ std::string message_of(int code, const OnigErrorInfo* info = nullptr) {
     return {reinterpret_cast<const char*>(out.data()), static_cast<std::size_t>(std::max(length, 0))};
 }
 
+/// Searching changes nothing in the expression; Oniguruma's interface only does not say so.
+regex_t* code_of(const std::shared_ptr<const void>& held) {
+    return static_cast<regex_t*>(const_cast<void*>(held.get()));
+}
+
 /// A hostile pattern could else take minutes and gigabytes over a few words. What honest ones do over a run of blanks,
 /// for one, grows with its length for each place in it.
 auto match_limits(std::size_t text) {
@@ -40,8 +45,8 @@ auto match_limits(std::size_t text) {
     return limits;
 }
 
-/// In a class, [:punct:] is punctuation and symbols since Oniguruma 6.9.10, which Hugging Face uses, and only the
-/// former before.
+/// In a class, [:punct:] is punctuation and symbols to the Oniguruma in Hugging Face's tokenizers, and without the
+/// symbols to the distributions' (6.9.8).
 std::string with_symbols(std::string_view pattern, const std::string& where) {
     constexpr std::string_view old_name = "[:punct:]", negated = "[:^punct:]";
     std::string out;
@@ -89,8 +94,6 @@ regex::regex(std::string_view pattern, const std::string& where, dialect how) : 
 }
 
 std::vector<text_range> regex::matches(std::string_view text) const {
-    // Searching changes nothing in the expression; Oniguruma's interface only does not say so.
-    auto* code = static_cast<regex_t*>(const_cast<void*>(code_.get()));
     const auto limits = match_limits(text.size());
     const auto free_region = [](OnigRegion* region) { onig_region_free(region, 1); };
     const std::unique_ptr<OnigRegion, decltype(free_region)> region(onig_region_new(), free_region);
@@ -99,8 +102,8 @@ std::vector<text_range> regex::matches(std::string_view text) const {
     std::vector<text_range> out;
     for (std::size_t at = 0; at <= text.size();) {
         onig_region_clear(region.get());
-        const int found =
-            onig_search_with_param(code, begin, end, begin + at, end, region.get(), ONIG_OPTION_NONE, limits.get());
+        const int found = onig_search_with_param(code_of(code_), begin, end, begin + at, end, region.get(),
+                                                 ONIG_OPTION_NONE, limits.get());
         if (found == ONIGERR_MEMORY) throw std::bad_alloc();
         if (found < 0) break;  // no match, or none within the limits
         const auto first = static_cast<std::size_t>(region->beg[0]), last = static_cast<std::size_t>(region->end[0]);
@@ -115,10 +118,9 @@ std::vector<text_range> regex::matches(std::string_view text) const {
 }
 
 bool regex::matches_start(std::string_view text) const {
-    auto* code = static_cast<regex_t*>(const_cast<void*>(code_.get()));
     const auto limits = match_limits(text.size());
     const auto *begin = bytes_of(text), *end = begin + text.size();
-    const int found = onig_match_with_param(code, begin, end, begin, nullptr, ONIG_OPTION_NONE, limits.get());
+    const int found = onig_match_with_param(code_of(code_), begin, end, begin, nullptr, ONIG_OPTION_NONE, limits.get());
     if (found < 0 && found != ONIG_MISMATCH)
         refuse(fmt::format("{} takes too long on '{}' ({})", where_, text, message_of(found)));
     return found >= 0;

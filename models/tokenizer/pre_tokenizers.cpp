@@ -43,13 +43,13 @@ struct segment {
     bool matched;
 };
 
-/// Where a match joins the segment before it, unless that is a match too; the next one begins anew.
+/// A match joins the segment before it, unless that is a match too; what comes then begins anew.
 void join_with_previous(std::vector<segment>& all) {
     std::vector<segment> out;
     bool after_match = false;
     for (const auto& one : all) {
         if (one.matched && !after_match && !out.empty())
-            out.back().end = one.end;
+            out.back() = {std::min(out.back().begin, one.begin), std::max(out.back().end, one.end), false};
         else
             out.push_back(one);
         after_match = one.matched;
@@ -57,18 +57,11 @@ void join_with_previous(std::vector<segment>& all) {
     all = std::move(out);
 }
 
+/// The same from the end.
 void join_with_next(std::vector<segment>& all) {
-    std::vector<segment> out;
-    bool before_match = false;
     std::reverse(all.begin(), all.end());
-    for (const auto& one : all) {
-        if (one.matched && !before_match && !out.empty())
-            out.back().begin = one.begin;
-        else
-            out.push_back(one);
-        before_match = one.matched;
-    }
-    all.assign(out.rbegin(), out.rend());
+    join_with_previous(all);
+    std::reverse(all.begin(), all.end());
 }
 
 void join_alike(std::vector<segment>& all) {
