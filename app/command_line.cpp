@@ -13,11 +13,17 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "app/examples.hpp"
 #include "config/base/edit_distance.hpp"
 #include "config/base/error.hpp"
+#include "config/base/files.hpp"
+#include "config/base/home.hpp"
 #include "config/base/machine_memory.hpp"
 #include "config/base/output.hpp"
 #include "privacy/keys/locked.hpp"
@@ -126,13 +132,45 @@ std::string unexpected(const CLI::App& command, const std::vector<std::string>& 
     return first == words.end() ? "" : fmt::format("{}: one word too many", *first);
 }
 
+/// What is asked for, of an option that is missing.
+std::string missing_option(const CLI::App& command, const CLI::RequiredError& wrong) {
+    const std::string said = wrong.what();
+    const auto* option = command.get_option_no_throw(said.substr(0, said.find(' ')));
+    return option == nullptr ? said : fmt::format("{}: {}", said, option->get_description());
+}
+
 int report_line(const CLI::App& program, const std::vector<std::string>& words, const CLI::ParseError& wrong) {
     const auto& command = command_of(program);
-    const bool extras = dynamic_cast<const CLI::ExtrasError*>(&wrong) != nullptr ||
-                        dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr;
+    const auto* required = dynamic_cast<const CLI::RequiredError*>(&wrong);
+    const bool extras = required != nullptr || dynamic_cast<const CLI::ExtrasError*>(&wrong) != nullptr;
     auto what = extras ? unexpected(command, words) : std::string();
-    if (what.empty()) what = wrong.what();
+    if (what.empty()) what = required != nullptr ? missing_option(command, *required) : wrong.what();
     return report(fmt::format("{} (see {} --help)", what, full_name(command)), errc::bad_input);
+}
+
+/// "--out=~/runs" and "--set data.path=~/records.csv" as their writer means them.
+std::vector<std::string> words_of(int argc, char** argv) {
+    std::vector<std::string> out(argv, argv + argc);
+    for (std::size_t i = 1; i < out.size(); ++i) {
+        const auto value = out[i].find("=~") + 1;
+        if (value > 0 && (out[i].starts_with("--") || out[i - 1] == "--set"))
+            out[i] = out[i].substr(0, value) + with_home(out[i].substr(value));
+    }
+    return out;
+}
+
+/// Examples name what ships as it stands in the source's root; elsewhere they would name what is not there.
+std::string with_examples_found(std::string text) {
+    constexpr std::string_view here = "config/";
+    const auto there = examples_directory() + "/";
+    for (std::size_t at = 0; (at = text.find(here, at)) != std::string::npos; at += there.size())
+        text.replace(at, here.size(), there);
+    return text;
+}
+
+void find_examples(CLI::App& command) {
+    command.footer(with_examples_found(command.get_footer()));
+    for (auto* inner : command.get_subcommands([](CLI::App*) { return true; })) find_examples(*inner);
 }
 
 }  // namespace
@@ -144,10 +182,12 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
     program.require_subcommand(1);
     action chosen;
     for (const auto& declare : declarations) declare(program, chosen);
+    find_examples(program);
     program.set_version_flag("--version", "rldp " RLDP_VERSION,
                              "Print the version; rldp version says what it was built with");
     if (argc < 2) {
-        say_text(program.help() + "\nBegin with: rldp check config/demo.json, then rldp run config/demo.json\n",
+        say_text(program.help() + with_examples_found("\nBegin with: rldp check config/demo.json, then rldp run "
+                                                      "config/demo.json\n"),
                  stderr);
         return static_cast<int>(errc::bad_input);
     }
@@ -162,7 +202,10 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
     if (!first.starts_with('-') && std::find(names.begin(), names.end(), first) == names.end())
         return report(no_such_command(program, first), errc::bad_input);
     try {
-        program.parse(argc, argv);
+        std::vector<std::string> words = words_of(argc, argv);
+        std::reverse(words.begin() + 1, words.end());
+        words.erase(words.begin());
+        program.parse(words);  // which takes them from the back
         return with_output_checked(chosen());
     } catch (const CLI::Success& help) {
         return program.exit(help);
@@ -170,6 +213,8 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
         return report_line(program, {argv + 1, argv + argc}, wrong);
     } catch (const error& e) {
         return report(e.what(), e.code());
+    } catch (const std::filesystem::filesystem_error& e) {
+        return report(line_of(e), status_of(e.code().value()));
     } catch (const std::exception& e) {
         return report(line_of(e), errc::failed);
     }

@@ -14,6 +14,7 @@ using action = std::function<int()>;
 using declaration = void (*)(CLI::App& program, action& chosen);
 
 void add_init(CLI::App& program, action& chosen);
+void add_models(CLI::App& program, action& chosen);
 void add_preview(CLI::App& program, action& chosen);
 void add_run(CLI::App& program, action& chosen);
 void add_compare(CLI::App& program, action& chosen);
@@ -28,6 +29,7 @@ void add_generate(CLI::App& program, action& chosen);
 void add_merge(CLI::App& program, action& chosen);
 void add_monitor(CLI::App& program, action& chosen);
 void add_audit(CLI::App& program, action& chosen);
+void add_advise(CLI::App& program, action& chosen);
 void add_account(CLI::App& program, action& chosen);
 void add_calibrate(CLI::App& program, action& chosen);
 void add_book(CLI::App& program, action& chosen);

@@ -18,6 +18,7 @@ struct torch_command {
 inline constexpr std::array torch_commands{
     torch_command{"init", "Look at a file of records and write a configuration that runs on it"},
     torch_command{"preview", "Show records as training will see them: told, tokenised, cut; private"},
+    torch_command{"models", "List the models that can be fine-tuned, where they come from, and those that are here"},
     torch_command{"run", "Fine-tune privately: config in, adapter, ledger, metrics and report out"},
     torch_command{"compare", "Run methods side by side under one contract, and report which is better"},
     torch_command{"sweep", "Run one configuration over a grid of its keys' values"},

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "config/base/data_name.hpp"
 #include "config/base/edit_distance.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "config/base/utf8.hpp"
 #include "config/document.hpp"
 #include "config/open_keys.hpp"
 #include "config/schema.hpp"
@@ -132,16 +134,51 @@ run_config load(const std::filesystem::path& file, const std::vector<std::string
     return config;
 }
 
-std::string to_json(const run_config& config) {
-    auto resolved = config;
-    if (!resolved.train.epochs && !resolved.train.steps) resolved.train.epochs = default_epochs;
+namespace {
+
+/// Paths are what `shown` makes of them.
+json document_of(run_config config, const std::function<std::string(const key&, const std::string&)>& shown) {
+    if (!config.train.epochs && !config.train.steps) config.train.epochs = default_epochs;
     json document = json::object();
     for (const auto& key : schema()) {
         auto pointer = "/" + key.path;
         std::replace(pointer.begin(), pointer.end(), '.', '/');
-        document[json::json_pointer(pointer)] = key.write(resolved);
+        auto value = key.write(config);
+        if (key.place && value.is_string()) value = shown(key, value.get<std::string>());
+        document[json::json_pointer(pointer)] = std::move(value);
     }
-    return document.dump(2) + "\n";
+    return document;
+}
+
+/// Whether a key takes `word` for a place, and not for something like "none".
+bool is_place(const key& key, const std::string& word) {
+    run_config scratch;
+    return key.read(word, "/", scratch) && key.write(scratch) != json(word);
+}
+
+std::string without_place(const key& key, const std::string& path) {
+    if (!path.starts_with('/')) return path;
+    const auto name = shown_text(without_directory(path));
+    return is_place(key, name) ? name : "./" + name;
+}
+
+}  // namespace
+
+std::string to_json(const run_config& config) {
+    return document_of(config, [](const key&, const std::string& path) { return shown_text(path); }).dump(2) + "\n";
+}
+
+std::string to_public_json(const run_config& config) {
+    return document_of(config, without_place).dump(2) + "\n";
+}
+
+std::vector<std::string> places_of(const run_config& config) {
+    std::vector<std::string> out;
+    for (const auto& key : schema())
+        if (const auto value = key.write(config);
+            key.place && value.is_string() && value.get_ref<const std::string&>().starts_with('/'))
+            out.push_back(key.path + "=" + value.get<std::string>());
+    return out;
 }
 
 std::string common_json(const run_config& config) {

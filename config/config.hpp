@@ -114,8 +114,9 @@ struct data_section {
 inline constexpr std::string_view no_cache = "none";
 
 struct model_section {
-    std::string path;               ///< a Hugging Face model directory
-    std::string dtype = "float32";  ///< float32 | tf32 (products on CUDA) | bfloat16: the frozen base
+    std::string path;                 ///< a Hugging Face model directory
+    std::optional<std::string> name;  ///< for others, who have it elsewhere; default: model_name(path)
+    std::string dtype = "float32";    ///< float32 | tf32 (products on CUDA) | bfloat16: the frozen base
     bool checkpoint_activations = false;
 };
 
@@ -234,8 +235,15 @@ run_config parse(const std::string& json, const std::string& origin, const std::
 /// enforcing a budget under sound semantics, clip.min > clip.initial, …). Throws bad_input naming the key path.
 void validate(const run_config& config);
 
-/// The configuration as resolved, every key present, as pretty JSON that parse() reads back.
+/// The configuration as resolved, every key present, as pretty JSON that parse() reads back, but for a path that is not
+/// UTF-8, which is shown.
 std::string to_json(const run_config& config);
+
+/// What may be shown of it: to_json() with file names in place of paths. parse() reads it back.
+std::string to_public_json(const run_config& config);
+
+/// The paths that to_public_json() leaves out, as overrides: "data.path=/home/…/records.csv".
+std::vector<std::string> places_of(const run_config& config);
 
 /// What the ranks of a run must have the same: to_json() without paths, monitor, cluster and run.
 std::string common_json(const run_config& config);

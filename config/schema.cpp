@@ -423,6 +423,11 @@ void add_data_and_model(std::vector<key>& keys) {
         keys, "model.", [](auto& c) -> auto& { return c.model; })
         .add("path", &model_section::path, location{"the path of a model directory"}, "",
              "A Hugging Face directory: config.json, model.safetensors, tokenizer.")
+        .add(
+            "name", &model_section::name, form{"a line of up to 100 bytes", is_line}, "",
+            "What others call it, such as HuggingFaceTB/SmolLM2-135M: the adapter names it as its base, and PEFT loads "
+            "it by that.",
+            "the Hub's, where path lies in its cache, else the directory's")
         .add("dtype", &model_section::dtype, words{{"float32", "tf32", "bfloat16"}}, "",
              "Type of the frozen weights; tf32 is float32 with the products of a CUDA device in TensorFloat-32.")
         .add("checkpoint_activations", &model_section::checkpoint_activations, yes_or_no{}, "",

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "config/base/home.hpp"
+#include "config/base/utf8.hpp"
+
 namespace rldp::config {
 
 bool interval::contains(double x) const {
@@ -43,13 +46,14 @@ bool assign(const json& value, const domain& allowed, const std::filesystem::pat
 bool assign(const json& value, const domain& allowed, const std::filesystem::path& base, std::string& out) {
     if (!value.is_string()) return false;
     const auto text = value.get<std::string>();
+    if (!std::holds_alternative<location>(allowed) && !is_utf8(text)) return false;
     if (const auto* list = std::get_if<words>(&allowed)) {
         if (std::find(list->allowed.begin(), list->allowed.end(), text) == list->allowed.end()) return false;
     } else if (const auto* shape = std::get_if<form>(&allowed)) {
         if (!shape->matches(text)) return false;
     } else if (const auto* place = std::get_if<location>(&allowed)) {
         if (!text.empty() && !(place->keep && place->keep(text))) {
-            auto path = (base / text).lexically_normal();
+            auto path = (base / with_home(text)).lexically_normal();
             if (!path.has_filename()) path = path.parent_path();  // "model/" and "model" are one directory
             out = path.string();
             return true;

@@ -99,10 +99,16 @@ double sum_of(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-/// The share of pairs of which the one with `is` scores higher, an equal pair counting half (Mann and Whitney 1947);
-/// absent where there is no pair.
+constexpr double z_95 = 1.959963984540054;  // of a normal, either side
+
+struct area {
+    double value, deviation;
+};
+
+/// The share of pairs of which the one with `is` scores higher, an equal pair counting half (Mann and Whitney 1947),
+/// and its standard deviation by Hanley and McNeil's formula of 1982; absent where there is no pair.
 template <class Is>
-std::optional<double> auc_of(const std::vector<double>& scores, Is is) {
+std::optional<area> auc_of(const std::vector<double>& scores, Is is) {
     std::vector<std::size_t> order(scores.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a] < scores[b]; });
@@ -116,7 +122,11 @@ std::optional<double> auc_of(const std::vector<double>& scores, Is is) {
         positives += here;
     }
     if (positives == 0 || below == 0) return std::nullopt;
-    return pairs_won / (positives * below);
+    const double a = pairs_won / (positives * below), won_twice = a / (2 - a), won_by_both = 2 * a * a / (1 + a);
+    const double variance =
+        (a * (1 - a) + (positives - 1) * (won_twice - a * a) + (below - 1) * (won_by_both - a * a)) /
+        (positives * below);
+    return area{a, std::sqrt(std::max(0.0, variance))};
 }
 
 /// Posterior probabilities [record][clause] under equal priors.
@@ -271,13 +281,16 @@ std::optional<prediction> predict(const models::causal_lm& model, const models::
     if (!std::all_of(nll.begin(), nll.end(), [](double each) { return std::isfinite(each); })) return std::nullopt;
     const auto likely = posteriors(nll, clauses);
 
-    std::vector<double> aucs;
+    std::vector<double> aucs, deviations;
     for (std::size_t c = 0; c < clauses; ++c) {
         if (clauses == 2 && c == 0) continue;  // its curve is the other's
         std::vector<double> of_clause;
         of_clause.reserve(likely.size());
         for (const auto& row : likely) of_clause.push_back(row[c]);
-        if (const auto found = auc_of(of_clause, [&](auto r) { return among.truth[r] == c; })) aucs.push_back(*found);
+        if (const auto found = auc_of(of_clause, [&](auto r) { return among.truth[r] == c; })) {
+            aucs.push_back(found->value);
+            deviations.push_back(found->deviation);
+        }
     }
     if (aucs.empty()) return std::nullopt;
     std::int64_t right = 0;
@@ -285,8 +298,13 @@ std::optional<prediction> predict(const models::causal_lm& model, const models::
         const auto best = std::max_element(likely[r].begin(), likely[r].end()) - likely[r].begin();
         right += static_cast<std::size_t>(best) == among.truth[r] ? 1 : 0;
     }
-    return prediction{sum_of(aucs) / static_cast<double>(aucs.size()),
-                      static_cast<double>(right) / static_cast<double>(likely.size())};
+    // A mean deviates by the mean of the deviations at most, however they go together.
+    const auto curves = static_cast<double>(aucs.size());
+    const double auc = sum_of(aucs) / curves, within = z_95 * sum_of(deviations) / curves;
+    return prediction{.auc = auc,
+                      .auc_in = {std::max(0.0, auc - within), std::min(1.0, auc + within)},
+                      .records = std::ssize(likely),
+                      .accuracy = static_cast<double>(right) / static_cast<double>(likely.size())};
 }
 
 }  // namespace rldp::eval

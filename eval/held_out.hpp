@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/metrics/interval.hpp"
 #include "eval/metrics/metrics.hpp"
 #include "models/causal_lm.hpp"
 #include "models/unit_gradients.hpp"
@@ -67,7 +68,9 @@ struct floors {
 };
 
 struct prediction {
-    double auc = 0;       ///< of two values; of more, the mean over those of each against the rest
+    double auc = 0;     ///< of two values; of more, the mean over those of each against the rest
+    interval auc_in{};  ///< at 95 %, for as many records (Hanley and McNeil 1982)
+    std::int64_t records = 0;
     double accuracy = 0;  ///< share of records whose true value is the likeliest
 };
 

@@ -104,7 +104,7 @@ void merge(const fs::path& base, const fs::path& adapter, const fs::path& out) {
     if (fs::exists(fs::symlink_status(out))) refuse(out.string() + ": exists already; choose another directory");
     const auto model = read_model(base);
     weight_files files(base, model);
-    const auto loaded = load_adapter(adapter, model);
+    const auto loaded = load_adapter(adapter, model, base);
     const auto by_name = changes_of(model, loaded.layout);
     nascent_directory directory(out);
     copy_companions(base, directory.path(), model.head_beside_config);

@@ -1,16 +1,22 @@
 #include "actors/run/finish.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "actors/run/looks.hpp"
 #include "actors/run/run_end.hpp"
 #include "actors/run/samples.hpp"
 #include "actors/run/trace_file.hpp"
 #include "config/base/data_name.hpp"
 #include "config/base/files.hpp"
+#include "config/base/utf8.hpp"
 #include "config/method_choices.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/whole_checkpoint.hpp"
+#include "privacy/spending/book_files.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "version.hpp"
 
@@ -42,8 +48,22 @@ void add_utility(eval::run_summary& out, const evaluations& found) {
     if (found.best) out.perplexity_best = found.best->perplexity;
     out.marginal_nats = found.floors.marginal_nats;
     out.template_perplexity = found.floors.template_perplexity;
-    if (const auto& of = found.predicted)
-        out.target = {of->column, of->before.auc, of->after.auc, of->before.accuracy, of->after.accuracy};
+    if (const auto& of = found.predicted) out.target = scores_of(*of);
+}
+
+std::string name_of_model(const config::model_section& model) {
+    return model.name.value_or(shown_text(model_name(model.path)));
+}
+
+/// A warning may name a path, which is the owner's business.
+std::string without_places(std::string warning, const config::run_config& config) {
+    std::vector<std::string> places = {privacy::books_home().string()};
+    for (const auto& one : config::places_of(config)) places.push_back(one.substr(one.find('=') + 1));
+    std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+    for (const auto& place : places)
+        for (std::size_t at; (at = warning.find(place)) != std::string::npos;)
+            warning.replace(at, place.size(), without_directory(place));
+    return shown_text(warning);
 }
 
 void add_names(eval::run_summary& out, const session& run) {
@@ -51,11 +71,11 @@ void add_names(eval::run_summary& out, const session& run) {
     const auto directory = std::filesystem::absolute(run.where.root).lexically_normal();
     out.date = given.date.value_or("");
     out.name =
-        given.name.value_or((directory.has_filename() ? directory : directory.parent_path()).filename().string());
+        given.name.value_or(shown_path((directory.has_filename() ? directory : directory.parent_path()).filename()));
     out.tags = given.tags.value_or(std::vector<std::string>());
     out.notes = given.notes.value_or("");
-    out.model = without_directory(run.config.model.path);
-    out.data = without_directory(run.config.data.path);
+    out.model = name_of_model(run.config.model);
+    out.data = shown_text(without_directory(run.config.data.path));
 }
 
 eval::run_summary summarise(const session& run, const outcome& ended) {
@@ -99,7 +119,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     }
     out.kept = ended.kept;
     out.controller = run.plan.controller;
-    out.warnings = run.plan.warnings;
+    for (const auto& warning : run.plan.warnings) out.warnings.push_back(without_places(warning, run.config));
     return out;
 }
 
@@ -109,8 +129,8 @@ eval::run_summary finish_run(const session& run, const outcome& ended, const pri
     if (run.model.layout.is_whole())
         models::save_whole(run.config.model.path, run.model.layout, ended.adapter.cpu(), run.where.model());
     else
-        models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), run.config.model.path,
-                             run.model.base->config());
+        models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(),
+                             name_of_model(run.config.model), run.model.base->config());
     if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);
     auto out = summarise(run, ended);
     if (ended.how != ending::interrupted) out.samples = samples_of(run.config, run.model, ended.adapter);

@@ -66,6 +66,17 @@ data::source private_source(const config::run_config& config) {
             .chat = chat_of(config)};
 }
 
+void check_sources(const config::run_config& config) {
+    const auto& path = config.data.path;
+    if (config.privacy.population && !is_made_up(path) && !std::filesystem::exists(path))
+        refuse(fmt::format("data.path: {}: no such file; --without-data plans from privacy.population alone", path));
+    for (const auto& [key, named] :
+         {std::pair("data.template", config.data.narrative), std::pair("data.ids_mapping", config.data.ids_mapping)})
+        if (named && !std::filesystem::exists(*named)) refuse(fmt::format("{}: {}: no such file", key, *named));
+    data::open_records(private_source(config));
+    if (config.public_data.path) data::open_records(public_source(config));
+}
+
 bool marks_training(const config::run_config& config) {
     return config.data.chat || config::choices_of(config).value_weight != 1;
 }

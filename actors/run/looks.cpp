@@ -150,16 +150,22 @@ void owner_figures::add(std::int64_t step, const eval::scores& exact, const std:
     write(path_, all);
 }
 
+eval::run_summary::target_scores scores_of(const predictions& found) {
+    return {.column = found.column,
+            .auc_before = found.before.auc,
+            .auc_after = found.after.auc,
+            .accuracy_before = found.before.accuracy,
+            .accuracy_after = found.after.accuracy,
+            .auc_before_in = found.before.auc_in,
+            .auc_after_in = found.after.auc_in,
+            .records = found.after.records};
+}
+
 void owner_figures::end(const eval::floors& floors, const std::optional<predictions>& predicted) {
     auto all = read_figures(path_);
     put(all, "template_perplexity", floors.template_perplexity);
     put(all, "marginal_nats", floors.marginal_nats);
-    if (predicted)
-        all["target"] = {{"column", predicted->column},
-                         {"auc_before", predicted->before.auc},
-                         {"auc_after", predicted->after.auc},
-                         {"accuracy_before", predicted->before.accuracy},
-                         {"accuracy_after", predicted->after.accuracy}};
+    if (predicted) all["target"] = eval::to_json(scores_of(*predicted));
     write(path_, all);
 }
 

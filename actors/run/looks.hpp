@@ -11,6 +11,7 @@
 #include "config/config.hpp"
 #include "eval/held_out.hpp"
 #include "eval/metrics/metrics.hpp"
+#include "eval/report/report.hpp"
 #include "privacy/keys/seal.hpp"
 #include "privacy/mechanism/look.hpp"
 
@@ -60,6 +61,8 @@ struct look_notes {
     std::int64_t units = 0, shortened = 0;
     double nats = 0;  ///< mean over units, as they are
 };
+
+eval::run_summary::target_scores scores_of(const predictions& found);
 
 /// trusted/held_out.json: exact figures of held-out units, for their owner's eyes.
 class owner_figures {

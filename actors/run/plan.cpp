@@ -16,7 +16,6 @@
 #include "config/base/accountants.hpp"
 #include "config/base/error.hpp"
 #include "config/base/machine_memory.hpp"
-#include "config/base/made_up.hpp"
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
@@ -299,7 +298,7 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     return out;
 }
 
-run_plan check(const config::run_config& config, const on_loading& tell) {
+run_plan check(const config::run_config& config, const checking& how) {
     const auto model = models::read_model(config.model.path);
     const auto layout = layout_once_taught(config, layout_of(config, model));
     const auto card = models::card_of(device_of(config), "device");
@@ -310,24 +309,22 @@ run_plan check(const config::run_config& config, const on_loading& tell) {
         if (card) warn_of_others(*card, out);
         return out;
     };
-    std::vector<std::string> missing;
+    if (how.without_data && !config.privacy.population)
+        refuse("--without-data: declare privacy.population, from which it plans");
+    if (!how.without_data) check_sources(config);
     const bool weights = models::has_weights(config.model.path);
-    if (weights)
-        check_gradients(load_model(config, {.tell = tell}), config.model.path);
-    else
-        missing.push_back(config.model.path +
-                          ": holds config.json only; a run needs the model's safetensors and tokenizer there");
-
-    const bool data_there = is_made_up(config.data.path) || std::filesystem::exists(config.data.path);
-    if (config.privacy.population && (!data_there || !weights)) {
-        if (!data_there) missing.push_back(config.data.path + ": not there; planned from privacy.population");
+    if (weights) check_gradients(load_model(config, {.tell = how.tell}), config.model.path);
+    const auto bare =
+        config.model.path + ": holds config.json only; a run needs the model's safetensors and tokenizer there";
+    if (config.privacy.population && (how.without_data || !weights)) {
         auto out = plan_of(*config.privacy.population);
-        out.warnings.insert(out.warnings.end(), missing.begin(), missing.end());
+        if (how.without_data) out.warnings.emplace_back("--without-data: neither data.path nor its template was read");
+        if (!weights) out.warnings.push_back(bare);
         return out;
     }
-    if (!weights) refuse(missing.front());
+    if (!weights) refuse(bare);
     const auto tokens = load_tokenizer(config, model);
-    auto data = load_data(config, *tokens, token_limit(config, model), kept_corpus::of_reader(config).get(), tell);
+    auto data = load_data(config, *tokens, token_limit(config, model), kept_corpus::of_reader(config).get(), how.tell);
     const auto units = static_cast<std::int64_t>(data.train.size());
     auto out = plan_of(units);
     held_out_of(with_choices(config, units, model).config, std::move(data.held_out), *tokens,

@@ -97,9 +97,14 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
 /// What was read of the data, for plan.counts.
 run_plan::private_counts counts_of(const run_data& data);
 
-/// `rldp check`: reads what is there. Data or weights may be absent if privacy.population is declared; warnings say
-/// what a run will need.
-run_plan check(const config::run_config& config, const on_loading& tell = {});
+struct checking {
+    bool without_data = false;  ///< plans from privacy.population, for data that lie elsewhere
+    on_loading tell = {};
+};
+
+/// `rldp check`: reads what a run will read. The weights may be absent where privacy.population is declared; a warning
+/// says what a run will need. Errors: as load_data, load_model, plan_run.
+run_plan check(const config::run_config& config, const checking& how = {});
 
 /// With `counts` the private counts too, if there are any.
 std::string to_json(const run_plan& plan, bool counts);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 #include "actors/run/public_lessons.hpp"
 #include "actors/run/step_gradients.hpp"
@@ -59,29 +60,75 @@ const proposal& best_of(const std::vector<proposal>& all) {
     return beyond == all.begin() ? all.front() : *(beyond - 1);
 }
 
-double seconds_per_unit(const config::run_config& asked) {
-    const auto model = load_model(asked);
-    auto config = asked;
-    choose_micro_batch(config, model.base->config(), model.layout, 0, token_limit(config, model.base->config()));
-    const auto length = token_limit(config, model.base->config());
-    const auto how = gradient_settings_of(config, model);
-    const auto records = config.privacy.unit_is_group ? config.privacy.max_records_per_unit : 1;
-    const auto count = std::max<std::int64_t>(1, 2 * how.micro_batch * how.abreast / records);
-    std::vector<std::vector<models::sequence>> made(static_cast<std::size_t>(count));
-    models::sequence tokens;
-    for (std::int64_t i = 0; i < length; ++i)
-        tokens.push_back(static_cast<std::int32_t>(i * 7919 % model.base->config().vocab));
-    for (auto& unit : made) unit.assign(static_cast<std::size_t>(records), tokens);
-    const auto units = models::views_of(made);
-    const auto once = [&] {
+namespace {
+
+/// Passes over made-up records, as many and as long as a unit may have.
+class timed_passes {
+  public:
+    timed_passes(const config::run_config& asked, std::int64_t population)
+        : model_(load_model(asked)), config_(with_choices(asked, population, model_.base->config()).config) {
+        length_ = token_limit(config_, model_.base->config());
+        records_ = config_.privacy.unit_is_group ? config_.privacy.max_records_per_unit : 1;
+    }
+
+    /// Seconds a unit, in so many micro-batches for each that is under way at once.
+    double once(std::int64_t micro_batch, std::int64_t micro_batches) {
+        auto config = config_;
+        config.train.micro_batch = micro_batch;
+        const auto how = gradient_settings_of(config, model_);
+        const auto count = std::max<std::int64_t>(1, micro_batches * how.micro_batch * how.abreast / records_);
+        std::vector<std::vector<models::sequence>> made(static_cast<std::size_t>(count));
+        for (auto& unit : made) unit.assign(static_cast<std::size_t>(records_), made_up());
+        const auto units = models::views_of(made);
         const auto began = std::chrono::steady_clock::now();
         step_gradients(
-            model, how, model.initial_adapter, {}, units, {}, [](const privacy::unit_gradients&) {},
+            model_, how, model_.initial_adapter, {}, units, {}, [](const privacy::unit_gradients&) {},
             [](const std::exception& reason) { throw error(errc::failed, reason.what()); });
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    };
-    once();  // memory is taken, threads are started
-    return std::min(once(), once()) / static_cast<double>(count);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() /
+               static_cast<double>(count);
+    }
+
+    /// As the run will compute.
+    double as_planned() { return once(config::micro_batch_of(config_), 2); }
+
+  private:
+    models::sequence made_up() const {
+        models::sequence out;
+        for (std::int64_t i = 0; i < length_; ++i)
+            out.push_back(static_cast<std::int32_t>(i * 7919 % model_.base->config().vocab));
+        return out;
+    }
+
+    run_model model_;
+    config::run_config config_;
+    std::int64_t length_ = 0, records_ = 1;
+};
+
+}  // namespace
+
+double seconds_per_unit(const config::run_config& config, std::int64_t population, precision how) {
+    constexpr double long_enough = 0.5;  // seconds, to be no matter of chance
+    timed_passes passes(config, population);
+    const auto first = passes.once(1, 1);  // memory is taken, threads are started
+    if (how == precision::rough) return first > long_enough ? std::min(first, passes.once(1, 1)) : passes.as_planned();
+    passes.as_planned();
+    return std::min(passes.as_planned(), passes.as_planned());
+}
+
+plan_time time_of(const config::run_config& config, const run_plan& plan) {
+    constexpr double hour = 3600;
+    plan_time out;
+    out.seconds_per_unit = seconds_per_unit(config, plan.population, precision::rough);
+    out.seconds = out.seconds_per_unit * plan.sample_rate * static_cast<double>(plan.population) *
+                  static_cast<double>(plan.steps);
+    if (out.seconds <= hour) return out;
+    try {
+        const auto all = proposals(config, plan.population, static_cast<std::int64_t>(hour / out.seconds_per_unit));
+        out.of_an_hour = best_of(all);
+    } catch (const error& too_little) {
+        if (too_little.code() != errc::bad_input) throw;  // an hour is too short for any
+    }
+    return out;
 }
 
 }  // namespace rldp::actors

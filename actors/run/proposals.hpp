@@ -26,8 +26,21 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
 /// falls as the batch grows.
 const proposal& best_of(const std::vector<proposal>& all);
 
+enum class precision : std::uint8_t {
+    rough,  ///< of two units where they take long, else of a few micro-batches
+    fine,   ///< the best of two passes over more of them
+};
+
 /// Seconds that one unit's gradients take here, measured on as many made-up records, of as many tokens, as a unit may
-/// have. Errors: as step_gradients.
-double seconds_per_unit(const config::run_config& config);
+/// have, for a run on `population` units. Errors: as step_gradients.
+double seconds_per_unit(const config::run_config& config, std::int64_t population, precision how);
+
+/// What a plan takes here, where every record is as long as it may be.
+struct plan_time {
+    double seconds_per_unit = 0, seconds = 0;
+    std::optional<proposal> of_an_hour;  ///< where the plan takes longer, and an hour is enough for any
+};
+/// In a second, or as long as a large model takes for a unit. Errors: as step_gradients.
+plan_time time_of(const config::run_config& config, const run_plan& plan);
 
 }  // namespace rldp::actors

@@ -27,6 +27,7 @@
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
+#include "eval/report/configuration.hpp"
 #include "privacy/spending/book.hpp"
 #include "privacy/spending/book_mark.hpp"
 #include "privacy/spending/book_search.hpp"
@@ -82,9 +83,10 @@ privacy::ledger_header header_of(const config::run_config& config, const run_pla
     return out;
 }
 
+/// What a checkpoint belongs to.
 std::string ownership(const privacy::run_key& key, const privacy::ledger_content& book,
-                      const config::run_config& config, const run_model& model, const run_plan& plan) {
-    auto all = book.header_hash + "\n" + config::to_json(config) + "\n" + model.digest;
+                      const eval::run_directory& where, const run_model& model, const run_plan& plan) {
+    auto all = book.header_hash + "\n" + read_file(where.config()) + "\n" + model.digest;
     if (plan.policy) all.append("\n").append(plan.policy->digest());
     return key.hmac(all);
 }
@@ -323,11 +325,11 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     auto policy = policy_of(config, ready.plan.population);
     const auto header = header_of(config, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
     key.save(partial.key());
-    write_file(partial.config(), config::to_json(config));
+    eval::write_configuration(partial, config);
     const auto who = toss_membership(config, ready.data, key);
     write_file(partial.membership(), eval::to_json(who));
     auto book = privacy::ledger::create(partial.ledger(), header);
-    auto owner = ownership(key, book.content(), config, ready.model, ready.plan);
+    auto owner = ownership(key, book.content(), partial, ready.model, ready.plan);
     auto committed = policy->committed();
     const auto parts = parts_of(ready, std::move(policy), std::move(book));
     write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
@@ -357,7 +359,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
         refuse(directory.string() +
                ": that run has lost its key without having finished, so nothing can be added to it; bring back "
                "trusted/run.key, or start a new run with another --out");
-    const auto config = config::load(where.config(), {});
+    const auto config = eval::read_configuration(where);
     const auto key = config.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
                                                         : privacy::run_key::load(where.key());
     auto book = privacy::ledger::open(where.ledger());
@@ -389,7 +391,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     const auto who = membership_before(where, ready);
     if (team) team->agree(common_facts(ready));
     const auto saved = read_checkpoint(where.checkpoint(), seal);
-    auto ours = ownership(key, book.content(), config, ready.model, ready.plan);
+    auto ours = ownership(key, book.content(), where, ready.model, ready.plan);
     if (saved.belongs_to != ours)
         refuse(fmt::format(
             "{}: belongs to {:.12}…, but ledger header, public/config.json and the files in {} amount to {:.12}…; "

@@ -16,6 +16,7 @@
 #include "config/base/output.hpp"
 #include "config/config.hpp"
 #include "eval/grid/progress.hpp"
+#include "eval/report/configuration.hpp"
 #include "eval/report/run_directory.hpp"
 
 namespace rldp::app {
@@ -48,7 +49,8 @@ std::vector<std::filesystem::path> run_shadows(const eval::run_directory& where,
     const auto cells = shadow_cells(given.shadows);
     create_private_directory(where.shadows());
     const append_file lock(where.shadows() / "grid.lock");
-    const eval::run_settings how{.config = where.config(), .set = {}, .out = where.shadows(), .jobs = given.jobs};
+    const eval::run_settings how{
+        .config = where.config(), .set = eval::read_places(where), .out = where.shadows(), .jobs = given.jobs};
     const bool all =
         eval::run_cells(cells, how, eval::progress_on_terminal(cells.size(), where.shadows(), given.quiet));
     if (!all) throw error(errc::interrupted, "audit: interrupted; call it again to go on with the shadow runs");

@@ -1,15 +1,19 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
+#include <optional>
 #include <string>
 
+#include "actors/run/first/first_config.hpp"
 #include "actors/run/plan.hpp"
 #include "app/commands.hpp"
+#include "app/torch/plan_time.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/machine_memory.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
+#include "eval/report/configuration.hpp"
+#include "models/weights.hpp"
 #include "monitor/terminal/live_line.hpp"
 #include "privacy/accounting/accountant.hpp"
 
@@ -30,21 +34,36 @@ std::string described(const actors::memory_need& need, const actors::memory_room
 struct check_arguments {
     std::string config;
     std::vector<std::string> set;
-    bool json = false, private_counts = false;
+    bool json = false, private_counts = false, without_data = false;
 };
 
-void print(const actors::run_plan& plan, const actors::memory_room& room, bool counts) {
-    const auto row = [](const std::string& name, const std::string& value) { say("  {:<26}{}\n", name, value); };
+void row(const std::string& name, const std::string& value) {
+    say("  {:<26}{}\n", name, value);
+}
+
+/// For the owner's eyes.
+void print_counts(const actors::run_plan& plan) {
+    const auto& there = *plan.counts;
+    const bool beyond = plan.padded && there.units > plan.population;
+    row("PRIVATE: training units",
+        fmt::format("{}{}", there.units, beyond ? ": more than N, for which padding makes room" : ""));
+    row("PRIVATE: training records",
+        fmt::format("{}, {} of them cut to {} tokens", there.records, there.cut, plan.max_tokens));
+    row("PRIVATE: canaries planted", fmt::format("{}", there.canaries));
+    // A run can't say so: its refusal would tell how many there are.
+    const auto times = static_cast<double>(there.units) / static_cast<double>(plan.population);
+    if (times > 1.5 || times < 1 / 1.5)
+        say("warning: PRIVATE: {} units train, and privacy.population says {}, so a step draws some {:.0f} units and "
+            "not "
+            "{:.0f}; privacy.population {} would fit\n",
+            there.units, plan.population, plan.sample_rate * static_cast<double>(there.units),
+            plan.sample_rate * static_cast<double>(plan.population), actors::rounded_population(there.units));
+}
+
+void print(const actors::run_plan& plan, const actors::memory_room& room, const std::optional<actors::plan_time>& time,
+           bool counts) {
     row("population N", fmt::format("{} units", plan.population));
-    if (counts && plan.counts) {
-        const auto& there = *plan.counts;
-        const bool beyond = plan.padded && there.units > plan.population;
-        row("PRIVATE: training units",
-            fmt::format("{}{}", there.units, beyond ? ": more than N, for which padding makes room" : ""));
-        row("PRIVATE: training records",
-            fmt::format("{}, {} of them cut to {} tokens", there.records, there.cut, plan.max_tokens));
-        row("PRIVATE: canaries planted", fmt::format("{}", there.canaries));
-    }
+    if (counts && plan.counts) print_counts(plan);
     row("tokens per record", fmt::format("{} at most", plan.max_tokens));
     row("records per unit", fmt::format("{} at most", plan.max_records_per_unit));
     row("sample rate", fmt::format("{:.6g}", plan.sample_rate));
@@ -75,6 +94,7 @@ void print(const actors::run_plan& plan, const actors::memory_room& room, bool c
             fmt::format("{} units of {} records of {} tokens at every step; larger draws take {:.1e} of δ",
                         plan.padded->units, plan.padded->shape.records, plan.padded->shape.tokens, plan.padded->delta));
     row("memory, estimated", described(plan.memory, room));
+    if (time) print_time(*time, plan, row);
     for (const auto& sentence : plan.controller) row("controller", sentence);
     for (const auto& one : plan.choices) row(one.key, fmt::format("{}  ({})", one.value, one.reason));
     for (const auto& warning : plan.warnings) say("warning: {}\n", warning);
@@ -90,15 +110,21 @@ void add_check(CLI::App& program, action& chosen) {
     command->add_flag("--json", given->json, "print the plan as JSON");
     command->add_flag("--private-counts", given->private_counts,
                       "also exact numbers of units and records: private, not to be passed on");
+    command->add_flag("--without-data", given->without_data, "plan from privacy.population; the data may lie elsewhere")
+        ->excludes("--private-counts");
     command->footer("Example: rldp check config/demo.json --set privacy.epsilon=2 --json");
     command->callback([given, &chosen] {
         chosen = [given] {
-            const auto config = config::load(given->config, given->set);
-            const auto plan = actors::check(config, monitor::loading_line());
-            if (given->json)
+            const auto config = eval::load_configuration(given->config, given->set);
+            const auto plan =
+                actors::check(config, {.without_data = given->without_data, .tell = monitor::loading_line()});
+            if (given->json) {
                 say_text(actors::to_json(plan, given->private_counts) + "\n");
-            else
-                print(plan, actors::room_of(config), given->private_counts);
+                return 0;
+            }
+            std::optional<actors::plan_time> time;
+            if (models::has_weights(config.model.path)) time = actors::time_of(config, plan);
+            print(plan, actors::room_of(config), time, given->private_counts);
             return 0;
         };
     });

@@ -18,6 +18,7 @@
 #include "eval/grid/owner_page.hpp"
 #include "eval/grid/progress.hpp"
 #include "eval/grid/shard.hpp"
+#include "eval/report/configuration.hpp"
 #include "models/architecture/model_config.hpp"
 
 namespace rldp::app {
@@ -58,7 +59,7 @@ bool run_stage(std::vector<eval::compare_cell> cells, eval::stage when, const ev
 
 /// All methods at one rate: where the configuration leaves it open, the one that a run would choose.
 void settle_rate(compare_arguments& given) {
-    const auto base = config::load(given.config, given.set);
+    const auto base = eval::load_configuration(given.config, given.set);
     if (base.train.lr) return;
     const auto width = models::read_model_config(base.model.path).width;
     given.set.push_back(fmt::format("train.lr={}", config::rate_for(base, width)));

@@ -108,7 +108,7 @@ int generate(const generate_arguments& given) {
     if (given.chat) words = models::once_begun(std::move(words));
     std::optional<models::loaded_adapter> adapter;
     if (!given.adapter.empty()) {
-        adapter = models::load_adapter(given.adapter, model->config());
+        adapter = models::load_adapter(given.adapter, model->config(), given.model);
         adapter->flat = adapter->flat.to(device);
     }
 

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/run/first/first_config.hpp"
 #include "app/commands.hpp"
 #include "app/shell_word.hpp"
+#include "app/torch/plan_time.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/book_name.hpp"
 #include "config/base/data_name.hpp"
@@ -104,6 +107,34 @@ std::string suggested(const actors::first_config& made, const actors::first_requ
     return out + " --out " + shell_word(asked.config.string()) + (asked.overwrite ? " --force" : "");
 }
 
+using readings = std::vector<std::pair<std::string, std::string>>;
+
+/// How a column's values are read, where its owner may think otherwise, and what to write in the template then.
+void add_readings(const data::column_facts& column, std::size_t records, readings& into) {
+    if (column.role != data::column_role::told) return;
+    for (const auto& [word, count] : column.taken_for_none)
+        into.emplace_back("taken for none",
+                          fmt::format("{} is {} in {} of {} records; where that is a value, take it out of \"missing\"",
+                                      column.name, word, count, records));
+    if (2 * column.decimal_commas > records)
+        into.emplace_back("decimal commas",
+                          fmt::format("{0} has numbers such as 1,5; {{\"columns\": {{\"{0}\": {{\"decimal\": "
+                                      "\",\"}}}}}} tells them as 1.5",
+                                      column.name));
+    if (column.words_among_numbers > 0)
+        into.emplace_back("a word among numbers",
+                          fmt::format("{} is one in {} of {} records; where it stands for none, add it to \"missing\"",
+                                      column.name, column.words_among_numbers, records));
+}
+
+void print_readings(const actors::first_config& made) {
+    readings all;
+    for (const auto& column : made.found.columns) add_readings(column, made.found.records, all);
+    if (all.empty()) return;
+    say("\nPRIVATE, for the data's owner: values that can be read in two ways; the template says which\n");
+    for (const auto& [what, value] : all) say("  PRIVATE: {:<24}{}\n", what, value);
+}
+
 /// Private: nothing of it is written anywhere.
 void print_advice(const actors::first_config& made, const actors::first_request& asked) {
     const auto& advice = made.advice;
@@ -154,6 +185,7 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
         fmt::format("{} units in each of {} steps, {:.3g} times through the data", made.expected_batch_size,
                     made.plan.steps, static_cast<double>(made.plan.steps) * made.plan.sample_rate));
     row("memory", fmt::format("about {:.0f} MiB", static_cast<double>(made.plan.memory.total()) / (1 << 20)));
+    print_time(made.time, made.plan, row);
     say("\nwhat ε costs: the noise on the sum of a batch, in clip radii, and per unit of the batch\n");
     std::vector<std::vector<std::string>> rows = {{"  ε", "noise", "per unit", ""}};
     for (const auto& one : made.budgets)
@@ -195,9 +227,11 @@ int init(const init_arguments& given) {
             name);
     if (!made.open.empty()) {
         print_advice(made, asked);
+        print_readings(made);
         print_questions(made);
         return static_cast<int>(errc::bad_input);
     }
+    print_readings(made);
     print_plan(made, asked);
     return 0;
 }

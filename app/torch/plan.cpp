@@ -5,13 +5,16 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "actors/run/inputs.hpp"
 #include "actors/run/proposals.hpp"
 #include "app/commands.hpp"
+#include "app/torch/plan_time.hpp"
 #include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
+#include "eval/report/configuration.hpp"
 #include "eval/report/text_table.hpp"
 #include "models/weights.hpp"
 
@@ -24,7 +27,7 @@ struct plan_arguments {
     std::vector<std::string> set;
     std::int64_t examples = 0;
     double minutes = 0;
-    bool json = false;
+    bool json = false, without_data = false;
 };
 
 std::int64_t population_of(const config::run_config& config) {
@@ -38,10 +41,6 @@ std::int64_t units_of(const plan_arguments& given, const config::run_config& con
     if (given.minutes > 0) return static_cast<std::int64_t>(std::floor(given.minutes * 60 / seconds));
     const auto asked = actors::with_choices(config, population, models::read_model(config.model.path)).config;
     return config::batch_of(asked) * config::planned_steps(asked, population);
-}
-
-std::string set_of(const char* key, const std::optional<std::int64_t>& value) {
-    return value ? fmt::format(" --set {}={}", key, *value) : "";
 }
 
 nlohmann::ordered_json json_of(const std::optional<std::int64_t>& value) {
@@ -58,7 +57,7 @@ void print_table(const std::vector<actors::proposal>& all, const actors::proposa
                         fmt::format("{:.1f}", units * seconds / 60), &one == &best ? "<- proposed" : ""});
     }
     say_text(eval::text_table(rows));
-    say("\n{} To take it:\n  --set train.expected_batch_size={} --set train.steps={}{}{}\n",
+    say("\n{} To take it:\n  {}\n",
         best.steps >= config::least_steps
             ? fmt::format("The largest batch that leaves {} steps has the least noise for the same work.",
                           config::least_steps)
@@ -66,7 +65,7 @@ void print_table(const std::vector<actors::proposal>& all, const actors::proposa
                   "No batch leaves {} steps, below which steps and not noise are short: a larger budget is better "
                   "than any of these.",
                   config::least_steps),
-        best.expected_batch_size, best.steps, set_of("train.warmup", best.warmup), set_of("train.decay", best.decay));
+        settings_of(best));
 }
 
 void print_json(const std::vector<actors::proposal>& all, const actors::proposal& best, double seconds) {
@@ -83,9 +82,12 @@ void print_json(const std::vector<actors::proposal>& all, const actors::proposal
 }
 
 int plan(const plan_arguments& given) {
-    const auto config = config::load(given.config, given.set);
+    const auto config = eval::load_configuration(given.config, given.set);
+    if (given.without_data && !config.privacy.population)
+        refuse("--without-data: declare privacy.population, from which it plans");
+    if (!given.without_data) actors::check_sources(config);
     const auto population = population_of(config);
-    const double seconds = actors::seconds_per_unit(config);
+    const double seconds = actors::seconds_per_unit(config, population, actors::precision::fine);
     const auto all = actors::proposals(config, population, units_of(given, config, population, seconds));
     (given.json ? print_json : print_table)(all, actors::best_of(all), seconds);
     return 0;
@@ -104,6 +106,8 @@ void add_plan(CLI::App& program, action& chosen) {
         ->excludes(examples);
     command->add_option("--set", given->set, "override a key: dotted.key=json, repeatable")->allow_extra_args(false);
     command->add_flag("--json", given->json, "print the plans as JSON");
+    command->add_flag("--without-data", given->without_data,
+                      "plan from privacy.population; the data may lie elsewhere");
     command->footer(
         "Without a budget: as many examples as the configuration's own plan.\n"
         "Example: rldp plan config/demo.json --minutes 10");

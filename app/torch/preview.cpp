@@ -12,6 +12,7 @@
 #include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
+#include "eval/report/configuration.hpp"
 
 namespace rldp::app {
 
@@ -113,7 +114,7 @@ void add_preview(CLI::App& program, action& chosen) {
     command->footer("Example: rldp preview mine.json -n 1");
     command->callback([given, &chosen] {
         chosen = [given] {
-            const auto seen = actors::preview_of(config::load(given->config, given->set), given->count);
+            const auto seen = actors::preview_of(eval::load_configuration(given->config, given->set), given->count);
             given->json ? print_preview_json(seen) : print(seen);
             return 0;
         };

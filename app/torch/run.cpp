@@ -22,6 +22,8 @@
 #include "config/base/files.hpp"
 #include "config/base/output.hpp"
 #include "config/config.hpp"
+#include "eval/report/advice.hpp"
+#include "eval/report/configuration.hpp"
 #include "eval/report/run_state.hpp"
 #include "monitor/http/options.hpp"
 #include "monitor/stream/endpoint.hpp"
@@ -213,13 +215,14 @@ std::filesystem::path named(const std::string& path) {
 
 beginning beginning_of(const run_arguments& given) {
     if (!given.resume.empty()) {
-        const auto own = eval::run_directory{named(given.resume)}.config();
+        const eval::run_directory own{named(given.resume)};
         // Where there is none, resume_run says what is missing.
-        return {named(given.resume), std::filesystem::exists(own) ? config::load(own, {}) : config::run_config{}, true};
+        return {own.root, std::filesystem::exists(own.config()) ? eval::read_configuration(own) : config::run_config{},
+                true};
     }
     beginning out{given.out.empty() ? std::filesystem::path("runs") / std::filesystem::path(given.config).stem()
                                     : named(given.out),
-                  config::load(given.config, given.set)};
+                  eval::load_configuration(given.config, given.set)};
     out.resumed = given.resume_or_start && std::filesystem::exists(eval::run_directory{out.directory}.ledger());
     return out;
 }
@@ -263,12 +266,17 @@ void say_cut(const std::filesystem::path& directory) {
         say_interrupted(directory);
 }
 
+void say_next(const eval::run_summary& summary, const eval::run_directory& where) {
+    say("next: {}\n", eval::advice_of(summary, eval::read_metrics(where.metrics()), read_text(where.config())));
+}
+
 /// Prints it; the exit status.
 int tell_end(const run_arguments& given, const eval::run_summary& summary, const std::filesystem::path& directory) {
     if (given.json)
         say_text(eval::to_json(summary) + "\n");
     else
         print_summary(summary, directory);
+    if (!given.json && summary.how != eval::ending::interrupted) say_next(summary, {directory});
     if (summary.how == eval::ending::interrupted) {
         say_interrupted(directory);
         return static_cast<int>(errc::interrupted);

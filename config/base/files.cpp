@@ -59,9 +59,12 @@ bool names_directory(const std::filesystem::path& path) {
 
 }  // namespace
 
+errc status_of(int reason) {
+    return can_be_mended(reason) ? errc::bad_input : errc::failed;
+}
+
 void storage_fault(const std::filesystem::path& path, const std::string& what, int reason) {
-    throw storage_error(can_be_mended(reason) ? errc::bad_input : errc::failed,
-                        path.string() + ": " + what + ": " + std::strerror(reason));
+    throw storage_error(status_of(reason), path.string() + ": " + what + ": " + std::strerror(reason));
 }
 
 bool write_all(int descriptor, std::string_view bytes) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <new>
@@ -74,6 +75,8 @@ std::string line_of(const std::exception& thrown) {
             "not enough memory: {}; a smaller train.micro_batch or data.max_tokens, model.checkpoint_activations and "
             "bfloat16 take less (rldp check estimates how much), and so does a limit that is raised (ulimit -v)",
             *short_of);
+    if (const auto* of = dynamic_cast<const std::filesystem::filesystem_error*>(&thrown))
+        return fmt::format("{}: {}", of->path1().string(), of->code().message());
     const std::string_view all = thrown.what();
     std::string line(all.substr(0, all.find('\n')));
     if (!line.starts_with("CUDA error")) return line;

@@ -1,5 +1,8 @@
 #include "config/base/strict_json.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -75,7 +78,67 @@ class watcher : public nlohmann::json_sax<json> {
     std::vector<object_in_progress> objects_;
 };
 
+bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/// Without the library's prefix, "[json.exception…] parse error at …: ", and on one printable line.
+std::string reason(std::string text) {
+    for (const std::string_view before : {"] ", "column "})
+        if (const auto at = text.find(before); at != std::string::npos) text.erase(0, at + before.size());
+    if (const auto digits = text.find_first_not_of("0123456789"); digits > 0 && text.compare(digits, 2, ": ") == 0)
+        text.erase(0, digits + 2);
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+    return text;
+}
+
+/// "line 3, column 7" of the byte that the parser stopped at, which counts from 1.
+std::string place_of(std::string_view text, std::size_t byte) {
+    const auto before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const auto start = before.rfind('\n');
+    return fmt::format("line {}, column {}", line,
+                       before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
+}
+
+/// Where a comma should stand, as a byte that counts from 1: behind the value before the token that the parser, at
+/// `byte`, has just read instead of one.
+std::optional<std::size_t> missing_comma(std::string_view text, std::size_t byte, const std::string& said) {
+    const bool begins = said.find("unexpected string literal") != std::string::npos ||
+                        said.find("unexpected number literal") != std::string::npos ||
+                        said.find("unexpected '{'") != std::string::npos ||
+                        said.find("unexpected '['") != std::string::npos;
+    const bool goes_on =
+        said.find("expected '}'") != std::string::npos || said.find("expected ']'") != std::string::npos;
+    if (!begins || !goes_on || byte == 0 || byte > text.size()) return std::nullopt;
+    auto at = byte - 1;  // the token's last byte
+    if (text[at] == '"') do
+            --at;
+        while (at > 0 && !(text[at] == '"' && text[at - 1] != '\\'));
+    else
+        while (at > 0 && text[at] != '{' && text[at] != '[' && !is_space(text[at - 1])) --at;
+    while (at > 0 && is_space(text[at - 1])) --at;
+    return at > 0 ? std::optional(at) : std::nullopt;
+}
+
 }  // namespace
+
+std::string words_of(const json_flaw& flaw, std::string_view text) {
+    switch (flaw.what) {
+        case json_flaw::kind::repeated_key:
+            return flaw.path + " appears twice; keep one of the two";
+        case json_flaw::kind::number:
+            return fmt::format("{}: {}; write a number that a double holds", flaw.path, reason(flaw.reason));
+        case json_flaw::kind::depth:
+            return flaw.path + ": nested too deep";
+        case json_flaw::kind::syntax:
+            break;
+    }
+    if (const auto at = missing_comma(text, flaw.byte, flaw.reason))
+        return place_of(text, *at) + ": not JSON: a comma is missing behind this value";
+    return fmt::format("{}: not JSON: {}", place_of(text, flaw.byte), reason(flaw.reason));
+}
 
 std::optional<json_flaw> flaw_of(std::string_view text, std::size_t deepest) {
     watcher watch(deepest);

@@ -27,4 +27,7 @@ struct json_flaw {
 /// well.
 std::optional<json_flaw> flaw_of(std::string_view text, std::size_t deepest = std::numeric_limits<std::size_t>::max());
 
+/// "line 3, column 7: not JSON: …", or which key is wrong, on one printable line, of the text that it was found in.
+std::string words_of(const json_flaw& flaw, std::string_view text);
+
 }  // namespace rldp

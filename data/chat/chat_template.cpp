@@ -10,6 +10,7 @@
 #include "config/base/error.hpp"
 #include "config/base/input_file.hpp"
 #include "config/base/json_reader.hpp"
+#include "config/base/utf8.hpp"
 #include "data/chat/answers.hpp"
 #include "data/chat/interpreter.hpp"
 #include "data/chat/program.hpp"
@@ -118,7 +119,7 @@ std::optional<chat_template> chat_template::read(const fs::path& directory,
         refuse_longer(own_file, longest_template);
         held->where = own_file.string();
         source = read_text(own_file);
-        if (!jinja::is_utf8(*source)) refuse(held->where + ": not UTF-8");
+        if (!is_utf8(*source)) refuse(held->where + ": not UTF-8");
     }
     if (!source) return std::nullopt;
     if (source->size() > longest_template)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "config/base/utf8.hpp"
 #include "data/chat/allowance.hpp"
 
 namespace rldp::data::jinja {
@@ -13,20 +14,6 @@ namespace {
 
 bool continues(char c) {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
-
-/// Bytes of the code point at the head; 0 where there is none (RFC 3629).
-std::size_t length_of_utf8(std::string_view text) {
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-    const unsigned char head = byte(0);
-    if (head < 0x80) return 1;
-    const std::size_t length = head >= 0xc2 && head < 0xe0 ? 2 : head >= 0xe0 && head < 0xf0 ? 3 : head >= 0xf0 ? 4 : 0;
-    if (length == 0 || head > 0xf4 || text.size() < length) return 0;
-    if (!std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(length), continues)) return 0;
-    const unsigned char second = byte(1);
-    const bool in_range = !(head == 0xe0 && second < 0xa0) && !(head == 0xed && second >= 0xa0) &&
-                          !(head == 0xf0 && second < 0x90) && !(head == 0xf4 && second >= 0x90);
-    return in_range ? length : 0;
 }
 
 bool is_letter(char c) {
@@ -52,28 +39,19 @@ std::string changed(std::string_view text, change_type change) {
 
 }  // namespace
 
-bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
-        const auto length = length_of_utf8(text);
-        if (length == 0) return false;
-        text.remove_prefix(length);
-    }
-    return true;
-}
-
 bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 std::string_view first_character(std::string_view text) {
-    return text.substr(0, std::max<std::size_t>(1, length_of_utf8(text)));
+    return text.substr(0, std::max<std::size_t>(1, utf8_length(text)));
 }
 
 std::string_view last_character(std::string_view text) {
     std::size_t begin = text.size() - 1;
     while (begin > 0 && text.size() - begin < 4 && continues(text[begin])) --begin;
     const auto last = text.substr(begin);
-    return length_of_utf8(last) == last.size() ? last : text.substr(text.size() - 1);
+    return utf8_length(last) == last.size() ? last : text.substr(text.size() - 1);
 }
 
 std::size_t count_characters(std::string_view text) {

@@ -9,7 +9,6 @@
 
 namespace rldp::data::jinja {
 
-bool is_utf8(std::string_view text);
 bool is_ascii(std::string_view text);
 
 /// The code point at the head of `text`, which is not empty; of bytes that are not UTF-8, one.

@@ -5,15 +5,12 @@
 #include <algorithm>
 
 #include "config/base/error.hpp"
+#include "data/sources/decimal.hpp"
 #include "data/sources/text.hpp"
 
 namespace rldp::data {
 
 namespace {
-
-bool digits(std::string_view s) {
-    return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos;
-}
 
 /// Bounds of "[60-70)", with either kind of bracket at either end.
 std::optional<std::pair<std::string_view, std::string_view>> bounds(std::string_view value) {
@@ -23,7 +20,7 @@ std::optional<std::pair<std::string_view, std::string_view>> bounds(std::string_
     const auto dash = value.find('-');
     if (dash == std::string_view::npos) return std::nullopt;
     const auto low = value.substr(0, dash), high = value.substr(dash + 1);
-    if (!digits(low) || !digits(high)) return std::nullopt;
+    if (!is_digits(low) || !is_digits(high)) return std::nullopt;
     return std::pair{low, high};
 }
 
@@ -76,7 +73,7 @@ const column_rule& narrator::rule_of(const std::string& column) {
     if (const auto named = how_.columns.find(column); named != how_.columns.end()) return named->second;
     auto label = column;
     std::replace(label.begin(), label.end(), '_', ' ');
-    return plain_.emplace(column, column_rule{label, how_.clause, {}, {}, {}, {}, {}}).first->second;
+    return plain_.emplace(column, column_rule{.label = label, .clause = how_.clause}).first->second;
 }
 
 const words& narrator::meanings_of(const std::string& column, const std::string& name, const code_book& codes) const {
@@ -119,14 +116,15 @@ std::vector<text_range> narrator::append_clause(std::string& out, const field& w
     }
     if (rule.count && !how_.missing.contains(value)) return append_count(out, which, value, row);
     if (rule.range && !how_.missing.contains(value)) return append_range(out, which, value, row);
+    const auto number = rule.decimal_comma ? with_decimal_point(value) : std::nullopt;
     std::vector<text_range> values;
-    rule.clause.append(out, {rule.label, decode(which, value, row), {}, {}}, &values);
+    rule.clause.append(out, {rule.label, decode(which, number ? *number : value, row), {}, {}}, &values);
     return values;
 }
 
 std::vector<text_range> narrator::append_count(std::string& out, const field& which, std::string_view value,
                                                std::size_t row) const {
-    if (!digits(value)) refuse_value(which, row, "a count (0, 1, 2, …)");
+    if (!is_digits(value)) refuse_value(which, row, "a count (0, 1, 2, …)");
     const auto& forms = *which.rule->count;
     const auto significant = std::min(value.find_first_not_of('0'), value.size() - 1);
     value.remove_prefix(significant);

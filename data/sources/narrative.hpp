@@ -41,20 +41,20 @@ struct column_rule {
         pattern many;
     };
 
-    std::string label;                 ///< default: the column's name with blanks for underscores
-    pattern clause;                    ///< default: the template's
-    words values;                      ///< words in place of values
-    words sentences;                   ///< whole clauses in place of values; other values read through `clause`
-    std::optional<std::string> codes;  ///< table of the code book
-    std::optional<count_forms> count;  ///< by the value, an integer ≥ 0
-    std::optional<pattern> range;      ///< for values like [60-70)
+    std::string label;                      ///< default: the column's name with blanks for underscores
+    pattern clause;                         ///< default: the template's
+    words values = {};                      ///< words in place of values
+    words sentences = {};                   ///< whole clauses in place of values; other values read through `clause`
+    std::optional<std::string> codes = {};  ///< table of the code book
+    std::optional<count_forms> count = {};  ///< by the value, an integer ≥ 0
+    std::optional<pattern> range = {};      ///< for values like [60-70)
+    bool decimal_comma = false;             ///< numbers are written 1.234,5 and told 1234.5
 };
 
 /// Template keys: "record", "person", "leave_out", "only_named", "opening", "missing", "unknown", "clause", "values"
 /// (named word lists) and "columns": {name: {"label", "clause", "values" (word list or its name), "sentences", "codes",
-/// "count"
-/// {"zero", "one", "many"}, "range"}}. Columns of the table that it does not name read through "clause", or are left
-/// out.
+/// "count" {"zero", "one", "many"}, "range", "decimal" (","; numbers are told with a point)}}. Columns of the table
+/// that it does not name read through "clause", or are left out.
 struct narrative_template {
     std::string file;
     std::optional<std::string> record;  ///< key of the row; never verbalised

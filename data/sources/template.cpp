@@ -8,6 +8,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "config/base/strict_json.hpp"
 #include "data/sources/narrative.hpp"
 #include "data/sources/text.hpp"
 
@@ -107,7 +108,7 @@ std::optional<column_rule::count_forms> count_forms(const node& column) {
 }
 
 column_rule read_column(const std::string& name, const node& column, const node& root, const pattern& clause) {
-    column.allow_only({"label", "clause", "values", "sentences", "codes", "count", "range"});
+    column.allow_only({"label", "clause", "values", "sentences", "codes", "count", "range", "decimal"});
     if (column.has("count") && column.has("range"))
         refuse(column.place() + "\"count\" and \"range\" exclude each other");
     for (const auto* other : {"values", "codes"})
@@ -123,19 +124,16 @@ column_rule read_column(const std::string& name, const node& column, const node&
     out.codes = column.text("codes");
     out.count = count_forms(column);
     out.range = column.clause("range", "label value low high");
+    if (const auto mark = column.text("decimal")) {
+        if (*mark != "," && *mark != ".") refuse(column.place("decimal") + "must be \",\" or \".\"");
+        out.decimal_comma = *mark == ",";
+    }
     return out;
 }
 
 json parse_json(const std::string& text, const std::string& file) {
-    try {
-        return json::parse(text);
-    } catch (const json::parse_error& reason) {
-        const std::string what =
-            reason.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: …"
-        refuse(file + ": " + what.substr(what.find("] ") + 2));
-    } catch (const json::out_of_range&) {
-        refuse(file + ": it has a number that no double holds");
-    }
+    if (const auto flaw = flaw_of(text)) refuse(file + ": " + words_of(*flaw, text));
+    return json::parse(text);
 }
 
 }  // namespace

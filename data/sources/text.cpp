@@ -8,27 +8,11 @@
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "config/base/utf8.hpp"
 
 namespace rldp::data {
 
 namespace {
-
-/// Length of the UTF-8 sequence at the start of `s`, 0 if it is none (Unicode 15, table 3-7).
-std::size_t utf8_length(std::string_view s) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
-    const unsigned char lead = byte(0);
-    if (lead < 0x80) return 1;
-    const std::size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
-    if (length == 0 || s.size() < length) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((byte(i) & 0xC0) != 0x80) return 0;
-    const unsigned char second = byte(1);
-    if (lead == 0xE0 && second < 0xA0) return 0;   // overlong
-    if (lead == 0xED && second >= 0xA0) return 0;  // surrogate
-    if (lead == 0xF0 && second < 0x90) return 0;   // overlong
-    if (lead == 0xF4 && second >= 0x90) return 0;  // beyond U+10FFFF
-    return length;
-}
 
 /// Position of the first byte that is not part of UTF-8 text, npos if all is well.
 std::size_t first_invalid(std::string_view s) {

@@ -94,6 +94,15 @@ void name_columns(survey& in, const std::string& path) {
         column.named = codes.contains(column.name) ? naming::nothing : naming_of(column.name);
 }
 
+/// Nobody takes "" or "?" for a value; "NA" is Namibia, too.
+std::vector<std::pair<std::string, std::size_t>> taken_for_none(const column_watch& seen) {
+    std::vector<std::pair<std::string, std::size_t>> out;
+    for (std::size_t i = 0; i < values_for_none.size(); ++i)
+        if (seen.missing()[i] > 0 && values_for_none[i].size() > 1)
+            out.emplace_back(values_for_none[i], seen.missing()[i]);
+    return out;
+}
+
 /// As templates read a column without a label.
 std::string default_label(std::string name) {
     std::replace(name.begin(), name.end(), '_', ' ');
@@ -134,6 +143,9 @@ survey survey_of(const std::string& path, const survey_hints& hints) {
     for (std::size_t i = 0; i < seen.size(); ++i) {
         out.columns[i].says_nothing = seen[i].says_nothing();
         out.columns[i].distinct = seen[i].distinct();
+        out.columns[i].decimal_commas = seen[i].decimal_commas();
+        out.columns[i].words_among_numbers = seen[i].words_among_numbers();
+        out.columns[i].taken_for_none = taken_for_none(seen[i]);
     }
     name_columns(out, path);
     find_person(out, hints);

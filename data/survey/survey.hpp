@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/sources/column_names.hpp"
@@ -24,6 +25,10 @@ struct column_facts {
     column_role role = column_role::told;
     std::size_t distinct = 0;   ///< values; private
     bool says_nothing = false;  ///< always the same, or empty; private
+    /// Private: how many values are numbers with a decimal comma; are one word among numbers; and are each of the words
+    /// that are taken for none, but for those of punctuation alone.
+    std::size_t decimal_commas = 0, words_among_numbers = 0;
+    std::vector<std::pair<std::string, std::size_t>> taken_for_none = {};
 };
 
 struct survey {

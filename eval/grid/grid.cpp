@@ -12,6 +12,7 @@
 #include "config/config.hpp"
 #include "eval/grid/cell_files.hpp"
 #include "eval/grid/lists.hpp"
+#include "eval/report/configuration.hpp"
 
 namespace rldp::eval {
 namespace {
@@ -93,7 +94,7 @@ resolver resolver_of(const std::filesystem::path& config, const std::vector<std:
     return [config, set](const std::vector<std::string>& overrides) {
         auto all = set;
         all.insert(all.end(), overrides.begin(), overrides.end());
-        return json::parse(config::to_json(config::load(config, all)));
+        return json::parse(config::to_json(load_configuration(config, all)));
     };
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "config/base/require.hpp"
+#include "eval/report/advice.hpp"
 #include "eval/report/figures.hpp"
 #include "eval/report/guarantees.hpp"
 #include "eval/report/html.hpp"
@@ -123,7 +124,9 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
     if (s.marginal_nats) utility.emplace_back("the same by the columns' marginals alone", readable(*s.marginal_nats));
     change("bits per byte", s.bits_per_byte_before, s.bits_per_byte_after);
     if (s.target) {
-        change("AUC of " + escaped(s.target->column), s.target->auc_before, s.target->auc_after);
+        const auto of = s.target->records > 0 ? fmt::format(", {} records", s.target->records) : std::string();
+        change("AUC of " + escaped(s.target->column) + of, s.target->auc_before, s.target->auc_after,
+               s.target->auc_before_in, s.target->auc_after_in);
         change("accuracy of " + escaped(s.target->column), s.target->accuracy_before, s.target->accuracy_after);
     }
     rows privacy = {{"guaranteed ε", any_guarantee ? readable(s.guaranteed_epsilon) : "none"},
@@ -225,7 +228,9 @@ std::string adapters(const run_summary& s, const std::vector<metrics_line>& metr
 std::string reproduction(const std::string& config_json) {
     return "<h2>How to repeat this run</h2>\n<p>The configuration below, every key resolved, is also "
            "<code>config.json</code> "
-           "beside this page. Draws and noise are secret and new each time unless the configuration says otherwise, so "
+           "beside this page. Paths are file names there: say where yours are with <code>--set data.path=…</code> and "
+           "the "
+           "like. Draws and noise are secret and new each time unless the configuration says otherwise, so "
            "numbers agree in distribution and not digit by digit. A repetition spends a budget of its own.</p>\n"
            "<pre>rldp run config.json --out new-run</pre>\n<details><summary>The configuration</summary><pre>" +
            escaped(config_json) + "</pre></details>\n";
@@ -272,10 +277,11 @@ std::string what_was_learned(const run_summary& s) {
 std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics,
                         const std::string& config_json) {
     const auto claims = guarantees_of(summary);
-    return page(title_of(summary), head(summary, claims) + numbers(summary, claims.any) + claims_section(claims) +
-                                       samples_section(summary) + controller_section(summary, metrics) +
-                                       over_the_run(summary, metrics) + adapters(summary, metrics) +
-                                       reproduction(config_json));
+    const auto next = "<p class=\"note\">Next: " + escaped(advice_of(summary, metrics, config_json)) + ".</p>\n";
+    return page(title_of(summary), head(summary, claims) + next + numbers(summary, claims.any) +
+                                       claims_section(claims) + samples_section(summary) +
+                                       controller_section(summary, metrics) + over_the_run(summary, metrics) +
+                                       adapters(summary, metrics) + reproduction(config_json));
 }
 
 }  // namespace rldp::eval

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ struct run_summary {
     struct target_scores {
         std::string column;  ///< eval.target
         double auc_before = 0, auc_after = 0, accuracy_before = 0, accuracy_after = 0;
+        std::optional<interval> auc_before_in = {}, auc_after_in = {};  ///< at 95 %
+        std::int64_t records = 0;                                       ///< that were guessed; 0: not told
     };
     std::optional<target_scores> target;
     double epsilon_budget = 0, delta = 0, guaranteed_epsilon = 0;
@@ -82,6 +85,7 @@ std::string held_out_sentence(const run_summary& summary);
 /// Whether values cost less than by their marginals alone, with both numbers; empty where neither is known.
 std::string what_was_learned(const run_summary& summary);
 
+nlohmann::ordered_json to_json(const run_summary::target_scores& scores);
 std::string to_json(const run_summary& summary);
 run_summary parse_summary(const std::string& json);
 

@@ -24,6 +24,8 @@ struct run_directory {
 
     std::filesystem::path trusted_side() const { return root / "trusted"; }
     std::filesystem::path key() const { return trusted_side() / "run.key"; }
+    /// Where the files are that public/config.json names.
+    std::filesystem::path places() const { return trusted_side() / "places"; }
     /// Between the erasure of the secrets and the run's end.
     std::filesystem::path waiting_certificate() const { return trusted_side() / "certificate.json"; }
     std::filesystem::path releases() const { return trusted_side() / "releases.log"; }

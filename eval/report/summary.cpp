@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "config/base/whole_number.hpp"
 #include "eval/metrics/json_number.hpp"
@@ -30,6 +31,16 @@ std::optional<double> optional_number(const json& in, const char* key) {
 }
 
 }  // namespace
+
+json to_json(const run_summary::target_scores& scores) {
+    json out = {{"column", scores.column}, {"auc_before", scores.auc_before}, {"auc_after", scores.auc_after}};
+    put(out, "auc_before_in", scores.auc_before_in);
+    put(out, "auc_after_in", scores.auc_after_in);
+    out["accuracy_before"] = scores.accuracy_before;
+    out["accuracy_after"] = scores.accuracy_after;
+    if (scores.records > 0) out["records"] = scores.records;
+    return out;
+}
 
 std::string to_json(const run_summary& s) {
     json out = {{"version", s.version},
@@ -66,12 +77,7 @@ std::string to_json(const run_summary& s) {
     put(out, "marginal_nats", s.marginal_nats);
     put(out, "bits_per_byte_before", s.bits_per_byte_before);
     put(out, "bits_per_byte_after", s.bits_per_byte_after);
-    if (s.target)
-        out["target"] = {{"column", s.target->column},
-                         {"auc_before", s.target->auc_before},
-                         {"auc_after", s.target->auc_after},
-                         {"accuracy_before", s.target->accuracy_before},
-                         {"accuracy_after", s.target->accuracy_after}};
+    if (s.target) out["target"] = to_json(*s.target);
     out["epsilon_budget"] = json_number(s.epsilon_budget);
     out["delta"] = json_number(s.delta);
     out["guaranteed_epsilon"] = json_number(s.guaranteed_epsilon);
@@ -143,10 +149,14 @@ run_summary parse_summary(const std::string& text) try {
     s.bits_per_byte_after = optional_number(in, "bits_per_byte_after");
     if (in.contains("target")) {
         const auto& target = in["target"];
-        s.target.emplace(
-            run_summary::target_scores{target.at("column").get<std::string>(), target.at("auc_before").get<double>(),
-                                       target.at("auc_after").get<double>(), target.at("accuracy_before").get<double>(),
-                                       target.at("accuracy_after").get<double>()});
+        s.target = run_summary::target_scores{.column = target.at("column").get<std::string>(),
+                                              .auc_before = target.at("auc_before").get<double>(),
+                                              .auc_after = target.at("auc_after").get<double>(),
+                                              .accuracy_before = target.at("accuracy_before").get<double>(),
+                                              .accuracy_after = target.at("accuracy_after").get<double>(),
+                                              .auc_before_in = optional_interval(target, "auc_before_in"),
+                                              .auc_after_in = optional_interval(target, "auc_after_in"),
+                                              .records = target.value("records", std::int64_t{0})};
     }
     s.epsilon_budget = number_from(in.at("epsilon_budget"));
     s.delta = number_from(in.at("delta"));

@@ -11,11 +11,13 @@ namespace {
 
 constexpr family rows[] = {
     // Touvron et al. 2023
-    {.model_type = "llama"},
+    {.model_type = "llama", .known_as = "Llama 1 to 3.2, TinyLlama, SmolLM, …"},
     // Jiang et al. 2023
-    {.model_type = "mistral", .windows = window_rule::all, .kv_heads = 8, .longest = 131072},
+    {.model_type = "mistral", .known_as = "Mistral", .windows = window_rule::all, .kv_heads = 8, .longest = 131072},
     // Yang et al. 2024, Qwen2 and Qwen2.5
     {.model_type = "qwen2",
+     .known_as = "Qwen2, Qwen2.5",
+     .without = "multimodal and mixture models",
      .qkv_bias = true,
      .windows = window_rule::from_layer,
      .kv_heads = 32,
@@ -23,6 +25,8 @@ constexpr family rows[] = {
      .sliding_window = 4096},
     // Yang et al. 2025
     {.model_type = "qwen3",
+     .known_as = "Qwen3",
+     .without = "mixture models",
      .head_norms = true,
      .windows = window_rule::from_layer,
      .kv_heads = 32,
@@ -31,6 +35,7 @@ constexpr family rows[] = {
      .sliding_window = 4096},
     // Gemma Team 2024
     {.model_type = "gemma2",
+     .known_as = "Gemma 2",
      .outer_norms = true,
      .gains_from_one = true,
      .scaled_embedding = true,
@@ -50,6 +55,8 @@ constexpr family rows[] = {
      .final_cap_if_absent = 30},
     // Gemma Team 2025, the text model
     {.model_type = "gemma3_text",
+     .known_as = "Gemma 3 of text alone (1B, and others saved as such)",
+     .without = "the nested layout of text and images (gemma3)",
      .head_norms = true,
      .outer_norms = true,
      .gains_from_one = true,
@@ -69,13 +76,25 @@ constexpr family rows[] = {
      .theta = 1e6,
      .sliding_window = 4096},
     // Abdin et al. 2024
-    {.model_type = "phi3", .fused_modules = true, .windows = window_rule::all, .longest = 4096, .norm_epsilon = 1e-5},
+    {.model_type = "phi3",
+     .known_as = "Phi-3 with 4k",
+     .without = "longrope (128k), partial rotation",
+     .fused_modules = true,
+     .windows = window_rule::all,
+     .longest = 4096,
+     .norm_epsilon = 1e-5},
 };
 
 }  // namespace
 
 std::span<const family> families() {
     return rows;
+}
+
+std::vector<known_kind> known_kinds() {
+    std::vector<known_kind> out = {known_kind{.model_type = "gpt2", .known_as = "GPT-2"}};
+    for (const auto& row : rows) out.push_back({row.model_type, row.known_as, row.without});
+    return out;
 }
 
 const family* find_family(std::string_view model_type) {

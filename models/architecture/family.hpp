@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace rldp::models {
 
@@ -15,8 +16,14 @@ enum class window_rule {
     but_every_nth,  ///< all but the n-th, the 2n-th, …
 };
 
+/// What people know the models of a model_type as, and which of them are not there.
+struct known_kind {
+    std::string_view model_type, known_as, without = {};
+};
+
 struct family {
     std::string_view model_type;
+    std::string_view known_as, without = {};  ///< see known_kind
 
     bool qkv_bias = false;          ///< q, k and v have a bias
     bool fused_modules = false;     ///< q, k and v are rows of one qkv_proj, gate and up of one gate_up_proj
@@ -46,6 +53,9 @@ struct family {
 };
 
 std::span<const family> families();
+
+/// Of the families, and of GPT-2.
+std::vector<known_kind> known_kinds();
 
 /// The row of a model_type, or null; GPT-2 has none.
 const family* find_family(std::string_view model_type);

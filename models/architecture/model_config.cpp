@@ -217,8 +217,8 @@ void refuse_quantization(const json_reader& json) {
 }
 
 [[noreturn]] void refuse_family(const std::string& origin, const std::string& model_type) {
-    std::string names = "gpt2";
-    for (const auto& row : families()) names += ", " + std::string(row.model_type);
+    std::string names;
+    for (const auto& kind : known_kinds()) names += (names.empty() ? "" : ", ") + std::string(kind.model_type);
     if (const std::string text = model_type + "_text"; find_family(text))
         refuse(
             fmt::format("{}: model_type '{}' is a model of text and images; of these only the text's own "
@@ -234,8 +234,7 @@ void refuse_absent(const std::filesystem::path& directory) {
     const auto name = directory.string();
     refuse(
         fmt::format("{}: {}; a model is a directory as Hugging Face has them, and one that is there is downloaded by: "
-                    "pip install huggingface_hub; hf download {} --local-dir models/{} (config/tiny-gpt2 of rldp is "
-                    "one to try things on)",
+                    "pip install huggingface_hub; hf download {} --local-dir models/{} (rldp models says more)",
                     name, there ? "holds no config.json" : "no such directory", there ? "NAME" : name,
                     there ? "NAME" : directory.filename().string()));
 }

@@ -94,8 +94,10 @@ struct loaded_adapter {
     lora_layout layout;
     at::Tensor flat;  ///< [D] float32 CPU
 };
-/// Errors: bad_input naming file and key (missing tensor, wrong shape, unsupported option).
-loaded_adapter load_adapter(const std::filesystem::path& directory, const model_config& model);
+/// Of the model in `base`, where that is known, for errors: bad_input naming file and key (missing tensor, wrong shape,
+/// unsupported option), and both models where the adapter says that it is of another.
+loaded_adapter load_adapter(const std::filesystem::path& directory, const model_config& model,
+                            const std::filesystem::path& base = {});
 
 /// Dropout of pair `pair` of a micro-batch: bool of the given shape [records, T, d_in], false where an input is
 /// dropped; the others are divided by 1 - p (lora_config::dropout). Empty function: no dropout. It gives the

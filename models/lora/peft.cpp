@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/json_reader.hpp"
@@ -197,7 +198,25 @@ void save_adapter(const std::filesystem::path& directory, const lora_layout& tra
     write_file(directory / config_name, config.dump(2) + "\n");
 }
 
-loaded_adapter load_adapter(const std::filesystem::path& directory, const model_config& model) {
+namespace {
+
+/// A run's own directory is what people have at hand.
+void refuse_run(const std::filesystem::path& directory) {
+    if (std::filesystem::exists(directory / config_name)) return;
+    for (const auto* below : {"public/adapter", "adapter"})
+        if (const auto there = directory / below; std::filesystem::exists(there / config_name))
+            refuse(fmt::format("{}: is a run; its adapter is {}", directory.string(), there.string()));
+}
+
+/// What an adapter says that it was made for; empty where it says nothing that can be read.
+std::string base_of(const std::filesystem::path& directory) {
+    const auto config = nlohmann::json::parse(read_file(directory / config_name), nullptr, false);
+    const auto named =
+        config.is_object() ? config.value("base_model_name_or_path", nlohmann::json()) : nlohmann::json();
+    return named.is_string() ? named.get<std::string>() : std::string();
+}
+
+loaded_adapter load_from(const std::filesystem::path& directory, const model_config& model) {
     const auto config_path = directory / config_name, path = directory / tensors_name;
     refuse_bin(directory);
     const safetensors_file file(path);
@@ -213,6 +232,23 @@ loaded_adapter load_adapter(const std::filesystem::path& directory, const model_
         if (!known.count(name)) refuse(fmt::format("{}: tensor '{}' belongs to no target module", path.string(), name));
     for (auto& part : parts) part = part.flatten().to(at::kFloat);
     return described({std::move(layout), at::cat(parts)}, file, path, model);
+}
+
+}  // namespace
+
+loaded_adapter load_adapter(const std::filesystem::path& directory, const model_config& model,
+                            const std::filesystem::path& base) {
+    refuse_run(directory);
+    try {
+        return load_from(directory, model);
+    } catch (const error& why) {
+        if (why.code() != errc::bad_input || base.empty() || !std::filesystem::exists(directory / config_name)) throw;
+        const auto made_for = base_of(directory);
+        const auto name = std::filesystem::path(made_for).filename();
+        if (made_for.empty() || name == std::filesystem::path(model_name(base)).filename()) throw;
+        refuse(fmt::format("{} (the adapter says that it is of {}, and was given with {})", why.what(), made_for,
+                           base.string()));
+    }
 }
 
 }  // namespace rldp::models

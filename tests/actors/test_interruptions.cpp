@@ -366,7 +366,8 @@ TEST_CASE("what a kill at a run's end left undone is done by the next command, a
     }
     CHECK(eval::state_of(cut) == eval::run_state::over);
     CHECK(read_file(cut.certificate()) == certificate);
-    CHECK(names_in(cut.trusted_side()) == std::vector<std::string>{"held_out.json", "membership.json", "trusted.log"});
+    CHECK(names_in(cut.trusted_side()) ==
+          std::vector<std::string>{"held_out.json", "membership.json", "places", "trusted.log"});
     CHECK(clean(underway.root).erased.empty());
     CHECK(names_in(underway.trusted_side()) == left);
     // Without its key nobody goes on with it, and it is not over.

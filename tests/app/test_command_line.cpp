@@ -58,7 +58,8 @@ TEST_CASE("of a wrong option the nearest is named, and the help that lists them"
     CHECK(said("verify a --colour") == "rldp: --colour: no such option (see rldp verify --help)\n");
     CHECK(said("check a.json b.json") == "rldp: b.json: one word too many (see rldp check --help)\n");
     CHECK(said("check a.json b.json c.json") == "rldp: b.json: one word too many (see rldp check --help)\n");
-    CHECK(said("init a.csv") == "rldp: --model is required (see rldp init --help)\n");
+    CHECK(said("init a.csv") ==
+          "rldp: --model is required: directory of the Hugging Face model to fine-tune (see rldp init --help)\n");
 }
 
 TEST_CASE("records where a configuration is meant, and a word that is nearly right, are answered so") {

@@ -1,7 +1,9 @@
 // Files, overrides, paths, steps.
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "config/base/files.hpp"
 #include "config/config.hpp"
@@ -210,4 +212,36 @@ TEST_CASE("the plan is floor(epochs·N/B) steps") {
     CHECK_FALSE(refusal([] {
                     config::planned_steps(parsed(R"({"train": {"epochs": 1e6, "expected_batch_size": 16}})"), 1000);
                 }).empty());
+}
+
+TEST_CASE("what is shown of a configuration has file names for paths, and reads back to the same contract") {
+    const auto whole =
+        config::parse(R"({"privacy": {"book": "/secret/none", "epsilon": 3}, "data": {"path": "~/table.csv",
+        "template": "how.json", "cache": "none"}, "model": {"path": "/secret/models/tiny/"},
+        "public": {"path": "synthetic:40"}, "train": {"steps": 9}, "cluster": {"secret": "/secret/key"}})",
+                      "f.json", "/secret/here", {});
+    CHECK(whole.data.path == std::string(std::getenv("HOME")) + "/table.csv");
+    const auto text = config::to_public_json(whole);
+    CHECK_FALSE(has(text, "secret/"));
+    const auto shown = nlohmann::json::parse(text);
+    CHECK(shown["data"]["path"] == "table.csv");
+    CHECK(shown["data"]["template"] == "how.json");
+    CHECK(shown["data"]["cache"] == "none");
+    CHECK(shown["model"]["path"] == "tiny");
+    CHECK(shown["public"]["path"] == "synthetic:40");
+    CHECK(shown["privacy"]["book"] == "./none");  // a directory, not the word
+    CHECK(shown["cluster"]["secret"] == "key");
+    const auto back = config::parse(text, "public", "/elsewhere", config::places_of(whole));
+    CHECK(config::to_json(back) == config::to_json(whole));
+    CHECK(config::common_json(config::parse(text, "public", "/elsewhere", {})) == config::common_json(whole));
+}
+
+TEST_CASE("a path need not be text, and everything else must be") {
+    const std::string odd = "/d/M\xFCller.csv";
+    const auto whole =
+        config::parse(R"({"model": {"path": "/m"}})", "f.json", "/", {"data.path=" + odd, "train.steps=9"});
+    CHECK(whole.data.path == odd);
+    CHECK(has(config::to_json(whole), "M\\\\xfcller.csv"));
+    CHECK(config::parse(config::to_public_json(whole), "public", "/", config::places_of(whole)).data.path == odd);
+    CHECK(has(refusal([] { config::parse("{}", "f.json", "/", {"run.name=M\xFCller"}); }), "run.name is "));
 }

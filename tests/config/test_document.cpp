@@ -20,6 +20,22 @@ TEST_CASE("syntax errors name line and column") {
     CHECK(not_json("{\"a\": 1,}").find("f.json: line 1, column 9") == 0);
 }
 
+TEST_CASE("a comma that is missing is told where it should stand") {
+    const auto missing = [](const std::string& text) {
+        const auto said = not_json(text);
+        const std::string end = ": not JSON: a comma is missing behind this value";
+        return said.ends_with(end) ? said.substr(8, said.size() - 8 - end.size()) : "other: " + said;
+    };
+    CHECK(missing("{\n  \"a\": 1,\n  \"b\": \"x\"\n  \"c\": 2\n}") == "line 3, column 10");
+    CHECK(missing(R"({"a": [1 2]})") == "line 1, column 8");
+    CHECK(missing(R"({"a": ["x" "y \" z"]})") == "line 1, column 10");
+    CHECK(missing("[{}\n{}]") == "line 1, column 3");
+    CHECK(missing("{\"a\": {\"b\": 1}\r\n\t\"c\": []}") == "line 1, column 14");
+    CHECK(missing(R"({"a" 1})").starts_with("other"));
+    CHECK(missing(R"({"a": 1)").starts_with("other"));
+    CHECK(missing(R"("a" "b")").starts_with("other"));
+}
+
 TEST_CASE("nothing but space follows the document, which a zero byte does not end") {
     const std::string zero(1, '\0');
     CHECK(not_json("{\"a\": 1}" + zero) == "f.json: line 1, column 9: not JSON: a zero byte");

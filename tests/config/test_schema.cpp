@@ -86,6 +86,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "model.path",
                                             "model.checkpoint_activations",
                                             "model.dtype",
+                                            "model.name",
                                             "lora.rank",
                                             "lora.alpha",
                                             "lora.dropout",

@@ -127,6 +127,18 @@ TEST_CASE("a prediction is Bayes' rule over whole texts") {
     REQUIRE(found);
     CHECK(found->accuracy == Approx(right));
     CHECK(found->auc == Approx(area).margin(1e-9));
+    CHECK(found->records == 12);
+    // Where all records are alike nothing is told apart: 0.5, deviating by √((1/4 + 3/12 + 7/12) / 32).
+    eval::choices alike{.column = "c", .clauses = {"x", "y"}, .truth = {}, .alternatives = {}};
+    for (std::size_t r = 0; r < 12; ++r) {
+        alike.truth.push_back(r < 4 ? 1 : 0);
+        alike.alternatives.push_back({{1, 7, 2}, {1, 7, 3}});
+    }
+    const auto guessed = eval::predict(*model, nullptr, nullptr, alike, {.batch = 1});
+    REQUIRE(guessed);
+    CHECK(guessed->auc == 0.5);
+    CHECK(guessed->auc_in.high == Approx(0.5 + 1.959964 * 0.183995).epsilon(1e-5));
+    CHECK(guessed->auc_in.low == Approx(1 - guessed->auc_in.high));
     among.truth.assign(12, 1);
     CHECK_FALSE(eval::predict(*model, nullptr, nullptr, among, {.batch = 5}));
 }

@@ -42,12 +42,14 @@ std::string without_live_lines(const std::string& text) {
     return out;
 }
 
-/// What init tells the owner alone is marked so.
+/// What init tells the owner alone is marked so. What it measures on made-up records differs from call to call.
 std::string without_private(const std::string& text) {
     std::istringstream lines(text);
     std::string out;
     for (std::string line; std::getline(lines, line);)
-        if (line.find("PRIVATE") == std::string::npos) out += line + "\n";
+        if (line.find("PRIVATE") == std::string::npos && !line.starts_with("  time here") &&
+            !line.starts_with("  in an hour"))
+            out += line + "\n";
     return out;
 }
 

@@ -11,6 +11,7 @@
 #include "actors/run/trace_file.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "eval/report/configuration.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/lora/subspace.hpp"
@@ -82,7 +83,7 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
     out.where = {directory};
     finish_end(out.where);
     check_run(out.where, during_run);
-    out.config = config::load(out.where.config(), overrides);
+    out.config = eval::read_configuration(out.where, overrides);
     out.who = eval::read_membership(out.where.membership());
     out.records = load_records(out.config);
     if (eval::data_hmac(out.who.salt, out.records.corpus.digest) != out.who.data_hmac)

@@ -6,6 +6,7 @@
 #include "actors/run/audit/attacks.hpp"
 #include "config/base/error.hpp"
 #include "eval/audit/statistics/lira.hpp"
+#include "eval/report/configuration.hpp"
 
 namespace rldp::actors {
 
@@ -45,7 +46,7 @@ std::vector<double> log_odds_of(const eval::attacked_model& model, const targets
 
 eval::shadow_model shadow_of(const audited_run& run, const targets& of, const std::filesystem::path& directory) {
     const eval::run_directory where{directory};
-    const auto config = config::load(where.config(), {});
+    const auto config = eval::read_configuration(where);
     if (!config.audit.shadow || config.data.split_seed != run.config.data.split_seed)
         refuse(directory.string() + ": is no shadow run of this one");
     const auto loaded = released_adapter(where, run.model);

@@ -117,11 +117,14 @@ std::vector<priced_budget> budgets_for(const config::run_config& config, const m
 
 }  // namespace
 
-std::int64_t declared_population(std::int64_t units) {
-    const auto training = static_cast<std::int64_t>(0.72 * static_cast<double>(units));
+std::int64_t rounded_population(std::int64_t training) {
     std::int64_t round = 1;
     while (training / round >= 100) round *= 10;
     return std::max<std::int64_t>(1, training / round * round);
+}
+
+std::int64_t declared_population(std::int64_t units) {
+    return rounded_population(static_cast<std::int64_t>(0.72 * static_cast<double>(units)));
 }
 
 double delta_for(std::int64_t population) {
@@ -168,6 +171,7 @@ first_config write_first_config(const first_request& asked) {
     const auto full = with_choices(config, out.plan.population, model).config;
     out.expected_batch_size = config::batch_of(full);
     out.budgets = budgets_for(config, model, out.plan);
+    out.time = time_of(config, out.plan);
     files.keep();
     return out;
 }

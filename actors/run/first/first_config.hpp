@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "actors/run/plan.hpp"
+#include "actors/run/proposals.hpp"
 #include "data/survey/survey.hpp"
 
 namespace rldp::actors {
@@ -46,6 +47,7 @@ struct first_config {
     first_advice advice;
     std::vector<open_question> open;  ///< where there are any, nothing was written and there is no plan
     run_plan plan;                    ///< of the configuration as written
+    plan_time time;
     std::int64_t expected_batch_size = 0;
     std::vector<priced_budget> budgets;
 };
@@ -55,7 +57,9 @@ struct first_config {
 /// model that a run would refuse, and for too few units.
 first_config write_first_config(const first_request& asked);
 
-/// The number of training units to declare: 72 of 100 are not held out; two digits, so that it tells no exact count.
+/// N to declare for as many training units: in two digits it tells no exact count.
+std::int64_t rounded_population(std::int64_t training);
+/// The same of a file's units, of which 72 of 100 are not held out.
 std::int64_t declared_population(std::int64_t units);
 /// A tenth of 1/N, down to a power of ten.
 double delta_for(std::int64_t population);

@@ -24,7 +24,8 @@ captioned roc_figure(const audit_report& report) {
     captioned out;
     out.drawing = {"roc", "Who was in training", "false positives", "true positives", {}, {0, 1}, {{0, 1}}, false};
     auto& lines = out.drawing.lines;
-    if (report.membership) lines.push_back({"ending", mark::line, blue, points_of(report.membership->attack)});
+    if (report.membership)
+        lines.push_back({report.membership->scored, mark::line, blue, points_of(report.membership->attack)});
     if (report.shadows) {
         lines.push_back({"LiRA offline", mark::line, orange, points_of(report.shadows->offline)});
         lines.push_back({"LiRA online", mark::line, red, points_of(report.shadows->online)});
@@ -64,7 +65,7 @@ captioned scores_figure(const membership_result& found) {
     const auto range = range_of({found.members.scores, found.non_members.scores});
     out.drawing = {"scores",
                    "Scores of members and others",
-                   "mean log-probability of the ending, nats",
+                   "mean log-probability of " + found.scored + ", nats",
                    "share of records",
                    {},
                    range,

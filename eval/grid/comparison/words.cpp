@@ -67,12 +67,13 @@ std::string speed_sentence(const comparison& of) {
     if (!of.mean_fraction) return {};
     const auto runs = of.reaches.size(), reached = of.reached();
     if (reached == 0)
-        return fmt::format("RLDP gets as good as the best baseline is at its end in none of {} run{}.", runs,
+        return fmt::format("RLDP never reached the best baseline's final score, in {} run{}.", runs,
                            runs == 1 ? "" : "s");
     return fmt::format(
-        "RLDP is as good as the best baseline at its end after {:.0f} % of the steps on average, {:.0f} % in the "
-        "median, in {} of {} runs; a run that never is counts as 100 %.",
-        100 * *of.mean_fraction, 100 * *of.median_fraction, reached, runs);
+        "RLDP reached the best baseline's final score in {} of {} run{}, after {:.0f} % of its steps on average and "
+        "{:.0f} "
+        "% in the median, where a run that never did counts as 100 %.",
+        reached, runs, runs == 1 ? "" : "s", 100 * *of.mean_fraction, 100 * *of.median_fraction);
 }
 
 std::vector<std::string> tuning_sentences(const compare_report& report) {

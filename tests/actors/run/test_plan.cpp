@@ -27,7 +27,8 @@ TEST_CASE("every published preset passes check without its data or weights, with
         if (!name.starts_with("published-")) continue;
         INFO(name);
         const auto config = config::load(file.path(), {});
-        const auto plan = actors::check(config);
+        CHECK(has(refusal([&] { actors::check(config); }), "--without-data"));
+        const auto plan = actors::check(config, {.without_data = true});
         CHECK(plan.steps == 13738);  // floor(3·73,271/16)
         CHECK(plan.guaranteed_epsilon <= config.privacy.epsilon);
         CHECK(plan.guaranteed_epsilon > config.privacy.epsilon - 1e-3);
@@ -177,7 +178,9 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
 
 TEST_CASE("a run that is larger than the machine is warned of, with what would fit") {
     const auto said = [](const std::vector<std::string>& set) {
-        const auto warnings = actors::check(config::load("config/published-llama-3.2-1b-eps8.json", set)).warnings;
+        const auto warnings =
+            actors::check(config::load("config/published-llama-3.2-1b-eps8.json", set), {.without_data = true})
+                .warnings;
         const auto found =
             std::find_if(warnings.begin(), warnings.end(), [](const auto& one) { return one.starts_with("memory: "); });
         return found == warnings.end() ? std::string() : *found;
@@ -312,6 +315,11 @@ TEST_CASE(
 }
 
 TEST_CASE("a unit's gradients take some time here") {
-    const auto config = config::load("config/demo.json", {});
-    CHECK(actors::seconds_per_unit(config) > 0);
+    const auto config = config::load("config/demo.json", {"train.expected_batch_size=null"});  // which is chosen
+    for (const auto how : {actors::precision::rough, actors::precision::fine})
+        CHECK(actors::seconds_per_unit(config, 20000, how) > 0);
+    const auto plan = actors::check(config::load("config/demo.json", {}));
+    const auto time = actors::time_of(config::load("config/demo.json", {}), plan);
+    CHECK(time.seconds == Approx(time.seconds_per_unit * 64 * static_cast<double>(plan.steps)));
+    CHECK_FALSE(time.of_an_hour.has_value() == (time.seconds <= 3600));
 }

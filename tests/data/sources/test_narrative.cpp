@@ -1,4 +1,6 @@
 #include "data/sources/narrative.hpp"
+
+#include "data/sources/decimal.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -130,10 +132,10 @@ TEST_CASE("values that do not fit their rule are refused with their line") {
 TEST_CASE("a broken template is refused with file and key") {
     const auto refused = [](const std::string& json) { return refusal([&] { parse_template(json, "n.json"); }); };
     CHECK(has(refused(std::string("{}\0", 3)), "n.json:1: a zero byte"));
-    CHECK(has(refused("{\"opening\": "), "n.json: parse error at line 1, column"));
+    CHECK(has(refused("{\"opening\": "), "n.json: line 1, column 13: not JSON: "));
     CHECK(has(refused(""), "n.json: the file is empty"));
     CHECK(has(refused("[]"), "n.json: must be an object"));
-    CHECK(has(refused("{\"opening\": 1e999}"), "n.json: it has a number that no double holds"));
+    CHECK(has(refused("{\"opening\": 1e999}"), "n.json: opening: "));
     CHECK(has(refused("{\"titel\": \"x\"}"), "n.json: titel: unknown key; known here are record, person"));
     CHECK(has(refused("{\"opening\": 1}"), "n.json: opening: must be a string"));
     CHECK(has(refused("{\"leave_out\": \"a\"}"), "n.json: leave_out: must be a list of strings"));
@@ -179,4 +181,21 @@ TEST_CASE("a narrative says where its columns and their values stand") {
                                               "age: between 0 and 10. | 0 | 10", "days: 12 days. | 12",
                                               "sex: sex is F. | F", "back: back is YES. | YES"});
     CHECK(has(refusal([] { parse_template(R"({"only_named": 1})", "n.json"); }), "only_named"));
+}
+
+TEST_CASE("numbers with a decimal comma are told with a point, and nothing else is") {
+    for (const auto& [written, told] : std::vector<std::pair<std::string, std::string>>{{"11,4", "11.4"},
+                                                                                        {"-0,5", "-0.5"},
+                                                                                        {"1.234,50", "1234.50"},
+                                                                                        {"1.234.567", "1234567"},
+                                                                                        {"+1.000", "+1000"}})
+        CHECK(with_decimal_point(written) == told);
+    for (const auto* other : {"", ",", "5", "1.5", "1,", ",5", "1,2,3", "1.23,4", "12.3456,7", "a,b", "1,4 mg",
+                              "2026.11.28", "1234.567,8", ".123", "-"})
+        CHECK_FALSE(with_decimal_point(other));
+    const auto how = R"({"columns": {"crp": {"decimal": ","}}})";
+    CHECK(first_narrative(how, "crp,other\n\"11,4\",\"2,5\"\n") == "crp is 11.4. other is 2,5.");
+    CHECK(first_narrative(how, "crp\nhigh\n") == "crp is high.");
+    CHECK(has(refusal([] { parse_template(R"({"columns": {"crp": {"decimal": "comma"}}})", "n.json"); }),
+              "n.json: columns.crp.decimal: must be"));
 }
