@@ -51,7 +51,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string style(const series& one) {
-    constexpr std::ptrdiff_t few = 40;
+    constexpr std::ptrdiff_t few = 24;
     const auto count = std::count_if(one.points.begin(), one.points.end(), [](const auto& point) {
         return std::isfinite(point.first) && std::isfinite(point.second);
     });

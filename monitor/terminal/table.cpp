@@ -14,7 +14,7 @@ namespace rldp::monitor {
 namespace {
 
 constexpr std::size_t spark_width = 10, number_width = 7, epsilon_width = 11;
-constexpr std::size_t least_name = 12, most_name = 48, most_state = 11;
+constexpr std::size_t least_name = 18, most_name = 48, most_state = 11;
 
 std::string number(double x) {
     return std::isfinite(x) ? fmt::format("{:.4g}", x) : std::string("–");
@@ -67,22 +67,24 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
     std::vector<const row*> shown;
     for (const auto& [name, one] : runs_) shown.push_back(&one);
     std::stable_partition(shown.begin(), shown.end(), [](const row* one) { return !is_over(one->latest); });
-    std::size_t states = 5, steps = 4;
+    std::size_t states = 5, steps = 4, longest = 3;
     for (const auto* one : shown) {
+        longest = std::max(longest, columns(one->latest.run));
         states = std::max(states, std::min(most_state, one->latest.state.size()));
         steps = std::max(steps, steps_of(one->latest).size());
     }
     const auto fixed = 2 + states + 1 + steps;
-    const auto room = width > fixed + least_name ? width - fixed - least_name : 0;
-    const auto columns = columns_within(room);
-    const auto names = std::min(most_name, least_name + (room > columns.width() ? room - columns.width() : 0));
+    const auto least = std::min(least_name, longest);
+    const auto room = width > fixed + least ? width - fixed - least : 0;
+    const auto more = columns_within(room);
+    const auto names = std::min(most_name, least + (room > more.width() ? room - more.width() : 0));
     const auto line = [&](const std::string& run, const std::string& state, const std::string& step,
                           const std::string& spark, const std::string& loss, const std::string& perplexity,
                           const std::string& epsilon) {
         auto out = fmt::format("{:{}}  {:{}} {:>{}}", fitting_name(run, names), names, state, states, step, steps);
-        if (columns.sparkline) out += fmt::format("  {:{}}", spark, spark_width);
-        if (columns.loss) out += fmt::format(" {:>{}}", loss, number_width);
-        if (columns.perplexity) out += fmt::format(" {:>{}}", perplexity, number_width);
+        if (more.sparkline) out += fmt::format("  {:{}}", spark, spark_width);
+        if (more.loss) out += fmt::format(" {:>{}}", loss, number_width);
+        if (more.perplexity) out += fmt::format(" {:>{}}", perplexity, number_width);
         return fitting(out + fmt::format(" {:>{}}", epsilon, epsilon_width), width) + "\n";
     };
     auto out = line("run", "state", "steps", "", "loss", "ppl", "ε, of");

@@ -27,16 +27,14 @@ struct part {
     int worth;
 };
 constexpr int worth_of_name = 7, most_worth = 10;
-constexpr std::size_t least_bar = 8, most_bar = 30;
+constexpr std::size_t least_run = 12, least_bar = 8, most_bar = 30;
 
-std::vector<part> parts_of(const monitor::telemetry& seen, std::optional<std::chrono::seconds> left,
-                           std::size_t width) {
+/// What stands behind name and bar.
+std::vector<part> parts_of(const monitor::telemetry& seen, std::optional<std::chrono::seconds> left) {
     const auto or_dash = [](double x) { return std::isfinite(x) ? fmt::format("{:.3f}", x) : std::string("–"); };
     const bool priced = seen.progress_step > 0, holds = std::isfinite(seen.guaranteed_epsilon);
     std::vector<part> out;
     const auto add = [&](int worth, std::string text) { out.push_back({std::move(text), worth}); };
-    constexpr std::size_t short_name = 12, name_part = 5;  // a longer one has a part of the line alone
-    add(worth_of_name, fitting_name(seen.run, std::max(short_name, width / name_part)));
     add(most_worth, fmt::format(" step {}/{}", seen.step, seen.steps));
     add(4, fmt::format("  loss {}", or_dash(seen.loss)));
     add(9, priced ? fmt::format("  ε ~{:.2f}", seen.progress_epsilon) : std::string("  ε –"));
@@ -78,9 +76,10 @@ std::optional<std::chrono::seconds> time_left::estimate() const {
 }
 
 std::string progress_line(const monitor::telemetry& seen, std::optional<std::chrono::seconds> left, std::size_t width) {
-    const auto parts = parts_of(seen, left, width);
+    const auto parts = parts_of(seen, left);
+    const auto name = columns(seen.run), short_name = std::min(name, least_run);
     const auto used_above = [&](int least) {
-        std::size_t out = least <= worth_of_name ? 1 + least_bar : 0;
+        std::size_t out = least <= worth_of_name ? short_name + 1 + least_bar : 0;
         for (const auto& one : parts)
             if (one.worth >= least) out += columns(one.text);
         return out;
@@ -88,13 +87,14 @@ std::string progress_line(const monitor::telemetry& seen, std::optional<std::chr
     int least = 1;
     while (used_above(least) > width && least < most_worth) ++least;
     std::string out;
-    for (const auto& one : parts) {
-        if (one.worth < least) continue;
-        out += out.empty() && one.text.starts_with(' ') ? one.text.substr(1) : one.text;
-        if (one.worth != worth_of_name || out != one.text) continue;  // behind the name
+    if (least <= worth_of_name) {  // what is left is the name's first, and then the bar's
+        const auto room = width - used_above(least), named = std::min(name, short_name + room);
         const double done = seen.steps > 0 ? static_cast<double>(seen.step) / static_cast<double>(seen.steps) : 0;
-        out += fmt::format(" {}", bar(done, std::min(most_bar, least_bar + width - used_above(least))));
+        out = fmt::format("{} {}", fitting_name(seen.run, named),
+                          bar(done, std::min(most_bar, least_bar + room - (named - short_name))));
     }
+    for (const auto& one : parts)
+        if (one.worth >= least) out += out.empty() ? one.text.substr(1) : one.text;
     return fitting(out, width);
 }
 

@@ -85,8 +85,8 @@ TEST_CASE("a table of runs fits narrow terminals: columns of least worth go, and
         if (width < 50) continue;
         CHECK(has(lines[1], "seed7"));
         CHECK(has(lines[1], "1.5, 8"));
-        CHECK(has(lines[0], "loss") == (width >= 52));
-        CHECK(has(lines[0], "ppl") == (width >= 60));
-        CHECK(has(lines[1], "▁") == (width >= 72));
+        CHECK(has(lines[0], "loss") == (width >= 58));
+        CHECK(has(lines[0], "ppl") == (width >= 66));
+        CHECK(has(lines[1], "▁") == (width >= 78));
     }
 }

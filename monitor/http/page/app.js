@@ -60,7 +60,12 @@ function listen(path, on) {
   close();
   events = new EventSource(path);
   events.onopen = () => { link.textContent = "live"; };
-  events.onerror = () => { link.textContent = "no connection; trying again"; };
+  const mine = events;
+  events.onerror = () => {
+    link.textContent = "no connection; trying again";
+    // A server that has just begun may not know the run yet, and a browser that was refused asks no more.
+    if (mine.readyState === EventSource.CLOSED) setTimeout(() => { if (events === mine) listen(path, on); }, 2000);
+  };
   events.onmessage = (event) => { link.textContent = "live"; on(JSON.parse(event.data)); };
 }
 
@@ -89,19 +94,20 @@ function overview() {
   const body = element("tbody"), chosen = new Set();
   let below = [];  // what names of grids' cells begin with: a grid has a table of its own
   const cells = element("input", {type: "checkbox", onchange: () => draw()});
-  const choice = element("label", {class: "soft small", hidden: true}, cells, " list the cells of grids, too");
+  const choice = element("span", {class: "soft small"});
   const head = element("tr", {}, element("th", {}, "compare"), ...columns.map((c) => element("th", {class: (c.n ? "n " : "") + (c.wide ? "wide" : ""), scope: "col"},
     element("button", {type: "button", onclick: () => { sorting = {key: c.key, down: sorting.key === c.key && !sorting.down}; draw(); }}, c.title))));
   const compare = document.getElementById("to-compare"), count = element("p", {class: "soft"}, "loading …");
   const grids = element("div");
   main.replaceChildren(element("h1", {}, "Runs"), grids, count, choice, element("div", {class: "table"}, element("table", {class: "stacked"}, element("thead", {}, head), body)));
   function draw() {
-    const listed = cells.checked ? runs : runs.filter((run) => !below.some((start) => run.name.startsWith(start)));
+    const alone = runs.filter((run) => !below.some((start) => run.name.startsWith(start))), listed = cells.checked ? runs : alone;
+    fill(choice, runs.length > alone.length ? element("label", {}, cells, ` list the ${runs.length - alone.length} cells of grids, too`) : null);
     const order = listed.slice().sort((a, b) => (a[sorting.key] > b[sorting.key] ? 1 : a[sorting.key] < b[sorting.key] ? -1 : 0) * (sorting.down ? -1 : 1));
     const of = {};
-    for (const run of runs) of[run.state] = (of[run.state] || 0) + 1;
-    count.textContent = runs.length ? `${runs.length} in all: ` + Object.entries(of).map(([s, n]) => `${n} ${s}`).join(", ")
-      : "No run is here yet. rldp run CONFIG --out DIR makes one; it appears by itself.";
+    for (const run of listed) of[run.state] = (of[run.state] || 0) + 1;
+    count.textContent = listed.length ? `${listed.length} in all: ` + Object.entries(of).map(([s, n]) => `${n} ${s}`).join(", ")
+      : runs.length ? "" : "No run is here yet. rldp run CONFIG --out DIR makes one; it appears by itself.";
     body.replaceChildren(...order.map((run) => element("tr", {}, element("td", {},
       element("input", {type: "checkbox", checked: chosen.has(run.id), "aria-label": "compare " + nameOf(run), onchange: (e) => {
         e.target.checked ? chosen.add(run.id) : chosen.delete(run.id);
@@ -111,7 +117,7 @@ function overview() {
   const drawGrids = (all) => fill(grids, ...all.map((g) => element("p", {class: "grid-line"}, element("a", {href: "#/grid/" + g.id}, g.name),
     ` ${g.kind || "grid"}: `, element("progress", {max: g.cells || 1, value: g.done, "aria-label": `${g.done} of ${g.cells} cells done`}),
     ` ${g.done}/${g.cells} cells done` + (g.running ? `, ${g.running} under way` : "") + (g.failed ? `, ${g.failed} failed` : ""), g.problem ? element("span", {class: "bad"}, " " + g.problem) : null)));
-  const load = () => get("api/runs").then((all) => { runs = all.runs; if (view === load) { below = all.grids.map((g) => g.name + "/cells/"); choice.hidden = !below.length; draw(); drawGrids(all.grids); } }).catch((e) => { link.textContent = e.message; });
+  const load = () => get("api/runs").then((all) => { runs = all.runs; if (view === load) { below = all.grids.map((g) => g.name + "/cells/"); draw(); drawGrids(all.grids); } }).catch((e) => { link.textContent = e.message; });
   view = load;
   load();
   const again = setInterval(() => view === load ? load() : clearInterval(again), 30000);  // runs may have been removed
@@ -173,7 +179,7 @@ function oneRun(id, shownRange, shownAgainst) {
         run.held_out === "none" ? card("kept", "held-out figures: only their owner has them") :
           card(run.perplexity_before ? `${number(run.perplexity_before)} → ${number(run.perplexity)}` : number(run.perplexity), `held-out perplexity, at step ${run.evaluated_step}${within(run.perplexity_in)}`),
         card(number(run.loss), "loss as released, nats a token")),
-      element("p", {class: "soft small"}, [run.title && run.name, run.method, run.model, run.data].filter(Boolean).join(" · "), " ", ...tags(run), " ",
+      element("p", {class: "soft small"}, [run.title && run.name, run.method, run.model, run.data].filter(Boolean).join(" · "), " ", ...tags(run), " · ",
         ...[["report", run.report], ["certificate", run.certificate]].flatMap(([page, there]) => there ? [element("a", {href: `api/runs/${run.id}/${page}.html`}, page), " · "] : []),
         element("a", {href: `api/runs/${run.id}/metrics.csv`}, "all figures as CSV"), " ", run.ledger_head ? element("code", {title: "hash of the ledger's last entry"}, "ledger " + run.ledger_head.slice(0, 16) + "…") : null), stopButton());
   }

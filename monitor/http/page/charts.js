@@ -5,7 +5,7 @@
 const charts = (() => {
   // As wide as a narrow screen is, or its text would be drawn smaller than it can be read.
   const size = {width: Math.max(300, Math.min(560, document.documentElement.clientWidth - 26)), height: 250, left: 52, right: 10, top: 8, bottom: 30};
-  const few = 40;  // points that are marked: a line between them was measured nowhere
+  const few = 24;  // points that are marked: a line between them was measured nowhere
   const colours = ["#2f7ed8", "#d9730d", "#1a9850", "#a14fc4", "#c2185b", "#00838f", "#8d6e63", "#7a8b00"];
   const bisect = d3.bisector((p) => p[0]).left;
 
