@@ -12,7 +12,8 @@ std::string html_table(const std::string& caption, const std::vector<std::string
             out += "<" + tag + (i < text_columns ? ">" : " class=\"n\">") + cells[i] + "</" + tag + ">";
         return out + "</tr>\n";
     };
-    std::string out = "<div class=\"table\"><table><caption>" + caption + "</caption>\n<thead>" + row(head, "th") + "</thead>\n";
+    std::string out =
+        "<div class=\"table\"><table><caption>" + caption + "</caption>\n<thead>" + row(head, "th") + "</thead>\n";
     for (const auto& cells : rows) out += row(cells, "td");
     return out + "</table></div>\n";
 }

@@ -117,8 +117,7 @@ bool followed_run::refresh() {
     if (look(public_file::summary, summary_) && summary_) read_summary();
     look(public_file::certificate, certificate_);
     if (look(public_file::report_page, report_page_)) view_.has_report = report_page_.has_value();
-    if (look(public_file::certificate_page, certificate_page_))
-        view_.has_certificate = certificate_page_.has_value();
+    if (look(public_file::certificate_page, certificate_page_)) view_.has_certificate = certificate_page_.has_value();
     const auto before = view_.state;
     settle_state();
     return any || before != view_.state;

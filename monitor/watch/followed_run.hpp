@@ -46,8 +46,7 @@ class followed_run {
     std::string told_;             ///< state, by the run itself
     std::string summarised_;       ///< by the summary
     bool ended_for_good_ = false;  ///< not resumable, by the summary
-    std::optional<file_state> config_, ledger_, metrics_, summary_, certificate_, report_page_,
-        certificate_page_;
+    std::optional<file_state> config_, ledger_, metrics_, summary_, certificate_, report_page_, certificate_page_;
     bool has_header_ = false;
     std::unique_ptr<history> history_;
     std::uint64_t inode_ = 0;  ///< of the file that history_ is of
