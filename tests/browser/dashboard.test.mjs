@@ -226,6 +226,9 @@ test("at 1200 and 375 columns nothing is wider than its page, and nothing runs i
       await page.goto("file://" + at(file));
       await sound(file);
       for (const one of await page.locator("figure").all()) assert.ok((await one.boundingBox()).width < 600);
+      const smallest = await page.evaluate(() => Math.min(...[...document.querySelectorAll("figure svg text")].map((text) =>
+        parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.getScreenCTM().a)));
+      assert.ok(smallest > 9 && smallest < 13, `text of ${smallest} px`);
     }
     await page.close();
   }
