@@ -115,15 +115,24 @@ actors::show live_line() {
 /// On a terminal a table that is redrawn in place; elsewhere a line per value.
 actors::show live_table() {
     return [terminal = isatty(STDOUT_FILENO) != 0, table = std::make_shared<monitor::run_table>(),
-            above = std::make_shared<std::ptrdiff_t>(0)](const monitor::telemetry& seen) {
+            above = std::make_shared<std::ptrdiff_t>(0),
+            width = std::make_shared<unsigned>(0)](const monitor::telemetry& seen) {
         if (!terminal) {
             say("{}\n", monitor::progress_line(seen, {}, 200));
         } else {
             table->observe(seen);
             const auto size = terminal_size();
             const auto drawn = table->drawn(size.ws_col - 1U, size.ws_row - 1U);
-            if (*above > 0) say("\x1b[{}A\r\x1b[J", *above);
+            // In another width the terminal has wrapped what is there anew: how many lines that are, it alone knows.
+            if (*above > 0 && size.ws_col != *width)
+                say("\x1b[2J\x1b[H");
+            else if (*above > 0)
+                say("\x1b[{}A\r\x1b[J", *above);
+            // Names may be wider than their characters are many: such a line is cut, not wrapped.
+            say("\x1b[?7l");
             say_text(drawn);
+            say("\x1b[?7h");
+            *width = size.ws_col;
             *above = std::count(drawn.begin(), drawn.end(), '\n');
         }
         std::fflush(stdout);

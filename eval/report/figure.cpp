@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -50,11 +51,21 @@ std::string quoted(const std::string& text) {
 }
 
 std::string style(const series& one) {
+    constexpr std::ptrdiff_t few = 24;
+    const auto count = std::count_if(one.points.begin(), one.points.end(), [](const auto& point) {
+        return std::isfinite(point.first) && std::isfinite(point.second);
+    });
+    const auto* dashes = one.how == mark::dashed || one.how == mark::marked_dashed ? " dt (7,5)" : "";
+    const bool measured = one.how == mark::marked_line || one.how == mark::marked_dashed;
+    if (one.how != mark::bar && one.how != mark::dots && (count == 1 || (measured && count <= few)))
+        return fmt::format("with linespoints lw 1.6{} pt 7 ps 0.8 lc rgb '{}'", dashes, one.colour);
     switch (one.how) {
         case mark::line:
-            return fmt::format("with lines lw 2.2 lc rgb '{}'", one.colour);
         case mark::marked_line:
-            return fmt::format("with linespoints lw 2 pt 7 ps 0.45 lc rgb '{}'", one.colour);
+            return fmt::format("with lines lw 2.2 lc rgb '{}'", one.colour);
+        case mark::dashed:
+        case mark::marked_dashed:
+            return fmt::format("with lines lw 1.6{} lc rgb '{}'", dashes, one.colour);
         case mark::dots:
             return fmt::format("with points pt 7 ps 0.22 lc rgb '{}'", one.colour);
         case mark::steps:
@@ -63,8 +74,6 @@ std::string style(const series& one) {
             return fmt::format("with steps lw 0.8 lc rgb '{}'", one.colour);
         case mark::bar:
             return fmt::format("with boxes fs solid 0.85 noborder lc rgb '{}'", one.colour);
-        case mark::dashed:
-            return fmt::format("with lines lw 1.6 dt (7,5) lc rgb '{}'", one.colour);
     }
     bug("a mark that nothing draws");
 }
@@ -88,7 +97,7 @@ std::string script_for(const figure& what, const std::filesystem::path& output) 
         const auto& one = what.lines[i];
         script += fmt::format("$d{} << END\n", i);
         for (const auto& [x, y] : one.points)
-            if (std::isfinite(x) && std::isfinite(y)) script += fmt::format("{} {}\n", x, y);
+            script += std::isfinite(x) && std::isfinite(y) ? fmt::format("{} {}\n", x, y) : "\n";
         script += "END\n";
         plots += fmt::format("{}$d{} using 1:2 {} {}", i == 0 ? "" : ", ", i, style(one),
                              one.label.empty() ? "notitle" : "title " + quoted(one.label));

@@ -9,14 +9,16 @@ namespace rldp::eval {
 
 using curve = std::vector<std::pair<double, double>>;
 
-/// How a series is drawn. Steps hold their value until the next point; a bar stands on the figure's bottom.
-enum class mark { line, marked_line, dots, steps, thin_steps, dashed, bar };
+/// How a series is drawn. What was measured is a marked line: its points are marked where there are few of them, for
+/// between two of them nothing was measured. Steps hold their value until the next point; a bar stands on the figure's
+/// bottom. Whatever it is drawn as, a single point is seen.
+enum class mark { line, dashed, marked_line, marked_dashed, dots, steps, thin_steps, bar };
 
 struct series {
     std::string label;  ///< in the legend; empty: not there
     mark how = mark::line;
     std::string colour;  ///< #rrggbb, legible on white and on black
-    curve points;        ///< points that are not finite are left out
+    curve points;        ///< one that is not finite is left out, and breaks the line
 };
 
 struct figure {

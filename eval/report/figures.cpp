@@ -65,14 +65,13 @@ captioned perplexity_figure(const run_summary& summary, const std::vector<metric
     const auto points = over_steps(metrics, [](const auto& line) { return line.eval_perplexity; });
     captioned result;
     result.drawing = {"perplexity", "Held-out perplexity", "step", "perplexity per token", {}, {}, {}, false};
-    result.drawing.lines = {{"", points.size() > 80 ? mark::line : mark::marked_line, blue, thinned(points, 800)}};
-    const auto bound = [&](double interval::*end) {
-        return over_steps(metrics, [end](const auto& line) {
-            return line.eval_perplexity_in ? std::optional(*line.eval_perplexity_in.*end) : std::nullopt;
-        });
-    };
-    result.drawing.lines.push_back({"95 % of the noise", mark::dashed, grey, bound(&interval::low)});
-    result.drawing.lines.push_back({"", mark::dashed, grey, bound(&interval::high)});
+    result.drawing.lines = {{"", mark::marked_line, blue, thinned(points, 800)}};
+    // At each look where it lies, and nothing between them.
+    series noise{"95 % of the noise", mark::line, grey, {}};
+    for (const auto& line : metrics)
+        if (const auto& in = line.eval_perplexity_in)
+            for (const double y : {in->low, in->high, double{NAN}}) noise.points.emplace_back(line.step, y);
+    result.drawing.lines.push_back(std::move(noise));
     drop_empty(result.drawing.lines);
     result.drawing.log_y = spans_decades(result.drawing.lines);
     result.caption = "Perplexity of the held-out units: " + held_out_sentence(summary) + ". It steered nothing.";
@@ -86,7 +85,7 @@ captioned loss_figure(const std::vector<metrics_line>& metrics) {
     captioned result;
     result.drawing = {"loss", "Training loss as released", "step", "loss in nats per token", {}, {}, {}, false};
     result.drawing.lines = {{"each step", mark::dots, grey, thinned(points, 1500)},
-                            {fmt::format("mean of {} steps", width), mark::line, blue, means}};
+                            {fmt::format("mean of {} steps", width), mark::marked_line, blue, means}};
     if (!points.empty()) result.drawing.y_range = usual_range(points, means);
     result.caption =
         "Every value carries the noise of its release, so single steps scatter. A few outliers lie outside the frame.";
@@ -182,7 +181,7 @@ captioned epsilon_figure(const run_summary& summary, const std::vector<metrics_l
             progress.emplace_back(static_cast<double>(line.progress.step), line.progress.epsilon);
     captioned result;
     result.drawing = {"epsilon", "Privacy budget", "step", "ε", {}, {}, {}, false};
-    result.drawing.lines = {{"progress, no guarantee", mark::line, orange, thinned(progress, 500)}};
+    result.drawing.lines = {{"progress, no guarantee", mark::marked_line, orange, thinned(progress, 500)}};
     double top = summary.epsilon_budget;
     for (const auto& point : progress) top = std::max(top, point.second);
     // Without a guarantee there is none to draw, whatever number stands in its place.

@@ -12,9 +12,10 @@ std::string html_table(const std::string& caption, const std::vector<std::string
             out += "<" + tag + (i < text_columns ? ">" : " class=\"n\">") + cells[i] + "</" + tag + ">";
         return out + "</tr>\n";
     };
-    std::string out = "<table><caption>" + caption + "</caption>\n<thead>" + row(head, "th") + "</thead>\n";
+    std::string out =
+        "<div class=\"table\"><table><caption>" + caption + "</caption>\n<thead>" + row(head, "th") + "</thead>\n";
     for (const auto& cells : rows) out += row(cells, "td");
-    return out + "</table>\n";
+    return out + "</table></div>\n";
 }
 
 std::string html_list_of_html(const std::vector<std::string>& items) {

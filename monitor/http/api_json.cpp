@@ -45,7 +45,9 @@ json row(const run_view& run) {
         {"noise_multiplier", number(run.noise_multiplier)},
         {"progress_epsilon", number(run.progress_epsilon)},
         {"progress_step", run.progress_step},
-        {"ledger_head", run.ledger_head}};
+        {"ledger_head", run.ledger_head},
+        {"report", run.has_report},
+        {"certificate", run.has_certificate}};
     if (!run.problem.empty()) out["problem"] = run.problem;
     if (run.contract) {
         out["guarantee"] = run.contract->any;

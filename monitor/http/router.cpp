@@ -65,6 +65,17 @@ std::string_view token_in(const request& asked) {
     return {};
 }
 
+/// Whoever wrote the run's directory wrote this page: it has its style within itself, and may do nothing here.
+response page_of_run(const followed_run& run, public_file which) {
+    auto page = run.page(which);
+    if (!page) return refusal(404, "the run has none yet");
+    return {.type = "text/html; charset=utf-8",
+            .body = std::move(*page),
+            .fields = {{"Content-Security-Policy",
+                        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+                        "frame-ancestors 'none'; sandbox"}}};
+}
+
 }  // namespace
 
 const std::vector<std::pair<std::string, std::string>>& security_fields() {
@@ -180,6 +191,8 @@ response router::of_run(const request& asked, std::string_view rest, std::string
         return {.type = "text/csv; charset=utf-8",
                 .body = metrics_csv(runs_.past(*run)),
                 .fields = {{"Content-Disposition", "attachment; filename=\"" + run->view().id + ".csv\""}}};
+    if (part == "/report.html") return page_of_run(*run, public_file::report_page);
+    if (part == "/certificate.html") return page_of_run(*run, public_file::certificate_page);
     if (!part.empty()) return refusal(404, "nothing is there; /api/openapi.json says what is");
     const auto from = whole_number_in(query, "from").value_or(0);
     const auto to = whole_number_in(query, "to").value_or(std::numeric_limits<std::int64_t>::max());

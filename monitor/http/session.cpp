@@ -97,7 +97,7 @@ class session_over final : public session, public std::enable_shared_from_this<s
         keep_ = asked.keep_alive();
         head_ = asked.method() == http::verb::head;
         auto found = answers_.answer(request_from(asked));
-        if (found.events) return begin_events(*found.events);
+        if (found.events && !head_) return begin_events(*found.events);
         if (found.status != 401) return send(std::move(found), keep_);
         // Guessing is slow, whoever guesses.
         pause_.expires_after(limits_.wrong_token);
@@ -119,7 +119,7 @@ class session_over final : public session, public std::enable_shared_from_this<s
         answer_.keep_alive(keep);
         const auto size = what.body.size();
         if (!head_) answer_.body() = std::move(what.body);
-        answer_.content_length(size);
+        if (!what.events) answer_.content_length(size);  // a stream, of which HEAD asks, has none
         tcp_of().expires_after(limits_.write);
         sending_answer_ = true;
         http::async_write(stream_, answer_, [self = this->shared_from_this(), keep](error_code failed, std::size_t) {

@@ -76,7 +76,8 @@ std::string event_of(const eval::metrics_line& line) {
         add(values, "clip/mean_radius",
             std::accumulate(line.radii.begin(), line.radii.end(), 0.0) / static_cast<double>(line.radii.size()));
     }
-    if (line.progress.step > 0 && (!line.radii.empty() || line.progress.step == line.step))
+    // A step's line repeats the last price that is known; the price of the step itself may come after it.
+    if (line.progress.step > 0 && line.progress.step == line.step)
         add(values, "privacy/progress_epsilon", line.progress.epsilon);
     if (line.steered) add(values, "controller/rate_factor", line.steered->lr_factor);
     if (values.empty()) return {};

@@ -7,13 +7,14 @@
 #include <cmath>
 #include <vector>
 
+#include "monitor/terminal/columns.hpp"
+
 namespace rldp::monitor {
 
 namespace {
 
-constexpr std::size_t spark_width = 10;
-constexpr std::size_t least_name = 12, most_name = 48, most_state = 11;
-constexpr std::size_t other_columns = 43;  // of a line, besides name, state and steps
+constexpr std::size_t spark_width = 10, number_width = 7, epsilon_width = 11;
+constexpr std::size_t least_name = 18, most_name = 48, most_state = 11;
 
 std::string number(double x) {
     return std::isfinite(x) ? fmt::format("{:.4g}", x) : std::string("–");
@@ -23,9 +24,20 @@ std::string steps_of(const telemetry& seen) {
     return fmt::format("{}/{}", seen.step, seen.steps);
 }
 
-/// The end of a name tells cells of a grid apart.
-std::string fitted(const std::string& name, std::size_t width) {
-    return name.size() <= width ? name : "…" + name.substr(name.size() - width + 1);
+/// The columns that there is room for, besides name, state and steps.
+struct shown_columns {
+    bool sparkline = true, perplexity = true, loss = true;
+    std::size_t width() const {
+        return (sparkline ? 2 + spark_width : 0) + (loss ? 1 + number_width : 0) + (perplexity ? 1 + number_width : 0) +
+               1 + epsilon_width;
+    }
+};
+
+shown_columns columns_within(std::size_t width) {
+    shown_columns out;
+    for (bool shown_columns::*least : {&shown_columns::sparkline, &shown_columns::perplexity, &shown_columns::loss})
+        if (out.width() > width) out.*least = false;
+    return out;
 }
 
 }  // namespace
@@ -55,28 +67,39 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
     std::vector<const row*> shown;
     for (const auto& [name, one] : runs_) shown.push_back(&one);
     std::stable_partition(shown.begin(), shown.end(), [](const row* one) { return !is_over(one->latest); });
-    std::size_t states = 5, steps = 4;
+    std::size_t states = 5, steps = 4, longest = 3;
     for (const auto* one : shown) {
+        longest = std::max(longest, columns(one->latest.run));
         states = std::max(states, std::min(most_state, one->latest.state.size()));
         steps = std::max(steps, steps_of(one->latest).size());
     }
-    const auto others = states + steps + other_columns;
-    const auto names = std::clamp(width > others ? width - others : 0, least_name, most_name);
-    auto out = fmt::format("{:{}}  {:{}} {:>{}}  {:{}} {:>7} {:>7} {:>11}\n", "run", names, "state", states, "steps",
-                           steps, "loss", spark_width, "", "ppl", "ε, of");
+    const auto fixed = 2 + states + 1 + steps;
+    const auto least = std::min(least_name, longest);
+    const auto room = width > fixed + least ? width - fixed - least : 0;
+    const auto more = columns_within(room);
+    const auto names = std::min(most_name, least + (room > more.width() ? room - more.width() : 0));
+    const auto line = [&](const std::string& run, const std::string& state, const std::string& step,
+                          const std::string& spark, const std::string& loss, const std::string& perplexity,
+                          const std::string& epsilon) {
+        auto out = fmt::format("{:{}}  {:{}} {:>{}}", fitting_name(run, names), names, state, states, step, steps);
+        if (more.sparkline) out += fmt::format("  {:{}}", spark, spark_width);
+        if (more.loss) out += fmt::format(" {:>{}}", loss, number_width);
+        if (more.perplexity) out += fmt::format(" {:>{}}", perplexity, number_width);
+        return fitting(out + fmt::format(" {:>{}}", epsilon, epsilon_width), width) + "\n";
+    };
+    auto out = line("run", "state", "steps", "", "loss", "ppl", "ε, of");
     std::size_t lines = 1;
     for (const auto* one : shown) {
         if (++lines >= height && shown.size() + 1 > height) {
-            out += fmt::format("… and {} more\n", shown.size() + 2 - lines);
+            out += fitting(fmt::format("… and {} more", shown.size() + 2 - lines), width) + "\n";
             break;
         }
         const auto& seen = one->latest;
         const auto promise = std::isfinite(seen.guaranteed_epsilon) ? fmt::format("{:.4g}", seen.guaranteed_epsilon)
                                                                     : std::string("none");
-        out += fmt::format("{:{}}  {:{}} {:>{}}  {} {:>7} {:>7} {:>11}\n", fitted(seen.run, names), names,
-                           seen.state.substr(0, most_state), states, steps_of(seen), steps,
-                           sparkline(one->losses, spark_width), number(seen.loss), number(seen.perplexity),
-                           fmt::format("{}, {}", number(seen.progress_epsilon), promise));
+        out += line(seen.run, seen.state.substr(0, most_state), steps_of(seen), sparkline(one->losses, spark_width),
+                    number(seen.loss), number(seen.perplexity),
+                    fmt::format("{}, {}", number(seen.progress_epsilon), promise));
     }
     return out;
 }

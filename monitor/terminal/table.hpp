@@ -12,7 +12,8 @@ class run_table {
   public:
     void observe(const telemetry& seen);
     /// A heading, and a line per run by name: state, steps, the loss of its last values as a sparkline, loss,
-    /// perplexity, ε. In `width` columns, of which 80 suffice; at most `height` lines, those of runs that go on first.
+    /// perplexity, ε. No line has more than `width` columns: 80 suffice for all of it, and where there are fewer the
+    /// sparkline goes first, then perplexity, then loss. At most `height` lines, those of runs that go on first.
     std::string drawn(std::size_t width, std::size_t height) const;
 
   private:

@@ -8,15 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "monitor/terminal/columns.hpp"
+
 namespace rldp::monitor {
 
 namespace {
-
-/// Columns of UTF-8 text whose characters are all one column wide.
-std::size_t columns(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
 
 std::string bar(double done, std::size_t width) {
     const auto full = static_cast<std::size_t>(std::lround(std::clamp(done, 0.0, 1.0) * static_cast<double>(width)));
@@ -25,43 +21,36 @@ std::string bar(double done, std::size_t width) {
     return out;
 }
 
-/// What of `text` fits.
-std::string fitting(const std::string& text, std::size_t width) {
-    std::size_t end = 0, seen = 0;
-    for (; end < text.size(); ++end)
-        if ((static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U && ++seen > width) break;
-    return text.substr(0, end);
-}
-
 /// A part of the line; where there is no room, those of least worth go.
 struct part {
     std::string text;
     int worth;
 };
-constexpr int worth_of_name = 3, most_worth = 9;
+constexpr int worth_of_name = 7, most_worth = 10;
+constexpr std::size_t least_run = 12, least_bar = 8, most_bar = 30;
 
+/// What stands behind name and bar.
 std::vector<part> parts_of(const monitor::telemetry& seen, std::optional<std::chrono::seconds> left) {
     const auto or_dash = [](double x) { return std::isfinite(x) ? fmt::format("{:.3f}", x) : std::string("–"); };
     const bool priced = seen.progress_step > 0, holds = std::isfinite(seen.guaranteed_epsilon);
     std::vector<part> out;
     const auto add = [&](int worth, std::string text) { out.push_back({std::move(text), worth}); };
-    add(worth_of_name, seen.run);
     add(most_worth, fmt::format(" step {}/{}", seen.step, seen.steps));
     add(4, fmt::format("  loss {}", or_dash(seen.loss)));
-    add(8, priced ? fmt::format("  ε ~{:.2f}", seen.progress_epsilon) : std::string("  ε –"));
+    add(9, priced ? fmt::format("  ε ~{:.2f}", seen.progress_epsilon) : std::string("  ε –"));
     if (priced && seen.progress_step != seen.step) add(1, fmt::format(" as of step {},", seen.progress_step));
     add(7, fmt::format(" of {:.2f}", seen.epsilon));
-    add(holds ? 2 : 8, holds ? " guaranteed" : " NO GUARANTEE");
+    add(holds ? 2 : 9, holds ? " guaranteed" : " NO GUARANTEE");
     if (std::isfinite(seen.perplexity)) {
         add(5, fmt::format("  perplexity {}", or_dash(seen.perplexity)));
         if (std::isfinite(seen.perplexity_high))
-            add(4, fmt::format(" ({}–{})", or_dash(seen.perplexity_low), or_dash(seen.perplexity_high)));
-        add(5, fmt::format(" at {}", seen.evaluated_step));
+            add(3, fmt::format(" ({}–{})", or_dash(seen.perplexity_low), or_dash(seen.perplexity_high)));
+        add(3, fmt::format(" at {}", seen.evaluated_step));
     }
     if (seen.state == "stopping")
-        add(6, "  stopping; once more ends it at once");
+        add(8, "  stopping; once more ends it at once");
     else if (seen.state != "running")
-        add(6, fmt::format("  {}", seen.state));
+        add(8, fmt::format("  {}", seen.state));
     else if (left)
         add(6, fmt::format("  {:%H:%M:%S} left", *left));
     return out;
@@ -88,25 +77,24 @@ std::optional<std::chrono::seconds> time_left::estimate() const {
 
 std::string progress_line(const monitor::telemetry& seen, std::optional<std::chrono::seconds> left, std::size_t width) {
     const auto parts = parts_of(seen, left);
+    const auto name = columns(seen.run), short_name = std::min(name, least_run);
     const auto used_above = [&](int least) {
-        std::size_t out = 0;
+        std::size_t out = least <= worth_of_name ? short_name + 1 + least_bar : 0;
         for (const auto& one : parts)
             if (one.worth >= least) out += columns(one.text);
         return out;
     };
     int least = 1;
     while (used_above(least) > width && least < most_worth) ++least;
-    constexpr std::size_t least_bar = 8, most_bar = 30;
-    const auto used = used_above(least);
-    const auto room = width > used + 1 ? width - used - 1 : 0;
     std::string out;
-    for (const auto& one : parts) {
-        if (one.worth < least) continue;
-        out += one.text;
-        if (one.worth != worth_of_name || room < least_bar) continue;
+    if (least <= worth_of_name) {  // what is left is the name's first, and then the bar's
+        const auto room = width - used_above(least), named = std::min(name, short_name + room);
         const double done = seen.steps > 0 ? static_cast<double>(seen.step) / static_cast<double>(seen.steps) : 0;
-        out += fmt::format(" {}", bar(done, std::min(most_bar, room)));
+        out = fmt::format("{} {}", fitting_name(seen.run, named),
+                          bar(done, std::min(most_bar, least_bar + room - (named - short_name))));
     }
+    for (const auto& one : parts)
+        if (one.worth >= least) out += out.empty() ? one.text.substr(1) : one.text;
     return fitting(out, width);
 }
 

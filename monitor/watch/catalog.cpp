@@ -37,17 +37,25 @@ std::string id_of(const std::string& name) {
     return out.empty() || out == "." || out == ".." ? "run" : out;
 }
 
-template <class Find>
-std::string free_id(const std::string& name, const Find& find) {
-    const auto plain = id_of(name);
-    auto id = plain;
-    for (int i = 2; find(id); ++i) id = plain + "_" + std::to_string(i);
-    return id;
+template <class Taken>
+std::string unlike(const std::string& plain, const Taken& taken) {
+    auto out = plain;
+    for (int i = 2; taken(out); ++i) out = plain + "_" + std::to_string(i);
+    return out;
 }
 
-std::string name_of(const fs::path& directory) {
+fs::path whole(const fs::path& directory) {
     const auto normal = fs::absolute(directory).lexically_normal();
-    return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
+    return normal.has_filename() ? normal : normal.parent_path();
+}
+
+/// The last `count` parts of a path; all of it where it has no more.
+fs::path last_parts(const fs::path& of, std::ptrdiff_t count) {
+    fs::path out;
+    const auto all = std::distance(of.begin(), of.end());
+    for (auto part = std::next(of.begin(), std::max<std::ptrdiff_t>(0, all - count)); part != of.end(); ++part)
+        out /= *part;
+    return out;
 }
 
 }  // namespace
@@ -60,7 +68,7 @@ void catalog::follow(const fs::path& root) {
     std::error_code ignored;
     if (!fs::is_directory(root, ignored))
         refuse(root.string() + ": is no directory; name one that is a run, or has runs below it");
-    roots_.push_back(root);
+    roots_.push_back(whole(root));
     next_search_ = clock::time_point::min();
 }
 
@@ -88,9 +96,16 @@ void catalog::search() {
     ++version_;
 }
 
-/// What names begin with: nothing where only one folder of runs was named.
+/// What names begin with: nothing where only one folder of runs was named, else as many last parts of its path as tell
+/// it from the others. So the name of a run follows from what was named, not from the order in which runs are found.
 std::string catalog::name_below(const fs::path& root) const {
-    return roots_.size() == 1 && !is_run(root) && !is_grid(root) ? std::string() : name_of(root);
+    if (roots_.size() == 1 && !is_run(root) && !is_grid(root)) return {};
+    for (std::ptrdiff_t parts = 1;; ++parts) {
+        const auto name = last_parts(root, parts);
+        if (std::none_of(roots_.begin(), roots_.end(),
+                         [&](const auto& other) { return other != root && last_parts(other, parts) == name; }))
+            return name.string();
+    }
 }
 
 void catalog::search_below(const fs::path& directory, const std::string& name, int depth) {
@@ -133,14 +148,17 @@ bool catalog::is_new(const fs::path& where) {
 void catalog::add(const fs::path& directory, const std::string& name) {
     const auto where = fs::absolute(directory).lexically_normal();
     if (!is_new(where)) return;
-    const auto id = free_id(name, [&](const auto& text) { return find(text) != nullptr; });
-    runs_.push_back(std::make_unique<followed_run>(id, name, where));
+    const auto id = unlike(id_of(name), [&](const auto& text) { return find(text) != nullptr; });
+    const auto called = [&](const std::string& text) {
+        return std::any_of(runs_.begin(), runs_.end(), [&](const auto& one) { return one->view().name == text; });
+    };
+    runs_.push_back(std::make_unique<followed_run>(id, unlike(name, called), where));
 }
 
 void catalog::add_grid(const fs::path& directory, const std::string& name) {
     const auto where = fs::absolute(directory).lexically_normal();
     if (!is_new(where)) return;
-    const auto id = free_id(name, [&](const auto& text) { return find_grid(text) != nullptr; });
+    const auto id = unlike(id_of(name), [&](const auto& text) { return find_grid(text) != nullptr; });
     grids_.push_back(std::make_unique<followed_grid>(id, name, where));
 }
 

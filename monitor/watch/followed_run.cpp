@@ -116,6 +116,8 @@ bool followed_run::refresh() {
     }
     if (look(public_file::summary, summary_) && summary_) read_summary();
     look(public_file::certificate, certificate_);
+    if (look(public_file::report_page, report_page_)) view_.has_report = report_page_.has_value();
+    if (look(public_file::certificate_page, certificate_page_)) view_.has_certificate = certificate_page_.has_value();
     const auto before = view_.state;
     settle_state();
     return any || before != view_.state;
@@ -126,6 +128,10 @@ void followed_run::tell(const telemetry& now) {
     view_.step = now.step;
     view_.steps = now.steps;
     settle_state();
+}
+
+std::optional<std::string> followed_run::page(public_file which) const {
+    return files_.read(which, 0, most_of_a_file);
 }
 
 void followed_run::settle_state() {

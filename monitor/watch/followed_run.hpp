@@ -24,6 +24,8 @@ class followed_run {
 
     const run_view& view() const { return view_; }
     const std::filesystem::path& directory() const { return directory_; }
+    /// Report or certificate as it stands there, HTML; nothing where there is none.
+    std::optional<std::string> page(public_file which) const;
     /// All steps so far; read from the first on when it is first asked for, then followed until forget().
     const history& past();
     void forget() { history_.reset(); }
@@ -44,7 +46,7 @@ class followed_run {
     std::string told_;             ///< state, by the run itself
     std::string summarised_;       ///< by the summary
     bool ended_for_good_ = false;  ///< not resumable, by the summary
-    std::optional<file_state> config_, ledger_, metrics_, summary_, certificate_;
+    std::optional<file_state> config_, ledger_, metrics_, summary_, certificate_, report_page_, certificate_page_;
     bool has_header_ = false;
     std::unique_ptr<history> history_;
     std::uint64_t inode_ = 0;  ///< of the file that history_ is of

@@ -24,6 +24,10 @@ const char* name_of(public_file which) {
             return "summary.json";
         case public_file::certificate:
             return "certificate.json";
+        case public_file::report_page:
+            return "report.html";
+        case public_file::certificate_page:
+            return "certificate.html";
     }
     return "";
 }

@@ -8,7 +8,7 @@
 
 namespace rldp::monitor {
 
-enum class public_file { config, ledger, metrics, summary, certificate };
+enum class public_file { config, ledger, metrics, summary, certificate, report_page, certificate_page };
 
 /// What tells one content from another. Public files carry one date, so the time is the kernel's own (ctime), and for
 /// comparing alone: it is shown to nobody.

@@ -29,7 +29,7 @@ struct contract_view {
 
 struct run_view {
     std::string id;     ///< unique among the runs shown; letters, digits, . _ ~ + -
-    std::string name;   ///< its directory's, below the one that was named
+    std::string name;   ///< its directory's, below the one that was named; unique, too
     std::string title;  ///< run.name; empty: none
     std::vector<std::string> tags;
     std::string notes;
@@ -48,6 +48,7 @@ struct run_view {
     std::string ledger_head;          ///< hash of its last entry
     std::vector<std::string> groups;  ///< adapters, once the summary tells them
     std::vector<std::string> controller, warnings;
+    bool has_report = false, has_certificate = false;  ///< pages to read, once the run has ended
 };
 
 /// Whether nothing more will come.

@@ -39,6 +39,15 @@ async function closeForsaken(page) {
   complaints.length = 0;
 }
 
+/// What runs into its neighbour in a row of a table, and progress whose bar and numbers stand on two lines.
+const collisions = (page) => page.evaluate(() => {
+  const box = (of) => { const range = document.createRange(); range.selectNodeContents(of); return range.getBoundingClientRect(); };
+  const meet = (a, b) => a.width && b.width && a.right + 4 > b.left && b.right + 4 > a.left && a.bottom > b.top && b.bottom > a.top;
+  const rows = [...document.querySelectorAll("tr")].flatMap((row) => [...row.cells].flatMap((cell, i) =>
+    [...row.cells].slice(i + 1).filter((other) => meet(box(cell), box(other))).map((other) => `${cell.textContent}|${other.textContent}`)));
+  return rows.concat([...document.querySelectorAll(".steps")].filter((one) => box(one).height > 1.8 * parseFloat(getComputedStyle(one).fontSize)).map((one) => one.textContent));
+});
+
 const fits = (page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
 
 before(async () => { browser = await chromium.launch({executablePath: process.env.RLDP_CHROMIUM, args: ["--no-sandbox"]}); });
@@ -114,6 +123,115 @@ test("runs lie over each other, in the dark, on a phone, and by keyboard", async
   await phone.keyboard.press("Enter");
   assert.equal(await phone.evaluate(() => document.activeElement.id), "main");  // past the navigation
   await Promise.all([page.close(), phone.close()]);
+});
+
+test("what is seen before there is data says so, and what is seen without JavaScript says that", async () => {
+  const server = await program(["dashboard", join(scratch, "live"), "--http", `${await freePort()}`], "Ctrl-C");
+  const url = /http\S+/.exec(server.said())[0];
+  const bare = await open(url, {javaScriptEnabled: false});
+  await bare.locator("noscript p").waitFor();
+  assert.ok(!await bare.getByText("loading …").isVisible());
+  const page = await open("about:blank");
+  await page.route(url + "api/stream", (asked) => asked.abort());  // it, too, tells of runs
+  for (const [address, held] of [["", "api/session"], ["", "api/runs"], ["#/run/live", "api/runs/live?*"], ["#/compare/live", "api/runs/live?*"]]) {
+    let go;
+    const released = new Promise((resolve) => { go = resolve; });
+    await page.route(url + held, async (asked) => { await released; await asked.continue(); });
+    await page.goto("about:blank");
+    await page.goto(url + address);
+    await page.getByText("loading …").waitFor();
+    assert.equal(await page.locator("figure:visible").count(), 0);
+    go();
+    await page.getByText("loading …").waitFor({state: "detached"});
+    await page.unroute(url + held);
+  }
+  await Promise.all([page.close(), bare.close()]);
+  assert.ok(complaints.splice(0).every((said) => /ERR_FAILED/.test(said)));
+});
+
+test("a page whose run a server does not know yet asks again", async () => {
+  const server = await program(["dashboard", join(scratch, "live"), "--http", `${await freePort()}`], "Ctrl-C");
+  const url = /http\S+/.exec(server.said())[0], page = await open(url);
+  await page.route(url + "api/runs/live/stream", (asked) => asked.fulfill({status: 404, body: "no such run"}));
+  await page.goto(url + "#/run/live");
+  await page.getByText("no connection; trying again").waitFor();
+  await page.unroute(url + "api/runs/live/stream");
+  await page.getByText("live", {exact: true}).and(page.getByRole("status")).waitFor();
+  await page.close();
+  assert.ok(complaints.splice(0).every((said) => /404|MIME type/.test(said)));
+});
+
+test("a run of one step shows its one point, and one of few looks the points and not a line alone", async () => {
+  const run = await program(demo("one", ...set("train.steps=1")), "public/report.html");
+  assert.equal(await run.ended, 0);
+  const server = await program(["dashboard", scratch, "--http", `${await freePort()}`], "Ctrl-C");
+  const page = await open(/http\S+/.exec(server.said())[0] + "#/run/one");
+  const points = (title) => page.locator(`svg[aria-label^='${title}'] circle`);
+  await points("Training loss").waitFor();
+  for (const title of ["Training loss", "Noise multiplier"]) {
+    assert.equal(await points(title).count(), 1);
+    assert.ok(await points(title).isVisible());
+  }
+  await page.goto(/http\S+/.exec(server.said())[0] + "#/run/live");
+  await page.getByRole("heading", {name: "live done"}).waitFor();
+  assert.equal(await points("Held-out perplexity").count(), (await (await fetch(/http\S+/.exec(server.said())[0] + "api/runs/live")).json()).curves.perplexity.length);
+  assert.equal(await points("Noise multiplier").count(), 0);
+  await page.close();
+});
+
+test("at 1200 and 375 columns nothing is wider than its page, and nothing runs into anything", async () => {
+  const small = set("train.steps=4", "train.expected_batch_size=8", "train.eval_records=8", "data.path=synthetic:300");
+  const at = (name) => join(scratch, "grids-in-a-folder-with-a-long-name", name);
+  for (const [what, ...how] of [["compare", "--methods", "static,rldp", "--epsilons", "2,8", "--seeds", "0"], ["sweep", "--grid", "train.lr=1e-3,1e-2,1e-1"]]) {
+    const grid = await program([what, join(root, "config/demo.json"), ...how, ...small, "--out", at(what)], `${what}.html`);
+    assert.equal(await grid.ended, 0);
+  }
+  const server = await program(["dashboard", scratch, "--http", `${await freePort()}`], "Ctrl-C");
+  const url = /http\S+/.exec(server.said())[0];
+  for (const width of [1200, 375]) {
+    const page = await open(url, {viewport: {width, height: 800}});
+    const sound = async (what) => {
+      assert.ok(await fits(page), `${what} is wider than ${width}`);
+      assert.deepEqual(await collisions(page), [], `${what} at ${width}`);
+    };
+    await page.getByRole("link", {name: "live", exact: true}).waitFor();
+    const cell = page.getByRole("link", {name: "grids-in-a-folder-with-a-long-name/compare/cells/static-eps2-seed0"});
+    assert.equal(await cell.count(), 0);
+    await page.getByLabel("list the 7 cells of grids, too").check();
+    await cell.waitFor();
+    await sound("the list");
+    await page.getByRole("link", {name: "live", exact: true}).click();
+    await page.getByRole("heading", {name: "live done"}).waitFor();
+    await page.getByText("ε guaranteed for each record, at δ").waitFor();
+    await page.getByText("Deck left to play: 0 of 40 steps").waitFor();
+    const deck = await page.locator("table", {hasText: "Deck left"}).locator("tr").allTextContents();
+    assert.equal(new Set(deck.map((row) => row.split(/\s*0 of/)[0])).size, deck.length);
+    assert.equal(deck.reduce((sum, row) => sum + Number(/0 of (\d+)$/.exec(row)[1]), 0), 40);
+    await sound("a run");
+    for (const [link, title] of [["report", "Private fine-tuning: live"], ["certificate", "Certificate"]]) {
+      await page.getByRole("link", {name: link, exact: true}).click();
+      await page.getByRole("heading", {level: 1}).waitFor();
+      assert.match(await page.title(), new RegExp(title, "i"));
+      await sound(link);
+      await page.goBack();
+      await page.getByRole("heading", {name: "live done"}).waitFor();
+    }
+    for (const [address, awaited] of [["grid/grids-in-a-folder-with-a-long-name~compare", "td a"], ["compare/live,other", "path.line"], ["compare", "main p"]]) {
+      await page.goto(`${url}#/${address}`);
+      await page.locator(awaited).first().waitFor();
+      await sound(address);
+    }
+    assert.equal(await page.getByRole("heading", {name: "Over the runs"}).count(), 0);  // of none
+    for (const file of ["compare/compare.html", "sweep/sweep.html"]) {
+      await page.goto("file://" + at(file));
+      await sound(file);
+      for (const one of await page.locator("figure").all()) assert.ok((await one.boundingBox()).width < 600);
+      const smallest = await page.evaluate(() => Math.min(...[...document.querySelectorAll("figure svg text")].map((text) =>
+        parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.getScreenCTM().a)));
+      assert.ok(smallest > 9 && smallest < 13, `text of ${smallest} px`);
+    }
+    await page.close();
+  }
 });
 
 test("figures zoom, say values, and are taken home as SVG and CSV; an address keeps what is seen", async () => {

@@ -108,6 +108,9 @@ TEST_CASE("a step's scalars are one event, an evaluation's another, and nothing 
     CHECK(event_from(records_of(event_of(evaluated)).front()).values ==
           std::map<std::string, float>{{"held_out/perplexity", 3.F}});
     CHECK(event_of({}).empty());
+    auto priced = step(8);
+    priced.progress.step = 7;  // known before, and repeated; the step's own price comes behind it
+    CHECK_FALSE(event_from(records_of(event_of(priced)).front()).values.contains("privacy/progress_epsilon"));
     evaluated.eval_perplexity = std::numeric_limits<double>::infinity();  // TensorBoard would draw none either
     CHECK(event_of(evaluated).empty());
 }

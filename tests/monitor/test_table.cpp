@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace rldp::monitor;
 
@@ -67,4 +69,24 @@ TEST_CASE("runs are lines of 80 columns, those that go on first") {
     CHECK(lines[3].find("a ") == 0);
     CHECK(lines_of(table.drawn(80, 3)).back() == "… and 3 more");
     CHECK(lines_of(table.drawn(80, 5)).size() == 5);
+}
+
+TEST_CASE("a table of runs fits narrow terminals: columns of least worth go, and no name is cut within a character") {
+    run_table table;
+    table.observe(seen("grid/cells/a-cell-with-a-long-name-seed7", 7, 2.5));
+    table.observe(seen("patientenübersichtäöüäöüäöüäöüäöüäöüäöüäöüäöü", 30, 2.5, "budget exhausted"));
+    for (std::size_t width = 1; width <= 130; ++width) {
+        const auto text = table.drawn(width, 24);
+        const auto lines = lines_of(text);
+        INFO(width << ":\n" << text);
+        REQUIRE(lines.size() == 3);
+        for (const auto& line : lines) CHECK(columns_of(line) <= width);
+        CHECK_NOTHROW(nlohmann::json(text).dump());  // it is UTF-8
+        if (width < 50) continue;
+        CHECK(has(lines[1], "seed7"));
+        CHECK(has(lines[1], "1.5, 8"));
+        CHECK(has(lines[0], "loss") == (width >= 58));
+        CHECK(has(lines[0], "ppl") == (width >= 66));
+        CHECK(has(lines[1], "▁") == (width >= 78));
+    }
 }

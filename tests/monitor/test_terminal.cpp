@@ -99,3 +99,29 @@ TEST_CASE("a progress line fits whatever the width, and keeps what matters longe
                 if (width >= 190) CHECK((has(line, "as of step 12288") && has(line, value.run) && has(line, "█")));
             }
 }
+
+TEST_CASE("a line of 80 columns, which a terminal has, keeps the run's name and its bar beside a perplexity") {
+    monitor::telemetry value;
+    value.run = "deck";
+    value.state = "running";
+    value.step = 24;
+    value.steps = 40;
+    value.loss = 0.4461;
+    value.progress_epsilon = 6.79;
+    value.progress_step = 24;
+    value.epsilon = 8;
+    value.guaranteed_epsilon = 8;
+    value.perplexity = 1.648;
+    value.perplexity_low = 1.6;
+    value.perplexity_high = 1.7;
+    value.evaluated_step = 20;
+    const std::chrono::seconds left(75);
+    CHECK(monitor::progress_line(value, left, 79) ==
+          "deck ████████░░░░░ step 24/40  ε ~6.79 of 8.00  perplexity 1.648  00:01:15 left");
+    CHECK(monitor::progress_line(value, left, 49) == "deck ██████████░░░░░░ step 24/40  ε ~6.79 of 8.00");
+    CHECK(monitor::progress_line(value, left, 30) == "step 24/40  ε ~6.79");
+    value.run = "compared/cells/rldp-eps8-seed0";
+    CHECK(monitor::progress_line(value, left, 79) ==
+          "…ared/cells/rldp-eps8-seed0 █████░░░ step 24/40  ε ~6.79 of 8.00  00:01:15 left");
+    CHECK(has(monitor::progress_line(value, left, 200), "compared/cells/rldp-eps8-seed0 ████"));
+}

@@ -18,11 +18,11 @@ using cells_of_grid = std::vector<const measured*>;
 
 // Mid tones, as the run report's: legible on white, on black and, by their order, in grey.
 constexpr std::array palette = {"#8a93a0", "#2f7ed8", "#4f9d4f", "#b07aa1", "#17a2a2", "#8c6bb1", "#c98a00",
-                                "#7a8f2a", "#e377a2", "#6b8fb5", "#a0785a", "#d43f3a", "#d9822b", "#5b6ee1",
+                                "#7a8f2a", "#e377a2", "#b03060", "#a0785a", "#d43f3a", "#d9822b", "#5b6ee1",
                                 "#3c8d6e", "#c2549d", "#9a7d0a", "#00798c", "#b5654a", "#70798a"};
 
 mark mark_of(role part) {
-    return part == role::baseline || part == role::ours ? mark::line : mark::dashed;
+    return part == role::baseline || part == role::ours ? mark::marked_line : mark::marked_dashed;
 }
 
 // Ids are letters only.
@@ -39,7 +39,7 @@ captioned over_steps(const compare_plan& plan, const cells_of_grid& cells, doubl
     for (const auto& method : plan.methods) {
         const auto points = mean_over_seeds(cells_at(cells, method.name, epsilon), value);
         if (!points.empty()) last = std::max(last, points.back().first);
-        const auto how = dial && mark_of(method.part) == mark::line ? mark::steps : mark_of(method.part);
+        const auto how = dial && mark_of(method.part) == mark::marked_line ? mark::steps : mark_of(method.part);
         drawing.lines.push_back({"", how, colour_of(method.name), thinned(dial ? changes(points) : points, 500)});
     }
     drop_empty(drawing.lines);
@@ -89,8 +89,7 @@ captioned against_epsilon(const compare_plan& plan, const comparison& numbers, c
             if (one.method == method.name && one.end.mean && std::isfinite(*one.end.mean))
                 points.emplace_back(one.epsilon, *one.end.mean);
         std::sort(points.begin(), points.end());
-        const auto how = mark_of(method.part) == mark::line ? mark::marked_line : mark::dashed;
-        out.drawing.lines.push_back({"", how, colour_of(method.name), std::move(points)});
+        out.drawing.lines.push_back({"", mark_of(method.part), colour_of(method.name), std::move(points)});
     }
     drop_empty(out.drawing.lines);
     const auto [least, most] = std::minmax_element(plan.epsilons.begin(), plan.epsilons.end());

@@ -26,7 +26,7 @@ std::string name_and_part(const variant& method) {
 
 std::vector<std::string> epsilon_head(const compare_plan& plan, const std::string& first) {
     std::vector<std::string> out = {first};
-    for (const auto epsilon : plan.epsilons) out.push_back(fmt::format("ε = {}", epsilon));
+    for (const auto epsilon : plan.epsilons) out.push_back(fmt::format("ε\u00a0=\u00a0{}", epsilon));
     return out;
 }
 
@@ -50,7 +50,7 @@ std::string by_epsilon(const compare_plan& plan, const std::string& caption, con
 std::string standings_table(const comparison& of) {
     rows out;
     for (const auto& one : of.standings)
-        out.push_back({fmt::format("ε = {}", one.epsilon), one.baseline ? escaped(*one.baseline) : "–",
+        out.push_back({fmt::format("ε\u00a0=\u00a0{}", one.epsilon), one.baseline ? escaped(*one.baseline) : "–",
                        in_words(one.baseline_end), in_words(one.ours_end), in_words(one.seeds),
                        one.difference ? readable(*one.difference) : "–", one.ratio ? readable(*one.ratio) : "–"});
     return html_table("RLDP beside the best baseline, over the seeds that all have",

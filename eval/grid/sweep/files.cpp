@@ -63,9 +63,11 @@ captioned curves_figure(const sweep_report& report) {
         }
     };
     for (const auto& one : report.scores)
-        if (&one != report.best() && &one != report.worst()) draw_setting(one, "", "#8a93a0", mark::dashed);
-    if (report.worst()) draw_setting(*report.worst(), "worst: " + report.worst()->setting, "#d9822b", mark::line);
-    if (report.best()) draw_setting(*report.best(), "best: " + report.best()->setting, "#2f7ed8", mark::line);
+        if (&one != report.best() && &one != report.worst())
+            draw_setting(one, out.drawing.lines.empty() ? "the others" : "", "#8a93a0", mark::marked_dashed);
+    if (report.worst())
+        draw_setting(*report.worst(), "worst: " + report.worst()->setting, "#d9822b", mark::marked_line);
+    if (report.best()) draw_setting(*report.best(), "best: " + report.best()->setting, "#2f7ed8", mark::marked_line);
     drop_empty(out.drawing.lines);
     out.drawing.x_range = {0, last};
     out.drawing.log_y = spans_decades(out.drawing.lines);

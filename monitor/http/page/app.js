@@ -60,7 +60,12 @@ function listen(path, on) {
   close();
   events = new EventSource(path);
   events.onopen = () => { link.textContent = "live"; };
-  events.onerror = () => { link.textContent = "no connection; trying again"; };
+  const mine = events;
+  events.onerror = () => {
+    link.textContent = "no connection; trying again";
+    // A server that has just begun may not know the run yet, and a browser that was refused asks no more.
+    if (mine.readyState === EventSource.CLOSED) setTimeout(() => { if (events === mine) listen(path, on); }, 2000);
+  };
   events.onmessage = (event) => { link.textContent = "live"; on(JSON.parse(event.data)); };
 }
 
@@ -69,7 +74,7 @@ const tags = (run) => (run.tags || []).map((tag) => element("span", {class: "tag
 const state = (run) => element("span", {class: "state " + run.state.split(" ").pop()}, run.state);
 const epsilon = (run) => run.guarantee === undefined ? "–" : run.guarantee ? number(run.guaranteed_epsilon) : "none";
 function progress(run) {
-  const out = element("span", {}, element("progress", {max: run.steps || 1, value: run.step, "aria-label": `step ${run.step} of ${run.steps}`}));
+  const out = element("span", {class: "steps"}, element("progress", {max: run.steps || 1, value: run.step, "aria-label": `step ${run.step} of ${run.steps}`}));
   out.append(` ${run.step}/${run.steps}`);
   return out;
 }
@@ -87,17 +92,22 @@ const columns = [
 
 function overview() {
   const body = element("tbody"), chosen = new Set();
+  let below = [];  // what names of grids' cells begin with: a grid has a table of its own
+  const cells = element("input", {type: "checkbox", onchange: () => draw()});
+  const choice = element("span", {class: "soft small"});
   const head = element("tr", {}, element("th", {}, "compare"), ...columns.map((c) => element("th", {class: (c.n ? "n " : "") + (c.wide ? "wide" : ""), scope: "col"},
     element("button", {type: "button", onclick: () => { sorting = {key: c.key, down: sorting.key === c.key && !sorting.down}; draw(); }}, c.title))));
-  const compare = document.getElementById("to-compare"), count = element("p", {class: "soft"});
+  const compare = document.getElementById("to-compare"), count = element("p", {class: "soft"}, "loading …");
   const grids = element("div");
-  main.replaceChildren(element("h1", {}, "Runs"), grids, count, element("div", {class: "table"}, element("table", {class: "stacked"}, element("thead", {}, head), body)));
+  main.replaceChildren(element("h1", {}, "Runs"), grids, count, choice, element("div", {class: "table"}, element("table", {class: "stacked"}, element("thead", {}, head), body)));
   function draw() {
-    const order = runs.slice().sort((a, b) => (a[sorting.key] > b[sorting.key] ? 1 : a[sorting.key] < b[sorting.key] ? -1 : 0) * (sorting.down ? -1 : 1));
+    const alone = runs.filter((run) => !below.some((start) => run.name.startsWith(start))), listed = cells.checked ? runs : alone;
+    fill(choice, runs.length > alone.length ? element("label", {}, cells, ` list the ${runs.length - alone.length} cells of grids, too`) : null);
+    const order = listed.slice().sort((a, b) => (a[sorting.key] > b[sorting.key] ? 1 : a[sorting.key] < b[sorting.key] ? -1 : 0) * (sorting.down ? -1 : 1));
     const of = {};
-    for (const run of runs) of[run.state] = (of[run.state] || 0) + 1;
-    count.textContent = runs.length ? `${runs.length} in all: ` + Object.entries(of).map(([s, n]) => `${n} ${s}`).join(", ")
-      : "No run is here yet. rldp run CONFIG --out DIR makes one; it appears by itself.";
+    for (const run of listed) of[run.state] = (of[run.state] || 0) + 1;
+    count.textContent = listed.length ? `${listed.length} in all: ` + Object.entries(of).map(([s, n]) => `${n} ${s}`).join(", ")
+      : runs.length ? "" : "No run is here yet. rldp run CONFIG --out DIR makes one; it appears by itself.";
     body.replaceChildren(...order.map((run) => element("tr", {}, element("td", {},
       element("input", {type: "checkbox", checked: chosen.has(run.id), "aria-label": "compare " + nameOf(run), onchange: (e) => {
         e.target.checked ? chosen.add(run.id) : chosen.delete(run.id);
@@ -107,7 +117,7 @@ function overview() {
   const drawGrids = (all) => fill(grids, ...all.map((g) => element("p", {class: "grid-line"}, element("a", {href: "#/grid/" + g.id}, g.name),
     ` ${g.kind || "grid"}: `, element("progress", {max: g.cells || 1, value: g.done, "aria-label": `${g.done} of ${g.cells} cells done`}),
     ` ${g.done}/${g.cells} cells done` + (g.running ? `, ${g.running} under way` : "") + (g.failed ? `, ${g.failed} failed` : ""), g.problem ? element("span", {class: "bad"}, " " + g.problem) : null)));
-  const load = () => get("api/runs").then((all) => { runs = all.runs; if (view === load) { draw(); drawGrids(all.grids); } }).catch((e) => { link.textContent = e.message; });
+  const load = () => get("api/runs").then((all) => { runs = all.runs; if (view === load) { below = all.grids.map((g) => g.name + "/cells/"); draw(); drawGrids(all.grids); } }).catch((e) => { link.textContent = e.message; });
   view = load;
   load();
   const again = setInterval(() => view === load ? load() : clearInterval(again), 30000);  // runs may have been removed
@@ -121,6 +131,9 @@ function overview() {
 function within(interval) { return interval ? `; with 95 % from ${number(interval[0])} to ${number(interval[1])}, for its noise` : ""; }
 function card(value, what) { return element("div", {class: "card"}, element("b", {}, value), element("span", {}, what)); }
 
+/// Of whom the guarantee speaks.
+const unit = (run) => run.contract.unit === "record" ? "each record" : `all records of one ${run.contract.unit}`;
+
 function contract(run) {
   if (run.state === "damaged") return element("div", {class: "note bad contract"}, run.problem);
   if (!run.contract) return element("div", {class: "note contract"}, "Nothing is promised yet: the budget is not planned.");
@@ -133,7 +146,9 @@ function oneRun(id, shownRange, shownAgainst) {
   const top = element("div"), figures = element("div", {class: "figures"}), below = element("div"), started = [];
   const against = element("select", {"aria-label": "what figures are drawn against", onchange: () => { note(); if (run) drawAll(); }},
     element("option", {value: "step"}, "against steps"), element("option", {value: "epsilon"}, "against ε so far (no guarantee)"));
-  main.replaceChildren(top, element("h2", {}, "Over the run ", against), figures, below);
+  const heading = element("h2", {hidden: true}, "Over the run ", against);
+  main.replaceChildren(top, heading, figures, below);
+  top.append(element("p", {class: "soft"}, "loading …"));
   against.value = shownAgainst === "epsilon" ? "epsilon" : "step";
   let range = rangeIn(shownRange), run = null, waiting = false;
   const note = () => remember("run", id, range || against.value === "epsilon" ? rangeText(range) : "", against.value === "epsilon" ? "epsilon" : "");
@@ -144,8 +159,8 @@ function oneRun(id, shownRange, shownAgainst) {
     [make("Training loss as released", {}), (c) => [{name: "loss", points: c.loss || [], dots: true}]],
     [make("Nats on a record's values", {}), (c) => [{name: "value nats", points: c.value_nats || []}]],
     [make("ε so far, no guarantee", {}), (c) => [{name: "ε so far", points: c.progress_epsilon || []}]],
-    [make("Noise multiplier", {}), (c) => [{name: "z", points: c.noise_multiplier || []}]],
-    [make("Learning rate, factor of the schedule's", {log: true}), (c) => [{name: "factor", points: c.rate_factor || []}]],
+    [make("Noise multiplier", {steps: true}), (c) => [{name: "z", points: c.noise_multiplier || []}]],
+    [make("Learning rate, factor of the schedule's", {log: true, steps: true}), (c) => [{name: "factor", points: c.rate_factor || []}]],
   ];
   const radii = charts.heat(figures, {title: "Clip radius of each group"});
   const rates = charts.heat(figures, {title: "Rate factor of each group"});
@@ -159,12 +174,13 @@ function oneRun(id, shownRange, shownAgainst) {
     const left = speed && !run.over ? `${Math.ceil((run.steps - run.step) / speed / 60)} min left` : run.state;
     fill(top, element("h1", {}, nameOf(run), " ", state(run)), run.notes ? element("p", {class: "notes"}, run.notes) : null, contract(run),
       element("div", {class: "cards"}, card(`${run.step} / ${run.steps}`, "steps; " + left),
-        card(epsilon(run), run.delta ? `ε guaranteed, at δ = ${number(run.delta)}, of a budget of ${number(run.epsilon)}` : "ε guaranteed"),
+        card(epsilon(run), run.contract && run.delta ? `ε guaranteed for ${unit(run)}, at δ = ${number(run.delta)}, of a budget of ${number(run.epsilon)}` : "ε guaranteed"),
         card(run.progress_step ? number(run.progress_epsilon) : "–", `ε of ${run.progress_step ? `the steps up to ${run.progress_step}` : "the steps so far, not priced yet"}: for orientation, no guarantee`),
         run.held_out === "none" ? card("kept", "held-out figures: only their owner has them") :
           card(run.perplexity_before ? `${number(run.perplexity_before)} → ${number(run.perplexity)}` : number(run.perplexity), `held-out perplexity, at step ${run.evaluated_step}${within(run.perplexity_in)}`),
         card(number(run.loss), "loss as released, nats a token")),
-      element("p", {class: "soft small"}, [run.title && run.name, run.method, run.model, run.data].filter(Boolean).join(" · "), " ", ...tags(run), " ",
+      element("p", {class: "soft small"}, [run.title && run.name, run.method, run.model, run.data].filter(Boolean).join(" · "), " ", ...tags(run), " · ",
+        ...[["report", run.report], ["certificate", run.certificate]].flatMap(([page, there]) => there ? [element("a", {href: `api/runs/${run.id}/${page}.html`}, page), " · "] : []),
         element("a", {href: `api/runs/${run.id}/metrics.csv`}, "all figures as CSV"), " ", run.ledger_head ? element("code", {title: "hash of the ledger's last entry"}, "ledger " + run.ledger_head.slice(0, 16) + "…") : null), stopButton());
   }
   function stopButton() {
@@ -177,15 +193,18 @@ function oneRun(id, shownRange, shownAgainst) {
   }
   function drawAll() {
     drawTop();
+    heading.hidden = !Object.keys(run.curves).length;
     const across = against.value === "epsilon" && run.curves.progress_epsilon ? charts.through(run.curves.progress_epsilon, "ε so far") : null;
     for (const [figure, series] of drawings) figure.update(series(run.curves), range, across);
     const map = (key) => run.adapters.filter((a) => a[key]).map((a) => ({step: a.step, values: a[key]}));
     radii.update(run.groups, map("radii"), run.step);
     rates.update(run.groups, map("rates"), run.step);
     shares.update(run.groups, map("shares"), run.step);
-    const deck = run.deck && run.deck.length ? element("div", {class: "table"}, element("table", {}, element("caption", {}, "Deck left to play: steps by noise multiplier"),
-      element("tbody", {}, ...run.deck.map((card) => element("tr", {}, element("th", {scope: "row"}, `z = ${number(card.noise_multiplier)}`),
-        element("td", {}, element("progress", {max: card.planned, value: Math.max(0, card.left), "aria-label": `${card.left} of ${card.planned} steps left`}), ` ${card.left} of ${card.planned}`)))))) : null;
+    const sum = (key) => run.deck.reduce((all, level) => all + level[key], 0);
+    const deck = run.deck && run.deck.length ? element("div", {class: "table narrow"}, element("table", {},
+      element("caption", {}, `Deck left to play: ${sum("left")} of ${sum("planned")} steps, by noise multiplier`),
+      element("tbody", {}, ...run.deck.map((level) => element("tr", {}, element("th", {scope: "row"}, `z = ${number(level.noise_multiplier)}`),
+        element("td", {class: "steps"}, element("progress", {max: level.planned, value: level.left, "aria-label": `${level.left} of ${level.planned} steps left`}), ` ${level.left} of ${level.planned}`)))))) : null;
     fill(below, deck, element("h2", {}, "What is guaranteed, and what is not"),
       run.contract ? element("div", {class: "pair"}, list("Guaranteed", run.contract.holds), list("Not guaranteed", run.contract.does_not)) : null,
       run.controller.length ? element("h2", {}, "The prepared controller") : null,
@@ -210,7 +229,7 @@ function oneRun(id, shownRange, shownAgainst) {
 
 /// The cells of a grid as a table that fills up.
 function oneGrid(id) {
-  const count = element("p", {class: "soft"}), body = element("tbody"), title = element("h1", {}, "Grid");
+  const count = element("p", {class: "soft"}, "loading …"), body = element("tbody"), title = element("h1", {}, "Grid");
   const titles = [["cell"], ["state"], ["steps"], ["ε guaranteed", true], ["perplexity", true], ["loss", true]];
   main.replaceChildren(title, count, element("div", {class: "table"}, element("table", {class: "stacked"}, element("thead", {},
     element("tr", {}, ...titles.map(([t, n]) => element("th", {class: n ? "n" : "", scope: "col"}, t)))), body)));
@@ -239,18 +258,20 @@ function oneGrid(id) {
 function compare(ids, shownRange) {
   document.title = "Compare · RLDP";
   const figures = element("div", {class: "figures"}), table = element("div", {class: "table"});
-  main.replaceChildren(element("h1", {}, "Compare"), table, element("h2", {}, "Over the runs"), figures);
+  main.replaceChildren(element("h1", {}, "Compare"), table);
   if (!ids.length) {
-    table.replaceChildren(element("p", {class: "soft"}, "Choose runs in the list; they are drawn over each other here."));
+    table.append(element("p", {class: "soft"}, "Choose runs in the list; they are drawn over each other here."));
     close();
     return;
   }
+  table.append(element("p", {class: "soft"}, "loading …"));
+  main.append(element("h2", {}, "Over the runs"), figures);
   const quantities = [["perplexity", "Held-out perplexity", true], ["loss", "Training loss as released", false],
     ["value_nats", "Nats on a record's values", false], ["progress_epsilon", "ε so far, no guarantee", false],
-    ["noise_multiplier", "Noise multiplier", false], ["rate_factor", "Learning rate, factor of the schedule's", true]];
+    ["noise_multiplier", "Noise multiplier", false, true], ["rate_factor", "Learning rate, factor of the schedule's", true, true]];
   let range = rangeIn(shownRange);
   const setRange = (to) => { range = to; remember("compare", ids.join(","), range ? rangeText(range) : ""); load(); };
-  const drawn = quantities.map(([key, title, log]) => [key, charts.lines(figures, {title, log, onRange: setRange})]);
+  const drawn = quantities.map(([key, title, log, steps]) => [key, charts.lines(figures, {title, log, steps, onRange: setRange})]);
   const load = () => Promise.all(ids.map((id) => get(`api/runs/${id}?points=600` + (range ? `&from=${range[0]}&to=${range[1]}` : ""))))
     .then((all) => {
       if (view !== load) return;
@@ -280,4 +301,5 @@ function show() {
 }
 
 window.addEventListener("hashchange", show);
-get("api/session").then((s) => { oneRun.mayStop = s.may_stop; show(); }).catch(() => {});
+get("api/session").then((s) => { oneRun.mayStop = s.may_stop; show(); })
+  .catch((e) => { if (!main.querySelector("form")) main.replaceChildren(element("p", {class: "note bad"}, e.message)); });

@@ -3,7 +3,9 @@
 "use strict";
 
 const charts = (() => {
-  const size = {width: 560, height: 250, left: 52, right: 10, top: 8, bottom: 30};
+  // As wide as a narrow screen is, or its text would be drawn smaller than it can be read.
+  const size = {width: Math.max(300, Math.min(560, document.documentElement.clientWidth - 26)), height: 250, left: 52, right: 10, top: 8, bottom: 30};
+  const few = 24;  // points that are marked: a line between them was measured nowhere
   const colours = ["#2f7ed8", "#d9730d", "#1a9850", "#a14fc4", "#c2185b", "#00838f", "#8d6e63", "#7a8b00"];
   const bisect = d3.bisector((p) => p[0]).left;
 
@@ -53,12 +55,14 @@ const charts = (() => {
     head.append(heading);
     const holder = document.createElement("div");
     figure.append(head, holder, legend, caption);
+    figure.hidden = true;  // until there is something to draw
     parent.append(figure);
     const svg = d3.select(holder).append("svg").attr("viewBox", `0 0 ${size.width} ${size.height}`).attr("role", "img");
     return {figure, head, legend, caption, svg};
   }
 
-  /// series: [{name, points: [[step, value]…], dots}]; options: {title, unit, log, range, onRange}. Answers {update}.
+  /// series: [{name, points: [[step, value]…], dots}]; options: {title, unit, log, steps, range, onRange}, of which steps
+  /// says that a value holds for its step and no line leads to the next. Answers {update}.
   function lines(parent, options) {
     const parts = frame(parent, options.title), {svg, caption, legend} = parts;
     const x = d3.scale.linear().range([size.left, size.width - size.right]);
@@ -112,14 +116,23 @@ const charts = (() => {
       xAxis.call(d3.svg.axis().scale(x).orient("bottom").ticks(6).tickFormat(across ? d3.format(".3g") : d3.format("d")).outerTickSize(0));
       const ticks = log ? y.ticks().filter((v, i, all) => all.length < 7 || /^[125]/.test(v.toExponential())) : y.ticks(5);
       yAxis.call(d3.svg.axis().scale(y).orient("left").tickValues(ticks).tickFormat(log ? d3.format(".3g") : y.tickFormat(5)).innerTickSize(-(size.width - size.left - size.right)).outerTickSize(0));
-      const path = d3.svg.line().x((p) => x(along.of(p[0]))).y((p) => y(p[1])).defined((p) => !log || p[1] > 0);
-      const drawn = marks.selectAll("path").data(shown);
-      drawn.enter().append("path").attr("class", "line");
+      const seen = (p) => !log || p[1] > 0, colour = (s, i) => s.colour || colours[i % colours.length];
+      const path = d3.svg.line().x((p) => x(along.of(p[0]))).y((p) => y(p[1])).defined(seen).interpolate(options.steps ? "step-before" : "linear");
+      const drawn = marks.selectAll("g").data(shown), entered = drawn.enter().append("g");
+      entered.append("path").attr("class", "line");
+      entered.append("g").attr("class", "points");
       drawn.exit().remove();
-      drawn.attr("d", (s) => path(s.points)).attr("stroke", (s, i) => s.colour || colours[i % colours.length]).classed("dots", (s) => s.dots);
+      drawn.select("path").attr("d", (s) => path(s.points)).attr("stroke", colour).classed("dots", (s) => s.dots);
+      drawn.select(".points").attr("fill", colour).each(function (s) {
+        const points = s.points.length === 1 || (s.points.length <= few && !options.steps) ? s.points.filter(seen) : [];
+        const all = d3.select(this).selectAll("circle").data(points);
+        all.enter().append("circle").attr("r", 3);
+        all.exit().remove();
+        all.attr("cx", (p) => x(along.of(p[0]))).attr("cy", (p) => y(p[1]));
+      });
       legend.replaceChildren(...(shown.length < 2 ? [] : shown.map((s, i) => {
         const item = document.createElement("span"), mark = document.createElement("i");
-        mark.style.background = s.colour || colours[i % colours.length];
+        mark.style.background = colour(s, i);
         item.append(mark, s.name);
         return item;
       })));
@@ -165,7 +178,7 @@ const charts = (() => {
         .on("mousemove", (d) => { caption.textContent = `${rows[d.i] || "adapter " + d.i}: ${number(d.v)} from step ${d.from}`; });
       xAxis.attr("transform", `translate(0,${height - size.bottom})`).call(d3.svg.axis().scale(x).orient("bottom").ticks(6).tickFormat(d3.format("d")).outerTickSize(0));
       const [low, high] = d3.extent(all);
-      caption.textContent = `${count} adapters, ${number(low)} (dark) to ${number(high)} (light)`;
+      caption.textContent = `${count} adapters, ` + (low === high ? `all ${number(low)}` : `${number(low)} (dark) to ${number(high)} (light)`);
       svg.attr("aria-label", `${options.title} of ${count} adapters, ${number(low)} to ${number(high)}`);
     }
     return {update};

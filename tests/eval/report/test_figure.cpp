@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -64,6 +65,55 @@ TEST_CASE("a chart is inline SVG in the page's colour, with ids of its own") {
         const auto begin = at + 7;
         CHECK(ids.count(first->substr(begin, first->find('\'', begin) - begin)) == 1);
     }
+}
+
+TEST_CASE("few points that were measured are marked, a single one is seen however it is drawn, and gaps stay gaps") {
+    const auto marks = [](mark how, const curve& points) {
+        auto chart = line_chart("marks");
+        chart.lines = {{"", how, "#2f7ed8", points}};
+        const auto svg = draw(chart).value_or("");
+        const std::string dot = "href='#marks_gpPt6'";  // gnuplot's seventh point: a filled circle
+        std::size_t out = 0;
+        for (auto at = svg.find(dot); at != std::string::npos; at = svg.find(dot, at + 1)) ++out;
+        return out;
+    };
+    if (!draw(line_chart("any"))) {
+        WARN("skipped: gnuplot is not installed");
+        return;
+    }
+    curve many;
+    for (int i = 0; i <= 60; ++i) many.emplace_back(i / 6.0, i % 7);
+    for (const auto how : {mark::marked_line, mark::marked_dashed}) {
+        CHECK(marks(how, {{0, 1}, {5, NAN}, {5, 3}, {10, 2}}) == 3);
+        CHECK(marks(how, many) == 0);
+    }
+    for (const auto how : {mark::line, mark::dashed, mark::steps, mark::thin_steps}) {
+        CHECK(marks(how, {{0, 1}, {10, 2}}) == 0);
+        CHECK(marks(how, {{5, 2}}) == 1);
+    }
+    auto chart = line_chart("gap");
+    chart.lines = {{"", mark::line, "#123456", {{1, 1}, {1, 3}, {1, NAN}, {5, 1}, {5, 2}}}};
+    const auto svg = *draw(chart);
+    const auto path = svg.substr(svg.find("'rgb( 18,  52,  86)'"));
+    CHECK(std::count(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(path.find("/>")), 'M') == 2);
+}
+
+TEST_CASE("a look's interval is drawn where the look is, and nowhere between looks") {
+    std::vector<metrics_line> metrics(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+        metrics[i].step = static_cast<std::int64_t>(10 * i);
+        metrics[i].eval_perplexity = 5;
+        metrics[i].eval_perplexity_in = {4, 6};
+    }
+    const auto all = report_figures(sample_summary(), metrics);
+    const auto& lines = drawing(all, "perplexity").lines;
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].how == mark::marked_line);
+    REQUIRE(lines[1].points.size() == 6);
+    CHECK(lines[1].points[0] == std::pair<double, double>{0, 4});
+    CHECK(lines[1].points[1] == std::pair<double, double>{0, 6});
+    CHECK(std::isnan(lines[1].points[2].second));
+    CHECK(lines[1].points[3] == std::pair<double, double>{10, 4});
 }
 
 TEST_CASE("the report's figures show what the metrics hold") {

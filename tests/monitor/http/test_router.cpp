@@ -3,6 +3,8 @@
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "config/base/append_file.hpp"
 #include "config/base/files.hpp"
@@ -97,6 +99,47 @@ TEST_CASE("the overview tells every run, and a run its contract and curves") {
     CHECK(has(at.subject.answer(get("/metrics")).body, "rldp_step{run=\"x\xEF\xBF\xBD\\\\\\\"\"} 3\n"));
     CHECK(at.subject.answer(get("/healthz")).body == "ok\n");
     CHECK(json::parse(at.subject.answer(get("/api/openapi.json")).body)["paths"].contains("/api/runs/{id}"));
+}
+
+TEST_CASE("report and certificate of a run are pages to read that may do nothing") {
+    watched at(tokens{viewer, boss});
+    const auto row = [&](const char* run) {
+        return json::parse(at.subject.answer(get(std::string("/api/runs/") + run, viewer)).body);
+    };
+    CHECK((row("b")["report"] == true && row("b")["certificate"] == true));
+    CHECK((row("a")["report"] == false && row("a")["certificate"] == false));
+    CHECK(row("a")["contract"]["unit"] == "record");
+    for (const std::string page : {"report", "certificate"}) {
+        CHECK(at.subject.answer(get("/api/runs/b/" + page + ".html")).status == 401);
+        CHECK(at.subject.answer(get("/api/runs/a/" + page + ".html", viewer)).status == 404);
+        const auto said = at.subject.answer(get("/api/runs/b/" + page + ".html", viewer));
+        CHECK(said.body == "<title>" + page + "</title>");
+        const auto may = field(said, "Content-Security-Policy");
+        CHECK(has(may, "default-src 'none'"));
+        CHECK(has(may, "sandbox"));
+        CHECK_FALSE(has(may, "script"));
+    }
+    // Nothing but those, and no link to another file.
+    std::filesystem::remove(at.scratch / "runs/b/public/report.html");
+    std::filesystem::create_symlink("/etc/hostname", at.scratch / "runs/b/public/report.html");
+    CHECK(at.subject.answer(get("/api/runs/b/report.html", viewer)).status == 404);
+    at.runs.refresh();
+    CHECK(row("b")["report"] == false);
+}
+
+TEST_CASE("two folders of one name are two series each") {
+    const scratch_directory scratch;
+    for (const char* name : {"one/runs/x", "two/runs/x"}) make_run(scratch / name, {.steps = 3});
+    catalog runs({scratch / "one/runs", scratch / "two/runs"});
+    runs.refresh();
+    const access_rules who({}, {"localhost"});
+    router subject(runs, who, "1");
+    std::istringstream told(subject.answer(get("/metrics")).body);
+    std::set<std::string> series;
+    for (std::string line; std::getline(told, line);)
+        if (!line.starts_with('#')) CHECK(series.insert(line.substr(0, line.rfind(' '))).second);
+    CHECK(series.contains("rldp_step{run=\"one/runs/x\"}"));
+    CHECK(series.contains("rldp_step{run=\"two/runs/x\"}"));
 }
 
 TEST_CASE("a grid tells its cells, those that run and those that wait") {

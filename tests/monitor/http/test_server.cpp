@@ -91,6 +91,23 @@ TEST_CASE("several requests go over one connection, and it ends where it is told
               "Content-Length: 3"));
 }
 
+TEST_CASE("a stream that is asked for by HEAD is a head alone, and the next request is answered") {
+    const scratch_directory scratch;
+    make_run(scratch / "a");
+    const http_server server(quick(), {scratch / ""}, "1");
+    peer one(server.port());
+    for (const char* stream : {"/api/stream", "/api/runs/a/stream"}) {
+        one.send("HEAD " + std::string(stream) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        const auto head = one.read_until("\r\n\r\n");
+        CHECK(head.starts_with("HTTP/1.1 200"));
+        CHECK(has(head, "text/event-stream"));
+        CHECK_FALSE(has(head, "Content-Length"));
+        CHECK(head.ends_with("\r\n\r\n"));
+    }
+    one.send(asking("/healthz", "Connection: close\r\n"));
+    CHECK(one.read_rest().starts_with("HTTP/1.1 200"));
+}
+
 TEST_CASE("who sends too much, too slowly, or no HTTP is dropped, and the others are answered") {
     const scratch_directory scratch;
     const http_server server(quick(), {scratch / ""}, "1");

@@ -44,6 +44,29 @@ TEST_CASE("runs are found below what is named, each with an id that an address c
     CHECK(one.runs()[0]->view().name == "single");
 }
 
+TEST_CASE("runs of one name below two folders of one name have names of their own, whichever is named first") {
+    const scratch_directory scratch;
+    for (const char* name : {"a/runs/x", "b/runs/x", "c/other/x", "b/runs/grid/cells/y"}) make_run(scratch / name);
+    rldp::write_file(scratch / "b/runs/grid/grid.json", R"({"kind": "sweep"})");
+    const auto names = [&](std::vector<fs::path> roots) {
+        catalog subject(roots);
+        subject.refresh(start);
+        std::vector<std::string> out;
+        for (const auto& one : subject.runs()) out.push_back(one->view().name);
+        for (const auto& one : subject.grids()) out.push_back(one->view().name);
+        return out;
+    };
+    const std::vector<std::string> both = {"a/runs/x", "b/runs/grid/cells/y", "b/runs/x", "b/runs/grid"};
+    CHECK(names({scratch / "a/runs", scratch / "b/runs"}) == both);
+    CHECK(names({scratch / "b/runs/", scratch / "a/./runs"}) == both);
+    CHECK(names({scratch / "a/runs", scratch / "c/other"}) == std::vector<std::string>{"other/x", "runs/x"});
+    CHECK(names({scratch / "a/runs", scratch / "a/runs"}) == std::vector<std::string>{"runs/x"});
+    // A run that is called as another root's run below it is.
+    for (const char* name : {"p/a/x", "q/a/x", "z/x"}) make_run(scratch / name);
+    CHECK(names({scratch / "p/a", scratch / "q/a/x", scratch / "z/x"}) ==
+          std::vector<std::string>{"a/x", "a/x_2", "z/x"});
+}
+
 TEST_CASE("links are not followed, and of a run nothing but its public side is opened") {
     const scratch_directory scratch, elsewhere;
     make_run(scratch / "runs/a");
