@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "config/base/utf8.hpp"
+
 namespace rldp::monitor {
 
 namespace {
@@ -122,14 +124,10 @@ std::string text(const json& object) {
 }
 
 std::string label(const std::string& value) {
-    const auto valid = json::parse(text(value)).get<std::string>();
     std::string out;
-    for (const char c : valid) {
+    for (const char c : shown_text(value)) {
         if (c == '\\' || c == '"') out += '\\';
-        if (c == '\n')
-            out += "\\n";
-        else
-            out += c;
+        out += c;
     }
     return out;
 }

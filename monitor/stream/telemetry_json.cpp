@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/base/error.hpp"
+#include "config/base/utf8.hpp"
 #include "eval/metrics/json_number.hpp"
 
 namespace rldp::monitor {
@@ -29,13 +30,9 @@ bool has_control(std::string_view text) {
     return false;
 }
 
-std::string valid_utf8(const std::string& text) {
-    return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
-}
-
 /// A directory, after which a run is called, may have any name.
 std::string acceptable(const std::string& given) {
-    const auto text = valid_utf8(given);
+    const auto text = shown_text(given);
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (!is_control(text, i)) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/base/error.hpp"
+#include "config/base/utf8.hpp"
 
 namespace rldp::monitor {
 
@@ -145,7 +146,8 @@ bool catalog::is_new(const fs::path& where) {
     return true;
 }
 
-void catalog::add(const fs::path& directory, const std::string& name) {
+void catalog::add(const fs::path& directory, const std::string& below) {
+    const auto name = shown_text(below);
     const auto where = fs::absolute(directory).lexically_normal();
     if (!is_new(where)) return;
     const auto id = unlike(id_of(name), [&](const auto& text) { return find(text) != nullptr; });
@@ -155,7 +157,8 @@ void catalog::add(const fs::path& directory, const std::string& name) {
     runs_.push_back(std::make_unique<followed_run>(id, unlike(name, called), where));
 }
 
-void catalog::add_grid(const fs::path& directory, const std::string& name) {
+void catalog::add_grid(const fs::path& directory, const std::string& below) {
+    const auto name = shown_text(below);
     const auto where = fs::absolute(directory).lexically_normal();
     if (!is_new(where)) return;
     const auto id = unlike(id_of(name), [&](const auto& text) { return find_grid(text) != nullptr; });

@@ -131,12 +131,12 @@ TEST_CASE("at most a million radii are read") {
 
 TEST_CASE("a run of any name can be watched") {
     CHECK(name_as_read("Größe 3") == "Größe 3");
-    CHECK(name_as_read("a\x1b[2Jb\n") == "a?[2Jb?");
+    CHECK(name_as_read("a\x1b[2Jb\n") == "a\\x1b[2Jb\\x0a");
     CHECK(name_as_read("\xc2\x9b"
                        "c") == "?c");
-    CHECK(name_as_read("\xff") == "\xef\xbf\xbd");
+    CHECK(name_as_read("\xff") == "\\xff");
     CHECK(name_as_read(std::string(1000, 'x')) == std::string(256, 'x'));
-    CHECK(name_as_read("x" + std::string(300, '\xff')).size() == 256);  // 1 + 85 · 3
+    CHECK(name_as_read("x" + std::string(300, '\xff')).size() == 256);
     std::string umlauts;
     for (int i = 0; i < 200; ++i) umlauts += "ä";
     CHECK(name_as_read("x" + umlauts).size() == 255);  // no half character
