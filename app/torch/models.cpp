@@ -105,7 +105,8 @@ void print_models(const std::vector<model_here>& here) {
 }
 
 void print_models_json(const std::vector<model_here>& here) {
-    nlohmann::ordered_json out = {{"model_types", nlohmann::ordered_json::array()}, {"here", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json out = {{"model_types", nlohmann::ordered_json::array()},
+                                  {"here", nlohmann::ordered_json::array()}};
     for (const auto& kind : models::known_kinds()) out["model_types"].push_back(std::string(kind.model_type));
     for (const auto& one : here)
         out["here"].push_back({{"directory", shown_path(one.directory)},
