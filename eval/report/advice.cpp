@@ -45,7 +45,7 @@ bool still_fell(const std::vector<metrics_line>& metrics) {
     return std::log(*before.eval_perplexity) - std::log(*last.eval_perplexity) > visible;
 }
 
-constexpr auto million = 1'000'000;
+constexpr std::int64_t million = 1'000'000;
 
 }  // namespace
 

@@ -144,7 +144,7 @@ TEST_CASE("check reads what a run will read, says how long it takes, and to its 
           1);
     CHECK_FALSE(has(here.says("check '" + file + "' --private-counts").out, "would fit"));
     for (const std::string command : {"check", "plan --examples 4000"}) {
-        const auto begin = command + " '" + file + "' --set ";
+        const auto begin = fmt::format("{} '{}' --set ", command, file);
         CHECK(has(here.says(begin + "data.path=gone.csv").err, "gone.csv: no such file; --without-data plans from"));
         CHECK(has(here.says(begin + "data.template=gone.json").err, "gone.json: no such file"));
         CHECK(here.says(begin + "data.path=gone.csv --without-data").status == 0);
