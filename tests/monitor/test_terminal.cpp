@@ -8,6 +8,7 @@
 #include "tests/support/refusal.hpp"
 
 using namespace rldp;
+using namespace rldp::monitor;
 
 TEST_CASE("the progress line fits its width and shows step, loss, ε and the time left") {
     monitor::telemetry value;

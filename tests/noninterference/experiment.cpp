@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <string>
 
 #include "config/base/files.hpp"
 #include "tests/noninterference/program.hpp"
@@ -42,15 +44,23 @@ std::string without_live_lines(const std::string& text) {
     return out;
 }
 
-/// What init tells the owner alone is marked so. What it measures on made-up records differs from call to call.
-std::string without_private(const std::string& text) {
+std::string without_lines(const std::string& text, const std::function<bool(const std::string&)>& go) {
     std::istringstream lines(text);
     std::string out;
     for (std::string line; std::getline(lines, line);)
-        if (line.find("PRIVATE") == std::string::npos && !line.starts_with("  time here") &&
-            !line.starts_with("  in an hour"))
-            out += line + "\n";
+        if (!go(line)) out += line + "\n";
     return out;
+}
+
+/// What init tells the owner alone is marked so.
+std::string without_private(const std::string& text) {
+    return without_lines(text, [](const auto& line) { return line.find("PRIVATE") != std::string::npos; });
+}
+
+/// What is measured on made-up records differs from call to call.
+std::string without_times(const std::string& text) {
+    return without_lines(
+        text, [](const auto& line) { return line.starts_with("  time here") || line.starts_with("  in an hour"); });
 }
 
 /// When each file was written last, to the nanosecond, and the directories.
@@ -151,7 +161,7 @@ public_side experiment::run_on(const table& rows, const std::string& name,
                                      .environment = environment,
                                      .terminal = how_.terminal});
         out[what + " status"] = fmt::format("{}", said.status);
-        out[what + " stdout"] = what == "init" ? without_private(said.out) : said.out;
+        out[what + " stdout"] = without_times(what == "init" ? without_private(said.out) : said.out);
         out[what + " stderr"] = how_.terminal ? without_live_lines(said.err) : said.err;
         if (said.status > 130 || !std::filesystem::exists(telemetry)) return;  // killed: the hub may have been behind
         out[what + " telemetry"] = read_file(telemetry);

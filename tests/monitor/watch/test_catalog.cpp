@@ -48,7 +48,7 @@ TEST_CASE("runs of one name below two folders of one name have names of their ow
     const scratch_directory scratch;
     for (const char* name : {"a/runs/x", "b/runs/x", "c/other/x", "b/runs/grid/cells/y"}) make_run(scratch / name);
     rldp::write_file(scratch / "b/runs/grid/grid.json", R"({"kind": "sweep"})");
-    const auto names = [&](std::vector<fs::path> roots) {
+    const auto names = [&](const std::vector<fs::path>& roots) {
         catalog subject(roots);
         subject.refresh(start);
         std::vector<std::string> out;
