@@ -116,7 +116,7 @@ std::vector<choice> as_published(run_config& config, std::int64_t population) {
 
 /// What was best on made-up records at width 64 (docs/experiments.md): a rate that falls to zero may begin twice as
 /// high, but not where public records have taught the adapter already. Of wider models it is as one over the square
-/// root of the width, as measured up to 256 and tried at 576 (docs/choosing.md), and from there on as one over the
+/// root of the width, as measured up to 256 and at 576 (docs/choosing.md), and from there on as one over the
 /// width (Yang et al. 2021, "Tensor Programs V"). Two digits.
 double rate_for(const run_config& config, std::int64_t width) {
     const bool falls = !choices_of(config).prepared && choices_of(config).schedule != "constant";
