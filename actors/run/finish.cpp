@@ -16,7 +16,6 @@
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/whole_checkpoint.hpp"
-#include "privacy/spending/book_files.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "version.hpp"
 
@@ -57,7 +56,7 @@ std::string name_of_model(const config::model_section& model) {
 
 /// A warning may name a path, which is the owner's business.
 std::string without_places(std::string warning, const config::run_config& config) {
-    std::vector<std::string> places = {privacy::books_home().string()};
+    std::vector<std::string> places;
     for (const auto& one : config::places_of(config)) places.push_back(one.substr(one.find('=') + 1));
     std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
     for (const auto& place : places)

@@ -87,6 +87,7 @@ privacy::ledger_header header_of(const config::run_config& config, const run_pla
 std::string ownership(const privacy::run_key& key, const privacy::ledger_content& book,
                       const eval::run_directory& where, const run_model& model, const run_plan& plan) {
     auto all = book.header_hash + "\n" + read_file(where.config()) + "\n" + model.digest;
+    for (const auto& place : eval::read_places(where)) all.append("\n").append(place);
     if (plan.policy) all.append("\n").append(plan.policy->digest());
     return key.hmac(all);
 }
@@ -394,7 +395,8 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     auto ours = ownership(key, book.content(), where, ready.model, ready.plan);
     if (saved.belongs_to != ours)
         refuse(fmt::format(
-            "{}: belongs to {:.12}…, but ledger header, public/config.json and the files in {} amount to {:.12}…; "
+            "{}: belongs to {:.12}…, but ledger header, public/config.json, trusted/places and the files in {} amount "
+            "to {:.12}…; "
             "one of them was changed since the run began",
             where.checkpoint().string(), saved.belongs_to,
             config.rl.controller ? config.model.path + " and " + *config.rl.controller : config.model.path, ours));

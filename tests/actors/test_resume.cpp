@@ -120,6 +120,12 @@ TEST_CASE("what does not belong together is not resumed, and both sides are name
     CHECK(refusal([&] { resume_run(scratch / "run"); }).find("training data") != std::string::npos);
 
     write_file(path, original);
+    const auto places = eval::run_directory{scratch / "run"}.places();
+    const auto own = read_file(places);
+    write_file(places, own + "train.lr=0.03" + std::string(1, '\0'));
+    CHECK(refusal([&] { resume_run(scratch / "run"); }).find("trusted/places") != std::string::npos);
+
+    write_file(places, own);
     CHECK_NOTHROW(resume_run(scratch / "run"));
     CHECK(refusal([&] { resume_run(scratch / "nowhere"); }).find("holds no run") != std::string::npos);
 }
