@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "config/open_keys.hpp"
 
@@ -12,8 +14,8 @@ namespace rldp::eval {
 
 namespace {
 
-/// Whether some linear modules of a block have no adapter. (q, k, v, o and a gated MLP's three are all.)
-bool leaves_modules_out(const std::string& config_json) {
+/// Whether adapters are on attention alone, as they are by default.
+bool adapts_attention_alone(const std::string& config_json) {
     const auto all = nlohmann::json::parse(config_json, nullptr, false);
     const auto at = [&](const char* pointer) {
         const nlohmann::json::json_pointer where(pointer);
@@ -21,8 +23,10 @@ bool leaves_modules_out(const std::string& config_json) {
     };
     const auto targets = at("/lora/targets");
     if (!targets.is_array() || !at("/train/parameters").is_null()) return false;
-    const bool named = std::find(targets.begin(), targets.end(), "all-linear") != targets.end();
-    return !named && targets.size() < 6;
+    constexpr std::array<std::string_view, 8> attention{"q", "k", "v", "o", "q_proj", "k_proj", "v_proj", "o_proj"};
+    return std::all_of(targets.begin(), targets.end(), [&](const auto& one) {
+        return std::find(attention.begin(), attention.end(), one) != attention.end();
+    });
 }
 
 /// z/B, the noise in the mean of a batch, in clip radii.
@@ -62,7 +66,7 @@ std::string advice_of(const run_summary& s, const std::vector<metrics_line>& met
             "a larger model: one of {:.1f} million parameters learns what records look like and little of how their "
             "values hang together, and noise does not grow with the frozen part (rldp models)",
             static_cast<double>(s.base_parameters) / million);
-    if (leaves_modules_out(config_json))
+    if (adapts_attention_alone(config_json))
         return "adapters on all linear modules, lora.targets [\"all-linear\"], where memory allows: worth more than "
                "any "
                "method where it was measured";
