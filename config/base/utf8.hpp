@@ -32,15 +32,17 @@ inline bool is_utf8(std::string_view text) {
     return true;
 }
 
-/// Text that is UTF-8 as it is; other bytes and control characters as \xNN. For what must be text: JSON, metrics,
-/// pages.
+/// Text that is UTF-8 as it is; other bytes and control characters (C0, DEL, C1) as \xNN. For what must be text: JSON,
+/// metrics, pages.
 inline std::string shown_text(std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
         const auto byte = static_cast<unsigned char>(text.front());
-        const auto length = byte < 0x20 || byte == 0x7f ? 0 : utf8_length(text);
+        const bool control = byte < 0x20 || byte == 0x7f ||
+                             (byte == 0xC2 && text.size() > 1 && (static_cast<unsigned char>(text[1]) & 0xE0) == 0x80);
+        const auto length = control ? 0 : utf8_length(text);
         if (length > 0)
             out += text.substr(0, length);
         else

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "config/base/utf8.hpp"
 #include "models/tokenizer/step_parts.hpp"
 #include "models/tokenizer/steps.hpp"
 #include "models/tokenizer/text.hpp"

@@ -77,10 +77,6 @@ std::size_t character_length(std::string_view text, std::size_t at) {
     return read_unit(text, at).length;
 }
 
-bool is_utf8(std::string_view text) {
-    return valid_prefix(text) == text.size();
-}
-
 std::string to_utf8(std::string_view bytes) {
     std::string out;
     out.reserve(bytes.size());

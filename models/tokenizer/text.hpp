@@ -19,8 +19,6 @@ inline constexpr std::string_view gpt2_pattern =
 /// Bytes of the character that starts at `at`, which must be valid UTF-8.
 std::size_t character_length(std::string_view text, std::size_t at);
 
-bool is_utf8(std::string_view text);
-
 /// `bytes` with every maximal invalid part replaced by U+FFFD, as Rust's from_utf8_lossy and browsers do.
 std::string to_utf8(std::string_view bytes);
 

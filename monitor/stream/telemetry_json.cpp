@@ -17,31 +17,9 @@ constexpr std::size_t longest_text = 256;                   // bytes
 constexpr std::int64_t most_steps = 1'000'000'000'000'000;  // whole numbers and times made from them stay exact
 constexpr std::size_t most_radii = 1'000'000;
 
-/// U+0080 to U+009F are control characters too: a terminal may take U+009B for the start of a command.
-bool is_control(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    if (byte(at) < 0x20 || byte(at) == 0x7f) return true;
-    return byte(at) == 0xc2 && at + 1 < text.size() && byte(at + 1) >= 0x80 && byte(at + 1) < 0xa0;
-}
-
-bool has_control(std::string_view text) {
-    for (std::size_t i = 0; i < text.size(); ++i)
-        if (is_control(text, i)) return true;
-    return false;
-}
-
 /// A directory, after which a run is called, may have any name.
 std::string acceptable(const std::string& given) {
-    const auto text = shown_text(given);
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (!is_control(text, i)) {
-            out += text[i];
-            continue;
-        }
-        out += '?';
-        if (text[i] == '\xc2') ++i;
-    }
+    const auto out = shown_text(given);
     auto end = std::min(out.size(), longest_text);
     while (end < out.size() && (static_cast<unsigned char>(out[end]) & 0xc0U) == 0x80U) --end;
     return out.substr(0, end);
@@ -62,7 +40,7 @@ std::string text(const json& object, const char* key) {
     if (!value.is_string()) refuse_telemetry("'" + std::string(key) + "' is no text");
     auto out = value.get<std::string>();
     if (out.size() > longest_text) refuse_telemetry("'" + std::string(key) + "' is too long");
-    if (has_control(out)) refuse_telemetry("'" + std::string(key) + "' has control characters");
+    if (shown_text(out) != out) refuse_telemetry("'" + std::string(key) + "' has control characters");
     return out;
 }
 
