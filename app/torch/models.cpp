@@ -91,7 +91,7 @@ std::string in_millions(std::int64_t parameters) {
 void print_models(const std::vector<model_here>& here) {
     say("Models that can be fine-tuned, by the model_type of their config.json:\n\n");
     std::vector<std::vector<std::string>> kinds = {{"  model_type", "models", "not there"}};
-    for (const auto& kind : models::known_kinds())
+    for (const auto& kind : models::all_families())
         kinds.push_back({"  " + std::string(kind.model_type), std::string(kind.known_as), std::string(kind.without)});
     say_text(eval::text_table(kinds));
     say("\nOne is downloaded from the Hugging Face Hub, to try with, or larger ones later:\n"
@@ -107,7 +107,7 @@ void print_models(const std::vector<model_here>& here) {
 void print_models_json(const std::vector<model_here>& here) {
     nlohmann::ordered_json out = {{"model_types", nlohmann::ordered_json::array()},
                                   {"here", nlohmann::ordered_json::array()}};
-    for (const auto& kind : models::known_kinds()) out["model_types"].push_back(std::string(kind.model_type));
+    for (const auto& kind : models::all_families()) out["model_types"].push_back(std::string(kind.model_type));
     for (const auto& one : here)
         out["here"].push_back({{"directory", shown_path(one.directory)},
                                {"name", one.name},

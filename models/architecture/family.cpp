@@ -91,9 +91,9 @@ std::span<const family> families() {
     return rows;
 }
 
-std::vector<known_kind> known_kinds() {
-    std::vector<known_kind> out = {known_kind{.model_type = "gpt2", .known_as = "GPT-2"}};
-    for (const auto& row : rows) out.push_back({row.model_type, row.known_as, row.without});
+std::vector<family> all_families() {
+    std::vector<family> out = {family{.model_type = "gpt2", .known_as = "GPT-2"}};
+    out.insert(out.end(), std::begin(rows), std::end(rows));
     return out;
 }
 

@@ -16,14 +16,10 @@ enum class window_rule {
     but_every_nth,  ///< all but the n-th, the 2n-th, …
 };
 
-/// What people know the models of a model_type as, and which of them are not there.
-struct known_kind {
-    std::string_view model_type, known_as, without = {};
-};
-
 struct family {
     std::string_view model_type;
-    std::string_view known_as, without = {};  ///< see known_kind
+    std::string_view known_as;      ///< what people call its models
+    std::string_view without = {};  ///< which of them are not there
 
     bool qkv_bias = false;          ///< q, k and v have a bias
     bool fused_modules = false;     ///< q, k and v are rows of one qkv_proj, gate and up of one gate_up_proj
@@ -52,10 +48,11 @@ struct family {
     std::optional<double> attention_cap_if_absent = {}, final_cap_if_absent = {};
 };
 
+/// Of decoders.
 std::span<const family> families();
 
-/// Of the families, and of GPT-2.
-std::vector<known_kind> known_kinds();
+/// The decoders and GPT-2, of which the row tells names alone.
+std::vector<family> all_families();
 
 /// The row of a model_type, or null; GPT-2 has none.
 const family* find_family(std::string_view model_type);

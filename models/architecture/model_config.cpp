@@ -218,7 +218,7 @@ void refuse_quantization(const json_reader& json) {
 
 [[noreturn]] void refuse_family(const std::string& origin, const std::string& model_type) {
     std::string names;
-    for (const auto& kind : known_kinds()) names += (names.empty() ? "" : ", ") + std::string(kind.model_type);
+    for (const auto& row : all_families()) names += (names.empty() ? "" : ", ") + std::string(row.model_type);
     if (const std::string text = model_type + "_text"; find_family(text))
         refuse(
             fmt::format("{}: model_type '{}' is a model of text and images; of these only the text's own "
