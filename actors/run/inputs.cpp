@@ -66,7 +66,10 @@ data::source private_source(const config::run_config& config) {
             .chat = chat_of(config)};
 }
 
-void check_sources(const config::run_config& config) {
+void check_sources(const config::run_config& config, bool without_data) {
+    if (without_data && !config.privacy.population)
+        refuse("--without-data: declare privacy.population, from which it plans");
+    if (without_data) return;
     const auto& path = config.data.path;
     if (config.privacy.population && !is_made_up(path) && !std::filesystem::exists(path))
         refuse(fmt::format("data.path: {}: no such file; --without-data plans from privacy.population alone", path));

@@ -46,8 +46,9 @@ models::lora_layout layout_of(const config::run_config& config, const models::mo
 /// data.path, by privacy.unit.
 data::source private_source(const config::run_config& config);
 
-/// Whether the files of records are there, with the template and the columns that they are read by. Errors: bad_input.
-void check_sources(const config::run_config& config);
+/// Before a plan: the files of records are there, with the template and the columns that they are read by, or
+/// `without_data` N is declared. Errors: bad_input.
+void check_sources(const config::run_config& config, bool without_data);
 
 /// Who trains, in a shadow run too.
 data::split_rule training_split_of(const config::run_config& config);

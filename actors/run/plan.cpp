@@ -264,8 +264,8 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
     if (const auto& book = config.privacy.book; book && is_book_path(*book) && privacy::is_of_earlier_version(*book))
         out.warnings.push_back(
             fmt::format("privacy.book: {} is of an earlier version, beside the configuration, and is gone on with; to "
-                        "have it found from everywhere, move it to {} and give its name",
-                        *book, privacy::books_home().string()));
+                        "have it found from everywhere, move it to where rldp book finds others and give its name",
+                        *book));
     if (config.data.split == "exact")
         out.warnings.emplace_back(
             "data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
@@ -309,9 +309,7 @@ run_plan check(const config::run_config& config, const checking& how) {
         if (card) warn_of_others(*card, out);
         return out;
     };
-    if (how.without_data && !config.privacy.population)
-        refuse("--without-data: declare privacy.population, from which it plans");
-    if (!how.without_data) check_sources(config);
+    check_sources(config, how.without_data);
     const bool weights = models::has_weights(config.model.path);
     if (weights) check_gradients(load_model(config, {.tell = how.tell}), config.model.path);
     const auto bare =

@@ -116,14 +116,13 @@ double seconds_per_unit(const config::run_config& config, std::int64_t populatio
 }
 
 plan_time time_of(const config::run_config& config, const run_plan& plan) {
-    constexpr double hour = 3600;
     plan_time out;
     out.seconds_per_unit = seconds_per_unit(config, plan.population, precision::rough);
     out.seconds = out.seconds_per_unit * plan.sample_rate * static_cast<double>(plan.population) *
                   static_cast<double>(plan.steps);
-    if (out.seconds <= hour) return out;
+    if (out.seconds <= an_hour) return out;
     try {
-        const auto all = proposals(config, plan.population, static_cast<std::int64_t>(hour / out.seconds_per_unit));
+        const auto all = proposals(config, plan.population, static_cast<std::int64_t>(an_hour / out.seconds_per_unit));
         out.of_an_hour = best_of(all);
     } catch (const error& too_little) {
         if (too_little.code() != errc::bad_input) throw;  // an hour is too short for any

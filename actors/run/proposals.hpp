@@ -35,6 +35,8 @@ enum class precision : std::uint8_t {
 /// have, for a run on `population` units. Errors: as step_gradients.
 double seconds_per_unit(const config::run_config& config, std::int64_t population, precision how);
 
+inline constexpr double an_hour = 3600;  // seconds
+
 /// What a plan takes here, where every record is as long as it may be.
 struct plan_time {
     double seconds_per_unit = 0, seconds = 0;

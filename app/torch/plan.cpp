@@ -83,9 +83,7 @@ void print_json(const std::vector<actors::proposal>& all, const actors::proposal
 
 int plan(const plan_arguments& given) {
     const auto config = eval::load_configuration(given.config, given.set);
-    if (given.without_data && !config.privacy.population)
-        refuse("--without-data: declare privacy.population, from which it plans");
-    if (!given.without_data) actors::check_sources(config);
+    actors::check_sources(config, given.without_data);
     const auto population = population_of(config);
     const double seconds = actors::seconds_per_unit(config, population, actors::precision::fine);
     const auto all = actors::proposals(config, population, units_of(given, config, population, seconds));

@@ -32,11 +32,10 @@ void print_time(const actors::plan_time& found, const actors::run_plan& plan,
         fmt::format("about {}: {} for a unit of {} tokens in each record, some {:.0f} units a step",
                     in_round_figures(found.seconds), in_round_figures(found.seconds_per_unit), plan.max_tokens,
                     plan.sample_rate * static_cast<double>(plan.population)));
-    constexpr double hour = 3600;
     if (found.of_an_hour)
         row("in an hour", settings_of(*found.of_an_hour) +
                               (found.of_an_hour->steps < config::least_steps ? "  (too few steps to learn much)" : ""));
-    else if (found.seconds > hour)
+    else if (found.seconds > actors::an_hour)
         row("in an hour", "no plan; take a smaller model, a smaller data.max_tokens or a GPU");
 }
 
