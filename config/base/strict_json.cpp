@@ -111,13 +111,14 @@ std::optional<std::size_t> missing_comma(std::string_view text, std::size_t byte
                         said.find("unexpected '['") != std::string::npos;
     const bool goes_on =
         said.find("expected '}'") != std::string::npos || said.find("expected ']'") != std::string::npos;
-    if (!begins || !goes_on || byte == 0 || byte > text.size()) return std::nullopt;
-    auto at = byte - 1;  // the token's last byte
-    if (text[at] == '"') do
-            --at;
-        while (at > 0 && !(text[at] == '"' && text[at - 1] != '\\'));
-    else
-        while (at > 0 && text[at] != '{' && text[at] != '[' && !is_space(text[at - 1])) --at;
+    if (!begins || !goes_on || byte < 2 || byte > text.size()) return std::nullopt;
+    const bool text_ends = text[byte - 1] == '"';
+    const auto begins_token = [&](std::size_t at) {
+        if (text_ends) return text[at] == '"' && text[at - 1] != '\\';
+        return text[at] == '{' || text[at] == '[' || is_space(text[at - 1]);
+    };
+    auto at = byte - (text_ends ? 2 : 1);  // within the token
+    while (at > 0 && !begins_token(at)) --at;
     while (at > 0 && is_space(text[at - 1])) --at;
     return at > 0 ? std::optional(at) : std::nullopt;
 }
