@@ -38,9 +38,10 @@ struct first_hour {
     }
     std::string at(const std::string& name) const { return scratch / name; }
     answer says(const std::string& arguments) const { return rldp_says(arguments, scratch.path()); }
-    answer says_there(const std::string& arguments) const {
-        const auto script =
-            scratch.write("there.sh", "cd '" + odd.string() + "' || exit\n" RLDP_PROGRAM " " + arguments + "\n");
+    /// In that directory, after `first` there.
+    answer says_there(const std::string& arguments, const std::string& first = "true") const {
+        const auto script = scratch.write(
+            "there.sh", "cd '" + odd.string() + "' && " + first + " || exit\n" RLDP_PROGRAM " " + arguments + "\n");
         const auto out = scratch / "stdout", err = scratch / "stderr";
         const int status = std::system(("sh " + script + " >" + out.string() + " 2>" + err.string()).c_str());
         return {WEXITSTATUS(status), rldp::read_file(out), rldp::read_file(err)};
@@ -80,9 +81,10 @@ TEST_CASE("a directory whose name is no UTF-8 is one like any other, and nothing
     // A run is repeated by its own configuration.
     CHECK(here.says_there("run mine/public/config.json --quiet --out again").status == 0);
     // What was cut goes on: its paths are the owner's still.
-    REQUIRE(here.says_there("run notes.json --quiet --set train.steps=400 --out cut & pid=$!; "
-                            "while kill -0 $pid && [ ! -s cut/public/metrics.jsonl ]; do :; done; kill -TERM $pid; "
-                            "wait $pid; test $? -ne 0")
+    REQUIRE(here.says_there("run notes.json --set train.steps=400 --out cut 2> said & pid=$!; "
+                            "while read -r line; do case $line in *step*) kill -TERM $pid;; esac; done < said; "
+                            "wait $pid; test $? -ne 0",
+                            "mkfifo said")
                 .status == 0);
     const auto resumed = here.says_there("run --resume cut --quiet");
     INFO(resumed.err);
@@ -108,6 +110,24 @@ TEST_CASE("a path may begin at home wherever it stands, and one that no system c
         CHECK(has(said.err, ": File name too long"));
         CHECK_FALSE(has(said.err, "filesystem error"));
     }
+}
+
+TEST_CASE("a warning that goes out names files, not places, and nobody needs a home to end a run") {
+    const first_hour here;
+    std::string rows = "patient_id,age\n";
+    for (int i = 0; i < 300; ++i) rows += fmt::format("{},{}\n", i % 150, 20 + i % 60);
+    rldp::write_file(here.odd / "visits.csv", rows);
+    rldp::write_file(here.odd / "how.json", "{}");
+    const auto made = here.says_there(
+        "run notes.json --quiet --out mine --set data.path=visits.csv --set data.template=how.json --set "
+        "privacy.book=none",
+        "unset HOME RLDP_BOOKS XDG_DATA_HOME");
+    INFO(made.err);
+    REQUIRE(made.status == 0);
+    const auto summary = json::parse(rldp::read_file(here.odd / "mine/public/summary.json"));
+    const auto warnings = summary["warnings"].dump();
+    CHECK(has(warnings, "\"visits.csv: by its name, column "));
+    CHECK_FALSE(has(warnings, here.scratch.path().string()));
 }
 
 TEST_CASE("an adapter is answered by what it is and whose, and advice follows from what is public") {

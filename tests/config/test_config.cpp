@@ -231,6 +231,8 @@ TEST_CASE("what is shown of a configuration has file names for paths, and reads 
     CHECK(shown["public"]["path"] == "synthetic:40");
     CHECK(shown["privacy"]["book"] == "./none");  // a directory, not the word
     CHECK(shown["cluster"]["secret"] == "key");
+    const auto kept = config::parse(R"({"data": {"cache": "/secret/none"}})", "f.json", "/", {});
+    CHECK(has(config::to_public_json(kept), R"("cache": "./none")"));
     const auto back = config::parse(text, "public", "/elsewhere", config::places_of(whole));
     CHECK(config::to_json(back) == config::to_json(whole));
     CHECK(config::common_json(config::parse(text, "public", "/elsewhere", {})) == config::common_json(whole));

@@ -10,18 +10,26 @@
 using namespace rldp;
 using namespace rldp::monitor;
 
+namespace {
+
+/// A run that is priced up to its last step, on a budget of 8.
+telemetry under_way(const std::string& run, std::int64_t step, std::int64_t steps, double loss, double spent) {
+    telemetry out;
+    out.run = run;
+    out.state = "running";
+    out.step = out.progress_step = step;
+    out.steps = steps;
+    out.loss = loss;
+    out.progress_epsilon = spent;
+    out.epsilon = out.guaranteed_epsilon = 8;
+    out.perplexity = std::nan("");
+    return out;
+}
+
+}  // namespace
+
 TEST_CASE("the progress line fits its width and shows step, loss, ε and the time left") {
-    monitor::telemetry value;
-    value.run = "demo";
-    value.state = "running";
-    value.step = 30;
-    value.steps = 120;
-    value.loss = 1.5;
-    value.progress_epsilon = 2.25;
-    value.progress_step = 30;
-    value.epsilon = 8;
-    value.guaranteed_epsilon = 7.99;
-    value.perplexity = std::nan("");
+    auto value = under_way("demo", 30, 120, 1.5, 2.25);
     const auto line = monitor::progress_line(value, std::chrono::seconds(75), 100);
     for (const auto* part : {"demo", "step 30/120", "loss 1.500", "ε ~2.25 of 8.00 guaranteed", "00:01:15 left"})
         CHECK(line.find(part) != std::string::npos);
@@ -72,14 +80,8 @@ TEST_CASE("what is read is told in the words of its kind") {
 }
 
 TEST_CASE("a progress line fits whatever the width, and keeps what matters longest") {
-    monitor::telemetry value;
-    value.run = "a-run-with-quite-a-long-name-of-its-own";
-    value.step = 12'345;
-    value.steps = 20'000;
-    value.loss = 2.125;
-    value.progress_epsilon = 7.5;
+    auto value = under_way("a-run-with-quite-a-long-name-of-its-own", 12'345, 20'000, 2.125, 7.5);
     value.progress_step = 12'288;
-    value.epsilon = 8;
     value.perplexity = 12.5;
     value.evaluated_step = 12'000;
     for (const auto* state : {"running", "stopping", "budget exhausted", "done"})
@@ -102,16 +104,7 @@ TEST_CASE("a progress line fits whatever the width, and keeps what matters longe
 }
 
 TEST_CASE("a line of 80 columns, which a terminal has, keeps the run's name and its bar beside a perplexity") {
-    monitor::telemetry value;
-    value.run = "deck";
-    value.state = "running";
-    value.step = 24;
-    value.steps = 40;
-    value.loss = 0.4461;
-    value.progress_epsilon = 6.79;
-    value.progress_step = 24;
-    value.epsilon = 8;
-    value.guaranteed_epsilon = 8;
+    auto value = under_way("deck", 24, 40, 0.4461, 6.79);
     value.perplexity = 1.648;
     value.perplexity_low = 1.6;
     value.perplexity_high = 1.7;

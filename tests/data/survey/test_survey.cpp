@@ -174,10 +174,14 @@ TEST_CASE("values only advise") {
 
 TEST_CASE("what can be read in two ways is counted: words for none, decimal commas, a word among numbers") {
     const scratch_directory at;
-    std::string rows = "country;crp;pulse;note\n";
+    std::string rows = "country;crp;pulse;note;grade\n";
     for (int i = 0; i < 60; ++i)
-        rows += fmt::format("{};{};{};w{}\n", i % 20 == 0 ? "NA" : "DE", i % 10 == 0 ? "k.A." : fmt::format("{},4", i),
-                            i % 6 == 0 ? "refused" : std::to_string(60 + i), i);
+        rows +=
+            fmt::format("{};{};{};w{};{}\n", i % 20 == 0 ? "NA" : "DE", i % 10 == 0 ? "k.A." : fmt::format("{},4", i),
+                        i % 6 == 0 ? "refused" : std::to_string(60 + i), i,
+                        i % 10 == 0   ? "low"
+                        : i % 10 == 1 ? "high"
+                                      : std::to_string(i));
     const auto found = survey_of(at.write("t.csv", rows), {});
     using counts = std::vector<std::pair<std::string, std::size_t>>;
     CHECK(found.columns[0].taken_for_none == counts{{"NA", 3}});
@@ -186,7 +190,8 @@ TEST_CASE("what can be read in two ways is counted: words for none, decimal comm
     CHECK(found.columns[1].decimal_commas == 54);
     CHECK(found.columns[2].words_among_numbers == 10);
     CHECK(found.columns[2].decimal_commas == 0);
-    CHECK(found.columns[3].words_among_numbers == 0);  // words of many kinds
+    CHECK(found.columns[3].words_among_numbers == 0);  // hardly a number
+    CHECK(found.columns[4].words_among_numbers == 0);  // two words mean two things
 }
 
 TEST_CASE("the owner's word goes before a name's") {

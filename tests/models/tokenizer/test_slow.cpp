@@ -174,7 +174,7 @@ TEST_CASE("a tokenizer.model of Llama's is cut as LlamaTokenizer cuts it") {
     CHECK(bare.encode("a  b</s>") == ids{1, 7, 4, 6, 2});
 }
 
-TEST_CASE("Llama's class is that of Llama's models; others' files are read as they say themselves") {
+TEST_CASE("Llama's class is that of Llama's models, and others' files are read as they say themselves") {
     auto directory = llama_directory({{"legacy", false}});
     directory.with("config.json", {{"model_type", "llama"}, {"vocab_size", 10}});
     CHECK(directory.encode("a  b") == ids{7, 4, 4, 6});
