@@ -70,9 +70,9 @@ std::string speed_sentence(const comparison& of) {
         return fmt::format("RLDP never reached the best baseline's final score, in {} run{}.", runs,
                            runs == 1 ? "" : "s");
     return fmt::format(
-        "RLDP reached the best baseline's final score in {} of {} run{}, after {:.0f} % of its steps on average and "
+        "RLDP reached the best baseline's final score in {} of {} run{}. It took {:.0f} % of its steps on average, "
         "{:.0f} "
-        "% in the median, where a run that never did counts as 100 %.",
+        "% in the median; a run that never did counts as 100 %.",
         reached, runs, runs == 1 ? "" : "s", 100 * *of.mean_fraction, 100 * *of.median_fraction);
 }
 
