@@ -4,10 +4,10 @@
 
 namespace rldp::actors {
 
-double accountant_state::progress_epsilon() {
+double accountant_state::epsilon_spent() {
     const auto& charges = budget->book().charges;
     if (charges.size() != priced) {
-        progress = {budget->progress_epsilon(), charges.back()->step};
+        progress = {budget->epsilon_spent(), charges.back()->step};
         priced = charges.size();
     }
     return progress.epsilon;
@@ -18,7 +18,7 @@ void accountant_state::catch_up(const price_times& times) {
     const auto step = charges.empty() ? 0 : times.last_through(charges.back()->step);
     if (step == 0) return;
     priced = budget->book().charges_through(step);
-    progress = {budget->progress_epsilon(priced), step};
+    progress = {budget->epsilon_spent(priced), step};
 }
 
 accountant_actor::behavior_type make_accountant(accountant_actor::stateful_pointer<accountant_state> self,
@@ -39,8 +39,8 @@ accountant_actor::behavior_type make_accountant(accountant_actor::stateful_point
             if (!granted) return failure(errc::budget_exhausted, "no look is left, or this step was looked at");
             return *granted;
         },
-        [self](progress_atom) { return self->state.progress_epsilon(); },
-        [self](refresh_atom) { self->state.progress_epsilon(); },
+        [self](progress_atom) { return self->state.epsilon_spent(); },
+        [self](refresh_atom) { self->state.epsilon_spent(); },
     };
 }
 

@@ -15,7 +15,7 @@ struct accountant_state {
     std::size_t priced = 0;  ///< charges that `progress` covers
     eval::progress_price progress;
 
-    double progress_epsilon();                ///< of all charges so far
+    double epsilon_spent();                   ///< of all charges so far
     void catch_up(const price_times& times);  ///< progress as of the last such step, for a run that is resumed
 };
 

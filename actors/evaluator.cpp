@@ -33,9 +33,9 @@ auto aside(const run_model& model, int threads, const Work& work) {
 
 evaluation_rule evaluation_rule_of(const session& run, evaluations seen) {
     return {.model = run.model,
-            .publish = run.config.eval.published(),
+            .publish = run.spec.publish,
             .looks = run.looks,
-            .batch = config::micro_batch_of(run.config),
+            .batch = run.spec.train.micro_batch,
             .seen = std::move(seen),
             .looks_log = run.where.looks(),
             .owners_file = run.where.held_out(),

@@ -71,7 +71,7 @@ void put(telemetry& to, const eval::metrics_line& line) {
     if (!line.radii.empty()) {
         to.noise_multiplier = line.noise_multiplier;
         to.radii = line.radii;
-        to.progress_epsilon = line.progress.epsilon;
+        to.epsilon_spent = line.progress.epsilon;
         to.progress_step = line.progress.step;
     }
     if (line.eval_perplexity) put_evaluation(to, line);
@@ -82,8 +82,8 @@ void put(telemetry& to, const eval::metrics_line& line) {
 void hub_state::begin(const run_header& header) {
     latest.state = "running";
     latest.steps = header.steps;
-    latest.epsilon = header.epsilon;
-    latest.guaranteed_epsilon = header.guaranteed_epsilon;
+    latest.epsilon_budget = header.epsilon_budget;
+    latest.epsilon_guaranteed = header.epsilon_guaranteed;
     header_hash = header.header_hash;
     awaited.insert(header.awaited.begin(), header.awaited.end());
     log.emplace(header.metrics_path);
@@ -132,7 +132,7 @@ void hub_state::record(const eval::metrics_line& line) {
 }
 
 void hub_state::priced(const eval::progress_price& progress, bool in_log) {
-    latest.progress_epsilon = progress.epsilon;
+    latest.epsilon_spent = progress.epsilon;
     latest.progress_step = progress.step;
     changed = true;
     const auto known = open.find(progress.step);
@@ -192,7 +192,7 @@ hub_actor::behavior_type make_hub(hub_pointer self, std::string run, const show&
     auto& latest = self->state.latest;
     latest.run = std::move(run);
     latest.state = "starting";
-    latest.loss = latest.perplexity = latest.perplexity_low = latest.perplexity_high = latest.progress_epsilon =
+    latest.loss = latest.perplexity = latest.perplexity_low = latest.perplexity_high = latest.epsilon_spent =
         std::numeric_limits<double>::quiet_NaN();
     self->state.shown = self->state.logged = latest;
     self->state.tell = tell;

@@ -82,7 +82,7 @@ trainer_schedule schedule_of(const session& run, const privacy::budget& budget) 
             .seal = run.seal,
             .charged = budget.book().end(),
             .watch = rounding_watch_of(run),
-            .held_out = run.config.eval.published()};
+            .held_out = run.spec.publish};
 }
 
 void wire(supervisor_pointer self, const opened_run& opened) {
@@ -90,17 +90,17 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     const auto& run = *facts;
     const auto trusted_log = open_trusted_log(run.where.log());
     std::optional<privacy::acknowledgement> unsound;
-    if (run.config.privacy.semantics == semantics::as_published)
-        unsound.emplace(run.config.privacy.acknowledge_no_guarantee);
+    if (run.spec.privacy.semantics == semantics::as_published)
+        unsound.emplace(run.spec.privacy.acknowledge_no_guarantee);
     const auto promised = parts.budget->book().header.guarantee();
     std::vector<std::int64_t> awaited;
-    if (run.config.eval.published() == publication::raw)
+    if (run.spec.publish == publication::raw)
         for (const auto& at : run.passed) awaited.push_back(at.step);
     self->send(self->state.hub, announce_atom::value,
-               run_header{run.where.metrics().string(), run.plan.steps, run.config.privacy.epsilon,
-                          promised.holds() ? promised.epsilon : std::numeric_limits<double>::infinity(), awaited,
-                          parts.budget->book().header_hash,
-                          run.config.monitor.tensorboard ? run.where.tensorboard().string() : std::string()});
+               run_header{run.where.metrics().string(), run.plan.steps, run.spec.privacy.epsilon_budget,
+                          promised.holds() ? promised.epsilon_guaranteed : std::numeric_limits<double>::infinity(),
+                          awaited, parts.budget->book().header_hash,
+                          run.spec.monitor.tensorboard ? run.where.tensorboard().string() : std::string()});
 
     const auto spawn = [&]<class... Args>(Args&&... args) {
         return watch(self, self->system().template spawn<caf::detached>(std::forward<Args>(args)...));
@@ -108,7 +108,7 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     trainer_wiring wiring;
     wiring.hub = self->state.hub;
     const auto loader = spawn(make_loader, closed, run.plan.sample_rate, trusted_log);
-    wiring.sanitizer = spawn(make_sanitizer, closed, sanitizer_config_of(run.config, run.model.layout), team, unsound,
+    wiring.sanitizer = spawn(make_sanitizer, closed, sanitizer_config_of(run.spec, run.model.layout), team, unsound,
                              run.where.releases(), trusted_log);
     auto how = gradient_settings_of(run, team ? team->ranks() : 1);
     // Ranks all finish a step that one has begun.
@@ -116,7 +116,7 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     wiring.gradient = spawn(make_gradient, closed, run.model, how, loader, wiring.sanitizer, trusted_log);
     if (team) wiring.gradient = spawn(make_leader, team, wiring.gradient);
     auto schedule = schedule_of(run, *parts.budget);
-    wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.config, run.plan));
+    wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.spec, run.plan));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
     wiring.evaluator = spawn(make_evaluator, run.held_out, closed, evaluation_rule_of(run, run.seen), self->state.hub,
                              trusted_log, self->state.stop.get_token());

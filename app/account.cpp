@@ -42,7 +42,7 @@ std::string_view bound(const privacy::accountant& by) {
 
 json prices(std::span<const privacy::phase> phases, double delta) {
     json out = json::object();
-    for (const auto& name : accountant_names()) {
+    for (const auto& name : all_names<accountant_kind>()) {
         const auto by = privacy::make_accountant(name);
         out[name] = {{"epsilon", json_number(by->epsilon(phases, delta))}, {"is_upper_bound", by->is_upper_bound()}};
     }
@@ -50,7 +50,7 @@ json prices(std::span<const privacy::phase> phases, double delta) {
 }
 
 void print_prices(const json& all, int indent) {
-    for (const auto& name : accountant_names())
+    for (const auto& name : all_names<accountant_kind>())
         say("{:{}}{:<9}ε = {:<11} {}\n", "", indent, name, show(eval::number_from(all.at(name).at("epsilon"))),
             bound(*privacy::make_accountant(name)));
 }
@@ -61,7 +61,7 @@ json curve(std::span<const privacy::phase> phases, const std::vector<std::string
     for (const auto& text : epsilons) {
         const double epsilon = parse_number("--epsilon", text);
         json point{{"epsilon", epsilon}};
-        for (const auto& name : accountant_names()) {
+        for (const auto& name : all_names<accountant_kind>()) {
             const auto by = privacy::make_accountant(name);
             point[name] = {{"delta", by->delta(phases, epsilon)}, {"is_upper_bound", by->is_upper_bound()}};
         }
@@ -90,7 +90,7 @@ int account_phases(const account_arguments& given) {
     }
     for (const auto& point : out.value("curve", json::array())) {
         say("at ε = {:g}\n", point.at("epsilon").get<double>());
-        for (const auto& name : accountant_names())
+        for (const auto& name : all_names<accountant_kind>())
             say("  {:<9}δ = {:<12.4g}{}\n", name, point.at(name).at("delta").get<double>(),
                 bound(*privacy::make_accountant(name)));
     }
@@ -104,7 +104,7 @@ int account_ledger(const account_arguments& given) {
     const auto progress = prices(phases, header.mechanism_delta());
     if (given.json) {
         say("{}\n", json{{"delta", header.delta},
-                         {"guaranteed_epsilon", json_number(header.guaranteed_epsilon)},
+                         {"guaranteed_epsilon", json_number(header.epsilon_guaranteed)},
                          {"policy", header.policy},
                          {"semantics", name_of(header.semantics)},
                          {"planned_steps", header.steps},
@@ -114,7 +114,7 @@ int account_ledger(const account_arguments& given) {
                         .dump());
         return 0;
     }
-    say("guaranteed ε   {} at δ = {:g}, policy {}, {} planned steps\n", show(header.guaranteed_epsilon), header.delta,
+    say("guaranteed ε   {} at δ = {:g}, policy {}, {} planned steps\n", show(header.epsilon_guaranteed), header.delta,
         header.policy, header.steps);
     for (const auto& why : header.guarantee().voids()) say("               NO GUARANTEE: {}\n", why);
     say("progress ε     of the {} steps charged so far; for orientation, no guarantee\n", content.charges.size());

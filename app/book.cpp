@@ -45,7 +45,7 @@ std::string short_split(const std::string& split) {
 }
 
 std::string words_of(const privacy::book_total& total) {
-    return fmt::format("ε {:g} at δ {:g} by {}, {}{}", total.epsilon, total.delta, total.unit,
+    return fmt::format("ε {:g} at δ {:g} by {}, {}{}", total.epsilon_budget, total.delta, total.unit,
                        total.by == privacy::composition::pld ? "composed" : "added up",
                        total.records_per_unit
                            ? fmt::format(", runs by record included, for {} records", *total.records_per_unit)
@@ -56,8 +56,8 @@ void print(const privacy::budget_book& book) {
     std::vector<std::vector<std::string>> rows = {{"began", "ε", "δ", "unit", "held out", "split", "records", "run"}};
     std::set<std::string> data;
     for (const auto& run : book.runs) {
-        rows.push_back({run.began, shown(run.epsilon), fmt::format("{:g}", run.delta), run.unit, name_of(run.held_out),
-                        short_split(run.split), run.data.substr(0, 8),
+        rows.push_back({run.began, shown(run.epsilon_guaranteed), fmt::format("{:g}", run.delta), run.unit,
+                        name_of(run.held_out), short_split(run.split), run.data.substr(0, 8),
                         run.place + (run.copy_of.empty() ? "" : " (a copy of " + run.copy_of + ")")});
         data.insert(run.data);
     }
@@ -65,12 +65,12 @@ void print(const privacy::budget_book& book) {
     for (const auto& sum : privacy::sums_of(book)) {
         say("{} run{} by {}, {}: ", sum.runs, sum.runs == 1 ? "" : "s", sum.unit,
             sum.split.empty() ? "several splits" : "split " + short_split(sum.split));
-        if (!sum.epsilon) {
+        if (!sum.epsilon_guaranteed) {
             say("no guarantee together, for one of them has none\n");
             continue;
         }
-        say("ε {} at δ {:g} added up", show(*sum.epsilon), sum.delta);
-        if (sum.pld && *sum.pld < *sum.epsilon)
+        say("ε {} at δ {:g} added up", show(*sum.epsilon_guaranteed), sum.delta);
+        if (sum.pld && *sum.pld < *sum.epsilon_guaranteed)
             say("; {} composed, if no run was set up by what an earlier one released", show(*sum.pld));
         say("\n");
     }
@@ -97,18 +97,18 @@ void print_json(const privacy::budget_book& book) {
                                {"split", run.split},
                                {"held_out", name_of(run.held_out)},
                                {"copy_of", run.copy_of},
-                               {"epsilon", written(run.epsilon)},
+                               {"epsilon", written(run.epsilon_guaranteed)},
                                {"delta", run.delta}});
     for (const auto& sum : privacy::sums_of(book))
         out["sums"].push_back({{"unit", sum.unit},
                                {"split", sum.split},
                                {"runs", sum.runs},
                                {"delta", sum.delta},
-                               {"epsilon_basic", written(sum.epsilon)},
+                               {"epsilon_basic", written(sum.epsilon_guaranteed)},
                                {"epsilon_pld", written(sum.pld)}});
     for (const auto& total : book.totals)
         out["totals"].push_back(
-            {{"epsilon", total.epsilon},
+            {{"epsilon", total.epsilon_budget},
              {"delta", total.delta},
              {"unit", total.unit},
              {"composition", name_of(total.by)},
@@ -149,7 +149,7 @@ int book(const book_arguments& given) {
     }
     if (!given.epsilon.empty())
         privacy::set_total(directory,
-                           {.epsilon = parse_number("--total-epsilon", given.epsilon),
+                           {.epsilon_budget = parse_number("--total-epsilon", given.epsilon),
                             .delta = parse_number("--total-delta", given.delta),
                             .unit = given.unit,
                             .by = given.composition == "pld" ? privacy::composition::pld : privacy::composition::basic,

@@ -29,7 +29,7 @@ std::string number(double x) {
 
 std::string epsilon(const monitor::run_view& run) {
     if (!run.contract) return "–";
-    return run.contract->any ? number(run.contract->guaranteed_epsilon) : "none";
+    return run.contract->any ? number(run.contract->epsilon_guaranteed) : "none";
 }
 
 std::string perplexity(const monitor::run_view& run) {

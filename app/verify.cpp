@@ -25,7 +25,7 @@ struct verify_arguments {
 void print(const eval::verification& result) {
     const auto& promised = result.found.promised;
     if (promised.holds())
-        say("ε = {:.6g} at δ = {:g}, for {}, {} units\n", *promised.epsilon, promised.delta,
+        say("ε = {:.6g} at δ = {:g}, for {}, {} units\n", *promised.epsilon_guaranteed, promised.delta,
             promised.unit == "record" ? "each record" : "all records that share a value of " + promised.unit,
             promised.population);
     for (const auto& why : promised.voids) say("NO GUARANTEE: {}\n", why);
@@ -37,7 +37,7 @@ void print_json(const eval::verification& result) {
     const auto& promised = result.found.promised;
     const json out{{"guarantee", promised.holds()},
                    {"no_guarantee_because", promised.voids},
-                   {"epsilon", promised.epsilon ? json(*promised.epsilon) : json(nullptr)},
+                   {"epsilon", promised.epsilon_guaranteed ? json(*promised.epsilon_guaranteed) : json(nullptr)},
                    {"delta", promised.delta},
                    {"unit", promised.unit},
                    {"signed_by", result.found.signer ? json(result.found.signer->fingerprint()) : json(nullptr)},

@@ -61,9 +61,9 @@ json measure(int repeats) {
     out["progress_240_levels"]["epsilon"] = coarse;
     out["rdp_240_levels"] = seconds(repeats, [&] { epsilon = rdp->epsilon(list, delta); });
     out["rdp_240_levels"]["epsilon"] = epsilon;
-    for (const auto* name : {"fixed", "deck", "filter"})
-        out[fmt::format("policy_{}", name)] = seconds(repeats, [&] {
-            make_policy(name, {.epsilon = 2,
+    for (const auto kind : {rldp::policy_kind::fixed, rldp::policy_kind::deck, rldp::policy_kind::filter})
+        out[fmt::format("policy_{}", rldp::name_of(kind))] = seconds(repeats, [&] {
+            make_policy(kind, {.epsilon_budget = 2,
                                .delta = delta,
                                .sample_rate = rate,
                                .steps = steps,

@@ -57,7 +57,7 @@ int run(int argc, char** argv) {
     program.add_option("--rounds", how.rounds, "of each");
     CLI11_PARSE(program, argc, argv);
 
-    const auto type = models::use_precision(how.dtype, at::Device(how.device));
+    const auto type = models::use_precision(parse_named<precision>(how.dtype), at::Device(how.device));
     const auto floats = at::TensorOptions(at::Device(how.device)).dtype(type);
     const auto shape = bench::shape_of(how.model);
     actors::run_model model{models::causal_lm::from_weights(shape, bench::random_weights_of(shape, floats)),

@@ -26,10 +26,9 @@ struct trusted_side {
         loader.sample_rate = run.plan.sample_rate;
         gradient.model = run.model;
         gradient.how = actors::gradient_settings_of(run);
-        sanitizer.open(opened.closed, actors::sanitizer_config_of(run.config, run.model.layout), nullptr,
+        sanitizer.open(opened.closed, actors::sanitizer_config_of(run.spec, run.model.layout), nullptr,
                        run.where.releases());
-        if (run.config.eval.looks_made() > 0)
-            evaluator.open(run.held_out, opened.closed, actors::evaluation_rule_of(run, {}));
+        if (run.spec.train.looks > 0) evaluator.open(run.held_out, opened.closed, actors::evaluation_rule_of(run, {}));
     }
 
     privacy::release step(const messages::step_task& task) {
@@ -47,7 +46,7 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
     const auto& parts = opened.parts;
     trusted_side trusted(opened);
     std::ofstream metrics(run.where.metrics(), std::ios::app);
-    const auto prices = actors::price_times_of(run.config, run.plan);
+    const auto prices = actors::price_times_of(run.spec, run.plan);
     eval::progress_price progress;
     eval::metrics_line last;
     last.ledger = parts.budget->book().header_hash;
@@ -60,7 +59,7 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
             case actors::step_machine::due::evaluation:
                 if (last.step > 0) last.progress = progress;
                 // Exact figures steer nothing, and are left out.
-                if (run.config.eval.looks_made() > 0)
+                if (run.spec.train.looks > 0)
                     if (const auto granted = parts.budget->grant_look(steps.training().step()))
                         put(last, actors::scores_of(privacy::figures_of(
                                       trusted.evaluator.look(*granted, steps.training().result()))));
@@ -81,7 +80,7 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
                 const auto released = trusted.step({steps.order(*granted), steps.training().adapter()});
                 last = steps.apply(*granted, &released, progress);
                 write();
-                if (prices.due(step)) progress = {parts.budget->progress_epsilon(), step};
+                if (prices.due(step)) progress = {parts.budget->epsilon_spent(), step};
                 break;
             }
             case actors::step_machine::due::end:

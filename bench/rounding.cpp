@@ -30,16 +30,16 @@ int main(int argc, char** argv) {
                longest, micro_batch, device);
     fmt::print("arithmetic  batch  largest move of the sum / C   of the statistics / Δ   η\n");
     for (const auto& type : types) {
-        rldp::config::run_config config;
-        config.model.path = model;
-        config.model.dtype = type;
-        config.device = device;
-        if (!parameters.empty()) config.train.parameters = parameters;
-        const auto loaded = rldp::actors::load_model(config);
+        rldp::config::run_spec spec;
+        spec.model.path = model;
+        spec.model.dtype = rldp::parse_named<rldp::precision>(type);
+        spec.device = device;
+        if (!parameters.empty()) spec.parameters = parameters;
+        const auto loaded = rldp::actors::load_model(spec);
         for (const auto batch : batches) {
-            config.train.expected_batch_size = batch;
-            const double margin = rldp::actors::rounding_margin_of(config);
-            const bool apart = !together && rldp::actors::computes_apart(config);
+            spec.train.expected_batch_size = batch;
+            const double margin = rldp::actors::rounding_margin_of(spec);
+            const bool apart = !together && rldp::actors::computes_apart(spec);
             rldp::actors::company_probe probe(loaded.base, loaded.layout, apart, micro_batch, longest, 1);
             rldp::actors::rounding_effect worst;
             for (std::int64_t i = 0; i < draws; ++i)

@@ -96,14 +96,14 @@ ordered_json compare(const run_options& given) {
         const auto config = shape_of(given.shape.model);
         models::choose_threads(config, given.shape.threads);
         const auto device = at::Device(given.shape.device);
-        const auto options = at::TensorOptions(device).dtype(models::use_precision(given.shape.precision, device));
+        const auto options =
+            at::TensorOptions(device).dtype(models::use_precision(parse_named<precision>(given.shape.dtype), device));
         const auto found = measure_product_bound(config, given.shape.batch, given.shape.length, options);
         return std::vector{found.milliseconds, found.milliseconds_from_memory, found.gigaflop};
     });
 
-    ordered_json out{{"model", given.shape.model},     {"batch", given.shape.batch},
-                     {"length", given.shape.length},   {"precision", given.shape.precision},
-                     {"device", given.shape.device},   {"threads", given.shape.threads},
+    ordered_json out{{"model", given.shape.model},     {"batch", given.shape.batch},   {"length", given.shape.length},
+                     {"precision", given.shape.dtype}, {"device", given.shape.device}, {"threads", given.shape.threads},
                      {"dropout", given.shape.dropout}, {"blas", models::blas_name()}};
     for (const auto& which : kinds) {
         const auto& t = all[which.name];
@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
     program.add_option("--length", given.shape.length, "tokens of each")
         ->check(CLI::Range(2, 8192))
         ->capture_default_str();
-    program.add_option("--precision", given.shape.precision, "float32, tf32 or bfloat16")->capture_default_str();
+    program.add_option("--precision", given.shape.dtype, "float32, tf32 or bfloat16")->capture_default_str();
     program.add_option("--device", given.shape.device, "cpu or cuda")
         ->check(CLI::IsMember({"cpu", "cuda"}))
         ->capture_default_str();

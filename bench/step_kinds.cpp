@@ -87,7 +87,7 @@ std::map<std::string, at::Tensor> random_weights_of(const models::model_config& 
 step_kinds::step_kinds(const step_shape& shape)
     : shape_(shape),
       options_(at::TensorOptions(at::Device(shape.device))
-                   .dtype(models::use_precision(shape.precision, at::Device(shape.device)))),
+                   .dtype(models::use_precision(parse_named<precision>(shape.dtype), at::Device(shape.device)))),
       model_(random_model(shape_of(shape.model), options_)),
       layout_(models::make_layout(model_->config(), {8, 16, shape.dropout, {"q", "v"}})),
       batch_(random_batch(shape, model_->config().vocab)),

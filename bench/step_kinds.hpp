@@ -12,7 +12,7 @@ namespace rldp::bench {
 struct step_shape {
     std::string model;  ///< gpt2-small | llama-3.2-1b | stories260k: shapes with random weights
     std::int64_t batch = 4, length = 128;
-    std::string precision = "float32";  ///< see models::use_precision
+    std::string dtype = "float32";  ///< a precision's name
     std::string device = "cpu";
     double dropout = 0;
     int threads = 2;

@@ -20,9 +20,7 @@ namespace {
 constexpr double rate = 1e-4;
 
 std::vector<privacy::segment> segments_for(const models::lora_layout& layout, bool flat) {
-    config::run_config config;
-    config.clip.groups = flat ? "flat" : "adapters";
-    return actors::segments_of(config, layout);
+    return actors::segments_of(flat ? clip_grouping::flat : clip_grouping::adapters, layout);
 }
 
 std::vector<std::vector<models::sequence>> random_units(const step_shape& shape, std::int64_t vocabulary) {

@@ -152,8 +152,8 @@ json document_of(run_config config, const std::function<std::string(const key&, 
 
 /// Whether a key takes `word` for a place, and not for something like "none".
 bool is_place(const key& key, const std::string& word) {
-    run_config scratch;
-    return key.read(word, "/", scratch) && key.write(scratch) != json(word);
+    const auto taken = rewrite(key, word, "/");
+    return taken && *taken != json(word);
 }
 
 std::string without_place(const key& key, const std::string& path) {

@@ -10,6 +10,7 @@
 
 #include "config/base/book_name.hpp"
 #include "config/base/guarantee.hpp"
+#include "config/base/kinds.hpp"
 #include "config/base/publication.hpp"
 
 namespace rldp::config {
@@ -36,8 +37,8 @@ struct deck_section {
 };
 
 struct noise_section {
-    std::optional<std::string> policy;      ///< fixed | deck | filter; default by method (methods.hpp)
-    std::optional<std::string> allocation;  ///< shares | proportional | uniform | min_variance
+    std::optional<policy_kind> policy;           ///< sound ones; default by method (methods.hpp)
+    std::optional<rldp::allocation> allocation;  ///< default by method
     std::optional<double>
         statistics_share;  ///< part of 1/z² spent on statistics, [0, 1); default by method (methods.hpp)
     deck_section deck;
@@ -45,25 +46,23 @@ struct noise_section {
 };
 
 struct clip_section {
-    std::optional<std::string> groups;  ///< adapters (a radius each) | factors (one for all A, one for all B) | flat
-    std::optional<double> initial;      ///< default by method (methods.hpp)
+    std::optional<clip_grouping> groups;  ///< default by method (methods.hpp)
+    std::optional<double> initial;        ///< default by method (methods.hpp)
     double min = 1e-3;
     double max = 1;
 };
 
 /// Records that need no protection, and what they are used for.
 struct public_section {
-    std::optional<std::string> path;                ///< as data.path, through the same template
-    std::vector<std::string> use = {"warm_start"};  ///< of warm_start, subspace, precondition, radii, choose
-    std::int64_t steps = 100;                       ///< of training on them, without noise
-    std::optional<double> lr;                       ///< of that training; default: train.lr
-    std::int64_t directions = 4;                    ///< k of the subspace, for each matrix
+    std::optional<std::string> path;  ///< as data.path, through the same template
+    std::vector<public_use> use = {public_use::warm_start};
+    std::int64_t steps = 100;     ///< of training on them, without noise
+    std::optional<double> lr;     ///< of that training; default: train.lr
+    std::int64_t directions = 4;  ///< k of the subspace, for each matrix
 
-    bool used_for(const std::string& what) const {
-        return path && std::find(use.begin(), use.end(), what) != use.end();
-    }
+    bool used_for(public_use what) const { return path && std::find(use.begin(), use.end(), what) != use.end(); }
     /// Whether gradients are clipped and noised in coordinates of their own.
-    bool changes_coordinates() const { return used_for("subspace") || used_for("precondition"); }
+    bool changes_coordinates() const { return used_for(public_use::subspace) || used_for(public_use::precondition); }
 };
 
 struct method_section {
@@ -84,10 +83,10 @@ struct train_section {
     std::optional<std::vector<std::string>> parameters;  ///< of the base, trained whole; absent: LoRA adapters
     std::optional<double> lr;
     std::optional<std::int64_t> warmup;        ///< steps of linear learning-rate warm-up
-    std::optional<std::string> schedule;       ///< constant | linear | cosine | wsd: what follows
+    std::optional<rate_shape> schedule;        ///< what follows
     double final_lr = 0;                       ///< behind the last step
     std::optional<std::int64_t> decay;         ///< steps of wsd's last part; default: a fifth of them
-    std::string average = "none";              ///< none | ema | tail: of the iterates, evaluated and saved
+    averaging average = averaging::none;       ///< of the iterates, evaluated and saved
     double average_window = 0.2;               ///< share of the steps
     std::optional<double> value_weight;        ///< of tokens that carry a value, in a record's mean loss
     std::optional<std::int64_t> eval_every;    ///< steps
@@ -104,19 +103,19 @@ struct data_section {
     std::optional<std::string> narrative;  ///< template (JSON key "template") that turns a CSV row into prose
     bool chat = false;                     ///< JSON lines of conversations, in the model's chat template
     std::optional<std::int64_t> max_tokens;  ///< default: the model's window
-    std::string keep = "head";               ///< head | tail of a record longer than max_tokens
+    kept_end keep = kept_end::head;          ///< of a record longer than max_tokens
     std::int64_t canaries = 0;
     std::int64_t canary_length = 10;  ///< characters of [A-Z0-9]
-    std::string split = "hash";       ///< hash (per unit) | exact (shares of a shuffled table)
+    split_kind split = split_kind::hash;
     std::int64_t split_seed = 42;
     std::optional<std::string> cache;  ///< a directory for the tokens, or no_cache; default: the run's own trusted/
 };
 inline constexpr std::string_view no_cache = "none";
 
 struct model_section {
-    std::string path;                 ///< a Hugging Face model directory
-    std::optional<std::string> name;  ///< for others, who have it elsewhere; default: model_name(path)
-    std::string dtype = "float32";    ///< float32 | tf32 (products on CUDA) | bfloat16: the frozen base
+    std::string path;                      ///< a Hugging Face model directory
+    std::optional<std::string> name;       ///< for others, who have it elsewhere; default: model_name(path)
+    precision dtype = precision::float32;  ///< of the frozen base
     bool checkpoint_activations = false;
 };
 
@@ -132,36 +131,35 @@ struct lora_section {
 struct eval_section {
     std::optional<std::string> target;                ///< a column whose value is guessed in held-out records
     std::optional<std::vector<std::string>> classes;  ///< its values, as they are told; looks need them
-    std::string publish = "private";                  ///< private | none | raw: of held-out units
+    publication publish = publication::noised;        ///< of held-out units
     std::int64_t looks = 3;                           ///< of publish private
     std::optional<double> clip;                       ///< nats per token that a unit may lie from where it is expected
 
-    publication published() const { return publication_from(publish); }
     /// How many looks there are; 0 where none are noised.
-    std::int64_t looks_made() const { return published() == publication::noised ? looks : 0; }
+    std::int64_t looks_made() const { return publish == publication::noised ? looks : 0; }
 };
 
 struct rl_section {
-    std::optional<std::string> state;                       ///< published | prepared
-    std::optional<std::string> controller;                  ///< file of a prepared policy; default: the one that ships
-    std::optional<std::string> signer;                      ///< file of the public key that must have signed it
-    std::vector<std::string> actions = {"radii", "noise"};  ///< of radii, noise, shares, lr
-    std::string policy = "learned";                         ///< learned | frozen | random | shuffled
-    bool online = false;                                    ///< a prepared policy goes on learning
-    std::optional<double> radius_scale;                     ///< default by semantics (method_choices.hpp)
-    std::optional<bool> rescale;                            ///< default: true under sound semantics
-    std::optional<std::int64_t> interval;                   ///< T_RL, steps
-    std::optional<std::int64_t> warmup;                     ///< T_warm, steps
-    std::int64_t batch = 4;                                 ///< B_SAC, transitions
-    std::int64_t updates = 2;                               ///< K
+    std::optional<controller_kind> state;
+    std::optional<std::string> controller;  ///< file of a prepared policy; default: the one that ships
+    std::optional<std::string> signer;      ///< file of the public key that must have signed it
+    std::vector<controller_action> actions = {controller_action::radii, controller_action::noise};
+    controller_mode policy = controller_mode::learned;
+    bool online = false;                   ///< a prepared policy goes on learning
+    std::optional<double> radius_scale;    ///< default by semantics (method_choices.hpp)
+    std::optional<bool> rescale;           ///< default: true under sound semantics
+    std::optional<std::int64_t> interval;  ///< T_RL, steps
+    std::optional<std::int64_t> warmup;    ///< T_warm, steps
+    std::int64_t batch = 4;                ///< B_SAC, transitions
+    std::int64_t updates = 2;              ///< K
     double gamma = 0.99;
     double alpha = 0.04;
     double tau = 0.01;
     double actor_lr = 2e-4;
     double critic_lr = 1e-4;
     std::int64_t replay = 10000;
-    double reward_floor = 10;           ///< R_max
-    std::string clip_action = "delta";  ///< absolute (published) | delta (relative to the tracked median)
+    double reward_floor = 10;  ///< R_max
+    rldp::clip_action clip_action = rldp::clip_action::delta;
 };
 
 /// What audits need to know before the run: afterwards nothing of it can be chosen to suit the result.

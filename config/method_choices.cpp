@@ -16,12 +16,12 @@ bool leaves_room_for_a_policy(const run_config& config) {
     const auto& rl = config.rl;
     const auto& noise = config.noise;
     return !published_key_of(config) && !schedule_key_of(config) && !rl.interval && !rl.warmup && !rl.radius_scale &&
-           !rl.rescale && noise.policy.value_or("fixed") == "fixed" &&
-           noise.allocation.value_or("shares") == "shares" && noise.deck == noise_section{}.deck;
+           !rl.rescale && noise.policy.value_or(policy_kind::fixed) == policy_kind::fixed &&
+           noise.allocation.value_or(allocation::shares) == allocation::shares && noise.deck == noise_section{}.deck;
 }
 
 bool is_prepared(const run_config& config) {
-    if (config.rl.state) return *config.rl.state == "prepared";
+    if (config.rl.state) return *config.rl.state == controller_kind::prepared;
     if (!method_of(config).steered() || config.privacy.semantics != semantics::sound) return false;
     return config.rl.controller || config.rl.online || leaves_room_for_a_policy(config);
 }
@@ -64,22 +64,23 @@ method_choices choices_of(const run_config& config) {
     const auto& row = method_of(config);
     const bool sound = config.privacy.semantics == semantics::sound;
     const bool prepared = is_prepared(config);  // on runs of one noise level
-    return {
-        .prepared = prepared,
-        .allocation = config.noise.allocation.value_or(prepared ? "shares" : "proportional"),
-        .policy = sound ? config.noise.policy.value_or(prepared ? "fixed" : row.policy) : "published",
-        .groups = config.clip.groups.value_or(row.default_groups()),
-        .initial_radius = config.clip.initial.value_or(row.initial_radius),
-        .statistics_share = config.noise.statistics_share.value_or(row.statistics_share),
-        .radius_scale = config.rl.radius_scale.value_or(default_radius_scale(config.privacy.semantics)),
-        .rescale = config.rl.rescale.value_or(sound),
-        .schedule = config.train.schedule.value_or(!sound || row.kind == method_kind::hyfreedp ? "constant" : "linear"),
-        .value_weight = config.train.value_weight.value_or(
-            sound && config.data.narrative && config.public_data.used_for("warm_start") ? 3 : 1),
-        .quantile = config.method.quantile.value_or(row.quantile.value_or(0)),
-        .query_noise = config.method.query_noise.value_or(row.query_noise ? resolved(*row.query_noise, config) : 0),
-        .stabiliser = config.method.stabiliser.value_or(row.stabiliser.value_or(0)),
-        .rank = config.method.rank.value_or(row.rank.value_or(0))};
+    return {.prepared = prepared,
+            .allocation = config.noise.allocation.value_or(prepared ? allocation::shares : allocation::proportional),
+            .policy = sound ? config.noise.policy.value_or(prepared ? policy_kind::fixed : row.policy)
+                            : policy_kind::published,
+            .groups = config.clip.groups.value_or(row.default_groups()),
+            .initial_radius = config.clip.initial.value_or(row.initial_radius),
+            .statistics_share = config.noise.statistics_share.value_or(row.statistics_share),
+            .radius_scale = config.rl.radius_scale.value_or(default_radius_scale(config.privacy.semantics)),
+            .rescale = config.rl.rescale.value_or(sound),
+            .schedule = config.train.schedule.value_or(
+                !sound || row.kind == method_kind::hyfreedp ? rate_shape::constant : rate_shape::linear),
+            .value_weight = config.train.value_weight.value_or(
+                sound && config.data.narrative && config.public_data.used_for(public_use::warm_start) ? 3 : 1),
+            .quantile = config.method.quantile.value_or(row.quantile.value_or(0)),
+            .query_noise = config.method.query_noise.value_or(row.query_noise ? resolved(*row.query_noise, config) : 0),
+            .stabiliser = config.method.stabiliser.value_or(row.stabiliser.value_or(0)),
+            .rank = config.method.rank.value_or(row.rank.value_or(0))};
 }
 
 }  // namespace rldp::config

@@ -15,17 +15,17 @@ std::optional<std::string_view> published_key_of(const run_config& config);
 std::optional<std::string_view> schedule_key_of(const run_config& config);
 
 struct method_choices {
-    bool prepared;           ///< rl.state: where it is open, "prepared" for a steered method unless a key is given that
-                             ///< a prepared policy has no use for
-    std::string allocation;  ///< noise.allocation
-    std::string policy;      ///< noise.policy; "published" under as_published
-    std::string groups;      ///< clip.groups
-    double initial_radius;   ///< clip.initial
-    double statistics_share;  ///< noise.statistics_share
-    double radius_scale;      ///< rl.radius_scale
-    bool rescale;             ///< rl.rescale
-    std::string schedule;     ///< train.schedule
-    double value_weight;      ///< train.value_weight
+    bool prepared;  ///< rl.state: where it is open, "prepared" for a steered method unless a key is given that
+                    ///< a prepared policy has no use for
+    rldp::allocation allocation;  ///< noise.allocation
+    policy_kind policy;           ///< noise.policy; published under as_published
+    clip_grouping groups;         ///< clip.groups
+    double initial_radius;        ///< clip.initial
+    double statistics_share;      ///< noise.statistics_share
+    double radius_scale;          ///< rl.radius_scale
+    bool rescale;                 ///< rl.rescale
+    rate_shape schedule;          ///< train.schedule
+    double value_weight;          ///< train.value_weight
     // Of the method's own keys; 0 where the method has none.
     double quantile;     ///< method.quantile
     double query_noise;  ///< method.query_noise

@@ -11,7 +11,7 @@ namespace rldp::config {
 
 const std::vector<method_row>& methods() {
     using kind = method_kind;
-    using groups = clip_groups;
+    using groups = grouping_rule;
     const auto of_batch = scaled_default{.per_unit_of_batch = 0.05, .words = "expected_batch_size/20"};
     const auto six = scaled_default{.constant = 6, .words = "6"};
     static const std::vector<method_row> rows = {
@@ -20,7 +20,7 @@ const std::vector<method_row>& methods() {
          .sentence = "a controller steers radii and noise",
          .groups = groups::per_adapter,
          .initial_radius = 0.1,
-         .policy = "deck",
+         .policy = policy_kind::deck,
          .statistics_share = 0.02},
         {kind::fixed_radius, "static", "DP-SGD with one fixed radius and fixed noise", groups::any, 0.1},
         {.kind = kind::adaclip,
@@ -104,15 +104,15 @@ const std::vector<method_row>& methods() {
     return rows;
 }
 
-std::string method_row::default_groups() const {
+clip_grouping method_row::default_groups() const {
     switch (groups) {
-        case clip_groups::per_adapter:
-            return "adapters";
-        case clip_groups::by_factor:
-            return "factors";
-        case clip_groups::any:
-        case clip_groups::whole:
-            return "flat";
+        case grouping_rule::per_adapter:
+            return clip_grouping::adapters;
+        case grouping_rule::by_factor:
+            return clip_grouping::factors;
+        case grouping_rule::any:
+        case grouping_rule::whole:
+            return clip_grouping::flat;
     }
     bug("a method that clips no groups");
 }
@@ -126,13 +126,6 @@ const method_row& method_named(const std::string& name) {
 
 const method_row& method_of(const run_config& config) {
     return method_named(config.method.name);
-}
-
-std::string joined_names(const std::vector<std::string>& names) {
-    std::string out;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-    return out;
 }
 
 }  // namespace rldp::config

@@ -28,7 +28,7 @@ enum class method_kind {
 };
 
 /// What a method may clip as one.
-enum class clip_groups {
+enum class grouping_rule {
     any,         ///< whatever clip.groups says
     by_factor,   ///< all A, and all B
     whole,       ///< the gradient as one
@@ -45,10 +45,10 @@ struct method_row {
     method_kind kind;
     std::string name;      ///< method.name
     std::string sentence;  ///< what it is, for tables
-    clip_groups groups;
-    double initial_radius;         ///< default of clip.initial
-    std::string policy = "fixed";  ///< default of noise.policy
-    double statistics_share = 0;   ///< default of noise.statistics_share; 0: the method uses no statistics
+    grouping_rule groups;
+    double initial_radius;                    ///< default of clip.initial
+    policy_kind policy = policy_kind::fixed;  ///< default of noise.policy
+    double statistics_share = 0;              ///< default of noise.statistics_share; 0: the method uses no statistics
     /// Defaults of the keys of its own; without one, the key has no meaning for it.
     std::optional<double> quantile = {};
     std::optional<scaled_default> query_noise = {};
@@ -60,7 +60,7 @@ struct method_row {
     /// Whether a controller steers it: only then there are statistics, a deck to deal and decisions.
     bool steered() const { return kind == method_kind::rldp; }
     /// Default of clip.groups.
-    std::string default_groups() const;
+    clip_grouping default_groups() const;
 };
 
 /// In the order of the reference.
@@ -70,8 +70,6 @@ const std::vector<method_row>& methods();
 const method_row& method_named(const std::string& name);
 const method_row& method_of(const run_config& config);
 
-/// "dcsgd_p and dcsgd_e": for sentences and refusals.
-std::string joined_names(const std::vector<std::string>& names);
 /// Of the rows that have something.
 template <class Has>
 std::string names_of_methods(Has has) {

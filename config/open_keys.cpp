@@ -8,6 +8,7 @@
 
 #include "config/method_choices.hpp"
 #include "config/methods.hpp"
+#include "config/values.hpp"
 
 namespace rldp::config {
 
@@ -20,7 +21,7 @@ class chooser {
     void choose(const char* key, std::optional<Value>& open, Value value, std::string reason) {
         if (open) return;
         open = value;
-        made_.push_back({key, nlohmann::json(value).dump(), std::move(reason)});
+        made_.push_back({key, written(value).dump(), std::move(reason)});
     }
     std::vector<choice> take() { return std::move(made_); }
 
@@ -91,8 +92,8 @@ void choose_eval_records(chooser& of, run_config& config, std::int64_t steps) {
 
 std::string reason_of_weight(const run_config& config) {
     if (!config.data.narrative) return "no template tells values from other words";
-    return config.public_data.used_for("warm_start") ? "public records have taught the template's own words"
-                                                     : "the template's own words have to be learned, too";
+    return config.public_data.used_for(public_use::warm_start) ? "public records have taught the template's own words"
+                                                               : "the template's own words have to be learned, too";
 }
 
 std::vector<choice> as_published(run_config& config, std::int64_t population) {
@@ -119,8 +120,8 @@ std::vector<choice> as_published(run_config& config, std::int64_t population) {
 /// root of the width, as measured up to 256 and at 576 (docs/choosing.md), and from there on as one over the
 /// width (Yang et al. 2021, "Tensor Programs V"). Two digits.
 double rate_for(const run_config& config, std::int64_t width) {
-    const bool falls = !choices_of(config).prepared && choices_of(config).schedule != "constant";
-    const double best = falls && !config.public_data.used_for("warm_start") ? 2e-2 : 1e-2;
+    const bool falls = !choices_of(config).prepared && choices_of(config).schedule != rate_shape::constant;
+    const double best = falls && !config.public_data.used_for(public_use::warm_start) ? 2e-2 : 1e-2;
     constexpr double measured = 576;
     const auto wide = static_cast<double>(std::max<std::int64_t>(width, 64));
     const double rate = best * std::sqrt(64 / std::min(wide, measured)) * measured / std::max(wide, measured);
@@ -133,18 +134,17 @@ std::optional<choice> choose_state(run_config& config, bool vouched_for) {
     if (!open) return std::nullopt;
     const bool asked = config.rl.controller || config.rl.online;
     const bool room = choices_of(config).prepared, prepared = room && (vouched_for || asked);
-    config.rl.state = prepared ? "prepared" : "published";
-    return choice{"rl.state", nlohmann::json(*config.rl.state).dump(),
+    config.rl.state = prepared ? controller_kind::prepared : controller_kind::published;
+    return choice{"rl.state", written(*config.rl.state).dump(),
                   prepared ? "its policy passed its gate on runs of families that it had not seen"
                   : room   ? "the prepared policy that ships has not seen runs of so many steps"
                            : "a key is given that a prepared policy has no use for"};
 }
 
-std::vector<std::int64_t> look_steps(const run_config& config, std::int64_t steps) {
-    const auto count = config.eval.looks_made();
+std::vector<std::int64_t> look_steps(std::int64_t looks, std::int64_t steps) {
     std::vector<std::int64_t> out;
-    for (std::int64_t k = 0; k < count; ++k) {
-        const auto at = count == 1 ? steps : (k * steps + (count - 1) / 2) / (count - 1);
+    for (std::int64_t k = 0; k < looks; ++k) {
+        const auto at = looks == 1 ? steps : (k * steps + (looks - 1) / 2) / (looks - 1);
         if (out.empty() || at > out.back()) out.push_back(at);
     }
     return out;

@@ -7,13 +7,9 @@
 
 #include "config/base/error.hpp"
 #include "config/config.hpp"
+#include "config/spec.hpp"
 
 namespace rldp::config {
-
-/// A key that was open: what it is now, as JSON, and why.
-struct choice {
-    std::string key, value, reason;
-};
 
 /// Fewer steps than these are too few for an adaptive optimizer, whatever the noise (docs/experiments.md).
 constexpr std::int64_t least_steps = 75;
@@ -29,9 +25,9 @@ inline std::int64_t most_eval_records(const run_config& config) {
     return config.eval.looks_made() > 0 ? most_chosen_looked_at : most_chosen_eval_records;
 }
 
-/// After which of `steps` steps the looks come: at the end; of two or more before the first, too, the rest between at
-/// equal distances. Fewer than eval.looks where there are fewer steps. Empty without looks.
-std::vector<std::int64_t> look_steps(const run_config& config, std::int64_t steps);
+/// After which of `steps` steps so many looks come: at the end; of two or more before the first, too, the rest between
+/// at equal distances. Fewer where there are fewer steps.
+std::vector<std::int64_t> look_steps(std::int64_t looks, std::int64_t steps);
 
 /// Settles who steers a method with a controller under sound semantics, where rl.state is open: "prepared", unless a
 /// key is given that a prepared policy has no use for, or the run is not `vouched_for`: unlike those of the policy's
@@ -68,10 +64,10 @@ inline std::int64_t micro_batch_of(const run_config& config) {
 /// On a device rounding is probed with so many made-up units every so many steps: a twentieth of the time. 0: never,
 /// for on the CPU units are computed apart, and without a guarantee nothing is charged (docs/privacy.md §6). Public.
 inline constexpr std::int64_t probed_units = 4;
-inline std::int64_t steps_between_probes(const run_config& config) {
-    if (config.device == "cpu" || config.privacy.semantics != semantics::sound) return 0;
+inline std::int64_t steps_between_probes(const std::string& device, semantics how, std::int64_t expected_batch_size) {
+    if (device == "cpu" || how != semantics::sound) return 0;
     constexpr std::int64_t drawn = 2 * probed_units + 1, share = 20;  // a draw of so many and its neighbour
-    return (share * drawn + batch_of(config) - 1) / batch_of(config);
+    return (share * drawn + expected_batch_size - 1) / expected_batch_size;
 }
 
 }  // namespace rldp::config

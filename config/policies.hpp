@@ -1,15 +1,14 @@
 #pragma once
-// How a privacy budget may be spent: one row each. Schema, ledger, report and the maker of policies read the rows.
+// How a privacy budget may be spent: one row each. Schema, report and the maker of policies read the rows.
 #include <string>
 #include <vector>
 
-namespace rldp::config {
+#include "config/base/kinds.hpp"
 
-enum class policy_kind { fixed, deck, filter, published };
+namespace rldp::config {
 
 struct policy_row {
     policy_kind kind;
-    std::string name;   ///< noise.policy, and the ledger's word
     std::string proof;  ///< why the total holds although choices depend on earlier releases; for the report
     bool sound;         ///< whether noise.policy may name it; the others are for as_published alone
 };
@@ -17,7 +16,6 @@ struct policy_row {
 /// In the order of the reference.
 const std::vector<policy_row>& policies();
 
-/// Errors: bad_input for a name that no row has.
-const policy_row& policy_named(const std::string& name);
+const policy_row& find_policy(policy_kind kind);
 
 }  // namespace rldp::config

@@ -88,16 +88,10 @@ std::vector<std::string> method_names() {
     return names;
 }
 
-std::vector<std::string> publication_names() {
-    std::vector<std::string> names;
-    for (const auto& each : publications) names.emplace_back(each.name);
-    return names;
-}
-
 std::vector<std::string> policy_names() {
     std::vector<std::string> names;
     for (const auto& row : policies())
-        if (row.sound) names.push_back(row.name);
+        if (row.sound) names.push_back(name_of(row.kind));
     return names;
 }
 
@@ -178,16 +172,6 @@ json unit_schema() {
     return {{"anyOf", json::array({{{"const", "record"}}, group})}};
 }
 
-bool read_semantics(const json& value, const std::filesystem::path&, run_config& into) {
-    if (value != "sound" && value != "as_published") return false;
-    into.privacy.semantics = semantics_from(value.get<std::string>());
-    return true;
-}
-
-json write_semantics(const run_config& from) {
-    return name_of(from.privacy.semantics);
-}
-
 json write_unit(const run_config& from) {
     if (from.privacy.unit_is_group) return json{{"group", from.privacy.unit}};
     return from.privacy.unit;
@@ -224,16 +208,10 @@ void add_privacy(std::vector<key>& keys) {
     part.add("epsilon", &privacy_section::epsilon, above(0), "", "ε of the contract.")
         .add("delta", &privacy_section::delta, open(between(0, 1)), "",
              "δ of the contract; well below 1/N, or the contract says little.")
-        .add("accountant", &privacy_section::accountant, words{accountant_names()}, "",
+        .add("accountant", &privacy_section::accountant, any_of<accountant_kind>(), "",
              "Enforces the budget; pld is the tightest bound, gdp_clt is no bound and serves as_published only.");
-    keys.push_back({"privacy.semantics",
-                    "",
-                    R"(one of sound, as_published)",
-                    {{"enum", {"sound", "as_published"}}},
-                    "sound keeps the contract; as_published reproduces the publication and guarantees nothing.",
-                    "",
-                    read_semantics,
-                    write_semantics});
+    part.add("semantics", &privacy_section::semantics, any_of<semantics>(), "",
+             "sound keeps the contract; as_published reproduces the publication and guarantees nothing.");
     keys.push_back({"privacy.unit", "", R"("record" or {"group": "a column"})", unit_schema(),
                     "Whose presence is hidden: one record, or all records that share the column, such as a patient's.",
                     "", read_unit, write_unit});
@@ -267,8 +245,8 @@ void add_noise_and_clip(std::vector<key>& keys) {
         .add("policy", &noise_section::policy, words{policy_names()}, "",
              "How the budget is spent: the same noise at each step, a deck of levels played in the controller's order, "
              "or free levels under a Rényi filter. Under rl.state prepared it is fixed.",
-             by_method(&method_row::policy))
-        .add("allocation", &noise_section::allocation, words{{"shares", "proportional", "uniform", "min_variance"}}, "",
+             by_method([](const method_row& row) { return std::optional(name_of(row.policy)); }))
+        .add("allocation", &noise_section::allocation, any_of<allocation>(), "",
              "How the gradient's noise is divided among the adapters.",
              "shares under rl.state prepared, else proportional")
         .add("statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
@@ -283,10 +261,10 @@ void add_noise_and_clip(std::vector<key>& keys) {
         .add("ratio", &deck_section::ratio, between(1, 100), "", "Largest over smallest noise multiplier of the deck.");
     section(
         keys, "clip.", [](auto& c) -> auto& { return c.clip; })
-        .add("groups", &clip_section::groups, words{{"adapters", "factors", "flat"}}, "",
+        .add("groups", &clip_section::groups, any_of<clip_grouping>(), "",
              "What is clipped as one: each adapter on its own, all A matrices and all B matrices, or the whole "
              "gradient.",
-             by_method([](const method_row& row) { return std::optional(row.default_groups()); }))
+             by_method([](const method_row& row) { return std::optional(name_of(row.default_groups())); }))
         .add("initial", &clip_section::initial, radii, "gradient norm", "Every radius at the first step.",
              by_method(&method_row::initial_radius))
         .add("min", &clip_section::min, radii, "gradient norm", "No radius goes below.")
@@ -298,7 +276,7 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "Records that need no protection, of the private ones' kind: an adapter is trained on them beforehand, "
              "without noise. Refused where it shares a record with data.path.",
              "no public records")
-        .add("use", &public_section::use, words{{"warm_start", "subspace", "precondition", "radii", "choose"}}, "",
+        .add("use", &public_section::use, any_of<public_use>(), "",
              "What that is good for: training starts from that adapter; gradients are projected on the directions that "
              "public ones take; they are clipped and noised on scales on which public ones are more alike, so that "
              "noise lies where the loss feels it least; the medians of public gradient norms become rldp's radii, in "
@@ -359,7 +337,7 @@ void add_train(std::vector<key>& keys) {
              "chosen: by the model's width")
         .add("warmup", &train_section::warmup, between(0, most_steps), "steps",
              "The learning rate rises linearly over these steps.", "chosen: a twentieth of the steps")
-        .add("schedule", &train_section::schedule, words{{"constant", "linear", "cosine", "wsd"}}, "",
+        .add("schedule", &train_section::schedule, any_of<rate_shape>(), "",
              "The learning rate after the warm-up: it stays; falls to final_lr in a straight line or along half a "
              "cosine; stays, and falls over the last decay steps.",
              "chosen: linear, but constant for hyfreedp")
@@ -367,7 +345,7 @@ void add_train(std::vector<key>& keys) {
              "Where a falling rate ends, behind the last step.")
         .add("decay", &train_section::decay, between(1, most_steps), "steps", "Of wsd: over how many it falls.",
              "a fifth of the steps")
-        .add("average", &train_section::average, words{{"none", "ema", "tail"}}, "",
+        .add("average", &train_section::average, any_of<averaging>(), "",
              "What is evaluated and saved: the last iterate, an exponential moving average, or the mean of the last "
              "ones. Gradients are taken at the last iterate.")
         .add("average_window", &train_section::average_window, above_to(0, 1), "share of the steps",
@@ -405,12 +383,12 @@ void add_data_and_model(std::vector<key>& keys) {
             "writes; only the assistant's answers are learned.")
         .add("max_tokens", &data_section::max_tokens, between(2, limits::longest_window), "tokens",
              "Longer records are cut.", "the model's window")
-        .add("keep", &data_section::keep, words{{"head", "tail"}}, "", "Which part of a record that is cut remains.")
+        .add("keep", &data_section::keep, any_of<kept_end>(), "", "Which part of a record that is cut remains.")
         .add("canaries", &data_section::canaries, between(0, 1e6), "records",
              "Training records that get a secret appended, for extraction attacks.")
         .add("canary_length", &data_section::canary_length, between(1, limits::longest_secret), "characters",
              "Length of those secrets, of A-Z and 0-9; up to 3, an audit ranks a secret among all that exist.")
-        .add("split", &data_section::split, words{{"hash", "exact"}}, "",
+        .add("split", &data_section::split, any_of<split_kind>(), "",
              "Sides by a keyed hash per unit, or exact shares of a shuffled table (the contract is then conditional on "
              "the split).")
         .add("split_seed", &data_section::split_seed, at_least(0), "", "Public randomness of the split.")
@@ -428,7 +406,7 @@ void add_data_and_model(std::vector<key>& keys) {
             "What others call it, such as HuggingFaceTB/SmolLM2-135M: the adapter names it as its base, and PEFT loads "
             "it by that.",
             "the Hub's, where path lies in its cache, else the directory's")
-        .add("dtype", &model_section::dtype, words{{"float32", "tf32", "bfloat16"}}, "",
+        .add("dtype", &model_section::dtype, any_of<precision>(), "",
              "Type of the frozen weights; tf32 is float32 with the products of a CUDA device in TensorFloat-32.")
         .add("checkpoint_activations", &model_section::checkpoint_activations, yes_or_no{}, "",
              "Keeps only the input of each layer for the backward pass and computes the rest again: less memory for "
@@ -455,7 +433,7 @@ void add_data_and_model(std::vector<key>& keys) {
         .add("classes", &eval_section::classes, form{"values", is_text}, "",
              "The values of eval.target, as records tell them: each look then tells the accuracy, too.",
              "collected from held-out records, and accuracy is for the owner alone")
-        .add("publish", &eval_section::publish, words{publication_names()}, "",
+        .add("publish", &eval_section::publish, any_of<publication>(), "",
              "What goes out of held-out units: a few looks with noise, priced like training, so that they are "
              "protected as "
              "training units are; nothing; or exact figures, and then nothing protects them. Exact figures are always "
@@ -475,7 +453,7 @@ void add_data_and_model(std::vector<key>& keys) {
 void add_rl(std::vector<key>& keys) {
     section(
         keys, "rl.", [](auto& c) -> auto& { return c.rl; })
-        .add("state", &rl_section::state, words{{"published", "prepared"}}, "",
+        .add("state", &rl_section::state, any_of<controller_kind>(), "",
              "What the controller looks at: the published statistics, from which it learns in the run; or what the "
              "releases show of each adapter, by which a policy that was prepared on made-up tasks sets learning rates "
              "and shares of the noise.",
@@ -488,10 +466,10 @@ void add_rl(std::vector<key>& keys) {
              "the one that ships, config/policies/language.safetensors")
         .add("signer", &rl_section::signer, location{"the path of a public key (rldp key new)"}, "",
              "Whose signature rl.controller must bear.", "anyone's, or none")
-        .add("actions", &rl_section::actions, words{{"radii", "noise", "shares", "lr"}}, "",
+        .add("actions", &rl_section::actions, any_of<controller_action>(), "",
              "What the controller sets; shares needs noise.allocation shares.")
         .add(
-            "policy", &rl_section::policy, words{{"learned", "frozen", "random", "shuffled"}}, "",
+            "policy", &rl_section::policy, any_of<controller_mode>(), "",
             "learned improves while the run goes on, or is what preparation learned. Controls for experiments: frozen "
             "stays as it was initialised, random draws every action from a standard normal; of a prepared policy, "
             "frozen is its schedule alone, random tosses the direction of each of its moves, and shuffled shows it the "
@@ -523,7 +501,7 @@ void add_rl(std::vector<key>& keys) {
         .add("replay", &rl_section::replay, between(1, 1e7), "transitions", "The oldest transition goes first.")
         .add("reward_floor", &rl_section::reward_floor, above(0), "",
              "R_max: rewards below its negative are raised to it.")
-        .add("clip_action", &rl_section::clip_action, words{{"absolute", "delta"}}, "",
+        .add("clip_action", &rl_section::clip_action, any_of<clip_action>(), "",
              "Radii from the action alone (published), or relative to the tracked medians.");
     section(
         keys, "audit.", [](auto& c) -> auto& { return c.audit; })
@@ -614,6 +592,12 @@ const std::vector<key>& schema() {
         return all;
     }();
     return keys;
+}
+
+std::optional<json> rewrite(const key& known, const json& value, const std::filesystem::path& base) {
+    run_config scratch;
+    if (!known.read(value, base, scratch)) return std::nullopt;
+    return known.write(scratch);
 }
 
 }  // namespace rldp::config

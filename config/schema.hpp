@@ -3,6 +3,7 @@
 // resolved configuration all follow from this table.
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct key {
 
 /// Every key, section by section, in the order of the reference.
 const std::vector<key>& schema();
+
+/// `value` as the key writes it again, relative paths in it beginning at `base`; nothing where it takes no such value.
+std::optional<json> rewrite(const key& known, const json& value, const std::filesystem::path& base);
 
 /// The key of that path, or null.
 const key* find_key(const std::string& path);

@@ -21,7 +21,7 @@ namespace {
 
 using finding = std::optional<std::string>;
 
-bool acts_on(const run_config& config, const std::string& dial) {
+bool acts_on(const run_config& config, controller_action dial) {
     const auto& actions = config.rl.actions;
     return std::find(actions.begin(), actions.end(), dial) != actions.end();
 }
@@ -29,10 +29,8 @@ bool acts_on(const run_config& config, const std::string& dial) {
 /// Every member within the range of its key, also where the configuration was not read from JSON.
 finding ranges(const run_config& config) {
     for (const auto& key : schema()) {
-        run_config scratch;
         const auto value = key.write(config);
-        if (!key.read(value, {}, scratch))
-            return fmt::format("{} is {}; give {}", key.path, shown(value), key.expectation);
+        if (!rewrite(key, value, {})) return fmt::format("{} is {}; give {}", key.path, shown(value), key.expectation);
     }
     return {};
 }
@@ -65,26 +63,26 @@ finding book(const run_config& config) {
 finding learning(const run_config& config) {
     const auto& train = config.train;
     const auto schedule = choices_of(config).schedule;
-    if (schedule == "constant" && train.final_lr != 0)
+    if (schedule == rate_shape::constant && train.final_lr != 0)
         return fmt::format(R"(train.final_lr is {}, but train.schedule "constant" never falls; leave it out)",
                            train.final_lr);
     if (train.lr && train.final_lr > *train.lr)
         return fmt::format("train.final_lr is {}, above train.lr {}; a rate falls to it", train.final_lr, *train.lr);
-    if (method_of(config).kind == method_kind::hyfreedp && schedule != "constant")
+    if (method_of(config).kind == method_kind::hyfreedp && schedule != rate_shape::constant)
         return fmt::format(R"(train.schedule is "{}", but method hyfreedp sets the rate itself; give "constant")",
-                           schedule);
-    if (train.average == "none" && train.average_window != train_section{}.average_window)
+                           name_of(schedule));
+    if (train.average == averaging::none && train.average_window != train_section{}.average_window)
         return R"(train.average_window is of an average, but train.average is "none"; leave it out)";
-    if (train.decay && schedule != "wsd")
-        return fmt::format(R"(train.decay is of train.schedule "wsd"; it is "{}", so leave it out)", schedule);
+    if (train.decay && schedule != rate_shape::wsd)
+        return fmt::format(R"(train.decay is of train.schedule "wsd"; it is "{}", so leave it out)", name_of(schedule));
     const auto &lessons = config.public_data, none = public_section{};
     if (!lessons.path &&
         (lessons.use != none.use || lessons.steps != none.steps || lessons.lr || lessons.directions != none.directions))
         return "public.use, public.steps, public.lr and public.directions are of public records, but there is no "
                "public.path";
-    if (lessons.path && !lessons.used_for("subspace") && lessons.directions != none.directions)
+    if (lessons.path && !lessons.used_for(public_use::subspace) && lessons.directions != none.directions)
         return R"(public.directions is of public.use "subspace", which is not there; leave it out)";
-    if (lessons.used_for("choose") && train.average == "none" && !choices_of(config).prepared)
+    if (lessons.used_for(public_use::choose) && train.average == averaging::none && !choices_of(config).prepared)
         return R"(public.use "choose" is between the last iterate and an average, but train.average is "none"; give one)";
     if (train.value_weight.value_or(1) != 1 && !config.data.narrative)
         return fmt::format("train.value_weight is {}, but only data.template tells values from other words; give 1",
@@ -98,13 +96,13 @@ finding learning(const run_config& config) {
     if (config.lora.freeze_a && config.lora.b_lr_ratio != 1)
         return fmt::format("lora.b_lr_ratio is {}, but lora.freeze_a leaves no A to compare with; leave it out",
                            config.lora.b_lr_ratio);
-    if (config.lora.freeze_a && choices_of(config).groups == "factors")
+    if (config.lora.freeze_a && choices_of(config).groups == clip_grouping::factors)
         return R"(lora.freeze_a is true, but clip.groups "factors" clips A and B apart, and there is no A to clip)";
     return {};
 }
 
-finding precision(const run_config& config) {
-    if (config.model.dtype == "tf32" && config.device == "cpu")
+finding number_types(const run_config& config) {
+    if (config.model.dtype == precision::tf32 && config.device == "cpu")
         return R"(model.dtype "tf32" is a precision of CUDA devices; use "float32", or device "cuda")";
     return {};
 }
@@ -119,9 +117,9 @@ finding whole(const run_config& config) {
     if (!config.train.lr)
         return "train.lr is open, and what is chosen for it is for adapters; with train.parameters give it, such as "
                "0.001";
-    if (config.model.dtype != "float32")
+    if (config.model.dtype != precision::float32)
         return fmt::format(R"(model.dtype is "{}", but train.parameters are trained in float32; give that)",
-                           config.model.dtype);
+                           name_of(config.model.dtype));
     if (config.model.checkpoint_activations)
         return "model.checkpoint_activations keeps less than the gradients of train.parameters are made of; leave it "
                "out, and lower train.micro_batch";
@@ -131,7 +129,7 @@ finding whole(const run_config& config) {
         return fmt::format(
             "method.name is {}, which asks for more of unit gradients than train.parameters has; take {}", row.name,
             names_of_methods([](auto& m) { return !m.adapters_only; }));
-    if (choices_of(config).groups == "factors")
+    if (choices_of(config).groups == clip_grouping::factors)
         return R"(clip.groups "factors" clips A and B of adapters apart, and train.parameters has none; give "flat")";
     if (config.public_data.path)
         return "public.path teaches adapters; with train.parameters, tune the base on those records first (rldp "
@@ -174,12 +172,12 @@ finding unsteered(const run_config& config) {
             "noise.statistics_share is 0, but method {} sets the learning rate by the losses it pays for; "
             "give {} or leave it out",
             name, row.statistics_share);
-    if (choices.policy != "fixed")
+    if (choices.policy != policy_kind::fixed)
         return fmt::format(
             R"(noise.policy is "{}", but method {} has no controller to choose the noise; give "fixed" or )"
             R"(leave it out)",
-            choices.policy, name);
-    if (config.noise.allocation == "shares")
+            name_of(choices.policy), name);
+    if (config.noise.allocation == allocation::shares)
         return fmt::format(R"(noise.allocation is "shares", but method {} has no controller to set them; give )"
                            R"("proportional")",
                            name);
@@ -187,17 +185,17 @@ finding unsteered(const run_config& config) {
         return fmt::format(
             "rl.state, rl.controller and rl.online have no meaning for method {}, which nothing steers; leave them out",
             name);
-    if (config.public_data.used_for("radii"))
+    if (config.public_data.used_for(public_use::radii))
         return fmt::format(R"(public.use has "radii", which are those of method rldp; method {} has its own)", name);
     const auto may = row.groups;
-    if (may == clip_groups::by_factor && choices.groups != "factors")
+    if (may == grouping_rule::by_factor && choices.groups != clip_grouping::factors)
         return fmt::format(R"(clip.groups is "{}", but method {} clips A and B apart: give "factors" or leave it out)",
-                           choices.groups, name);
-    if (may == clip_groups::whole && choices.groups != "flat")
+                           name_of(choices.groups), name);
+    if (may == grouping_rule::whole && choices.groups != clip_grouping::flat)
         return fmt::format(
             R"(clip.groups is "{}", but method {} clips the whole gradient as one: give "flat" or leave )"
             R"(it out)",
-            choices.groups, name);
+            name_of(choices.groups), name);
     return {};
 }
 
@@ -206,13 +204,13 @@ finding prepared(const run_config& config) {
     const auto& rl = config.rl;
     const bool chosen = choices_of(config).prepared;
     if (rl.signer && !rl.controller) return "rl.signer says who signed rl.controller, which is not there; leave it out";
-    if (!chosen && rl.policy == "shuffled")
+    if (!chosen && rl.policy == controller_mode::shuffled)
         return R"(rl.policy "shuffled" is a control of prepared policies; give "random" or "frozen")";
     if (rl.online && !chosen)
         return R"(rl.online lets a prepared policy learn, and this run has none; give rl.state "prepared", or leave it out)";
-    if (rl.online && rl.policy != "learned")
+    if (rl.online && rl.policy != controller_mode::learned)
         return fmt::format(R"(rl.online is true, but rl.policy "{}" is a control that learns nothing; leave one out)",
-                           rl.policy);
+                           name_of(rl.policy));
     if (rl.online && !config.public_data.path)
         return "rl.online learns from the loss on public records, and there are none; give public.path, or leave it "
                "out";
@@ -221,13 +219,14 @@ finding prepared(const run_config& config) {
                              : finding();
     if (config.privacy.semantics != semantics::sound)
         return R"(rl.state "prepared" is no part of as_published; give "published")";
-    if (choices_of(config).policy != "fixed")
+    if (choices_of(config).policy != policy_kind::fixed)
         return fmt::format(
             R"(noise.policy is "{}", but policies are prepared on runs of one noise level; give "fixed" or )"
             "leave it out",
-            choices_of(config).policy);
-    if (const auto divided = choices_of(config).allocation; divided != "shares")
-        return fmt::format(R"(noise.allocation is "{}", but rl.state "prepared" sets shares; give "shares")", divided);
+            name_of(choices_of(config).policy));
+    if (const auto divided = choices_of(config).allocation; divided != allocation::shares)
+        return fmt::format(R"(noise.allocation is "{}", but rl.state "prepared" sets shares; give "shares")",
+                           name_of(divided));
     if (const auto given = published_key_of(config))
         return fmt::format(R"({} is of rl.state "published"; leave it out)", *given);
     if (const auto given = schedule_key_of(config))
@@ -243,9 +242,9 @@ finding steered(const run_config& config) {
             "noise.statistics_share is 0, but method {} steers by the statistics it pays for; give {}, or use "
             "method.name static",
             row.name, row.statistics_share);
-    if (acts_on(config, "shares") && choices_of(config).allocation != "shares")
+    if (acts_on(config, controller_action::shares) && choices_of(config).allocation != allocation::shares)
         return fmt::format(R"(rl.actions has "shares", but noise.allocation is "{}"; set noise.allocation to "shares")",
-                           choices_of(config).allocation);
+                           name_of(choices_of(config).allocation));
     if (config.rl.replay < config.rl.batch)
         return fmt::format("rl.replay is {}, below rl.batch {}; no update could ever run", config.rl.replay,
                            config.rl.batch);
@@ -269,8 +268,8 @@ finding held_out(const run_config& config) {
     if (eval.classes && !eval.target) return "eval.classes are values of eval.target, which is not given; give both";
     if (eval.classes && eval.classes->size() < 2)
         return "eval.classes has fewer than two values, among which nothing can be guessed; give the others, too";
-    if (eval.published() != publication::noised) return {};
-    if (config.data.split == "exact")
+    if (eval.publish != publication::noised) return {};
+    if (config.data.split == split_kind::exact)
         return R"(eval.publish is "private", but data.split "exact" lets one unit move others between the sides; give )"
                R"(eval.publish "none" or "raw", or data.split "hash")";
     return {};
@@ -314,7 +313,7 @@ std::optional<std::string> rate_problem(const run_config& config, std::int64_t p
 
 std::optional<std::string> problem(const run_config& config) {
     for (const auto check :
-         {ranges, contract, book, precision, whole, learning, method_keys, method, sizes, held_out, audit})
+         {ranges, contract, book, number_types, whole, learning, method_keys, method, sizes, held_out, audit})
         if (auto found = check(config)) return found;
     return {};
 }

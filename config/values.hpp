@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "config/base/named.hpp"
+
 namespace rldp::config {
 
 using json = nlohmann::ordered_json;
@@ -40,6 +42,10 @@ inline interval between(double least, double most) {
 struct words {
     std::vector<std::string> allowed;
 };
+template <named Value>
+words any_of() {
+    return {all_names<Value>()};
+}
 
 /// Text of a form that `matches` tells.
 struct form {
@@ -65,6 +71,22 @@ bool assign(const json& value, const domain& allowed, const std::filesystem::pat
 bool assign(const json& value, const domain& allowed, const std::filesystem::path& base, std::string& out);
 /// At least one element, none twice.
 bool assign(const json& value, const domain& allowed, const std::filesystem::path& base, std::vector<std::string>& out);
+/// One of the words that `allowed` has.
+template <named Value>
+bool assign(const json& value, const domain& allowed, const std::filesystem::path& base, Value& out) {
+    std::string word;
+    if (!assign(value, allowed, base, word)) return false;
+    out = parse_named<Value>(word);
+    return true;
+}
+template <named Value>
+bool assign(const json& value, const domain& allowed, const std::filesystem::path& base, std::vector<Value>& out) {
+    std::vector<std::string> all;
+    if (!assign(value, allowed, base, all)) return false;
+    out.clear();
+    for (const auto& word : all) out.push_back(parse_named<Value>(word));
+    return true;
+}
 /// null stands for the default.
 template <class Value>
 bool assign(const json& value, const domain& allowed, const std::filesystem::path& base, std::optional<Value>& out) {
@@ -84,6 +106,14 @@ std::string expectation(const domain& allowed, const double&);
 std::string expectation(const domain& allowed, const std::int64_t&);
 std::string expectation(const domain& allowed, const std::string&);
 std::string expectation(const domain& allowed, const std::vector<std::string>&);
+template <named Value>
+std::string expectation(const domain& allowed, const Value&) {
+    return expectation(allowed, std::string());
+}
+template <named Value>
+std::string expectation(const domain& allowed, const std::vector<Value>&) {
+    return expectation(allowed, std::vector<std::string>());
+}
 template <class Value>
 std::string expectation(const domain& allowed, const std::optional<Value>&) {
     return expectation(allowed, Value{});
@@ -95,6 +125,14 @@ json json_schema(const domain& allowed, const double&);
 json json_schema(const domain& allowed, const std::int64_t&);
 json json_schema(const domain& allowed, const std::string&);
 json json_schema(const domain& allowed, const std::vector<std::string>&);
+template <named Value>
+json json_schema(const domain& allowed, const Value&) {
+    return json_schema(allowed, std::string());
+}
+template <named Value>
+json json_schema(const domain& allowed, const std::vector<Value>&) {
+    return json_schema(allowed, std::vector<std::string>());
+}
 template <class Value>
 json json_schema(const domain& allowed, const std::optional<Value>&) {
     return {{"anyOf", json::array({json_schema(allowed, Value{}), {{"type", "null"}}})}};
@@ -103,11 +141,20 @@ json json_schema(const domain& allowed, const std::optional<Value>&) {
 /// The inverse of assign.
 template <class Value>
 json written(const Value& value) {
-    return value;
+    if constexpr (named<Value>)
+        return name_of(value);
+    else
+        return value;
+}
+template <named Value>
+json written(const std::vector<Value>& values) {
+    json out = json::array();
+    for (const auto value : values) out.push_back(name_of(value));
+    return out;
 }
 template <class Value>
 json written(const std::optional<Value>& value) {
-    return value ? json(*value) : json(nullptr);
+    return value ? written(*value) : json(nullptr);
 }
 
 /// A value as a message quotes it: JSON on one line, cut at 40 bytes.

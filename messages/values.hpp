@@ -41,7 +41,7 @@ struct charged {
 struct run_header {
     std::string metrics_path;  ///< with the lines that a resumed run already has
     std::int64_t steps = 0;
-    double epsilon = 0, guaranteed_epsilon = 0;
+    double epsilon_budget = 0, epsilon_guaranteed = 0;
     std::vector<std::int64_t> awaited = {};  ///< steps of them whose evaluations are under way
     std::string header_hash = {};            ///< of its ledger
     std::string tensorboard = {};            ///< directory of its event file; empty: none is written

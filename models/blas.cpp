@@ -123,14 +123,12 @@ void reserve_blas_memory(int callers) {
     for (void* taken : buffers) give_back(taken);  // OpenBLAS keeps them for whoever asks next
 }
 
-at::ScalarType use_precision(const std::string& precision, at::Device device) {
-    if (precision != "float32" && precision != "tf32" && precision != "bfloat16")
-        refuse(fmt::format("precision '{}' is unknown; use float32, tf32 or bfloat16", precision));
-    if (precision == "tf32" && !device.is_cuda())
+at::ScalarType use_precision(precision type, at::Device device) {
+    if (type == precision::tf32 && !device.is_cuda())
         refuse("tf32 is a precision of CUDA devices; use float32, or device cuda");
-    at::globalContext().setAllowTF32CuBLAS(precision == "tf32");
+    at::globalContext().setAllowTF32CuBLAS(type == precision::tf32);
     if (device.is_cuda()) compat::use_deterministic_algorithms();
-    return precision == "bfloat16" ? at::kBFloat16 : at::kFloat;
+    return type == precision::bfloat16 ? at::kBFloat16 : at::kFloat;
 }
 
 std::string blas_name() {

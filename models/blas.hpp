@@ -2,6 +2,7 @@
 // How matrix products are computed.
 #include <string>
 
+#include "config/base/kinds.hpp"
 #include "models/causal_lm.hpp"
 
 namespace rldp::models {
@@ -25,11 +26,11 @@ void reserve_blas_memory(int callers);
 /// The user's OPENBLAS_NUM_THREADS wins.
 void choose_threads(const model_config& model, int threads = default_threads());
 
-/// The type of the weights for a precision float32, tf32 (products in TensorFloat-32) or bfloat16. Sets for the whole
+/// The type of the weights for a precision. Sets for the whole
 /// process whether a CUDA device uses TensorFloat-32, and that it computes the same bits from the same numbers, or
 /// fails: that no bit of a unit's gradient depends on another unit (docs/privacy.md §6) can't hold where two runs
-/// differ. Errors: bad_input for another word, and for tf32 on a device that is not CUDA.
-at::ScalarType use_precision(const std::string& precision, at::Device device);
+/// differ. Errors: bad_input for tf32 on a device that is not CUDA.
+at::ScalarType use_precision(precision type, at::Device device);
 
 /// The BLAS that answers, with its version, of OpenBLAS kernels and kind of threads, too, and oneDNN's version where it
 /// computes products, too; what LibTorch's build says where it is neither OpenBLAS nor MKL.

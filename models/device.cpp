@@ -60,9 +60,9 @@ std::optional<card> card_of(at::Device device, const std::string& key) {
     return out;
 }
 
-void check_precision(const card& there, const std::string& precision, const std::string& key) {
+void check_precision(const card& there, precision type, const std::string& key) {
     refuse_unless(
-        precision != "bfloat16" || there.generation >= 80,
+        type != precision::bfloat16 || there.generation >= 80,
         fmt::format("{}: the CUDA device has compute capability {}.{}, and bfloat16 came with 8.0; use float32", key,
                     there.generation / 10, there.generation % 10));
 }

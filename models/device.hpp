@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "config/base/kinds.hpp"
+
 namespace rldp::models {
 
 /// "cpu", "cuda" (the first, or a rank's own) or "cuda:N". Errors: bad_input, beginning with `key`, where LibTorch sees
@@ -26,9 +28,9 @@ struct card {
 /// for itself, its driver is too old, it fell off the bus.
 std::optional<card> card_of(at::Device device, const std::string& key);
 
-/// Errors: bad_input, beginning with `key`, where `precision` is bfloat16 and the card is older than compute capability
+/// Errors: bad_input, beginning with `key`, where `type` is bfloat16 and the card is older than compute capability
 /// 8.0, with which it came.
-void check_precision(const card& there, const std::string& precision, const std::string& key);
+void check_precision(const card& there, precision type, const std::string& key);
 
 /// A stream of its own on a device, so that work there and training do not wait for each other; on the CPU nothing. One
 /// stream for as long as it lives, since LibTorch keeps freed memory for the stream that had it.

@@ -10,25 +10,16 @@
 
 namespace rldp::rl {
 
-average_config::form average_from(const std::string& name) {
-    using form = average_config::form;
-    if (name == "none") return form::none;
-    if (name == "ema") return form::ema;
-    if (name == "tail") return form::tail;
-    refuse("average '" + name + "' is unknown; use none, ema or tail");
-}
-
 iterate_average::iterate_average(const average_config& config) : config_(config) {
-    if (config.how == average_config::form::none) return;
+    if (config.how == averaging::none) return;
     require(config.window > 0 && config.window <= 1, "an average is over a share of the steps");
     require(config.steps >= 1, "an average is over steps");
 }
 
 void iterate_average::add(std::int64_t step, const at::Tensor& adapter) {
-    using form = average_config::form;
-    if (config_.how == form::none) return;
+    if (config_.how == averaging::none) return;
     const double reach = std::max(1.0, std::round(config_.window * static_cast<double>(config_.steps)));
-    if (config_.how == form::tail) {
+    if (config_.how == averaging::tail) {
         if (static_cast<double>(config_.steps - step) >= reach) return;
         weight_ += 1;
     } else {

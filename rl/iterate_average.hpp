@@ -4,20 +4,18 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <string>
+
+#include "config/base/kinds.hpp"
 
 namespace rldp::rl {
 
 struct average_config {
     /// none: the last iterate; ema: weights that fall by 1 − 1/(window·steps) a step, corrected for their beginning;
     /// tail: equal weights of the last window·steps iterates (Polyak and Ruppert).
-    enum class form { none, ema, tail } how = form::none;
+    averaging how = averaging::none;
     double window = 0;  ///< share of the steps, in (0, 1]
     std::int64_t steps = 0;
 };
-
-/// "none", "ema" or "tail". Errors: bad_input for another word.
-average_config::form average_from(const std::string& name);
 
 class iterate_average {
   public:

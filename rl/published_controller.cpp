@@ -17,32 +17,30 @@ namespace {
 
 using nlohmann::json;
 
-bool contains(const std::vector<std::string>& all, const std::string& name) {
-    return std::find(all.begin(), all.end(), name) != all.end();
+bool contains(const std::vector<controller_action>& all, controller_action one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 void check(const controller_config& c) {
-    for (const auto& name : c.actions)
-        require(contains({"radii", "noise", "shares", "lr"}, name), "an unknown action of the controller");
     require(!c.actions.empty(), "the controller has no action");
-    require(contains({"learned", "frozen", "random"}, c.policy), "an unknown policy of the controller");
+    require(c.mode != controller_mode::shuffled, "the published controller sees no signs that could be shuffled");
     require(c.groups > 0, "the controller has no adapter to act on");
     require(c.clip_min > 0 && c.clip_min <= c.clip_max && std::isfinite(c.clip_max),
             "clip.min and clip.max are no range of positive numbers");
-    require(contains({"absolute", "delta"}, c.clip_action), "an unknown clip action");
     require_positive(c.initial_noise_multiplier, "the initial noise multiplier");
-    require_positive(c.epsilon, "privacy.epsilon");
+    require_positive(c.epsilon_budget, "privacy.epsilon");
     require_positive(c.reward_floor, "rl.reward_floor");
 }
 
 controller_config checked(controller_config c) {
     check(c);
     const auto n = static_cast<std::int64_t>(c.groups);
-    const auto size = [&](const char* name, std::int64_t components) {
-        return contains(c.actions, name) ? components : 0;
+    const auto size = [&](controller_action one, std::int64_t components) {
+        return contains(c.actions, one) ? components : 0;
     };
     c.learner.state_size = 3 * n + 8;
-    c.learner.action_size = size("radii", n) + size("noise", 1) + size("shares", n) + size("lr", 1);
+    c.learner.action_size = size(controller_action::radii, n) + size(controller_action::noise, 1) +
+                            size(controller_action::shares, n) + size(controller_action::lr, 1);
     return c;
 }
 
@@ -60,8 +58,8 @@ published_controller::published_controller(const controller_config& config)
       normaliser_(static_cast<std::size_t>(config_.learner.state_size)),
       log_sigma_(std::log(config_.initial_noise_multiplier)) {}
 
-bool published_controller::acts_on(const std::string& name) const {
-    return contains(config_.actions, name);
+bool published_controller::acts_on(controller_action one) const {
+    return contains(config_.actions, one);
 }
 
 dials published_controller::decide(const outlook& at) {
@@ -71,7 +69,7 @@ dials published_controller::decide(const outlook& at) {
         learner_.remember({std::move(open_->state), std::move(open_->action),
                            reward(seen.utility - open_->utility, seen.epsilon - open_->epsilon, config_.reward_floor),
                            state});
-    const auto action = config_.policy == "random" ? random_action() : learner_.act(state);
+    const auto action = config_.mode == controller_mode::random ? random_action() : learner_.act(state);
     const auto result = dials_for(action, seen, at.base_radii);
     open_ = step{std::move(state), action, seen.utility, seen.epsilon};
     ++decisions_;
@@ -87,17 +85,17 @@ dials published_controller::dials_for(const std::vector<double>& action, const p
         return front;
     };
     dials result;
-    if (acts_on("radii")) {
-        const bool delta = config_.clip_action == "delta";
+    if (acts_on(controller_action::radii)) {
+        const bool delta = config_.clip_action == clip_action::delta;
         require(!delta || base_radii.size() == config_.groups, "controller: there is not one base radius per group");
         result.radii = radii_from(take(config_.groups), delta ? base_radii : std::vector<double>{}, config_.clip_min,
                                   config_.clip_max);
     }
-    if (acts_on("noise"))
-        log_sigma_ =
-            next_log_sigma(log_sigma_, take(1)[0], seen.epsilon / config_.epsilon, config_.initial_noise_multiplier);
-    if (acts_on("shares")) result.shares = shares_from(take(config_.groups));
-    if (acts_on("lr")) log_lr_ = next_log_lr(log_lr_, take(1)[0]);
+    if (acts_on(controller_action::noise))
+        log_sigma_ = next_log_sigma(log_sigma_, take(1)[0], seen.epsilon / config_.epsilon_budget,
+                                    config_.initial_noise_multiplier);
+    if (acts_on(controller_action::shares)) result.shares = shares_from(take(config_.groups));
+    if (acts_on(controller_action::lr)) log_lr_ = next_log_lr(log_lr_, take(1)[0]);
     result.noise_multiplier = std::exp(log_sigma_);
     result.lr_factor = std::exp(log_lr_);
     return result;
@@ -113,7 +111,7 @@ std::vector<double> published_controller::random_action() const {
 }
 
 void published_controller::learn() {
-    if (config_.policy == "learned") learner_.learn();
+    if (config_.mode == controller_mode::learned) learner_.learn();
 }
 
 std::string published_controller::save() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/kinds.hpp"
 #include "rl/controller.hpp"
 #include "rl/normaliser.hpp"
 #include "rl/sac.hpp"
@@ -13,13 +14,13 @@
 namespace rldp::rl {
 
 struct controller_config {
-    std::vector<std::string> actions;  ///< of radii, noise, shares, lr
-    std::string policy;                ///< learned | frozen | random
-    std::size_t groups = 0;            ///< n
+    std::vector<controller_action> actions;
+    controller_mode mode = controller_mode::learned;  ///< not shuffled
+    std::size_t groups = 0;                           ///< n
     double clip_min = 0, clip_max = 0;
-    std::string clip_action;              ///< absolute: C = e^a (published); delta: C = median·e^a
+    rldp::clip_action clip_action = rldp::clip_action::delta;
     double initial_noise_multiplier = 0;  ///< σ_0
-    double epsilon = 0;                   ///< ε_max
+    double epsilon_budget = 0;            ///< ε_max
     double reward_floor = 0;              ///< R_max
     sac_config learner;                   ///< sizes are filled in from groups and actions
 };
@@ -46,7 +47,7 @@ class published_controller final : public controller {
         double utility, epsilon;
     };
 
-    bool acts_on(const std::string& name) const;
+    bool acts_on(controller_action one) const;
     std::vector<double> random_action() const;  ///< of this decision, from the seed
     dials dials_for(const std::vector<double>& action, const privacy::observation& seen,
                     const std::vector<double>& base_radii);

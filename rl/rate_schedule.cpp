@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "config/base/error.hpp"
-
 namespace rldp::rl {
 
 namespace {
@@ -21,27 +19,18 @@ double rate_schedule::rate(std::int64_t step) const {
     if (step <= warmup) return peak * share_of(step, warmup);
     const auto before = step - 1;
     switch (shape) {
-        case form::constant:
+        case rate_shape::constant:
             return peak;
-        case form::linear:
+        case rate_shape::linear:
             return peak + (last - peak) * share_of(before - warmup, steps - warmup);
-        case form::cosine: {
+        case rate_shape::cosine: {
             const double way = share_of(before - warmup, steps - warmup);
             return last + (peak - last) * (1 + std::cos(std::numbers::pi * way)) / 2;
         }
-        case form::wsd:
+        case rate_shape::wsd:
             return peak + (last - peak) * share_of(before - (steps - decay), decay);
     }
     return peak;
-}
-
-rate_schedule::form schedule_from(const std::string& name) {
-    using form = rate_schedule::form;
-    if (name == "constant") return form::constant;
-    if (name == "linear") return form::linear;
-    if (name == "cosine") return form::cosine;
-    if (name == "wsd") return form::wsd;
-    refuse("schedule '" + name + "' is unknown; use constant, linear, cosine or wsd");
 }
 
 }  // namespace rldp::rl

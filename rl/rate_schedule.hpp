@@ -1,7 +1,8 @@
 #pragma once
 // The learning rate of each step, known before the run begins.
 #include <cstdint>
-#include <string>
+
+#include "config/base/kinds.hpp"
 
 namespace rldp::rl {
 
@@ -14,9 +15,7 @@ namespace rldp::rl {
 /// `last` is reached behind the last step, as in the schedules of transformers: with `last` 0, no step that was paid
 /// for is without effect.
 struct rate_schedule {
-    enum class form { constant, linear, cosine, wsd };
-
-    form shape = form::constant;
+    rate_shape shape = rate_shape::constant;
     double peak = 0, last = 0;
     std::int64_t steps = 0, warmup = 0;
     std::int64_t decay = 0;  ///< steps, of wsd
@@ -24,8 +23,5 @@ struct rate_schedule {
     /// Of step 1 to `steps`.
     double rate(std::int64_t step) const;
 };
-
-/// "constant", "linear", "cosine" or "wsd". Errors: bad_input for another word.
-rate_schedule::form schedule_from(const std::string& name);
 
 }  // namespace rldp::rl

@@ -36,7 +36,7 @@ class steered final : public privacy::method {
     void load(const privacy::method_state& from) override;
 
     /// What a controller may see of the interval; starts a new one.
-    privacy::observation observe(double progress_epsilon) { return tracker_.observe(progress_epsilon); }
+    privacy::observation observe(double epsilon_spent) { return tracker_.observe(epsilon_spent); }
     /// What radii are relative to: radius_scale times the public medians, or the tracked ones.
     std::vector<double> base_radii() const;
     /// Radii C_i (empty: as they are) and shares w_i² (empty: equal) from the next step on.

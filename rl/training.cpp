@@ -62,8 +62,8 @@ bool training::decision_due() const {
     return steered_ && step_ > config_.warmup && step_ % config_.interval == 0 && !finished();
 }
 
-outlook training::observe(double progress_epsilon) {
-    return {.released = steered_->observe(progress_epsilon),
+outlook training::observe(double epsilon_spent) {
+    return {.released = steered_->observe(epsilon_spent),
             .base_radii = steered_->base_radii(),
             .time = static_cast<double>(step_) / static_cast<double>(config_.steps),
             .signs = watch_ ? watch_->signs() : std::vector<adapter_signs>{}};

@@ -64,7 +64,7 @@ class training {
     /// Whether the controller decides now: after step t > T_warm with t mod T_RL = 0, while steps remain.
     bool decision_due() const;
     /// The interval's observation; starts a new interval. Only where decisions are due, as the next.
-    outlook observe(double progress_epsilon);
+    outlook observe(double epsilon_spent);
     void set(const dials& chosen);
 
     /// The sum of releases that an audit keeps, float64 [D]; undefined where none does.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests the dashboard's page in a real browser. Needs node, npm and Chromium (scripts/setup.sh --browser); without them it says what
-# it skips. Takes the program from build/.
+# it skips.
+#   scripts/browser.sh [PROGRAM]     by default build/rldp
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -17,5 +18,6 @@ if ! cmp -s "$root/tests/browser/package.json" "$modules/package.json"; then
     (cd "$modules" && mv package.json.new package.json && npm install --no-package-lock --no-audit --no-fund --ignore-scripts) ||
         { rm -f "$modules/package.json"; skip "npm can't fetch playwright-core and axe-core"; }
 fi
-[[ -x $root/build/rldp ]] || { echo "browser: build the program first: scripts/build.sh rldp" >&2; exit 1; }
-RLDP_BROWSER_MODULES=$modules RLDP_CHROMIUM=$chromium node --test "$root/tests/browser/"
+program=${1:-$root/build/rldp}
+[[ -x $program ]] || { echo "browser: $program: build the program first: scripts/build.sh rldp" >&2; exit 1; }
+RLDP_PROGRAM=$program RLDP_BROWSER_MODULES=$modules RLDP_CHROMIUM=$chromium node --test "$root/tests/browser/"

@@ -12,7 +12,6 @@
 #include "config/base/data_name.hpp"
 #include "config/base/files.hpp"
 #include "config/base/utf8.hpp"
-#include "config/method_choices.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/whole_checkpoint.hpp"
@@ -55,9 +54,9 @@ std::string name_of_model(const config::model_section& model) {
 }
 
 /// A warning may name a path, which is the owner's business.
-std::string without_places(std::string warning, const config::run_config& config) {
+std::string without_places(std::string warning, const std::vector<std::string>& all) {
     std::vector<std::string> places;
-    for (const auto& one : config::places_of(config)) places.push_back(one.substr(one.find('=') + 1));
+    for (const auto& one : all) places.push_back(one.substr(one.find('=') + 1));
     std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
     for (const auto& place : places)
         for (std::size_t at; (at = warning.find(place)) != std::string::npos;)
@@ -66,15 +65,15 @@ std::string without_places(std::string warning, const config::run_config& config
 }
 
 void add_names(eval::run_summary& out, const session& run) {
-    const auto& given = run.config.run;
+    const auto& given = run.spec.run;
     const auto directory = std::filesystem::absolute(run.where.root).lexically_normal();
     out.date = given.date.value_or("");
     out.name =
         given.name.value_or(shown_path((directory.has_filename() ? directory : directory.parent_path()).filename()));
     out.tags = given.tags.value_or(std::vector<std::string>());
     out.notes = given.notes.value_or("");
-    out.model = name_of_model(run.config.model);
-    out.data = shown_text(without_directory(run.config.data.path));
+    out.model = name_of_model(run.spec.model);
+    out.data = shown_text(without_directory(run.spec.data.path));
 }
 
 eval::run_summary summarise(const session& run, const outcome& ended) {
@@ -95,22 +94,22 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     out.held_out = book.header.held_out;
     out.looks = book.header.looks.count;
     out.looks_noise_multiplier = book.header.looks.noise_multiplier;
-    out.epsilon_budget = run.config.privacy.epsilon;
-    out.delta = run.config.privacy.delta;
-    out.guaranteed_epsilon = book.header.guaranteed_epsilon;
-    if (!spent.empty()) out.epsilon = epsilon_of(spent, book.header.mechanism_delta());
-    for (const auto& [name, value] : out.epsilon)
+    out.epsilon_budget = run.spec.privacy.epsilon_budget;
+    out.delta = run.spec.privacy.delta;
+    out.epsilon_guaranteed = book.header.epsilon_guaranteed;
+    if (!spent.empty()) out.epsilon_spent = epsilon_of(spent, book.header.mechanism_delta());
+    for (const auto& [name, value] : out.epsilon_spent)
         out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
     out.sample_rate = run.plan.sample_rate;
-    out.method = run.config.method.name;
+    out.method = run.spec.method.name;
     out.policy = book.header.policy;
     for (const auto& level : privacy::priced_phases(book.header.deck, book.header.sample_rate, book.header.steps))
         out.deck.emplace_back(level.noise_multiplier, level.steps);
-    out.allocation = config::choices_of(run.config).allocation;
-    out.semantics = run.config.privacy.semantics;
-    out.unit = run.config.privacy.unit;
-    out.split = run.config.data.split;
-    out.insecure_reproducible = run.config.noise.insecure_reproducible;
+    out.allocation = name_of(run.spec.method.allocation);
+    out.semantics = run.spec.privacy.semantics;
+    out.unit = run.spec.privacy.unit;
+    out.split = name_of(run.spec.data.split);
+    out.insecure_reproducible = run.spec.privacy.insecure_reproducible;
     if (out.semantics == semantics::as_published && !spent.empty()) {
         const auto price = price_as_published(spent, run.plan.groups.size(), out.delta);
         out.printed_formula_epsilon = price.printed_formula;
@@ -118,7 +117,8 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     }
     out.kept = ended.kept;
     out.controller = run.plan.controller;
-    for (const auto& warning : run.plan.warnings) out.warnings.push_back(without_places(warning, run.config));
+    const auto places = config::places_of(run.spec.config);
+    for (const auto& warning : run.plan.warnings) out.warnings.push_back(without_places(warning, places));
     return out;
 }
 
@@ -126,13 +126,13 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
 
 eval::run_summary finish_run(const session& run, const outcome& ended, const privacy::signing_key* signed_by) {
     if (run.model.layout.is_whole())
-        models::save_whole(run.config.model.path, run.model.layout, ended.adapter.cpu(), run.where.model());
+        models::save_whole(run.spec.model.path, run.model.layout, ended.adapter.cpu(), run.where.model());
     else
-        models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(),
-                             name_of_model(run.config.model), run.model.base->config());
+        models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), name_of_model(run.spec.model),
+                             run.model.base->config());
     if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);
     auto out = summarise(run, ended);
-    if (ended.how != ending::interrupted) out.samples = samples_of(run.config, run.model, ended.adapter);
+    if (ended.how != ending::interrupted) out.samples = samples_of(run.spec, run.model, ended.adapter);
     reopen(run.where);
     write_file(run.where.summary(), eval::to_json(out) + "\n");
     const auto metrics = eval::read_metrics(run.where.metrics());

@@ -19,8 +19,6 @@
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
 #include "config/base/made_up.hpp"
-#include "config/method_choices.hpp"
-#include "config/open_keys.hpp"
 #include "data/chat/chat_template.hpp"
 #include "data/sources/each_record.hpp"
 #include "data/units/corpus_facts.hpp"
@@ -36,52 +34,47 @@ namespace rldp::actors {
 
 namespace {
 
-std::shared_ptr<const data::chat_template> chat_of(const config::run_config& config) {
-    if (!config.data.chat) return nullptr;
-    auto found = data::chat_template::read(config.model.path);
+std::shared_ptr<const data::chat_template> chat_of(const config::reading_spec& spec) {
+    if (!spec.data.chat) return nullptr;
+    auto found = data::chat_template::read(spec.model.path);
     if (!found)
         refuse(
             fmt::format("data.chat: {} has no chat template (chat_template.jinja, or chat_template in "
                         "tokenizer_config.json); take a model that was made for conversations, or leave data.chat out",
-                        config.model.path));
+                        spec.model.path));
     return std::make_shared<const data::chat_template>(std::move(*found));
 }
 
 }  // namespace
 
-data::source public_source(const config::run_config& config) {
-    return {.path = *config.public_data.path,
-            .ids_mapping = config.data.ids_mapping,
-            .narrative = config.data.narrative,
+data::source public_source(const config::reading_spec& spec) {
+    return {.path = *spec.public_path,
+            .ids_mapping = spec.data.ids_mapping,
+            .narrative = spec.data.narrative,
             .group = std::nullopt,
             .made_up_seed = 2,  // not the rows that are trained on
-            .chat = chat_of(config)};
+            .chat = chat_of(spec)};
 }
 
-data::source private_source(const config::run_config& config) {
-    return {.path = config.data.path,
-            .ids_mapping = config.data.ids_mapping,
-            .narrative = config.data.narrative,
-            .group = config.privacy.unit_is_group ? std::optional(config.privacy.unit) : std::nullopt,
-            .chat = chat_of(config)};
+data::source private_source(const config::reading_spec& spec) {
+    return {.path = spec.data.path,
+            .ids_mapping = spec.data.ids_mapping,
+            .narrative = spec.data.narrative,
+            .group = spec.group,
+            .chat = chat_of(spec)};
 }
 
-void check_sources(const config::run_config& config, bool without_data) {
-    if (without_data && !config.privacy.population)
-        refuse("--without-data: declare privacy.population, from which it plans");
+void check_sources(const config::reading_spec& spec, bool without_data) {
+    if (without_data && !spec.population) refuse("--without-data: declare privacy.population, from which it plans");
     if (without_data) return;
-    const auto& path = config.data.path;
-    if (config.privacy.population && !is_made_up(path) && !std::filesystem::exists(path))
+    const auto& path = spec.data.path;
+    if (spec.population && !is_made_up(path) && !std::filesystem::exists(path))
         refuse(fmt::format("data.path: {}: no such file; --without-data plans from privacy.population alone", path));
     for (const auto& [key, named] :
-         {std::pair("data.template", config.data.narrative), std::pair("data.ids_mapping", config.data.ids_mapping)})
+         {std::pair("data.template", spec.data.narrative), std::pair("data.ids_mapping", spec.data.ids_mapping)})
         if (named && !std::filesystem::exists(*named)) refuse(fmt::format("{}: {}: no such file", key, *named));
-    data::open_records(private_source(config));
-    if (config.public_data.path) data::open_records(public_source(config));
-}
-
-bool marks_training(const config::run_config& config) {
-    return config.data.chat || config::choices_of(config).value_weight != 1;
+    data::open_records(private_source(spec));
+    if (spec.public_path) data::open_records(public_source(spec));
 }
 
 namespace {
@@ -89,13 +82,13 @@ namespace {
 /// Recognises records of a file that is called public. Safe to call from several threads.
 class public_records {
   public:
-    explicit public_records(const config::run_config& config) {
+    explicit public_records(const config::reading_spec& spec) {
         // Made-up records are nobody's, also where some happen to be worded as a person's.
-        if (!config.public_data.path || is_made_up(*config.public_data.path) || is_made_up(config.data.path)) return;
-        path_ = *config.public_data.path;
+        if (!spec.public_path || is_made_up(*spec.public_path) || is_made_up(spec.data.path)) return;
+        path_ = *spec.public_path;
         std::error_code absent;
-        if (std::filesystem::equivalent(path_, config.data.path, absent)) refuse_it();
-        const auto given = data::open_records(public_source(config));
+        if (std::filesystem::equivalent(path_, spec.data.path, absent)) refuse_it();
+        const auto given = data::open_records(public_source(spec));
         data::for_each_record(*given, 1,
                               {.work = [&](std::size_t, const data::record_block& block, std::size_t i, std::size_t) {
                                   net_.add(block.at(i));
@@ -119,17 +112,17 @@ class public_records {
     data::record_net net_;
 };
 
-data::split_rule split_of(const config::run_config& config) {
-    return {.how = config.data.split == "exact" ? data::split_rule::kind::exact : data::split_rule::kind::hash,
-            .seed = config.data.split_seed,
-            .canaries = config.data.canaries,
-            .canary_length = config.data.canary_length,
-            .max_records = config.privacy.max_records_per_unit,
-            .population = config.privacy.population};
+data::split_rule split_of(const config::reading_spec& spec) {
+    return {.how = spec.data.split,
+            .seed = spec.data.split_seed,
+            .canaries = spec.data.canaries,
+            .canary_length = spec.data.canary_length,
+            .max_records = spec.records_per_unit,
+            .population = spec.population};
 }
 
-data::audit_rule audit_rule_of(const config::run_config& config) {
-    return {.seed = config.data.split_seed, .targets = config.audit.targets, .canaries = config.audit.canaries};
+data::audit_rule audit_rule_of(const config::reading_spec& spec) {
+    return {.seed = spec.data.split_seed, .targets = spec.audit.targets, .canaries = spec.audit.canaries};
 }
 
 std::vector<std::filesystem::path> files_with(const std::filesystem::path& directory,
@@ -154,10 +147,10 @@ std::string digest_beside_weights(const std::filesystem::path& directory) {
 }
 
 /// What encodes, marks and inspects records: the tokenizer, and the public records that must not be among them.
-std::string identity_of(const config::run_config& config) {
-    auto out = digest_beside_weights(config.model.path);
-    if (!config.public_data.path) return out;
-    const auto from = public_source(config);
+std::string identity_of(const config::reading_spec& spec) {
+    auto out = digest_beside_weights(spec.model.path);
+    if (!spec.public_path) return out;
+    const auto from = public_source(spec);
     return out + data::file_facts(from.path) + data::file_facts(data::code_book_of(from).value_or(""));
 }
 
@@ -168,74 +161,73 @@ void mark_all(std::vector<data::token_unit>& units) {
 
 }  // namespace
 
-data::split_rule training_split_of(const config::run_config& config) {
-    auto out = split_of(config);
-    if (config.audit.shadow) out.shadow = {.targets = config.audit.targets, .number = *config.audit.shadow};
+data::split_rule training_split_of(const config::reading_spec& spec) {
+    auto out = split_of(spec);
+    if (spec.audit.shadow) out.shadow = {.targets = spec.audit.targets, .number = *spec.audit.shadow};
     return out;
 }
 
-std::int64_t token_limit(const config::run_config& config, const models::model_config& model) {
-    const auto limit = config.data.max_tokens.value_or(model.window);
+std::int64_t token_limit(const config::reading_spec& spec, const models::model_config& model) {
+    const auto limit = spec.data.max_tokens.value_or(model.window);
     if (limit > model.window)
         refuse(fmt::format("data.max_tokens: {} is more than the window of {}, which is {} tokens; lower it", limit,
-                           config.model.path, model.window));
+                           spec.model.path, model.window));
     return limit;
 }
 
-models::lora_layout layout_of(const config::run_config& config, const models::model_config& model) {
-    if (config.train.is_whole()) return models::whole_layout(model, *config.train.parameters);
-    return models::make_layout(model,
-                               {.rank = config.lora.rank,
-                                .alpha = config.lora.alpha,
-                                .dropout = config.lora.dropout,
-                                .targets = models::expand_targets(model, config.lora.targets),
-                                .frozen_a_seed = config.lora.freeze_a ? std::optional(config.seed) : std::nullopt});
+models::lora_layout layout_of(const config::reading_spec& spec, const models::model_config& model) {
+    if (spec.is_whole()) return models::whole_layout(model, *spec.parameters);
+    return models::make_layout(model, {.rank = spec.lora.rank,
+                                       .alpha = spec.lora.alpha,
+                                       .dropout = spec.lora.dropout,
+                                       .targets = models::expand_targets(model, spec.lora.targets),
+                                       .frozen_a_seed = spec.lora.freeze_a ? std::optional(spec.seed) : std::nullopt});
 }
 
-at::Device device_of(const config::run_config& config) {
-    const auto out = models::find_device(config.device, "device");
+at::Device device_of(const config::reading_spec& spec) {
+    const auto out = models::find_device(spec.device, "device");
     if (const auto card = models::card_of(out, "device"))
-        models::check_precision(*card, config.model.dtype, "model.dtype");
+        models::check_precision(*card, spec.model.dtype, "model.dtype");
     return out;
 }
 
-sided_records load_records(const config::run_config& config) {
+sided_records load_records(const config::reading_spec& spec) {
     sided_records out;
-    out.corpus = data::load_corpus(private_source(config), split_of(config));
-    const public_records refuse_public(config);
+    out.corpus = data::load_corpus(private_source(spec), split_of(spec));
+    const public_records refuse_public(spec);
     for (const auto* side : {&out.corpus.train, &out.corpus.eval, &out.corpus.attack})
         for (const auto& unit : *side)
             for (const auto& text : unit.records) refuse_public({.text = text, .key = {}, .group = {}});
-    out.pool = data::choose_audit_pool(out.corpus, audit_rule_of(config));
-    if (config.audit.shadow) out.corpus = data::load_corpus(private_source(config), training_split_of(config));
+    out.pool = data::choose_audit_pool(out.corpus, audit_rule_of(spec));
+    if (spec.audit.shadow) out.corpus = data::load_corpus(private_source(spec), training_split_of(spec));
     return out;
 }
 
-run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens,
+run_data load_data(const config::reading_spec& spec, const models::tokenizer& tokens, std::int64_t max_tokens,
                    kept_corpus* kept, const on_loading& tell) {
     std::optional<public_records> refuse_public;
     const data::token_rule how{
-        .identity = kept ? identity_of(config) : "",
+        .identity = kept ? identity_of(spec) : "",
         .encode = [&](const std::string& text) { return tokens.encode(text); },
         .max_tokens = max_tokens,
-        .keep_tail = config.data.keep == "tail",
+        .keep_tail = spec.data.keep == kept_end::tail,
         .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
         .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, tokens, ids); },
-        .mark_training = marks_training(config),
-        .held_out = config.train.eval_records.value_or(config::most_eval_records(config)),
+        .mark_training = spec.marks_training(),
+        .held_out = spec.eval_records,
         .inspect = [&](const data::record& told) { (*refuse_public)(told); },
         .tell = tell};
-    const auto from = private_source(config);
-    const auto split = training_split_of(config);
+    const auto from = private_source(spec);
+    const auto split = training_split_of(spec);
     const auto read_now = [&](auto&... sink) {
-        refuse_public.emplace(config);
+        refuse_public.emplace(spec);
         return data::load_tokens(from, split, how, sink...);
     };
     const auto read_into = [&](data::token_sink& sink) { return read_now(sink); };
     auto read = kept ? kept->get(data::facts_of(from, split, how), read_into) : read_now();
     run_data out;
-    if (read.held_out.records.empty() && config.eval.published() == publication::raw)
-        refuse(config.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
+    if (read.held_out.records.empty() && spec.publish == publication::raw)
+        refuse(spec.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
     out.held_out = std::move(read.held_out);
     out.train = std::move(read.train);
     out.records = read.records;
@@ -244,9 +236,9 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
     out.split = std::move(read.split);
     out.sketches = std::move(read.sketches);
     for (auto& [id, secret] : read.planted) out.planted.push_back({fmt::format("{:016x}", id), std::move(secret)});
-    const auto canaries = data::choose_audit_pool({}, audit_rule_of(config)).canaries;  // they depend on no record
+    const auto canaries = data::choose_audit_pool({}, audit_rule_of(spec)).canaries;  // they depend on no record
     out.audit_canaries = data::tokenise(canaries, how.encode, max_tokens, how.keep_tail, how.threads).units;
-    if (config.data.chat) mark_all(out.audit_canaries);  // or they would not be learned
+    if (spec.data.chat) mark_all(out.audit_canaries);  // or they would not be learned
     out.warnings = std::move(read.warnings);
     if (const auto unmatched = tokens.unmatched(); !unmatched.empty())
         out.warnings.push_back(
@@ -254,25 +246,24 @@ run_data load_data(const config::run_config& config, const models::tokenizer& to
                         "spelled",
                         fmt::join(unmatched, ", ")));
     if (from.chat)
-        if (auto endless = endless_answers(config.model.path, *from.chat, tokens))
+        if (auto endless = endless_answers(spec.model.path, *from.chat, tokens))
             out.warnings.push_back(std::move(*endless));
     return out;
 }
 
-eval::held_out held_out_of(const config::run_config& config, data::held_out_side side, const models::tokenizer& tokens,
+eval::held_out held_out_of(const config::reading_spec& spec, data::held_out_side side, const models::tokenizer& tokens,
                            std::int64_t max_tokens) {
-    const auto count = config::chosen(config.train.eval_records, "train.eval_records");
-    const auto share = data::share_of_held_out(count, side.expected_units);
+    const auto share = data::share_of_held_out(spec.eval_records, side.expected_units);
     std::erase_if(side.records, [&](const auto& one) { return !data::is_looked_at(one.unit, share); });
-    return held_out_of(side, {tokens, max_tokens, config.eval.target, config.eval.classes, config.data.chat,
-                              config.eval.published() == publication::raw});
+    return held_out_of(
+        side, {tokens, max_tokens, spec.target, spec.classes, spec.data.chat, spec.publish == publication::raw});
 }
 
-std::unique_ptr<const models::tokenizer> load_tokenizer(const config::run_config& config,
+std::unique_ptr<const models::tokenizer> load_tokenizer(const config::reading_spec& spec,
                                                         const models::model_config& model) {
-    const std::filesystem::path directory = config.model.path;
+    const std::filesystem::path directory = spec.model.path;
     auto out = models::tokenizer::load(directory);
-    if (config.data.chat) out = models::once_begun(std::move(out));
+    if (spec.data.chat) out = models::once_begun(std::move(out));
     if (out->size() > model.vocab)
         refuse(
             fmt::format("{}: the tokenizer gives ids up to {}, the model has embeddings up to {}; remove the added "
@@ -287,26 +278,26 @@ std::string weight_file_facts(const std::filesystem::path& directory) {
     return out;
 }
 
-run_model load_model(const config::run_config& config, const model_reading& how) {
-    const auto device = device_of(config);
-    const std::filesystem::path directory = config.model.path;
+run_model load_model(const config::reading_spec& spec, const model_reading& how) {
+    const auto device = device_of(spec);
+    const std::filesystem::path directory = spec.model.path;
     const auto described = models::read_model(directory);
     run_model out;
     out.weights.facts = weight_file_facts(directory);  // before reading: what is written meanwhile shall be noticed
     const bool known = how.known && how.known->facts == out.weights.facts;
-    auto read = models::load_weights(directory, described, models::use_precision(config.model.dtype, device), device,
+    auto read = models::load_weights(directory, described, models::use_precision(spec.model.dtype, device), device,
                                      {.digest = how.identify && !known, .known_good = known, .tell = how.tell});
     out.weights.digest = known ? how.known->digest : read.digest;
     if (how.identify) out.digest = privacy::sha256(digest_beside_weights(directory) + out.weights.digest);
     out.base = models::causal_lm::from_weights(described, std::move(read.tensors));
     models::choose_threads(described);
-    out.layout = layout_of(config, described);
+    out.layout = layout_of(spec, described);
     for (auto& ground : out.layout.grounds) ground.a = ground.a.to(device);
     if (out.layout.is_whole()) {
         out.initial_adapter = out.base->flat_of(out.layout);
         out.base = out.base->tuned(out.layout, out.initial_adapter);  // the same numbers, held once
     } else {
-        out.initial_adapter = models::initial_adapter(out.layout, config.seed).to(device);
+        out.initial_adapter = models::initial_adapter(out.layout, spec.seed).to(device);
     }
     return out;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/base/loading.hpp"
-#include "config/config.hpp"
+#include "config/spec.hpp"
 #include "data/units/canary.hpp"
 #include "data/units/corpus.hpp"
 #include "data/units/load_tokens.hpp"
@@ -38,47 +38,44 @@ struct run_data {
 };
 
 /// Longest sequence that is kept: data.max_tokens, or the model's window. Errors: bad_input if it exceeds the window.
-std::int64_t token_limit(const config::run_config& config, const models::model_config& model);
+std::int64_t token_limit(const config::reading_spec& spec, const models::model_config& model);
 
 /// Adapters, or the tensors of train.parameters. Errors: bad_input for a word that matches nothing.
-models::lora_layout layout_of(const config::run_config& config, const models::model_config& model);
+models::lora_layout layout_of(const config::reading_spec& spec, const models::model_config& model);
 
 /// data.path, by privacy.unit.
-data::source private_source(const config::run_config& config);
+data::source private_source(const config::reading_spec& spec);
 
 /// Before a plan: the files of records are there, with the template and the columns that they are read by, or
 /// `without_data` N is declared. Errors: bad_input.
-void check_sources(const config::run_config& config, bool without_data);
+void check_sources(const config::reading_spec& spec, bool without_data);
 
 /// Who trains, in a shadow run too.
-data::split_rule training_split_of(const config::run_config& config);
-
-/// Whether training wants to know which tokens carry values, or are answers.
-bool marks_training(const config::run_config& config);
+data::split_rule training_split_of(const config::reading_spec& spec);
 
 /// public.path, each record a unit. Only where it is given.
-data::source public_source(const config::run_config& config);
+data::source public_source(const config::reading_spec& spec);
 
 /// The records on their sides, and whom an audit looks at; of a shadow run, its own training units. Errors: bad_input.
 struct sided_records {
     data::corpus corpus;
     data::audit_pool pool;
 };
-sided_records load_records(const config::run_config& config);
+sided_records load_records(const config::reading_spec& spec);
 
 /// Reads, verbalises, splits, tokenises, on all cores and without ever holding the texts; or finds that done in
 /// `kept`, and else leaves it there. Errors: bad_input, one line each.
-run_data load_data(const config::run_config& config, const models::tokenizer& tokens, std::int64_t max_tokens,
+run_data load_data(const config::reading_spec& spec, const models::tokenizer& tokens, std::int64_t max_tokens,
                    kept_corpus* kept, const on_loading& tell = {});
 
-/// The fixed subset of the Eval side that is evaluated: the first config.train.eval_records of `side`. Errors: as of
+/// The fixed subset of the Eval side that is evaluated: the first spec.eval_records of `side`. Errors: as of
 /// the other held_out_of.
-eval::held_out held_out_of(const config::run_config& config, data::held_out_side side, const models::tokenizer& tokens,
+eval::held_out held_out_of(const config::reading_spec& spec, data::held_out_side side, const models::tokenizer& tokens,
                            std::int64_t max_tokens);
 
 /// The tokenizer beside a model. Errors: bad_input where it can give a token that the model has no embedding for,
 /// whether or not a record holds one: else one record could end a run when it is drawn (docs/privacy.md §2).
-std::unique_ptr<const models::tokenizer> load_tokenizer(const config::run_config& config,
+std::unique_ptr<const models::tokenizer> load_tokenizer(const config::reading_spec& spec,
                                                         const models::model_config& model);
 
 /// A model's weights, as they were read once.
@@ -106,13 +103,13 @@ struct model_reading {
     std::optional<read_weights> known = {};  ///< weights whose files have these facts are not looked through again
     on_loading tell = {};
 };
-run_model load_model(const config::run_config& config, const model_reading& how = {});
+run_model load_model(const config::reading_spec& spec, const model_reading& how = {});
 
 /// One forward and backward pass over made-up tokens, before anything is charged: errors with bad_input naming `path`
 /// where the loss is not finite or an adapter gets no gradient, for no budget can train such a model.
 void check_gradients(const run_model& model, const std::string& path);
 
 /// Errors: bad_input for one that LibTorch does not see.
-at::Device device_of(const config::run_config& config);
+at::Device device_of(const config::reading_spec& spec);
 
 }  // namespace rldp::actors

@@ -9,7 +9,7 @@
 namespace rldp::actors {
 
 struct joined_run {
-    config::run_config config;  ///< without open keys
+    config::run_spec spec;
     run_plan plan;
     run_model model;
     std::shared_ptr<privacy::ledger_copy> book;

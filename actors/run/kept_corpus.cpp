@@ -32,17 +32,17 @@ std::string letters_of_machine() {
 
 }  // namespace
 
-std::unique_ptr<kept_corpus> kept_corpus::of_run(const config::run_config& config,
+std::unique_ptr<kept_corpus> kept_corpus::of_run(const config::reading_spec& spec,
                                                  const std::filesystem::path& directory,
                                                  const std::optional<std::filesystem::path>& shared, bool alone) {
     const auto make = [&](const std::filesystem::path& place, whose owner) {
         return std::unique_ptr<kept_corpus>(new kept_corpus(place, owner, alone));
     };
     const eval::run_directory where{directory};
-    if (is_none(config.data.cache)) return nullptr;
+    if (is_none(spec.data.cache)) return nullptr;
     // A shadow run trains on units of its own: for everybody there would be as many corpora as shadow runs.
-    if (!config.audit.shadow) {
-        if (config.data.cache) return make(*config.data.cache, whose::everybody);
+    if (!spec.audit.shadow) {
+        if (spec.data.cache) return make(*spec.data.cache, whose::everybody);
         if (shared) return make(*shared, whose::everybody);
     }
     std::error_code absent;
@@ -50,9 +50,9 @@ std::unique_ptr<kept_corpus> kept_corpus::of_run(const config::run_config& confi
     return make(nascent_directory::shared_name(directory, letters_of_machine()), whose::run_to_be);
 }
 
-std::unique_ptr<kept_corpus> kept_corpus::of_reader(const config::run_config& config) {
-    if (!config.data.cache || is_none(config.data.cache)) return nullptr;
-    return std::unique_ptr<kept_corpus>(new kept_corpus(*config.data.cache, whose::everybody, true));
+std::unique_ptr<kept_corpus> kept_corpus::of_reader(const config::reading_spec& spec) {
+    if (!spec.data.cache || is_none(spec.data.cache)) return nullptr;
+    return std::unique_ptr<kept_corpus>(new kept_corpus(*spec.data.cache, whose::everybody, true));
 }
 
 kept_corpus::~kept_corpus() {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "config/config.hpp"
+#include "config/spec.hpp"
 #include "data/units/corpus_shelf.hpp"
 #include "data/units/load_tokens.hpp"
 #include "eval/report/run_directory.hpp"
@@ -19,10 +19,10 @@ class kept_corpus {
     /// Of the run in `directory`, whether it is there or to be made; `shared`: where a grid's cells have theirs;
     /// `alone`: not one of several ranks, who may have other files of the same records. Null where data.cache is none.
     /// Errors: see corpus_shelf.
-    static std::unique_ptr<kept_corpus> of_run(const config::run_config& config, const std::filesystem::path& directory,
+    static std::unique_ptr<kept_corpus> of_run(const config::reading_spec& spec, const std::filesystem::path& directory,
                                                const std::optional<std::filesystem::path>& shared, bool alone);
     /// What data.cache has for whoever reads the records and makes no run; null where it names no directory.
-    static std::unique_ptr<kept_corpus> of_reader(const config::run_config& config);
+    static std::unique_ptr<kept_corpus> of_reader(const config::reading_spec& spec);
     /// Removes what lies beside the run's place, where nobody else uses it: of a run that was not made, or is another
     /// machine's.
     ~kept_corpus();

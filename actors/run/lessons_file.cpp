@@ -40,11 +40,11 @@ void write_lessons(const std::filesystem::path& path, const run_model& taught, c
     write_sealed(path, lessons_kind, std::move(out), seal);
 }
 
-run_model recalled(const config::run_config& config, run_model model, const std::filesystem::path& path,
+run_model recalled(const config::reading_spec& spec, run_model model, const std::filesystem::path& path,
                    const privacy::file_seal& seal) {
     const auto read = read_sealed(path, lessons_kind, seal);
     const auto device = model.initial_adapter.device();
-    model.layout = layout_once_taught(config, model.layout);
+    model.layout = layout_once_taught(spec, model.layout);
     model.initial_adapter = read.tensors.at("initial_adapter").to(device);
     const auto norms = read.tensors.at("public_norms");
     model.public_norms.assign(norms.data_ptr<double>(), norms.data_ptr<double>() + norms.numel());
@@ -55,7 +55,7 @@ run_model recalled(const config::run_config& config, run_model model, const std:
         model.public_sample.emplace_back(next, end);
         next = end;
     }
-    if (config.public_data.changes_coordinates()) model.layout.grounds.assign(model.layout.pairs.size(), {});
+    if (spec.changes_coordinates()) model.layout.grounds.assign(model.layout.pairs.size(), {});
     for (std::size_t i = 0; i < model.layout.grounds.size(); ++i)
         for (const auto& [name, part] : parts_of_ground(i))
             if (read.tensors.contains(name)) model.layout.grounds[i].*part = read.tensors.at(name).to(device);

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "actors/run/inputs.hpp"
-#include "config/config.hpp"
+#include "config/spec.hpp"
 #include "privacy/keys/seal.hpp"
 
 namespace rldp::actors {
@@ -12,7 +12,7 @@ namespace rldp::actors {
 /// coordinates mean nothing in another subspace.
 void write_lessons(const std::filesystem::path& path, const run_model& taught, const privacy::file_seal& seal);
 /// The model as write_lessons() had it, from one that was not taught yet. Errors: as read_sealed.
-run_model recalled(const config::run_config& config, run_model model, const std::filesystem::path& path,
+run_model recalled(const config::reading_spec& spec, run_model model, const std::filesystem::path& path,
                    const privacy::file_seal& seal);
 
 }  // namespace rldp::actors

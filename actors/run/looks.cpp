@@ -28,13 +28,13 @@ eval::interval around(const privacy::noised_figure& figure) {
 
 }  // namespace
 
-look_rule look_rule_of(const config::run_config& config, std::int64_t vocabulary) {
+look_rule look_rule_of(const config::run_spec& spec, std::int64_t vocabulary) {
     look_rule out;
-    if (config.eval.looks_made() == 0) return out;
-    out.reach = config::chosen(config.eval.clip, "eval.clip");
+    if (spec.train.looks == 0) return out;
+    out.reach = spec.train.look_clip;
     out.evenly = std::log(static_cast<double>(vocabulary));
-    out.values = config.data.narrative.has_value() && !config.data.chat;
-    out.hits = config.eval.target && config.eval.classes;
+    out.values = spec.data.narrative.has_value() && !spec.data.chat;
+    out.hits = spec.target && spec.classes;
     return out;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "actors/run/outcome.hpp"
-#include "config/config.hpp"
+#include "config/spec.hpp"
 #include "eval/held_out.hpp"
 #include "eval/metrics/metrics.hpp"
 #include "eval/report/report.hpp"
@@ -24,7 +24,7 @@ struct look_rule {
     bool values = false;  ///< whether a template tells which tokens carry a value
     bool hits = false;    ///< whether eval.target is guessed, among declared classes
 };
-look_rule look_rule_of(const config::run_config& config, std::int64_t vocabulary);
+look_rule look_rule_of(const config::run_spec& spec, std::int64_t vocabulary);
 
 /// Halfway between nothing and where the look before found them, for training lowers them; or else halfway to what a
 /// model costs that has learned nothing.

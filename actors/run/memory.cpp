@@ -10,7 +10,6 @@
 
 #include "actors/run/plan.hpp"
 #include "config/base/machine_memory.hpp"
-#include "config/open_keys.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/architecture/family.hpp"
 #include "models/architecture/modules.hpp"
@@ -40,9 +39,9 @@ std::set<std::string> adapted_roles(const models::model_config& model, const mod
 }
 
 /// Attention on the processor that keeps no scores: narrow heads', and LibTorch 2's own.
-bool keeps_scores(const config::run_config& config, const models::model_config& model) {
+bool keeps_scores(const config::reading_spec& spec, const models::model_config& model) {
     if (model.attention_cap) return true;
-    const bool narrow = config.model.dtype != "bfloat16" && model.head_dim % 8 == 0 && model.head_dim <= 32;
+    const bool narrow = spec.model.dtype != precision::bfloat16 && model.head_dim % 8 == 0 && model.head_dim <= 32;
     return !narrow && TORCH_VERSION_MAJOR < 2;
 }
 
@@ -61,17 +60,17 @@ double kept_scores(const models::model_config& model, double length) {
 
 /// As models/families.cpp and models/lora/adaptation.cpp keep them: the inputs of norms, of adapters (with dropout a
 /// mask of bytes for each), of attention and of the MLP's products.
-layer_numbers numbers_of(const config::run_config& config, const models::model_config& model,
+layer_numbers numbers_of(const config::reading_spec& spec, const models::model_config& model,
                          const std::set<std::string>& adapted) {
     const bool gpt2 = model.model_type == "gpt2";
-    const double bytes = config.model.dtype == "bfloat16" ? 2 : 4;
+    const double bytes = spec.model.dtype == precision::bfloat16 ? 2 : 4;
     const auto width = static_cast<double>(model.width), inner = static_cast<double>(model.inner);
     const auto queries = static_cast<double>(model.heads * model.head_dim),
                keys = static_cast<double>(model.kv_heads * model.head_dim);
     const auto inputs = [&](std::initializer_list<const char*> roles, double size) {
         const auto count = static_cast<double>(
             std::count_if(roles.begin(), roles.end(), [&](const char* role) { return adapted.contains(role); }));
-        return std::min(count, 1.0) * size + (config.lora.dropout > 0 ? count * size / bytes : 0);
+        return std::min(count, 1.0) * size + (spec.lora.dropout > 0 ? count * size / bytes : 0);
     };
     double kept = 2 * width;         // what the two norms saw
     kept += 2 * queries + 2 * keys;  // attention: its three inputs and its result, or copies of them
@@ -87,29 +86,29 @@ layer_numbers numbers_of(const config::run_config& config, const models::model_c
 
 }  // namespace
 
-lanes lanes_of(const config::run_config& config, const models::model_config& model) {
+lanes lanes_of(const config::reading_spec& spec, const models::model_config& model, std::int64_t expected_batch_size,
+               std::int64_t micro_batch) {
     const int all = models::default_threads();
-    const auto batch = config::batch_of(config), micro_batch = config::micro_batch_of(config);
-    if (config.device != "cpu") return {1, all, micro_batch};
+    if (!spec.on_cpu()) return {1, all, micro_batch};
     const auto each = [&](std::int64_t abreast) {
         return lanes{static_cast<int>(abreast), 1, std::max<std::int64_t>(1, micro_batch / abreast)};
     };
-    if (models::is_narrow(model)) return each(std::min<std::int64_t>(all, batch));
+    if (models::is_narrow(model)) return each(std::min<std::int64_t>(all, expected_batch_size));
     // What is kept of a whole tensor's unit is too much to be there several times.
-    const bool many = std::min(batch, micro_batch) >= all && !config.train.is_whole();
+    const bool many = std::min(expected_batch_size, micro_batch) >= all && !spec.is_whole();
     return many ? each(all) : lanes{1, all, micro_batch};
 }
 
-memory_need memory_of(const config::run_config& config, const models::model_config& model,
-                      const models::lora_layout& layout, std::int64_t units, std::int64_t max_tokens) {
+memory_need memory_of(const config::reading_spec& spec, const models::model_config& model,
+                      const models::lora_layout& layout, const workload& work) {
     const auto layers = static_cast<double>(model.layers), width = static_cast<double>(model.width);
-    const double bytes = config.model.dtype == "bfloat16" ? 2 : 4;
-    const auto most = static_cast<double>(max_tokens);
-    const auto lanes = lanes_of(config, model);
+    const double bytes = spec.model.dtype == precision::bfloat16 ? 2 : 4;
+    const auto most = static_cast<double>(work.max_tokens);
+    const auto lanes = lanes_of(spec, model, work.expected_batch_size, work.micro_batch);
     // Apart, a pass holds records of one unit.
-    const auto of_unit = config.privacy.unit_is_group ? config.privacy.max_records_per_unit : 1;
+    const auto of_unit = spec.records_per_unit;
     const auto together =
-        static_cast<double>(computes_apart(config) ? std::min(lanes.micro_batch, of_unit) : lanes.micro_batch);
+        static_cast<double>(computes_apart(spec) ? std::min(lanes.micro_batch, of_unit) : lanes.micro_batch);
     // Of whole tensors all records of a unit go through one pass.
     const bool whole = layout.is_whole();
     const double tokens = (whole ? std::max(together, static_cast<double>(of_unit)) : together) * most;
@@ -127,10 +126,10 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     }
     out.weights = std::llround(bytes * parameters);
 
-    const auto numbers = numbers_of(config, model, adapted_roles(model, layout));
-    const bool scored = keeps_scores(config, model);
+    const auto numbers = numbers_of(spec, model, adapted_roles(model, layout));
+    const bool scored = keeps_scores(spec, model);
     const double layer = numbers.kept + (scored ? kept_scores(model, most) : 0);
-    const double kept = config.model.checkpoint_activations ? layer + layers * width : layers * layer;
+    const double kept = spec.model.checkpoint_activations ? layer + layers * width : layers * layer;
     // Tensors of several sizes from two threads leave gaps between them: measured (docs/performance.md).
     constexpr double with_gaps = 1.25;
     // Of whole tensors what is kept of a chunk goes to the sanitizer (step_gradients waits for it).
@@ -146,7 +145,7 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     const double block = scored ? static_cast<double>(model.heads * models::queries_at_a_time) : 0;
     // Both count: the heap keeps what a layer has freed, and logits, which are large, are a mapping of their own.
     const auto passing = [&](double rows) { return logits(rows) + bytes * rows * (numbers.passing + block); };
-    const double evaluated = static_cast<double>(config::micro_batch_of(config)) * most;
+    const double evaluated = static_cast<double>(work.micro_batch) * most;
     out.passing = std::llround(abreast * passing(tokens) + passing(evaluated));
 
     // Unit gradients of the chunks under way; and per number the adapter and its copies, AdamW, sum, noise, release.
@@ -167,37 +166,32 @@ memory_need memory_of(const config::run_config& config, const models::model_conf
     constexpr double per_unit = 64;
     // Held-out units are kept as tokens (4 bytes each) and as text (some 5), mostly a record each.
     constexpr double per_token = 9;
-    const auto looked_at = config.train.eval_records.value_or(config::most_eval_records(config));
-    const double held_out = std::min(data::expected_held_out({}, units), static_cast<double>(looked_at));
-    out.records = std::llround(per_unit * static_cast<double>(units * of_unit) + per_token * held_out * most);
+    const double held_out =
+        std::min(data::expected_held_out({}, work.population), static_cast<double>(spec.eval_records));
+    out.records = std::llround(per_unit * static_cast<double>(work.population * of_unit) + per_token * held_out * most);
     return out;
 }
 
-memory_room room_of(const config::run_config& config) {
-    const auto card = models::card_of(device_of(config), "device");
+memory_room room_of(const config::reading_spec& spec) {
+    const auto card = models::card_of(device_of(spec), "device");
     return card ? memory_room{card->all, "the CUDA device"} : memory_room{memory_there(), "this machine"};
 }
 
-std::optional<config::choice> choose_micro_batch(config::run_config& config, const models::model_config& model,
-                                                 const models::lora_layout& layout, std::int64_t units,
-                                                 std::int64_t max_tokens) {
-    auto& micro_batch = config.train.micro_batch;
-    if (micro_batch) return std::nullopt;
+config::choice choose_micro_batch(const config::reading_spec& spec, const models::model_config& model,
+                                  const models::lora_layout& layout, workload work) {
     const auto most = std::max<std::int64_t>(16, models::default_threads());
     constexpr double share = 0.75;
-    const auto room = room_of(config);
+    const auto room = room_of(spec);
     const double most_bytes = share * static_cast<double>(room.bytes);
     const auto fits = [&](std::int64_t count) {
-        micro_batch = count;
-        return static_cast<double>(memory_of(config, model, layout, units, max_tokens).total()) <= most_bytes;
+        work.micro_batch = count;
+        return static_cast<double>(memory_of(spec, model, layout, work).total()) <= most_bytes;
     };
     std::int64_t count = most;
     while (count > 1 && !fits(count)) count /= 2;
-    micro_batch = count;
-    return config::choice{"train.micro_batch", std::to_string(count),
-                          count == most
-                              ? "more would hardly be faster"
-                              : fmt::format("the most with which a quarter of {}'s memory stays free", room.owner)};
+    return {"train.micro_batch", std::to_string(count),
+            count == most ? "more would hardly be faster"
+                          : fmt::format("the most with which a quarter of {}'s memory stays free", room.owner)};
 }
 
 }  // namespace rldp::actors

@@ -1,11 +1,9 @@
 #pragma once
 // How much memory a run takes, from public numbers, before anything is read.
 #include <cstdint>
-#include <optional>
 #include <string>
 
-#include "config/config.hpp"
-#include "config/open_keys.hpp"
+#include "config/spec.hpp"
 #include "models/architecture/model_config.hpp"
 #include "models/lora/layout.hpp"
 
@@ -21,7 +19,8 @@ struct lanes {
 /// On the CPU as many chunks abreast as there are threads, each on one, where the batch has as many units and
 /// train.micro_batch allows for as many records; else one after the other, on all threads. A narrow model's operators
 /// are never shared out.
-lanes lanes_of(const config::run_config& config, const models::model_config& model);
+lanes lanes_of(const config::reading_spec& spec, const models::model_config& model, std::int64_t expected_batch_size,
+               std::int64_t micro_batch);
 
 /// The peak, in bytes, by what takes them.
 struct memory_need {
@@ -35,9 +34,14 @@ struct memory_need {
     std::int64_t total() const { return program + weights + activations + passing + adapter + records; }
 };
 
-/// Of a configuration whose train.micro_batch is chosen, for `units` of at most `max_tokens` a record.
-memory_need memory_of(const config::run_config& config, const models::model_config& model,
-                      const models::lora_layout& layout, std::int64_t units, std::int64_t max_tokens);
+/// What a run's memory grows with, besides its model.
+struct workload {
+    std::int64_t population = 0, expected_batch_size = 0;
+    std::int64_t max_tokens = 0;   ///< of a record
+    std::int64_t micro_batch = 0;  ///< records of a forward pass
+};
+memory_need memory_of(const config::reading_spec& spec, const models::model_config& model,
+                      const models::lora_layout& layout, const workload& work);
 
 /// The memory that the model is computed in: the card's, else this machine's.
 struct memory_room {
@@ -46,12 +50,11 @@ struct memory_room {
 };
 
 /// Errors: models::card_of's.
-memory_room room_of(const config::run_config& config);
+memory_room room_of(const config::reading_spec& spec);
 
-/// Gives train.micro_batch, where it is open, the largest power of two up to 16 with which a run takes three quarters
-/// of room_of() at most.
-std::optional<config::choice> choose_micro_batch(config::run_config& config, const models::model_config& model,
-                                                 const models::lora_layout& layout, std::int64_t units,
-                                                 std::int64_t max_tokens);
+/// For train.micro_batch the largest power of two up to 16, or the number of threads, with which a run takes three
+/// quarters of room_of() at most; the workload's own is not looked at.
+config::choice choose_micro_batch(const config::reading_spec& spec, const models::model_config& model,
+                                  const models::lora_layout& layout, workload work);
 
 }  // namespace rldp::actors

@@ -3,9 +3,6 @@
 #include <cmath>
 
 #include "actors/run/public_lessons.hpp"
-#include "config/method_choices.hpp"
-#include "config/methods.hpp"
-#include "config/open_keys.hpp"
 #include "privacy/mechanism/noise.hpp"
 #include "rl/steered.hpp"
 
@@ -34,62 +31,58 @@ double initial_loss_of(const models::model_config& model) {
     return 0.5 * std::log(static_cast<double>(model.vocab));
 }
 
-rl::steered_config steered_config_of(const config::run_config& config, const run_model& model) {
-    const auto choices = config::choices_of(config);
-    return {.segments = segments_of(config, model.layout),
-            .expected_batch = static_cast<double>(config::batch_of(config)),
-            .initial_radius = choices.initial_radius,
-            .clip_min = config.clip.min,
-            .clip_max = config.clip.max,
-            .radius_scale = choices.radius_scale,
-            .rescale = choices.rescale,
+rl::steered_config steered_config_of(const config::run_spec& spec, const run_model& model) {
+    return {.segments = segments_of(spec.clip.groups, model.layout),
+            .expected_batch = static_cast<double>(spec.train.expected_batch_size),
+            .initial_radius = spec.clip.initial,
+            .clip_min = spec.clip.min,
+            .clip_max = spec.clip.max,
+            .radius_scale = spec.controller.radius_scale,
+            .rescale = spec.controller.rescale,
             .initial_loss = initial_loss_of(model.base->config()),
-            .statistics_share = config.privacy.semantics == semantics::as_published ? 0 : choices.statistics_share,
-            .warmup = config::chosen(config.rl.warmup, "rl.warmup")};
+            .statistics_share = spec.privacy.semantics == semantics::as_published ? 0 : spec.method.statistics_share,
+            .warmup = spec.controller.warmup};
 }
 
-privacy::method_config method_config_of(const config::run_config& config, const models::model_config& model,
+privacy::method_config method_config_of(const config::run_spec& spec, const models::model_config& model,
                                         const models::lora_layout& layout, std::size_t groups) {
-    const auto choices = config::choices_of(config);
-    privacy::method_config out{.name = config.method.name,
+    privacy::method_config out{.name = spec.method.name,
                                .pair_sizes = {},
                                .groups = groups,
-                               .expected_batch = static_cast<double>(config::batch_of(config)),
-                               .initial_radius = choices.initial_radius,
-                               .clip_min = config.clip.min,
-                               .clip_max = config.clip.max,
-                               .quantile = choices.quantile,
-                               .query_noise = choices.query_noise,
-                               .stabiliser = choices.stabiliser,
-                               .rank = choices.rank,
-                               .statistics_share = choices.statistics_share,
-                               .warmup = config::chosen(config.train.warmup, "train.warmup"),
+                               .expected_batch = static_cast<double>(spec.train.expected_batch_size),
+                               .initial_radius = spec.clip.initial,
+                               .clip_min = spec.clip.min,
+                               .clip_max = spec.clip.max,
+                               .quantile = spec.method.quantile,
+                               .query_noise = spec.method.query_noise,
+                               .stabiliser = spec.method.stabiliser,
+                               .rank = spec.method.rank,
+                               .statistics_share = spec.method.statistics_share,
+                               .warmup = spec.train.warmup,
                                .initial_loss = initial_loss_of(model),
-                               .rounding_margin = rounding_margin_of(config)};
+                               .rounding_margin = rounding_margin_of(spec)};
     for (const auto& one : modules_of(layout)) out.pair_sizes.push_back(one.size);
     return out;
 }
 
 }  // namespace
 
-std::vector<std::string> group_names(const config::run_config& config, const models::lora_layout& layout) {
-    const auto groups = config::choices_of(config).groups;
-    if (groups == "flat") return {layout.is_whole() ? "all parameters" : "all adapters"};
-    if (groups == "factors") return {"all A", "all B"};
+std::vector<std::string> group_names(clip_grouping groups, const models::lora_layout& layout) {
+    if (groups == clip_grouping::flat) return {layout.is_whole() ? "all parameters" : "all adapters"};
+    if (groups == clip_grouping::factors) return {"all A", "all B"};
     std::vector<std::string> names;
     for (const auto& one : modules_of(layout)) names.push_back(one.name);
     return names;
 }
 
-std::vector<privacy::segment> segments_of(const config::run_config& config, const models::lora_layout& layout) {
-    const auto groups = config::choices_of(config).groups;
-    if (groups == "flat" && !layout.is_whole()) return {{layout.dimension, 0}};
+std::vector<privacy::segment> segments_of(clip_grouping groups, const models::lora_layout& layout) {
+    if (groups == clip_grouping::flat && !layout.is_whole()) return {{layout.dimension, 0}};
     std::vector<privacy::segment> out;
-    if (groups == "flat") {  // of so many numbers the noise is made in pieces, on all threads
+    if (groups == clip_grouping::flat) {  // of so many numbers the noise is made in pieces, on all threads
         for (const auto& one : modules_of(layout)) out.push_back({one.size, 0});
         return out;
     }
-    if (groups == "factors") {
+    if (groups == clip_grouping::factors) {
         for (const auto& pair : layout.pairs) {
             out.push_back({pair.a_size, 0});
             out.push_back({pair.size - pair.a_size, 1});
@@ -100,20 +93,19 @@ std::vector<privacy::segment> segments_of(const config::run_config& config, cons
     return out;
 }
 
-std::unique_ptr<privacy::method> method_of(const config::run_config& config, const run_plan& plan,
-                                           const run_model& model) {
-    if (!config::method_of(config).steered())
-        return privacy::make_method(method_config_of(config, model.base->config(), model.layout, plan.groups.size()));
-    auto how = steered_config_of(config, model);
+std::unique_ptr<privacy::method> method_of(const config::run_spec& spec, const run_plan& plan, const run_model& model) {
+    if (!spec.method.is_steered())
+        return privacy::make_method(method_config_of(spec, model.base->config(), model.layout, plan.groups.size()));
+    auto how = steered_config_of(spec, model);
     how.public_radii = model.public_norms;
     return std::make_unique<rl::steered>(how);
 }
 
-void check_noise_left(const config::run_config& config, const models::model_config& model,
+void check_noise_left(const config::run_spec& spec, const models::model_config& model,
                       const models::lora_layout& layout, const run_plan& plan) {
-    if (config::method_of(config).steered()) return;  // its share is a part of 1/z², whatever z is
-    const auto terms = privacy::make_method(method_config_of(config, model, layout, plan.groups.size()))
-                           ->prepare(plan.noise_multiplier);
+    if (spec.method.is_steered()) return;  // its share is a part of 1/z², whatever z is
+    const auto terms =
+        privacy::make_method(method_config_of(spec, model, layout, plan.groups.size()))->prepare(plan.noise_multiplier);
     privacy::gradient_multiplier(plan.noise_multiplier, terms.measurement_multiplier);
 }
 

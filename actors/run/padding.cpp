@@ -20,26 +20,24 @@ double excess(std::int64_t population, std::int64_t batch, std::size_t ranks, st
 
 }  // namespace
 
-std::optional<padding> padding_of(const config::run_config& config, std::int64_t population, std::int64_t max_tokens) {
-    if (!config.privacy.pad_batches) return std::nullopt;
-    const auto batch = config::batch_of(config);
-    const double factor = static_cast<double>(config::planned_steps(config, population)) *
-                          (1 + std::exp(std::min(config.privacy.epsilon, 700.0)));
+std::optional<padding> padding_of(const config::run_spec& spec, std::int64_t max_tokens) {
+    if (!spec.privacy.pad_batches) return std::nullopt;
+    const auto batch = spec.train.expected_batch_size, population = spec.privacy.population;
+    const double factor =
+        static_cast<double>(spec.train.steps) * (1 + std::exp(std::min(spec.privacy.epsilon_budget, 700.0)));
     const auto cost = [&](std::int64_t room) { return factor * excess(population, batch, 1, room); };
     padding out;
     out.units = std::min(batch, population);
-    while (cost(out.units) > config.privacy.delta / 100) ++out.units;
+    while (cost(out.units) > spec.privacy.delta / 100) ++out.units;
     out.delta = cost(out.units);
-    out.shape = {.records = config.privacy.unit_is_group ? config.privacy.max_records_per_unit : 1,
-                 .tokens = max_tokens};
+    out.shape = {.records = spec.records_per_unit, .tokens = max_tokens};
     return out;
 }
 
-padding padding_of_rank(const padding& all, const config::run_config& config, std::int64_t population,
-                        std::size_t ranks) {
+padding padding_of_rank(const padding& all, const config::run_spec& spec, std::size_t ranks) {
     auto out = all;
     if (ranks == 1) return out;
-    const auto batch = config::batch_of(config);
+    const auto batch = spec.train.expected_batch_size, population = spec.privacy.population;
     const double most = excess(population, batch, 1, all.units);
     const auto count = static_cast<std::int64_t>(ranks);
     out.units = std::min(population, (batch + count - 1) / count);

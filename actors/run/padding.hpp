@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "config/config.hpp"
+#include "config/spec.hpp"
 #include "models/unit_gradients.hpp"
 
 namespace rldp::actors {
@@ -19,11 +19,10 @@ struct padding {
 };
 
 /// The least room for which larger draws take at most δ/100; nothing without pad_batches. `max_tokens` per record.
-std::optional<padding> padding_of(const config::run_config& config, std::int64_t population, std::int64_t max_tokens);
+std::optional<padding> padding_of(const config::run_spec& spec, std::int64_t max_tokens);
 
 /// Of one rank: each unit drawn is its with probability 1/ranks, and that any rank's share exceeds its room is no
 /// likelier than that the draw exceeds `all`'s.
-padding padding_of_rank(const padding& all, const config::run_config& config, std::int64_t population,
-                        std::size_t ranks);
+padding padding_of_rank(const padding& all, const config::run_spec& spec, std::size_t ranks);
 
 }  // namespace rldp::actors

@@ -12,12 +12,11 @@
 #include "actors/run/kept_corpus.hpp"
 #include "actors/run/method.hpp"
 #include "actors/run/public_lessons.hpp"
+#include "actors/run/resolve.hpp"
 #include "actors/run/steering.hpp"
 #include "config/base/accountants.hpp"
 #include "config/base/error.hpp"
 #include "config/base/machine_memory.hpp"
-#include "config/method_choices.hpp"
-#include "config/methods.hpp"
 #include "config/open_keys.hpp"
 #include "data/units/load_tokens.hpp"
 #include "eval/metrics/json_number.hpp"
@@ -33,31 +32,31 @@ namespace rldp::actors {
 
 namespace {
 
-privacy::spending_plan privacy_plan(const config::run_config& config, std::int64_t population) {
-    const auto padded = padding_of(config, population, 1);  // what it costs does not depend on lengths
-    return {.epsilon = config.privacy.epsilon,
-            .delta = config.privacy.delta - (padded ? padded->delta : 0),
-            .sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(population),
-            .steps = config::planned_steps(config, population),
-            .interval = config::chosen(config.rl.interval, "rl.interval"),
-            .accountant = config.privacy.accountant,
-            .deck_levels = config.noise.deck.levels,
-            .deck_ratio = config.noise.deck.ratio};
+privacy::spending_plan privacy_plan(const config::run_spec& spec) {
+    const auto padded = padding_of(spec, 1);  // what it costs does not depend on lengths
+    return {.epsilon_budget = spec.privacy.epsilon_budget,
+            .delta = spec.privacy.delta - (padded ? padded->delta : 0),
+            .sample_rate =
+                static_cast<double>(spec.train.expected_batch_size) / static_cast<double>(spec.privacy.population),
+            .steps = spec.train.steps,
+            .interval = spec.controller.interval,
+            .accountant = spec.privacy.accountant,
+            .deck_levels = spec.privacy.deck.levels,
+            .deck_ratio = spec.privacy.deck.ratio};
 }
 
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
-void check_memory(const config::run_config& config, const models::model_config& model,
+void check_memory(const config::reading_spec& spec, const workload& work, const models::model_config& model,
                   const models::lora_layout& layout, run_plan& plan) {
-    const auto room = room_of(config);
+    const auto room = room_of(spec);
     if (plan.memory.total() <= room.bytes) return;
-    auto other = config;
-    other.train.micro_batch.reset();
-    choose_micro_batch(other, model, layout, plan.population, plan.max_tokens);
-    const auto left = memory_of(other, model, layout, plan.population, plan.max_tokens).total();
+    auto less = work;
+    less.micro_batch = std::stoll(choose_micro_batch(spec, model, layout, work).value);
+    const auto left = memory_of(spec, model, layout, less).total();
     const auto said =
         fmt::format("a run takes about {} where records are as long as data.max_tokens, {}, and {} has {}; ",
                     memory_text(plan.memory.total()), plan.max_tokens, room.owner, memory_text(room.bytes)) +
-        (left <= room.bytes  ? fmt::format("train.micro_batch {} takes {}", *other.train.micro_batch, memory_text(left))
+        (left <= room.bytes  ? fmt::format("train.micro_batch {} takes {}", less.micro_batch, memory_text(left))
          : layout.is_whole() ? "lower data.max_tokens"
                              : "lower data.max_tokens, or take model.checkpoint_activations or model.dtype bfloat16");
     if (plan.padded) refuse("privacy.pad_batches: " + said);
@@ -75,16 +74,17 @@ void warn_of_others(const models::card& card, run_plan& plan) {
 
 }  // namespace
 
-std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population,
+std::unique_ptr<privacy::spending_policy> policy_of(const config::run_spec& spec,
                                                     std::vector<privacy::card> ledger_deck) {
-    auto plan = privacy_plan(config, population);
+    auto plan = privacy_plan(spec);
     plan.ledger_deck = std::move(ledger_deck);
-    return privacy::make_policy(config::choices_of(config).policy, plan);
+    return privacy::make_policy(spec.privacy.policy, plan);
 }
 
 std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs, double delta) {
     std::map<std::string, double> out;
-    for (const auto& name : accountant_names()) out[name] = privacy::make_accountant(name)->epsilon(runs, delta);
+    for (const auto& name : all_names<accountant_kind>())
+        out[name] = privacy::make_accountant(name)->epsilon(runs, delta);
     return out;
 }
 
@@ -94,44 +94,44 @@ published_price price_as_published(std::vector<privacy::phase> charged, std::siz
     return {printed, privacy::make_accountant("pld")->epsilon(charged, delta)};
 }
 
-bool computes_apart(const config::run_config& config) {
-    return config.device == "cpu" || config.model.dtype != "float32";
+bool computes_apart(const config::reading_spec& spec) {
+    return spec.on_cpu() || spec.model.dtype != precision::float32;
 }
 
 static_assert(2 * config::most_batch <= privacy::most_units, "no draw is larger than what a step's sum holds");
 
-double rounding_margin_of(const config::run_config& config) {
-    if (config.privacy.semantics == semantics::as_published) return 0;  // which charges nothing for it either
-    if (computes_apart(config)) return 0;
+double rounding_margin_of(const config::run_spec& spec) {
+    if (spec.privacy.semantics == semantics::as_published) return 0;  // which charges nothing for it either
+    if (computes_apart(spec)) return 0;
     // A hundred times what was measured at B = 64 (bench_rounding). The others' errors are independent of each other,
     // so their sum grows as √B.
-    return 1e-3 * std::max(1.0, std::sqrt(static_cast<double>(config::batch_of(config)) / 64));
+    return 1e-3 * std::max(1.0, std::sqrt(static_cast<double>(spec.train.expected_batch_size) / 64));
 }
 
 namespace {
 
 /// A mechanism that publishes every unit with probability δ meets an (ε, δ) contract, and publishes Nδ of them.
-void check_delta(const config::run_config& config, std::int64_t population, std::vector<std::string>& warnings) {
-    const double delta = config.privacy.delta, least = 1 / static_cast<double>(population);
+void check_delta(const config::privacy_spec& of, std::vector<std::string>& warnings) {
+    const double delta = of.delta, least = 1 / static_cast<double>(of.population);
     if (delta < least) return;
     const auto said = fmt::format(
         "privacy.delta is {:g}, not below 1/N = {:.3g}: publishing one record outright would keep such a contract",
         delta, least);
-    if (!config.privacy.accept_large_delta && config.privacy.semantics == semantics::sound)
+    if (!of.accept_large_delta && of.semantics == semantics::sound)
         refuse(said + "; lower it, to a tenth of that or less, or set privacy.accept_large_delta");
     warnings.push_back(said);
 }
 
 /// Budgets that a run can't do anything with, or that hardly bind it.
-void warn_of_budget(const config::run_config& config, run_plan& plan) {
-    if (config.privacy.semantics != semantics::sound) return;
-    const auto batch = static_cast<double>(config::batch_of(config));
+void warn_of_budget(const config::run_spec& spec, run_plan& plan) {
+    if (spec.privacy.semantics != semantics::sound) return;
+    const auto batch = static_cast<double>(spec.train.expected_batch_size);
     if (plan.noise_multiplier > batch)
         plan.warnings.push_back(
             fmt::format("privacy.epsilon is {:g}, which takes noise of {:.3g} clip radii in every coordinate of each "
                         "step: more than the gradients of {} units could amount to if all agreed, so that nothing will "
                         "be learned; raise it, or the expected batch size",
-                        plan.epsilon_budget, plan.noise_multiplier, config::batch_of(config)));
+                        plan.epsilon_budget, plan.noise_multiplier, spec.train.expected_batch_size));
     // Ponomareva et al. 2023, "How to DP-fy ML", section 5.2: their third tier, of weak or no formal protection.
     constexpr double weak = 10;
     if (plan.epsilon_budget > weak)
@@ -142,54 +142,32 @@ void warn_of_budget(const config::run_config& config, run_plan& plan) {
 }
 
 /// A rate that falls needs steps to fall over.
-void check_schedule(const config::run_config& config, std::int64_t steps) {
-    const auto schedule = config::choices_of(config).schedule;
-    if (schedule == "constant" || config::choices_of(config).prepared) return;
-    const auto warmup = config::chosen(config.train.warmup, "train.warmup");
-    const auto& decay = config.train.decay;
-    if (warmup >= steps)
-        refuse(fmt::format("train.warmup is {} of {} steps, which leaves none for schedule \"{}\"; lower it", warmup,
-                           steps, schedule));
-    if (decay && *decay > steps - warmup)
-        refuse(fmt::format("train.decay is {}, but {} steps less {} of warm-up leave {}; lower it", *decay, steps,
-                           warmup, steps - warmup));
-}
-
-/// Whether the policy that ships was prepared on runs of as many steps.
-bool is_vouched_for(config::run_config config, std::int64_t population, std::int64_t width) {
-    if (config.rl.state || !config::choices_of(config).prepared) return false;  // nobody asks
-    if (config.train.is_whole()) return false;                                  // prepared on adapters
-    config::choose_open_keys(config, population, width);
-    return rl::doubts_of(rl::prepared_policy::shipped(), config::planned_steps(config, population)).empty();
-}
-
-/// What privacy.book comes to. Which book `found` finds follows from the data: it is no part of a plan.
-std::optional<config::choice> place_of_book(const config::run_config& config) {
-    const auto& asked = *config.privacy.book;
-    if (asked == no_book || is_book_path(asked)) return {};
-    return config::choice{"privacy.book", nlohmann::json(asked).dump(),
-                          asked == found_book ? "of the books in " + privacy::books_home().string() +
-                                                    " the one with data like these, or a new one"
-                                              : (privacy::books_home() / asked).string()};
+void check_schedule(const config::train_spec& how) {
+    if (how.schedule == rate_shape::constant) return;
+    if (how.warmup >= how.steps)
+        refuse(fmt::format("train.warmup is {} of {} steps, which leaves none for schedule \"{}\"; lower it",
+                           how.warmup, how.steps, name_of(how.schedule)));
+    if (how.schedule == rate_shape::wsd && how.decay > how.steps - how.warmup)
+        refuse(fmt::format("train.decay is {}, but {} steps less {} of warm-up leave {}; lower it", how.decay,
+                           how.steps, how.warmup, how.steps - how.warmup));
 }
 
 /// What looks at held-out units cost in exactness. From N and the configuration alone: how many units there really are
 /// is nobody's business.
-void plan_looks(const config::run_config& config, run_plan& plan) {
-    if (config.eval.published() == publication::raw)
+void plan_looks(const config::run_spec& spec, run_plan& plan) {
+    if (spec.publish == publication::raw)
         plan.warnings.push_back(fmt::format(
             "eval.publish: raw: exact figures of held-out units go out, so nothing protects {}; \"private\" would",
-            config.privacy.unit_is_group ? fmt::format("those {} whose records are held out", config.privacy.unit)
-                                         : std::string("held-out records")));
-    if (config.eval.looks_made() == 0) return;
-    plan.looks.count = std::ssize(config::look_steps(config, plan.steps));
+            spec.group ? fmt::format("those {} whose records are held out", *spec.group)
+                       : std::string("held-out records")));
+    if (spec.train.looks == 0) return;
+    plan.looks.count = std::ssize(config::look_steps(spec.train.looks, plan.steps));
     // Where training promises nothing, noise would protect nobody.
-    if (std::isfinite(plan.guaranteed_epsilon))
+    if (std::isfinite(plan.epsilon_guaranteed))
         plan.looks.noise_multiplier =
-            privacy::noise_of_looks(plan.looks.count, plan.guaranteed_epsilon, config.privacy.delta);
-    plan.looked_at = std::min(data::expected_held_out({}, plan.population),
-                              static_cast<double>(config::chosen(config.train.eval_records, "train.eval_records")));
-    const double reach = config::chosen(config.eval.clip, "eval.clip");
+            privacy::noise_of_looks(plan.looks.count, plan.epsilon_guaranteed, spec.privacy.delta);
+    plan.looked_at = std::min(data::expected_held_out({}, plan.population), static_cast<double>(spec.eval_records));
+    const double reach = spec.train.look_clip;
     plan.look_within = reach * privacy::expected_within(plan.looks.noise_multiplier, plan.looked_at);
     constexpr double little = 0.3;  // nats per token: what a run often has to show
     if (plan.look_within > little)
@@ -202,75 +180,53 @@ void plan_looks(const config::run_config& config, run_plan& plan) {
 
 }  // namespace
 
-chosen_config with_choices(config::run_config config, std::int64_t units, const models::model_config& model) {
-    chosen_config out{std::move(config), {}};
-    const auto population = out.config.privacy.population.value_or(units);
-    if (auto state = config::choose_state(out.config, is_vouched_for(out.config, population, model.width)))
-        out.choices.push_back(std::move(*state));
-    const auto policy = prepared_policy_of(out.config);
-    if (policy && !out.config.rl.interval) {
-        out.config.rl.interval = policy->parts().interval;
-        out.choices.push_back(
-            {"rl.interval", std::to_string(*out.config.rl.interval), "rl.controller was prepared for it"});
-    }
-    for (auto& made : config::choose_open_keys(out.config, population, model.width))
-        out.choices.push_back(std::move(made));
-    if (auto made = config::choose_clip(out.config, model.vocab)) out.choices.push_back(std::move(*made));
-    if (auto made = choose_micro_batch(out.config, model, layout_of(out.config, model), population,
-                                       token_limit(out.config, model)))
-        out.choices.push_back(std::move(*made));
-    if (!out.config.privacy.book) out.config.privacy.book = no_book;
-    if (auto place = place_of_book(out.config)) out.choices.push_back(std::move(*place));
-    config::validate(out.config);  // of what is chosen beside what is given
-    return out;
-}
-
-run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
-                  const models::lora_layout& layout) {
+run_plan plan_run(const config::run_spec& spec, const models::model_config& model, const models::lora_layout& layout) {
     run_plan out;
-    if (auto doubt = models::doubt_of(model, config.model.path)) out.warnings.push_back(std::move(*doubt));
-    out.population = config.privacy.population.value_or(units);
-    out.steps = config::planned_steps(config, out.population);
-    check_schedule(config, out.steps);
-    out.sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(out.population);
-    out.epsilon_budget = config.privacy.epsilon;
-    out.delta = config.privacy.delta;
-    check_delta(config, out.population, out.warnings);
-    out.max_tokens = token_limit(config, model);
-    out.padded = padding_of(config, out.population, out.max_tokens);
-    const auto policy = policy_of(config, out.population);
+    out.choices = spec.choices;
+    if (auto doubt = models::doubt_of(model, spec.model.path)) out.warnings.push_back(std::move(*doubt));
+    out.population = spec.privacy.population;
+    out.steps = spec.train.steps;
+    if (spec.controller.kind == controller_kind::published) check_schedule(spec.train);
+    out.sample_rate = static_cast<double>(spec.train.expected_batch_size) / static_cast<double>(out.population);
+    out.epsilon_budget = spec.privacy.epsilon_budget;
+    out.delta = spec.privacy.delta;
+    check_delta(spec.privacy, out.warnings);
+    out.max_tokens = token_limit(spec, model);
+    out.padded = padding_of(spec, out.max_tokens);
+    const auto policy = policy_of(spec);
     out.noise_multiplier = policy->initial_noise_multiplier();
-    out.guaranteed_epsilon = policy->guaranteed_epsilon();
-    warn_of_budget(config, out);
-    plan_looks(config, out);
+    out.epsilon_guaranteed = policy->epsilon_guaranteed();
+    warn_of_budget(spec, out);
+    plan_looks(spec, out);
     auto planned = policy->committed();
     if (planned.empty()) planned = {{out.noise_multiplier, out.sample_rate, out.steps}};
     const double mechanism_delta = out.delta - (out.padded ? out.padded->delta : 0);
-    out.epsilon = epsilon_of(planned, mechanism_delta);
-    out.groups = group_names(config, layout);
-    check_noise_left(config, model, layout, out);
-    if (config.privacy.semantics == semantics::as_published)
+    out.epsilon_committed = epsilon_of(planned, mechanism_delta);
+    out.groups = group_names(spec.clip.groups, layout);
+    check_noise_left(spec, model, layout, out);
+    if (spec.privacy.semantics == semantics::as_published)
         out.published = price_as_published(planned, out.groups.size(), mechanism_delta);
     out.trainable_parameters = layout.dimension;
-    out.memory = memory_of(config, model, layout, out.population, out.max_tokens);
-    if (config.privacy.unit_is_group) out.max_records_per_unit = config.privacy.max_records_per_unit;
-    out.rounding_margin = rounding_margin_of(config);
-    check_memory(config, model, layout, out);
-    if (config.noise.insecure_reproducible)
+    const workload work{out.population, spec.train.expected_batch_size, out.max_tokens, spec.train.micro_batch};
+    out.memory = memory_of(spec, model, layout, work);
+    out.max_records_per_unit = spec.records_per_unit;
+    out.rounding_margin = rounding_margin_of(spec);
+    check_memory(spec, work, model, layout, out);
+    if (spec.privacy.insecure_reproducible)
         out.warnings.emplace_back(
             "noise.insecure_reproducible: draws and noise follow from the seed; there is NO guarantee");
-    if (config.privacy.semantics == semantics::as_published)
+    if (spec.privacy.semantics == semantics::as_published)
         out.warnings.emplace_back("privacy.semantics: as_published carries NO guarantee");
-    if (const auto& book = config.privacy.book; book && is_book_path(*book) && privacy::is_of_earlier_version(*book))
+    if (const auto& book = spec.privacy.book; is_book_path(book) && privacy::is_of_earlier_version(book))
         out.warnings.push_back(
             fmt::format("privacy.book: {} is of an earlier version, beside the configuration, and is gone on with; to "
                         "have it found from everywhere, move it to where rldp book finds others and give its name",
-                        *book));
-    if (config.data.split == "exact")
+                        book));
+    if (spec.data.split == split_kind::exact)
         out.warnings.emplace_back(
             "data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
-    if (config::method_of(config).steered()) {
-        const auto interval = *config.rl.interval, first = interval * (*config.rl.warmup / interval + 1);
+    if (spec.method.is_steered()) {
+        const auto interval = spec.controller.interval, first = interval * (spec.controller.warmup / interval + 1);
         if (first >= out.steps)
             out.warnings.push_back(
                 fmt::format("rl.interval: with rl.warmup the first decision would come after step {} of {}, so the "
@@ -278,19 +234,20 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
                             "method.name static",
                             first, out.steps));
     }
-    out.policy = prepared_policy_of(config);
-    if (out.policy) {
+    const auto& steering = spec.controller;
+    if (steering.kind == controller_kind::prepared) {
+        out.policy = load_policy(steering.file, steering.signer, steering.online);
         out.controller = rl::description_of(*out.policy);
-        if (config.rl.policy != "learned")
-            out.controller.push_back(fmt::format("rl.policy \"{}\": a control in its place", config.rl.policy));
-        if (config.rl.online)
+        if (steering.mode != controller_mode::learned)
+            out.controller.push_back(fmt::format("rl.policy \"{}\": a control in its place", name_of(steering.mode)));
+        if (steering.online)
             out.controller.emplace_back("rl.online: it goes on learning in the run, from the loss on public records");
         for (auto& doubt : rl::doubts_of(*out.policy, out.steps)) out.warnings.push_back(std::move(doubt));
     }
-    if (config.data.canaries > 0 && config.data.keep == "head")
+    if (spec.data.canaries > 0 && spec.data.keep == kept_end::head)
         out.warnings.emplace_back(
             "data.keep: head can cut canaries away, which stand at the end of a record; use tail");
-    if (!config.privacy.population)
+    if (!spec.population)
         out.warnings.push_back(
             fmt::format("privacy.population: not declared; the number of training units, {}, is taken as "
                         "public",
@@ -299,34 +256,33 @@ run_plan plan_run(const config::run_config& config, std::int64_t units, const mo
 }
 
 run_plan check(const config::run_config& config, const checking& how) {
-    const auto model = models::read_model(config.model.path);
-    const auto layout = layout_once_taught(config, layout_of(config, model));
-    const auto card = models::card_of(device_of(config), "device");
-    const auto plan_of = [&](std::int64_t units) {
-        auto [full, choices] = with_choices(config, units, model);
-        auto out = plan_run(full, units, model, layout);
-        out.choices = std::move(choices);
+    const auto reading = config::to_reading_spec(config);
+    const auto& path = reading.model.path;
+    const auto model = models::read_model(path);
+    const auto layout = layout_once_taught(reading, layout_of(reading, model));
+    const auto card = models::card_of(device_of(reading), "device");
+    const auto plan_of = [&](const config::run_spec& spec) {
+        auto out = plan_run(spec, model, layout);
         if (card) warn_of_others(*card, out);
         return out;
     };
-    check_sources(config, how.without_data);
-    const bool weights = models::has_weights(config.model.path);
-    if (weights) check_gradients(load_model(config, {.tell = how.tell}), config.model.path);
-    const auto bare =
-        config.model.path + ": holds config.json only; a run needs the model's safetensors and tokenizer there";
-    if (config.privacy.population && (how.without_data || !weights)) {
-        auto out = plan_of(*config.privacy.population);
+    check_sources(reading, how.without_data);
+    const bool weights = models::has_weights(path);
+    if (weights) check_gradients(load_model(reading, {.tell = how.tell}), path);
+    const auto bare = path + ": holds config.json only; a run needs the model's safetensors and tokenizer there";
+    if (reading.population && (how.without_data || !weights)) {
+        auto out = plan_of(resolve(config, *reading.population, model));
         if (how.without_data) out.warnings.emplace_back("--without-data: neither data.path nor its template was read");
         if (!weights) out.warnings.push_back(bare);
         return out;
     }
     if (!weights) refuse(bare);
-    const auto tokens = load_tokenizer(config, model);
-    auto data = load_data(config, *tokens, token_limit(config, model), kept_corpus::of_reader(config).get(), how.tell);
-    const auto units = static_cast<std::int64_t>(data.train.size());
-    auto out = plan_of(units);
-    held_out_of(with_choices(config, units, model).config, std::move(data.held_out), *tokens,
-                token_limit(config, model));  // for its refusals
+    const auto tokens = load_tokenizer(reading, model);
+    auto data =
+        load_data(reading, *tokens, token_limit(reading, model), kept_corpus::of_reader(reading).get(), how.tell);
+    const auto spec = resolve(config, static_cast<std::int64_t>(data.train.size()), model);
+    auto out = plan_of(spec);
+    held_out_of(spec, std::move(data.held_out), *tokens, out.max_tokens);  // for its refusals
     out.counts = counts_of(data);
     // For the owner, who asked: a run says nothing of it.
     if (2 * out.counts->cut > out.counts->records)
@@ -360,12 +316,12 @@ nlohmann::json looks_json(const run_plan& plan) {
 
 std::string to_json(const run_plan& plan, bool counts) {
     nlohmann::json epsilon;
-    for (const auto& [name, value] : plan.epsilon) epsilon[name] = eval::json_number(value);
+    for (const auto& [name, value] : plan.epsilon_committed) epsilon[name] = eval::json_number(value);
     nlohmann::json out{{"population", plan.population},
                        {"sample_rate", plan.sample_rate},
                        {"steps", plan.steps},
                        {"noise_multiplier", plan.noise_multiplier},
-                       {"guaranteed_epsilon", eval::json_number(plan.guaranteed_epsilon)},
+                       {"guaranteed_epsilon", eval::json_number(plan.epsilon_guaranteed)},
                        {"delta", plan.delta},
                        {"looks", looks_json(plan)},
                        {"epsilon", epsilon},

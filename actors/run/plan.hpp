@@ -10,8 +10,7 @@
 #include "actors/run/inputs.hpp"
 #include "actors/run/memory.hpp"
 #include "actors/run/padding.hpp"
-#include "config/config.hpp"
-#include "config/open_keys.hpp"
+#include "config/spec.hpp"
 #include "models/causal_lm.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/spending/policy.hpp"
@@ -34,9 +33,9 @@ struct run_plan {
     double looked_at = 0;           ///< units that each of them is expected to see, from public numbers
     double look_within = 0;         ///< nats per token: half of the interval of a figure at 95 %, near its centre
     double noise_multiplier = 0;    ///< z_0
-    double guaranteed_epsilon = 0;
+    double epsilon_guaranteed = 0;
     std::map<std::string, double>
-        epsilon;  ///< of what the policy commits to, or of the steps at z_0, under each accountant
+        epsilon_committed;  ///< of what the policy commits to, or of the steps at z_0, under each accountant
     std::optional<published_price> published;  ///< as_published only
     std::vector<std::string> groups;           ///< adapter names
     std::int64_t trainable_parameters = 0;
@@ -64,14 +63,14 @@ struct run_plan {
 /// CPU always, for training moves rounding's effect without bound, from a millionth of a radius to two of them. On a
 /// CUDA device in bfloat16 and TF32; in float32 units share passes there, η is charged, and a probe of made-up records
 /// watches that it holds (company_probe.hpp).
-bool computes_apart(const config::run_config& config);
+bool computes_apart(const config::reading_spec& spec);
 
 /// η of the arithmetic that a run computes with, for its expected batch; 0 where units are computed apart
 /// (docs/privacy.md §6).
-double rounding_margin_of(const config::run_config& config);
+double rounding_margin_of(const config::run_spec& spec);
 
-/// The policy that a configuration asks for (as_published: the published one). `ledger_deck`: of a run that is resumed.
-std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config, std::int64_t population,
+/// How the budget is spent. `ledger_deck`: of a run that is resumed.
+std::unique_ptr<privacy::spending_policy> policy_of(const config::run_spec& spec,
                                                     std::vector<privacy::card> ledger_deck = {});
 
 /// ε of runs under each of pld, rdp, gdp_clt.
@@ -79,20 +78,8 @@ std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs
 
 published_price price_as_published(std::vector<privacy::phase> charged, std::size_t groups, double delta);
 
-/// A configuration without open keys, and which those were.
-struct chosen_config {
-    config::run_config config;
-    std::vector<config::choice> choices;
-};
-
-/// Chooses what the configuration leaves open, for `units` training units, which are N where none is declared. Errors:
-/// bad_input for a length of the run that is none, and as prepared_policy_of().
-chosen_config with_choices(config::run_config config, std::int64_t units, const models::model_config& model);
-
-/// Plans a run of a configuration without open keys on as many units. Errors: bad_input for q > 1, δ ≥ 1, no
-/// steps, a budget that can't be met, padding beyond the machine's memory.
-run_plan plan_run(const config::run_config& config, std::int64_t units, const models::model_config& model,
-                  const models::lora_layout& layout);
+/// Errors: bad_input for q > 1, δ ≥ 1, no steps, a budget that can't be met, padding beyond the machine's memory.
+run_plan plan_run(const config::run_spec& spec, const models::model_config& model, const models::lora_layout& layout);
 
 /// What was read of the data, for plan.counts.
 run_plan::private_counts counts_of(const run_data& data);

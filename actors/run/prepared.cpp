@@ -1,6 +1,7 @@
 #include "actors/run/prepared.hpp"
 
 #include "actors/run/audit/canaries.hpp"
+#include "actors/run/resolve.hpp"
 #include "actors/run/step_gradients.hpp"
 #include "config/base/error.hpp"
 #include "privacy/keys/digest.hpp"
@@ -10,21 +11,19 @@ namespace rldp::actors {
 
 prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept,
                  const model_reading& reading) {
+    const auto reading_spec = config::to_reading_spec(asked);
     prepared out;
-    out.model = load_model(asked, reading);
-    check_gradients(out.model, asked.model.path);
+    out.model = load_model(reading_spec, reading);
+    check_gradients(out.model, reading_spec.model.path);
     const auto& described = out.model.base->config();
-    const auto tokens = load_tokenizer(asked, described);
-    out.data = load_data(asked, *tokens, token_limit(asked, described), kept,
-                         reading.tell);  // refuses public records that are private
-    const auto units = static_cast<std::int64_t>(out.data.train.size());
-    auto [config, choices] = with_choices(asked, units, described);
-    out.config = std::move(config);
-    out.looks = look_rule_of(out.config, described.vocab);
-    out.held_out = held_out_of(out.config, std::move(out.data.held_out), *tokens, token_limit(asked, described));
-    if (out.config.public_data.path) out.model = teach(out.config, std::move(out.model));
-    out.plan = plan_run(out.config, units, described, out.model.layout);
-    out.plan.choices = std::move(choices);
+    const auto tokens = load_tokenizer(reading_spec, described);
+    const auto most = token_limit(reading_spec, described);
+    out.data = load_data(reading_spec, *tokens, most, kept, reading.tell);  // refuses public records that are private
+    out.spec = resolve(asked, static_cast<std::int64_t>(out.data.train.size()), described);
+    out.looks = look_rule_of(out.spec, described.vocab);
+    out.held_out = held_out_of(out.spec, std::move(out.data.held_out), *tokens, most);
+    if (out.spec.public_path) out.model = teach(out.spec, std::move(out.model));
+    out.plan = plan_run(out.spec, described, out.model.layout);
     out.plan.counts = counts_of(out.data);
     out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
     return out;
@@ -34,24 +33,24 @@ privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, con
                                                             const eval::membership_record& who) {
     return privacy::trusted<std::shared_ptr<const secrets>>(std::make_shared<secrets>(
         secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who), key,
-                gradient_canaries_of(ready.config, ready.model.layout), who.look_canary_in}));
+                gradient_canaries_of(ready.spec, ready.model.layout), who.look_canary_in}));
 }
 
 std::vector<std::pair<std::string, std::string>> common_facts(const prepared& ready) {
-    if (ready.config.privacy.semantics == semantics::as_published)
+    if (ready.spec.privacy.semantics == semantics::as_published)
         refuse(
             "privacy.semantics: as_published releases raw statistics of whole batches, which no rank has; run it in "
             "one "
             "process, without --workers and launcher");
     std::vector<std::pair<std::string, std::string>> out{
         {"version of rldp", RLDP_VERSION},
-        {"configuration", privacy::sha256(config::common_json(ready.config))},
+        {"configuration", privacy::sha256(config::common_json(ready.spec.config))},
         {"model", ready.model.digest},
         {"table", ready.data.digest}};
     // Where nothing is charged for rounding, a unit has the same bits wherever it is computed.
     if (ready.plan.rounding_margin == 0)
         out.emplace_back("result of the same arithmetic, from its processor, libraries or threads,",
-                         digest_of_arithmetic(ready.config, ready.model, ready.plan.max_tokens));
+                         digest_of_arithmetic(ready.spec, ready.model, ready.plan.max_tokens));
     return out;
 }
 

@@ -12,7 +12,7 @@
 namespace rldp::actors {
 
 struct prepared {
-    config::run_config config;  ///< without open keys
+    config::run_spec spec;
     run_model model;
     run_data data;
     eval::held_out held_out;  ///< what is evaluated
@@ -21,7 +21,7 @@ struct prepared {
 };
 
 /// Makes the model what public records taught it.
-using teaching = std::function<run_model(const config::run_config&, run_model)>;
+using teaching = std::function<run_model(const config::run_spec&, run_model)>;
 
 /// `kept`: where the records may lie as tokens already, or null. Errors: bad_input, one line each.
 prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "actors/run/public_lessons.hpp"
+#include "actors/run/resolve.hpp"
 #include "actors/run/step_gradients.hpp"
 #include "config/base/error.hpp"
 #include "config/open_keys.hpp"
@@ -22,8 +23,9 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
         refuse(fmt::format("a budget of {} units is too small: even batches of {} leave fewer than {} steps", units,
                            smallest, fewest));
     const auto model = models::read_model(config.model.path);
-    const auto layout = layout_once_taught(config, layout_of(config, model));
-    const auto planned = config::planned_steps(with_choices(config, population, model).config, population);
+    const auto reading = config::to_reading_spec(config);
+    const auto layout = layout_once_taught(reading, layout_of(reading, model));
+    const auto planned = resolve(config, population, model).train.steps;
     // The same share of other steps; one step at least of what is there at all.
     const auto scaled = [&](std::int64_t length, std::int64_t steps) {
         return length == 0 ? 0 : std::max<std::int64_t>(1, length * steps / planned);
@@ -36,18 +38,18 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
         divided.train.epochs.reset();
         if (config.train.warmup) divided.train.warmup = scaled(*config.train.warmup, *divided.train.steps);
         if (config.train.decay) divided.train.decay = scaled(*config.train.decay, *divided.train.steps);
-        divided = with_choices(std::move(divided), population, model).config;
+        const auto spec = resolve(std::move(divided), population, model);
         run_plan plan;
         try {
-            plan = plan_run(divided, population, model, layout);
+            plan = plan_run(spec, model, layout);
         } catch (const error& reason) {
             if (reason.code() != errc::bad_input || out.empty()) throw;
             break;  // a method may have no use for so little noise
         }
         out.push_back({.expected_batch_size = batch,
                        .steps = plan.steps,
-                       .warmup = divided.train.warmup,
-                       .decay = divided.train.decay,
+                       .warmup = spec.config.train.warmup,
+                       .decay = spec.config.train.decay,
                        .noise_multiplier = plan.noise_multiplier,
                        .noise_per_unit = plan.noise_multiplier / static_cast<double>(batch)});
     }
@@ -66,16 +68,16 @@ namespace {
 class timed_passes {
   public:
     timed_passes(const config::run_config& asked, std::int64_t population)
-        : model_(load_model(asked)), config_(with_choices(asked, population, model_.base->config()).config) {
-        length_ = token_limit(config_, model_.base->config());
-        records_ = config_.privacy.unit_is_group ? config_.privacy.max_records_per_unit : 1;
-    }
+        : model_(load_model(config::to_reading_spec(asked))),
+          spec_(resolve(asked, population, model_.base->config())),
+          length_(token_limit(spec_, model_.base->config())),
+          records_(spec_.records_per_unit) {}
 
     /// Seconds a unit, in so many micro-batches for each that is under way at once.
     double once(std::int64_t micro_batch, std::int64_t micro_batches) {
-        auto config = config_;
-        config.train.micro_batch = micro_batch;
-        const auto how = gradient_settings_of(config, model_);
+        auto spec = spec_;
+        spec.train.micro_batch = micro_batch;
+        const auto how = gradient_settings_of(spec, model_);
         const auto count = std::max<std::int64_t>(1, micro_batches * how.micro_batch * how.abreast / records_);
         std::vector<std::vector<models::sequence>> made(static_cast<std::size_t>(count));
         for (auto& unit : made) unit.assign(static_cast<std::size_t>(records_), made_up());
@@ -89,7 +91,7 @@ class timed_passes {
     }
 
     /// As the run will compute.
-    double as_planned() { return once(config::micro_batch_of(config_), 2); }
+    double as_planned() { return once(spec_.train.micro_batch, 2); }
 
   private:
     models::sequence made_up() const {
@@ -100,24 +102,24 @@ class timed_passes {
     }
 
     run_model model_;
-    config::run_config config_;
-    std::int64_t length_ = 0, records_ = 1;
+    config::run_spec spec_;
+    std::int64_t length_, records_;
 };
 
 }  // namespace
 
-double seconds_per_unit(const config::run_config& config, std::int64_t population, precision how) {
+double seconds_per_unit(const config::run_config& config, std::int64_t population, timing how) {
     constexpr double long_enough = 0.5;  // seconds, to be no matter of chance
     timed_passes passes(config, population);
     const auto first = passes.once(1, 1);  // memory is taken, threads are started
-    if (how == precision::rough) return first > long_enough ? std::min(first, passes.once(1, 1)) : passes.as_planned();
+    if (how == timing::rough) return first > long_enough ? std::min(first, passes.once(1, 1)) : passes.as_planned();
     passes.as_planned();
     return std::min(passes.as_planned(), passes.as_planned());
 }
 
 plan_time time_of(const config::run_config& config, const run_plan& plan) {
     plan_time out;
-    out.seconds_per_unit = seconds_per_unit(config, plan.population, precision::rough);
+    out.seconds_per_unit = seconds_per_unit(config, plan.population, timing::rough);
     out.seconds = out.seconds_per_unit * plan.sample_rate * static_cast<double>(plan.population) *
                   static_cast<double>(plan.steps);
     if (out.seconds <= an_hour) return out;

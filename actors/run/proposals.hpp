@@ -26,14 +26,14 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
 /// falls as the batch grows.
 const proposal& best_of(const std::vector<proposal>& all);
 
-enum class precision : std::uint8_t {
+enum class timing : std::uint8_t {
     rough,  ///< of two units where they take long, else of a few micro-batches
     fine,   ///< the best of two passes over more of them
 };
 
 /// Seconds that one unit's gradients take here, measured on as many made-up records, of as many tokens, as a unit may
 /// have, for a run on `population` units. Errors: as step_gradients.
-double seconds_per_unit(const config::run_config& config, std::int64_t population, precision how);
+double seconds_per_unit(const config::run_config& config, std::int64_t population, timing how);
 
 inline constexpr double an_hour = 3600;  // seconds
 

@@ -5,7 +5,7 @@
 
 #include "actors/run/inputs.hpp"
 #include "actors/run/step_machine.hpp"
-#include "config/config.hpp"
+#include "config/spec.hpp"
 
 namespace rldp::actors {
 
@@ -22,18 +22,18 @@ namespace rldp::actors {
 /// lies there, and left there if not: cells of a grid that learn the same one after another learn it once. Errors:
 /// bad_input for records that can't be read, or none, for more directions than a matrix has, where training on them
 /// ends in numbers that are not finite, and for a file in `shared` that is damaged.
-run_model taught(const config::run_config& config, run_model model,
+run_model taught(const config::run_spec& spec, run_model model,
                  const std::optional<std::filesystem::path>& shared = {});
 
 /// Which iterate the public sample loses less on, per token, or per record on its values where the loss weighs those;
 /// empty where nothing is to be chosen.
-iterate_choice choice_of(const config::run_config& config, const run_model& model);
+iterate_choice choice_of(const config::run_spec& spec, const run_model& model);
 
 /// Log of what the public sample loses under an adapter, measured likewise, at most that of a million nats; empty where
 /// no controller learns from it.
-public_probe probe_of(const config::run_config& config, const run_model& model);
+public_probe probe_of(const config::run_spec& spec, const run_model& model);
 
 /// `layout` with the sizes that it will have once it was taught.
-models::lora_layout layout_once_taught(const config::run_config& config, models::lora_layout layout);
+models::lora_layout layout_once_taught(const config::reading_spec& spec, models::lora_layout layout);
 
 }  // namespace rldp::actors

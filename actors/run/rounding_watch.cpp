@@ -8,6 +8,7 @@
 #include "actors/run/company_probe.hpp"
 #include "actors/run/plan.hpp"
 #include "actors/run/session.hpp"
+#include "actors/run/step_gradients.hpp"
 #include "config/base/error.hpp"
 #include "config/open_keys.hpp"
 
@@ -37,13 +38,15 @@ rounding_watch watch_with(const std::shared_ptr<company_probe>& probe, std::int6
 }
 
 rounding_watch rounding_watch_of(const session& run) {
-    const auto every = config::steps_between_probes(run.config);
+    const auto every =
+        config::steps_between_probes(run.spec.device, run.spec.privacy.semantics, run.spec.train.expected_batch_size);
     if (every == 0) return {};
-    const auto lanes = lanes_of(run.config, run.model.base->config());
+    const auto settings = gradient_settings_of(run);
     const auto probe =
-        std::make_shared<company_probe>(run.model.base, run.model.layout, computes_apart(run.config), lanes.micro_batch,
-                                        run.plan.max_tokens, static_cast<std::uint64_t>(run.config.data.split_seed));
-    return watch_with(probe, every, run.plan.rounding_margin, static_cast<std::size_t>(config::batch_of(run.config)));
+        std::make_shared<company_probe>(run.model.base, run.model.layout, settings.apart, settings.micro_batch,
+                                        run.plan.max_tokens, static_cast<std::uint64_t>(run.spec.data.split_seed));
+    return watch_with(probe, every, run.plan.rounding_margin,
+                      static_cast<std::size_t>(run.spec.train.expected_batch_size));
 }
 
 }  // namespace rldp::actors

@@ -24,8 +24,6 @@
 #include "config/base/files.hpp"
 #include "config/base/nascent_directory.hpp"
 #include "config/base/today.hpp"
-#include "config/method_choices.hpp"
-#include "config/methods.hpp"
 #include "config/open_keys.hpp"
 #include "eval/report/configuration.hpp"
 #include "privacy/spending/book.hpp"
@@ -38,47 +36,46 @@ namespace rldp::actors {
 
 namespace {
 
-rl::training_config training_config_of(const config::run_config& config, const run_plan& plan,
+rl::training_config training_config_of(const config::run_spec& spec, const run_plan& plan,
                                        const models::lora_layout& layout) {
     rl::training_config out{.steps = plan.steps,
-                            .rate = rates_of(config, plan),
-                            .average = average_of(config, plan),
-                            .interval = config::chosen(config.rl.interval, "rl.interval"),
-                            .warmup = config::chosen(config.rl.warmup, "rl.warmup"),
+                            .rate = rates_of(spec, plan),
+                            .average = average_of(spec, plan),
+                            .interval = spec.controller.interval,
+                            .warmup = spec.controller.warmup,
                             .initial_noise_multiplier = plan.noise_multiplier};
-    if (config.lora.b_lr_ratio != 1) out.optimizer.rate_factors = models::rate_factors(layout, config.lora.b_lr_ratio);
-    out.optimizer.least_root = config::choices_of(config).stabiliser;
-    if (config.audit.gradient_canaries > 0) out.traced = sanitizer_config_of(config, layout);
-    if (plan.policy) out.watched = sanitizer_config_of(config, layout);
+    if (spec.lora.b_lr_ratio != 1) out.optimizer.rate_factors = models::rate_factors(layout, spec.lora.b_lr_ratio);
+    out.optimizer.least_root = spec.method.stabiliser;
+    if (spec.audit.gradient_canaries > 0) out.traced = sanitizer_config_of(spec, layout);
+    if (plan.policy) out.watched = sanitizer_config_of(spec, layout);
     return out;
 }
 
-evaluation_times evaluation_times_of(const config::run_config& config, const run_plan& plan) {
-    return {config::chosen(config.train.eval_every, "train.eval_every"),
-            std::max<std::int64_t>(1, plan.population / config::batch_of(config)),
-            config::look_steps(config, plan.steps)};
+evaluation_times evaluation_times_of(const config::run_spec& spec, const run_plan& plan) {
+    return {spec.train.eval_every, std::max<std::int64_t>(1, plan.population / spec.train.expected_batch_size),
+            config::look_steps(spec.train.looks, plan.steps)};
 }
 
-privacy::ledger_header header_of(const config::run_config& config, const run_plan& plan,
+privacy::ledger_header header_of(const config::run_spec& spec, const run_plan& plan,
                                  const privacy::spending_policy& policy, const std::string& data_hmac) {
     privacy::ledger_header out;
-    out.delta = config.privacy.delta;
+    out.delta = spec.privacy.delta;
     out.padding_delta = plan.padded ? plan.padded->delta : 0;
     out.rounding_margin = plan.rounding_margin;
     out.sample_rate = plan.sample_rate;
     out.population = plan.population;
     out.steps = plan.steps;
-    out.policy = config::choices_of(config).policy;
-    out.accountant = config.privacy.accountant;
-    out.semantics = config.privacy.semantics;
-    out.unit = config.privacy.unit;
-    out.split = config.data.split;
+    out.policy = name_of(spec.privacy.policy);
+    out.accountant = spec.privacy.accountant;
+    out.semantics = spec.privacy.semantics;
+    out.unit = spec.privacy.unit;
+    out.split = name_of(spec.data.split);
     out.deck = policy.deck();
-    out.epsilon = config.privacy.epsilon;
-    out.guaranteed_epsilon = policy.guaranteed_epsilon();
+    out.epsilon_budget = spec.privacy.epsilon_budget;
+    out.epsilon_guaranteed = policy.epsilon_guaranteed();
     out.data_hmac = data_hmac;
-    out.insecure_reproducible = config.noise.insecure_reproducible;
-    out.held_out = config.eval.published();
+    out.insecure_reproducible = spec.privacy.insecure_reproducible;
+    out.held_out = spec.publish;
     out.looks = plan.looks;
     return out;
 }
@@ -108,10 +105,10 @@ std::string words_of(const privacy::book_answer& found, privacy::start_kind kind
 /// be.
 void enter_in_book(prepared& ready, std::vector<privacy::phase> committed, const privacy::ledger_content& ledger,
                    const eval::run_directory& now, const std::filesystem::path& run) {
-    const auto& config = ready.config;
-    if (!config.privacy.book || *config.privacy.book == no_book) return;
-    const auto found = privacy::find_book({.asked = *config.privacy.book,
-                                           .name = book_name_of(bare_name(config.data.path)),
+    const auto& asked = ready.spec.privacy.book;
+    if (asked == no_book) return;
+    const auto found = privacy::find_book({.asked = asked,
+                                           .name = book_name_of(bare_name(ready.spec.data.path)),
                                            .sketches = ready.data.sketches,
                                            .started = privacy::read_mark(now.book()).book});
     const auto kind = privacy::enter_run(found.directory, {.ledger = ledger,
@@ -131,13 +128,13 @@ void make_sides(const eval::run_directory& where) {
 }
 
 moving_parts parts_of(const prepared& ready, std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book) {
-    const auto& config = ready.config;
-    rl::training training(training_config_of(config, ready.plan, ready.model.layout),
-                          method_of(config, ready.plan, ready.model), ready.model.initial_adapter);
-    return {.steps = std::make_shared<step_machine>(std::move(training), evaluation_times_of(config, ready.plan),
-                                                    choice_of(config, ready.model), probe_of(config, ready.model)),
+    const auto& spec = ready.spec;
+    rl::training training(training_config_of(spec, ready.plan, ready.model.layout),
+                          method_of(spec, ready.plan, ready.model), ready.model.initial_adapter);
+    return {.steps = std::make_shared<step_machine>(std::move(training), evaluation_times_of(spec, ready.plan),
+                                                    choice_of(spec, ready.model), probe_of(spec, ready.model)),
             .budget = std::make_shared<privacy::budget>(std::move(policy), std::move(book)),
-            .controller = controller_of(config, ready.plan)};
+            .controller = controller_of(spec, ready.plan)};
 }
 
 /// What a resume found that a new run has not.
@@ -150,10 +147,10 @@ struct found_before {
 
 std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepared ready, std::string belongs_to,
                                         const privacy::run_key& key, found_before found = {}) {
-    const auto date = start_of(ready.config.run.date.value_or(today()));
+    const auto date = start_of(ready.spec.run.date.value_or(today()));
     auto times = std::make_shared<const fixed_time>(where.public_side(), date);
     return std::make_shared<session>(session{.where = where,
-                                             .config = std::move(ready.config),
+                                             .spec = std::move(ready.spec),
                                              .plan = std::move(ready.plan),
                                              .model = std::move(ready.model),
                                              .held_out = privacy::trusted<std::shared_ptr<const eval::held_out>>(
@@ -238,7 +235,7 @@ class replay {
     /// Progress ε after `step`, at which the accountant actor, too, prices it.
     eval::progress_price price_through(std::int64_t step) {
         if (step > 0 && step != price_.step)
-            price_ = {parts_.budget->progress_epsilon(parts_.budget->book().charges_through(step)), step};
+            price_ = {parts_.budget->epsilon_spent(parts_.budget->book().charges_through(step)), step};
         return step > 0 ? price_ : eval::progress_price{};
     }
 
@@ -276,23 +273,21 @@ eval::membership_record membership_before(const eval::run_directory& where, cons
         refuse(where.membership().string() +
                ": is missing, so who was in training is not known; bring back the run's own file");
     auto who = eval::read_membership(where.membership());
-    check_membership(who, ready.config, ready.data, where.membership().string());
+    check_membership(who, ready.spec, ready.data, where.membership().string());
     return who;
 }
 
 }  // namespace
 
-privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout) {
-    return {.segments = segments_of(config, layout),
-            .how = privacy::allocation_from(config::choices_of(config).allocation),
-            .as_published = config.privacy.semantics == semantics::as_published,
-            .rounding_margin = rounding_margin_of(config)};
+privacy::sanitizer_config sanitizer_config_of(const config::run_spec& spec, const models::lora_layout& layout) {
+    return {.segments = segments_of(spec.clip.groups, layout),
+            .how = spec.method.allocation,
+            .as_published = spec.privacy.semantics == semantics::as_published,
+            .rounding_margin = rounding_margin_of(spec)};
 }
 
-price_times price_times_of(const config::run_config& config, const run_plan& plan) {
-    return {.interval = config::chosen(config.rl.interval, "rl.interval"),
-            .evaluations = evaluation_times_of(config, plan),
-            .last = plan.steps};
+price_times price_times_of(const config::run_spec& spec, const run_plan& plan) {
+    return {.interval = spec.controller.interval, .evaluations = evaluation_times_of(spec, plan), .last = plan.steps};
 }
 
 checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_to) {
@@ -300,8 +295,8 @@ checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_t
             parts.budget->book().end(), belongs_to};
 }
 
-void decide_in_line(const moving_parts& parts, double progress_epsilon) {
-    parts.steps->decide(parts.controller->decide(parts.steps->observe(progress_epsilon)));
+void decide_in_line(const moving_parts& parts, double epsilon_spent) {
+    parts.steps->decide(parts.controller->decide(parts.steps->observe(epsilon_spent)));
     parts.controller->learn();
 }
 
@@ -312,22 +307,22 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());
-    const auto kept = kept_corpus::of_run(asked, directory, how.corpora, team == nullptr);
+    const auto kept = kept_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, team == nullptr);
     auto ready =
         prepare(asked, [&](const auto& full, run_model model) { return taught(full, std::move(model), how.lessons); },
                 kept.get(), {.identify = true, .tell = how.tell});
-    const auto& config = ready.config;
+    const auto& spec = ready.spec;
     if (team) team->agree(common_facts(ready));
-    const auto key = config.noise.insecure_reproducible ? privacy::run_key::insecure_from_seed(config.seed)
+    const auto key = spec.privacy.insecure_reproducible ? privacy::run_key::insecure_from_seed(spec.seed)
                                                         : privacy::run_key::from_system();
     nascent_directory nascent(directory);
     const eval::run_directory partial{nascent.path()};
     make_sides(partial);
-    auto policy = policy_of(config, ready.plan.population);
-    const auto header = header_of(config, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
+    auto policy = policy_of(spec);
+    const auto header = header_of(spec, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
     key.save(partial.key());
-    eval::write_configuration(partial, config);
-    const auto who = toss_membership(config, ready.data, key);
+    eval::write_configuration(partial, spec.config);
+    const auto who = toss_membership(spec, ready.data, key);
     write_file(partial.membership(), eval::to_json(who));
     auto book = privacy::ledger::create(partial.ledger(), header);
     auto owner = ownership(key, book.content(), partial, ready.model, ready.plan);
@@ -335,7 +330,7 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     const auto parts = parts_of(ready, std::move(policy), std::move(book));
     write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
     note_weights(partial, ready.model.weights, privacy::file_seal(key));
-    if (config.public_data.path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
+    if (spec.public_path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
     if (kept) kept->settle(partial);
     enter_in_book(ready, std::move(committed), parts.budget->book(), partial, directory);
     nascent.settle();
@@ -360,25 +355,26 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
         refuse(directory.string() +
                ": that run has lost its key without having finished, so nothing can be added to it; bring back "
                "trusted/run.key, or start a new run with another --out");
-    const auto config = eval::read_configuration(where);
-    const auto key = config.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
-                                                        : privacy::run_key::load(where.key());
+    const auto asked = eval::read_configuration(where);
+    const auto key = asked.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
+                                                       : privacy::run_key::load(where.key());
     auto book = privacy::ledger::open(where.ledger());
     const privacy::file_seal seal(key);
-    const auto kept = kept_corpus::of_run(config, directory, how.corpora, team == nullptr);
+    const auto kept = kept_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, team == nullptr);
     auto ready = prepare(
-        config,
+        asked,
         [&](const auto& full, run_model model) { return recalled(full, std::move(model), where.lessons(), seal); },
         kept.get(),
         {.identify = true,
          .known = how.verify_model ? std::nullopt : std::optional(weights_seen(where, seal)),
          .tell = how.tell});
+    const auto& spec = ready.spec;
     const auto hmac = test_hooks::data_hmac(key.hmac(ready.data.digest));
     if (book.content().header.data_hmac != hmac)
         refuse(fmt::format(
             "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
             "the original data",
-            where.ledger().string(), book.content().header.data_hmac, config.data.path, hmac));
+            where.ledger().string(), book.content().header.data_hmac, spec.data.path, hmac));
     if (const auto version = book.content().header.version; version != privacy::ledger_header::current_version)
         refuse(fmt::format(
             "{}: was begun by a version whose ledgers are of kind {}, this one's are of kind {}; go on with "
@@ -399,7 +395,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
             "to {:.12}…; "
             "one of them was changed since the run began",
             where.checkpoint().string(), saved.belongs_to,
-            config.rl.controller ? config.model.path + " and " + *config.rl.controller : config.model.path, ours));
+            spec.controller.file ? spec.model.path + " and " + *spec.controller.file : spec.model.path, ours));
     // Charges that vanished would be made again: the same draw and noise under other dials.
     if (!book.content().holds(saved.charged))
         refuse(fmt::format(
@@ -409,19 +405,19 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     { privacy::release_log durable(where.releases(), seal); }
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
     auto looked = looks_log::read(where.looks(), seal, book.content());
-    auto policy = policy_of(config, ready.plan.population, book.content().header.deck);
+    auto policy = policy_of(spec, book.content().header.deck);
     enter_in_book(ready, policy->committed(), book.content(), where, directory);
     const auto parts = parts_of(ready, std::move(policy), std::move(book));
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);
-    auto found = replay(parts, price_times_of(config, ready.plan), ready.model.initial_adapter,
+    auto found = replay(parts, price_times_of(spec, ready.plan), ready.model.initial_adapter,
                         known_lines(where, parts.budget->book(), parts.steps->training().step(), how.accept_lost_lines))
                      .all(releases);
     add_looks(found.known, looked, parts.budget->book().header_hash);
     found.looked = std::move(looked);
     if (saved.evaluating)
         found.passed.insert(found.passed.begin(),
-                            {saved.evaluating->step, saved.evaluating->adapter.to(device_of(config))});
+                            {saved.evaluating->step, saved.evaluating->adapter.to(device_of(spec))});
     std::erase_if(found.passed, [&](const snapshot& at) { return evaluated(found.known, at.step); });
     found.seen = evaluations_in(found.known);
     eval::write_metrics(where.metrics(), found.known);

@@ -13,7 +13,7 @@
 #include "actors/run/plan.hpp"
 #include "actors/run/step_machine.hpp"
 #include "config/base/fixed_time.hpp"
-#include "config/config.hpp"
+#include "config/spec.hpp"
 #include "eval/audit/gradient_canary.hpp"
 #include "eval/metrics/metrics.hpp"
 #include "eval/report/run_directory.hpp"
@@ -40,7 +40,7 @@ struct secrets {
 /// What stays as it is from a run's opening to its end.
 struct session {
     eval::run_directory where;
-    config::run_config config;
+    config::run_spec spec;
     run_plan plan;
     run_model model;
     privacy::trusted<std::shared_ptr<const eval::held_out>> held_out;  ///< those units of Eval that are looked at
@@ -88,14 +88,14 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
 opened_run resume_run(const std::filesystem::path& directory, const opening& how = {},
                       const std::shared_ptr<ranks::team>& team = {});
 
-privacy::sanitizer_config sanitizer_config_of(const config::run_config& config, const models::lora_layout& layout);
+privacy::sanitizer_config sanitizer_config_of(const config::run_spec& spec, const models::lora_layout& layout);
 
-price_times price_times_of(const config::run_config& config, const run_plan& plan);
+price_times price_times_of(const config::run_spec& spec, const run_plan& plan);
 
 /// What a resume goes on from.
 checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_to);
 
 /// A decision at a block's end, in line: observe, decide, set, learn. Used by replay and the plain loop.
-void decide_in_line(const moving_parts& parts, double progress_epsilon);
+void decide_in_line(const moving_parts& parts, double epsilon_spent);
 
 }  // namespace rldp::actors

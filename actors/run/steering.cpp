@@ -2,12 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "config/base/error.hpp"
-#include "config/method_choices.hpp"
-#include "config/methods.hpp"
-#include "config/open_keys.hpp"
 #include "rl/prepare/prepared_controller.hpp"
 #include "rl/published_controller.hpp"
 
@@ -33,58 +28,56 @@ void check_signature(const rl::prepared_policy& policy, const std::string& path,
                            signer->fingerprint(), file, wanted.fingerprint()));
 }
 
-std::shared_ptr<rl::controller> published_controller_of(const config::run_config& config, const run_plan& plan) {
-    rl::controller_config out{.actions = config.rl.actions,
-                              .policy = config.rl.policy,
+std::shared_ptr<rl::controller> published_controller_of(const config::run_spec& spec, const run_plan& plan) {
+    const auto& how = spec.controller;
+    rl::controller_config out{.actions = how.actions,
+                              .mode = how.mode,
                               .groups = plan.groups.size(),
-                              .clip_min = config.clip.min,
-                              .clip_max = config.clip.max,
-                              .clip_action = config.rl.clip_action,
+                              .clip_min = spec.clip.min,
+                              .clip_max = spec.clip.max,
+                              .clip_action = how.clip_action,
                               .initial_noise_multiplier = plan.noise_multiplier,
-                              .epsilon = config.privacy.epsilon,
-                              .reward_floor = config.rl.reward_floor,
+                              .epsilon_budget = spec.privacy.epsilon_budget,
+                              .reward_floor = how.reward_floor,
                               .learner = {}};
-    out.learner.batch = config.rl.batch;
-    out.learner.updates = config.rl.updates;
-    out.learner.replay = config.rl.replay;
-    out.learner.gamma = config.rl.gamma;
-    out.learner.alpha = config.rl.alpha;
-    out.learner.tau = config.rl.tau;
-    out.learner.actor_lr = config.rl.actor_lr;
-    out.learner.critic_lr = config.rl.critic_lr;
-    out.learner.seed = config.seed;
+    out.learner.batch = how.batch;
+    out.learner.updates = how.updates;
+    out.learner.replay = how.replay;
+    out.learner.gamma = how.gamma;
+    out.learner.alpha = how.alpha;
+    out.learner.tau = how.tau;
+    out.learner.actor_lr = how.actor_lr;
+    out.learner.critic_lr = how.critic_lr;
+    out.learner.seed = spec.seed;
     return std::make_shared<rl::published_controller>(out);
 }
 
 }  // namespace
 
-std::shared_ptr<const rl::prepared_policy> prepared_policy_of(const config::run_config& config) {
-    if (!config::choices_of(config).prepared) return {};
-    const auto path = config.rl.controller.value_or("the shipped policy");
-    auto out = std::make_shared<const rl::prepared_policy>(config.rl.controller ? rl::prepared_policy::load(path)
-                                                                                : rl::prepared_policy::shipped());
+std::shared_ptr<const rl::prepared_policy> load_policy(const std::optional<std::string>& file,
+                                                       const std::optional<std::string>& signer, bool online) {
+    const auto path = file.value_or("the shipped policy");
+    auto out = std::make_shared<const rl::prepared_policy>(file ? rl::prepared_policy::load(path)
+                                                                : rl::prepared_policy::shipped());
     const auto& parts = out->parts();
-    if (config.rl.signer) check_signature(*out, path, *config.rl.signer);
+    if (signer) check_signature(*out, path, *signer);
     if (parts.probed)
         refuse(
             fmt::format("rl.controller: {} looks at the loss on public records, which runs don't show; name a policy "
                         "that was prepared without",
                         path));
-    if (config.rl.online && !parts.passed)
+    if (online && !parts.passed)
         refuse(fmt::format(
             "rl.online: {} did not pass its gate and steers nothing, so that nothing could be learned; name "
             "one that did, or leave rl.online out",
             path));
-    if (config.rl.interval && parts.interval != *config.rl.interval)
-        refuse(fmt::format("rl.interval is {}, but rl.controller {} decides after every {} steps; give {}",
-                           *config.rl.interval, path, parts.interval, parts.interval));
     return out;
 }
 
-std::shared_ptr<rl::controller> controller_of(const config::run_config& config, const run_plan& plan) {
-    if (!config::method_of(config).steered()) return {};
-    if (!plan.policy) return published_controller_of(config, plan);
-    const auto batch = static_cast<double>(config::batch_of(config));
+std::shared_ptr<rl::controller> controller_of(const config::run_spec& spec, const run_plan& plan) {
+    if (!spec.method.is_steered()) return {};
+    if (!plan.policy) return published_controller_of(spec, plan);
+    const auto batch = static_cast<double>(spec.train.expected_batch_size);
     return std::make_shared<rl::prepared_controller>(
         plan.policy,
         rl::run_terms{.adapters = plan.groups.size(),
@@ -92,28 +85,25 @@ std::shared_ptr<rl::controller> controller_of(const config::run_config& config, 
                       .noise_multiplier = plan.noise_multiplier,
                       .batch = batch,
                       .epochs = plan.sample_rate * static_cast<double>(plan.steps),
-                      .online = config.rl.online,
-                      .seed = static_cast<std::uint64_t>(config.seed)},
-        rl::control_from(config.rl.policy));
+                      .online = spec.controller.online,
+                      .seed = static_cast<std::uint64_t>(spec.seed)},
+        spec.controller.mode);
 }
 
-rl::rate_schedule rates_of(const config::run_config& config, const run_plan& plan) {
-    const double peak = config::chosen(config.train.lr, "train.lr");
-    if (plan.policy) return rl::rates_of(schedule_of(*plan.policy), peak, plan.steps);
-    const auto warmup = config::chosen(config.train.warmup, "train.warmup");
-    return {.shape = rl::schedule_from(config::choices_of(config).schedule),
-            .peak = peak,
-            .last = config.train.final_lr,
+rl::rate_schedule rates_of(const config::run_spec& spec, const run_plan& plan) {
+    const auto& how = spec.train;
+    if (plan.policy) return rl::rates_of(schedule_of(*plan.policy), how.lr, plan.steps);
+    return {.shape = how.schedule,
+            .peak = how.lr,
+            .last = how.final_lr,
             .steps = plan.steps,
-            .warmup = warmup,
-            .decay = config.train.decay.value_or(
-                std::clamp<std::int64_t>(plan.steps / 5, 1, std::max<std::int64_t>(1, plan.steps - warmup)))};
+            .warmup = how.warmup,
+            .decay = how.decay};
 }
 
-rl::average_config average_of(const config::run_config& config, const run_plan& plan) {
-    if (plan.policy)
-        return {.how = rl::average_config::form::tail, .window = schedule_of(*plan.policy).tail, .steps = plan.steps};
-    return {.how = rl::average_from(config.train.average), .window = config.train.average_window, .steps = plan.steps};
+rl::average_config average_of(const config::run_spec& spec, const run_plan& plan) {
+    if (plan.policy) return {.how = averaging::tail, .window = schedule_of(*plan.policy).tail, .steps = plan.steps};
+    return {.how = spec.train.average, .window = spec.train.average_window, .steps = plan.steps};
 }
 
 }  // namespace rldp::actors

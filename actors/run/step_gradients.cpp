@@ -14,8 +14,6 @@
 
 #include "actors/run/whole_parts.hpp"
 #include "config/base/error.hpp"
-#include "config/method_choices.hpp"
-#include "config/open_keys.hpp"
 #include "models/blas.hpp"
 #include "models/lora/dropout.hpp"
 #include "models/thread_count.hpp"
@@ -175,19 +173,19 @@ void go_on(const gradient_settings& how) {
 
 }  // namespace
 
-models::activations activations_of(const config::run_config& config) {
-    return config.model.checkpoint_activations ? models::activations::recomputed : models::activations::kept;
+models::activations activations_of(const config::reading_spec& spec) {
+    return spec.model.checkpoint_activations ? models::activations::recomputed : models::activations::kept;
 }
 
-gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model) {
-    const auto lanes = lanes_of(config, model.base->config());
+gradient_settings gradient_settings_of(const config::run_spec& spec, const run_model& model) {
+    const auto lanes = lanes_of(spec, model.base->config(), spec.train.expected_batch_size, spec.train.micro_batch);
     return {.micro_batch = lanes.micro_batch,
-            .apart = computes_apart(config),
+            .apart = computes_apart(spec),
             .abreast = lanes.abreast,
             .threads = lanes.threads,
-            .value_weight = config::choices_of(config).value_weight,
-            .answers_only = config.data.chat,
-            .between = activations_of(config)};
+            .value_weight = spec.value_weight,
+            .answers_only = spec.data.chat,
+            .between = activations_of(spec)};
 }
 
 bool is_long_step(const run_plan& plan, std::int64_t parameters) {
@@ -198,19 +196,19 @@ bool is_long_step(const run_plan& plan, std::int64_t parameters) {
     return 6 * tokens * static_cast<double>(parameters) > operations;
 }
 
-gradient_settings gradient_settings_of(const config::run_config& config, const run_plan& plan, const run_model& model,
+gradient_settings gradient_settings_of(const config::run_spec& spec, const run_plan& plan, const run_model& model,
                                        std::size_t ranks) {
-    auto out = gradient_settings_of(config, model);
+    auto out = gradient_settings_of(spec, model);
     out.ranks = ranks;
-    if (plan.padded) out.padded = padding_of_rank(*plan.padded, config, plan.population, ranks);
+    if (plan.padded) out.padded = padding_of_rank(*plan.padded, spec, ranks);
     return out;
 }
 
 gradient_settings gradient_settings_of(const session& run, std::size_t ranks) {
-    return gradient_settings_of(run.config, run.plan, run.model, ranks);
+    return gradient_settings_of(run.spec, run.plan, run.model, ranks);
 }
 
-std::string digest_of_arithmetic(const config::run_config& config, const run_model& model, std::int64_t max_tokens) {
+std::string digest_of_arithmetic(const config::run_spec& spec, const run_model& model, std::int64_t max_tokens) {
     std::vector<std::vector<models::sequence>> made;
     for (const std::int64_t length : {2, 7, 16, 33, 64}) {
         models::sequence tokens;
@@ -228,7 +226,7 @@ std::string digest_of_arithmetic(const config::run_config& config, const run_mod
         bytes.append(static_cast<const char*>(here.data_ptr()), here.nbytes());
     };
     step_gradients(
-        model, gradient_settings_of(config, model), adapter, {}, models::views_of(made), {},
+        model, gradient_settings_of(spec, model), adapter, {}, models::views_of(made), {},
         [&](const privacy::unit_gradients& chunk) {
             add(chunk.parts ? chunk.parts->norm_bounds() : chunk.gradients);
             add(chunk.losses);

@@ -34,18 +34,18 @@ struct gradient_settings {
 /// given up.
 bool is_long_step(const run_plan& plan, std::int64_t parameters);
 
-models::activations activations_of(const config::run_config& config);
+models::activations activations_of(const config::reading_spec& spec);
 
 /// As lanes_of().
-gradient_settings gradient_settings_of(const config::run_config& config, const run_model& model);
+gradient_settings gradient_settings_of(const config::run_spec& spec, const run_model& model);
 /// And as the plan pads, on one of so many ranks.
-gradient_settings gradient_settings_of(const config::run_config& config, const run_plan& plan, const run_model& model,
+gradient_settings gradient_settings_of(const config::run_spec& spec, const run_plan& plan, const run_model& model,
                                        std::size_t ranks = 1);
 gradient_settings gradient_settings_of(const session& run, std::size_t ranks = 1);
 
 /// SHA-256 of the gradients and losses of a few made-up units of several lengths: two processes that compute units to
 /// the same bits have the same.
-std::string digest_of_arithmetic(const config::run_config& config, const run_model& model, std::int64_t max_tokens);
+std::string digest_of_arithmetic(const config::run_spec& spec, const run_model& model, std::int64_t max_tokens);
 
 /// Dropout masks of step `seq`, made on the device: those of a record by (run key, dropout, seq), its tokens and the
 /// pair, whoever else was drawn.

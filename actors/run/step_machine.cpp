@@ -17,8 +17,8 @@ step_machine::due step_machine::next() const {
     return training_.finished() ? due::end : due::step;
 }
 
-rl::outlook step_machine::observe(double progress_epsilon) {
-    auto out = training_.observe(progress_epsilon);
+rl::outlook step_machine::observe(double epsilon_spent) {
+    auto out = training_.observe(epsilon_spent);
     if (probe_) out.log_public_loss = probe_(training_.adapter());
     return out;
 }

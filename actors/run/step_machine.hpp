@@ -54,7 +54,7 @@ class step_machine {
     due next() const;
 
     /// The interval's observation; begins a new interval. Only where a decision is due, as the next.
-    rl::outlook observe(double progress_epsilon);
+    rl::outlook observe(double epsilon_spent);
     void decide(const rl::dials& chosen);
     void evaluated() { evaluation_ = false; }  ///< or the snapshot is with whoever does it
     void saved() { checkpoint_ = owed_ = false; }

@@ -11,7 +11,7 @@
 #include "app/torch_commands.hpp"
 #include "config/base/machine_memory.hpp"
 #include "config/base/output.hpp"
-#include "config/config.hpp"
+#include "config/spec.hpp"
 #include "eval/report/configuration.hpp"
 #include "models/weights.hpp"
 #include "monitor/terminal/live_line.hpp"
@@ -70,8 +70,8 @@ void print(const actors::run_plan& plan, const actors::memory_room& room, const 
     row("steps", fmt::format("{}", plan.steps));
     row("noise multiplier z_0", fmt::format("{:.6f}", plan.noise_multiplier));
     row("guaranteed ε",
-        fmt::format("{:.4f} of {:g} at δ = {:g}", plan.guaranteed_epsilon, plan.epsilon_budget, plan.delta));
-    for (const auto& [name, value] : plan.epsilon)
+        fmt::format("{:.4f} of {:g} at δ = {:g}", plan.epsilon_guaranteed, plan.epsilon_budget, plan.delta));
+    for (const auto& [name, value] : plan.epsilon_committed)
         row("  planned, " + name,
             fmt::format(
                 "{:.4f}{}", value,
@@ -124,7 +124,7 @@ void add_check(CLI::App& program, action& chosen) {
             }
             std::optional<actors::plan_time> time;
             if (models::has_weights(config.model.path)) time = actors::time_of(config, plan);
-            print(plan, actors::room_of(config), time, given->private_counts);
+            print(plan, actors::room_of(config::to_reading_spec(config)), time, given->private_counts);
             return 0;
         };
     });

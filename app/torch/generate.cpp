@@ -93,8 +93,9 @@ at::Device device_of(const generate_arguments& given) {
 
 at::ScalarType precision_of(const generate_arguments& given, at::Device device) {
     if (given.dtype.empty()) return models::own_precision(given.model, models::read_model(given.model));
-    if (const auto card = models::card_of(device, "--device")) models::check_precision(*card, given.dtype, "--dtype");
-    return models::use_precision(given.dtype, device);
+    const auto type = parse_named<precision>(given.dtype);
+    if (const auto card = models::card_of(device, "--device")) models::check_precision(*card, type, "--dtype");
+    return models::use_precision(type, device);
 }
 
 int generate(const generate_arguments& given) {

@@ -67,9 +67,9 @@ int verify(const ledger_arguments& given) {
                                    {"delta", header.delta},
                                    {"semantics", name_of(header.semantics)},
                                    {"insecure_reproducible", header.insecure_reproducible},
-                                   {"guaranteed_epsilon", eval::json_number(header.guaranteed_epsilon)},
-                                   {"recomputed_epsilon", eval::json_number(verdict.guaranteed_epsilon)},
-                                   {"progress_epsilon", eval::json_number(verdict.progress_epsilon)}};
+                                   {"guaranteed_epsilon", eval::json_number(header.epsilon_guaranteed)},
+                                   {"recomputed_epsilon", eval::json_number(verdict.epsilon_guaranteed)},
+                                   {"progress_epsilon", eval::json_number(verdict.epsilon_spent)}};
         out["releases_checked"] = has_log ? nlohmann::ordered_json(releases) : nullptr;
         out["checked"] = to_json(checked);
         out["not_checked"] = to_json(not_checked);
@@ -77,9 +77,9 @@ int verify(const ledger_arguments& given) {
         return 0;
     }
     say("{}: consistent\n", path.string());
-    say("  guaranteed ε   {} at δ = {:g}; recomputed from the header: {}\n", show(header.guaranteed_epsilon),
-        header.delta, show(verdict.guaranteed_epsilon));
-    say("  progress ε     {} so far; no guarantee\n", show(verdict.progress_epsilon));
+    say("  guaranteed ε   {} at δ = {:g}; recomputed from the header: {}\n", show(header.epsilon_guaranteed),
+        header.delta, show(verdict.epsilon_guaranteed));
+    say("  progress ε     {} so far; no guarantee\n", show(verdict.epsilon_spent));
     if (content.torn)
         say("  torn           the last line has no end: it counts as one more charge at the least noise\n");
     for (const auto& why : header.guarantee().voids()) say("  NO GUARANTEE   {}\n", why);

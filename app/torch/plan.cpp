@@ -7,6 +7,7 @@
 
 #include "actors/run/inputs.hpp"
 #include "actors/run/proposals.hpp"
+#include "actors/run/resolve.hpp"
 #include "app/commands.hpp"
 #include "app/torch/plan_time.hpp"
 #include "app/torch_commands.hpp"
@@ -39,8 +40,8 @@ std::int64_t units_of(const plan_arguments& given, const config::run_config& con
                       double seconds) {
     if (given.examples > 0) return given.examples;
     if (given.minutes > 0) return static_cast<std::int64_t>(std::floor(given.minutes * 60 / seconds));
-    const auto asked = actors::with_choices(config, population, models::read_model(config.model.path)).config;
-    return config::batch_of(asked) * config::planned_steps(asked, population);
+    const auto own = actors::resolve(config, population, models::read_model(config.model.path)).train;
+    return own.expected_batch_size * own.steps;
 }
 
 nlohmann::ordered_json json_of(const std::optional<std::int64_t>& value) {
@@ -83,9 +84,9 @@ void print_json(const std::vector<actors::proposal>& all, const actors::proposal
 
 int plan(const plan_arguments& given) {
     const auto config = eval::load_configuration(given.config, given.set);
-    actors::check_sources(config, given.without_data);
+    actors::check_sources(config::to_reading_spec(config), given.without_data);
     const auto population = population_of(config);
-    const double seconds = actors::seconds_per_unit(config, population, actors::precision::fine);
+    const double seconds = actors::seconds_per_unit(config, population, actors::timing::fine);
     const auto all = actors::proposals(config, population, units_of(given, config, population, seconds));
     (given.json ? print_json : print_table)(all, actors::best_of(all), seconds);
     return 0;

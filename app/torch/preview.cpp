@@ -12,6 +12,7 @@
 #include "app/torch_commands.hpp"
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
+#include "config/spec.hpp"
 #include "eval/report/configuration.hpp"
 
 namespace rldp::app {
@@ -114,7 +115,8 @@ void add_preview(CLI::App& program, action& chosen) {
     command->footer("Example: rldp preview mine.json -n 1");
     command->callback([given, &chosen] {
         chosen = [given] {
-            const auto seen = actors::preview_of(eval::load_configuration(given->config, given->set), given->count);
+            const auto seen = actors::preview_of(
+                config::to_reading_spec(eval::load_configuration(given->config, given->set)), given->count);
             given->json ? print_preview_json(seen) : print(seen);
             return 0;
         };

@@ -124,10 +124,10 @@ void print_summary(const eval::run_summary& run, const std::filesystem::path& di
             fmt::format("{}  (its words by heart, values by how often each occurs)", number(*run.template_perplexity)));
     if (const auto learned = eval::what_was_learned(run); !learned.empty()) row("learned", learned);
     row(fmt::format("guaranteed ε at δ = {:g}", run.delta),
-        run.guarantee().holds() ? fmt::format("{} (budget {}), for {}", number(run.guaranteed_epsilon),
+        run.guarantee().holds() ? fmt::format("{} (budget {}), for {}", number(run.epsilon_guaranteed),
                                               number(run.epsilon_budget), privacy::protected_by(run.held_out))
                                 : fmt::format("NONE: {}", fmt::join(run.guarantee().voids(), "; ")));
-    for (const auto& [name, value] : run.epsilon)
+    for (const auto& [name, value] : run.epsilon_spent)
         row(fmt::format("ε spent, {}", name),
             number(value) + (run.upper_bound.at(name) ? "" : "  (an approximation that can under-report)"));
     if (run.printed_formula_epsilon)

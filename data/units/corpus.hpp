@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/kinds.hpp"
 #include "data/sources/records.hpp"
 
 namespace rldp::data {
@@ -18,7 +19,7 @@ struct shadow_rule {
 };
 
 struct split_rule {
-    enum class kind { hash, exact } how = kind::hash;
+    split_kind how = split_kind::hash;
     std::int64_t seed = 42;
     std::int64_t canaries = 0;
     std::int64_t canary_length = 10;  ///< characters of a secret, at most ten

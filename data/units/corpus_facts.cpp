@@ -49,7 +49,7 @@ std::string facts_of(const source& from, const split_rule& split, const token_ru
                      {"group", as_json(from.group)},
                      {"made_up_seed", made_up ? from.made_up_seed : 0}}},
                    {"split",
-                    {{"exact", split.how == split_rule::kind::exact},
+                    {{"exact", split.how == split_kind::exact},
                      {"seed", split.seed},
                      {"canaries", split.canaries},
                      {"canary_length", split.canary_length},

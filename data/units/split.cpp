@@ -97,7 +97,7 @@ void draw_shadow(const Units& units, const split_rule& rule, std::vector<placeme
 template <class Units>
 std::vector<placement> place_all(const Units& units, const split_rule& rule) {
     check(rule);
-    auto out = rule.how == split_rule::kind::hash ? place_by_hash(units, rule) : place_exactly(units, rule);
+    auto out = rule.how == split_kind::hash ? place_by_hash(units, rule) : place_exactly(units, rule);
     const auto train = std::count_if(out.begin(), out.end(), [](const placement& p) { return p.where == side::train; });
     // Where N is declared the number of units is private, and this would tell it: then all carry one.
     if (!rule.population && rule.canaries > train)

@@ -83,11 +83,12 @@ std::optional<commitment> read_commitment(const cell_files& files) {
     if (line.empty()) return std::nullopt;
     const auto header = json::parse(line, nullptr, false);
     try {
-        const guarantee promised{.semantics = semantics_from(header.at("semantics").get<std::string>()),
+        const guarantee promised{.semantics = parse_named<semantics>(header.at("semantics").get<std::string>()),
                                  .insecure_reproducible = header.at("insecure_reproducible").get<bool>(),
-                                 .epsilon = number_from(header.at("guaranteed_epsilon"))};
-        return commitment{promised.epsilon, header.at("delta").get<double>(), header.at("steps").get<std::int64_t>(),
-                          promised.holds(), publication_from(header.value("held_out", "raw"))};
+                                 .epsilon_guaranteed = number_from(header.at("guaranteed_epsilon"))};
+        return commitment{promised.epsilon_guaranteed, header.at("delta").get<double>(),
+                          header.at("steps").get<std::int64_t>(), promised.holds(),
+                          parse_named<publication>(header.value("held_out", "raw"))};
     } catch (const json::exception&) {
         refuse(fmt::format("{}: its first line is no ledger's header; see rldp ledger verify {}",
                            files.run().ledger().string(), files.run().root.string()));

@@ -69,7 +69,7 @@ std::string name_of(cell_state state);  ///< "not run", "unfinished", "failed", 
 
 /// What a ledger's first line commits to: spent from the first step on, however the run ends.
 struct commitment {
-    double guaranteed_epsilon = 0, delta = 0;
+    double epsilon_guaranteed = 0, delta = 0;
     std::int64_t steps = 0;
     bool holds = false;  ///< false: as_published or insecure noise, no bound at all
     publication held_out = publication::raw;

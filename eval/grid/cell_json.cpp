@@ -58,7 +58,7 @@ std::string number(const std::optional<double>& value) {
 // A guarantee that holds; nothing where the run has none.
 std::optional<double> guaranteed(const cell_result& result) {
     if (!result.committed || !result.committed->holds) return std::nullopt;
-    return result.committed->guaranteed_epsilon;
+    return result.committed->epsilon_guaranteed;
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ std::string csv_line(const std::vector<std::string>& fields) {
 std::vector<std::string> result_columns() {
     std::vector<std::string> out = {"status", "perplexity_before", "perplexity_end", "perplexity_best",
                                     "guaranteed_epsilon"};
-    for (const auto& name : accountant_names()) out.push_back("epsilon_" + name);
+    for (const auto& name : all_names<accountant_kind>()) out.push_back("epsilon_" + name);
     for (const char* name : {"steps_planned", "steps_done"}) out.emplace_back(name);
     return out;
 }
@@ -114,9 +114,9 @@ std::vector<std::string> result_fields(const cell_result& result) {
                                     summary ? number(summary->perplexity_before) : "",
                                     summary ? number(summary->perplexity_after) : "",
                                     summary ? number(summary->perplexity_best) : "", number(guaranteed(result))};
-    for (const auto& name : accountant_names()) {
-        const bool known = summary && summary->epsilon.count(name) > 0;
-        out.push_back(known ? number(summary->epsilon.at(name)) : "");
+    for (const auto& name : all_names<accountant_kind>()) {
+        const bool known = summary && summary->epsilon_spent.count(name) > 0;
+        out.push_back(known ? number(summary->epsilon_spent.at(name)) : "");
     }
     out.push_back(summary ? std::to_string(summary->steps_planned) : "");
     out.push_back(summary ? std::to_string(summary->steps_done) : "");

@@ -30,7 +30,7 @@ void expense::add(const cell& which, const cell_result& result) {
         return;
     }
     ++bounded;
-    epsilon += result.committed->guaranteed_epsilon;
+    epsilon += result.committed->epsilon_guaranteed;
     delta += result.committed->delta;
 }
 

@@ -95,10 +95,9 @@ class file_parts {
         const auto* known = config::find_key(key);
         if (known == nullptr)
             refuse_at(where, fmt::format("{} is no key of a configuration; {}", key, config::did_you_mean(key)));
-        config::run_config scratch;
-        if (!known->read(value, folder(), scratch))
-            refuse_at(where, fmt::format("{} is {}; give {}", key, value.dump(), known->expectation));
-        return known->write(scratch).dump();
+        const auto taken = config::rewrite(*known, value, folder());
+        if (!taken) refuse_at(where, fmt::format("{} is {}; give {}", key, value.dump(), known->expectation));
+        return taken->dump();
     }
 
   private:

@@ -51,8 +51,9 @@ std::string headline(const contract& promised) {
         "<p class=\"note{}\"><b>(ε, δ)-differential privacy with ε = {}, δ = {}:</b> what this run published shifts no "
         "one's odds that any one {} was in the training data by more than a factor of {}, but for a chance of 1 in "
         "{}.</p>\n",
-        *promised.epsilon <= weak ? " good" : "", readable(*promised.epsilon), readable(promised.delta),
-        unit_of(promised), count(std::exp(*promised.epsilon)), count(1 / promised.delta));
+        *promised.epsilon_guaranteed <= weak ? " good" : "", readable(*promised.epsilon_guaranteed),
+        readable(promised.delta), unit_of(promised), count(std::exp(*promised.epsilon_guaranteed)),
+        count(1 / promised.delta));
 }
 
 std::string protection(const contract& promised) {
@@ -84,7 +85,7 @@ std::string in_words(double epsilon) {
 }
 
 std::string strength(const contract& promised) {
-    const double factor = std::exp(*promised.epsilon);
+    const double factor = std::exp(*promised.epsilon_guaranteed);
     std::vector<std::vector<std::string>> rows;
     for (const double against : {1.0, 10.0, 100.0, 10000.0}) {
         const double before = 1 / against, after = factor * before;
@@ -96,8 +97,8 @@ std::string strength(const contract& promised) {
            fmt::format(
                "<p><b>ε = {}</b>: odds change by a factor of at most {}. <b>δ = {}</b>: a chance of 1 in {} that is "
                "set aside for the bound to fail. {}</p>\n",
-               readable(*promised.epsilon), count(factor), readable(promised.delta), count(1 / promised.delta),
-               in_words(*promised.epsilon));
+               readable(*promised.epsilon_guaranteed), count(factor), readable(promised.delta),
+               count(1 / promised.delta), in_words(*promised.epsilon_guaranteed));
 }
 
 std::string reasons(const contract& promised) {

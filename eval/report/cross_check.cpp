@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "config/base/error.hpp"
+#include "config/config.hpp"
 #include "config/method_choices.hpp"
 #include "config/open_keys.hpp"
 #include "config/policies.hpp"
@@ -38,56 +39,53 @@ class comparison {
 };
 
 /// Deals the ledger's deck in the ledger's order, with the configuration's blocks: verify(ledger_content) knows none.
-void replay_deck(const config::run_config& config, const privacy::ledger_content& book) {
-    const auto& header = book.header;
-    const auto policy =
-        privacy::make_policy(header.policy, {.epsilon = header.epsilon,
-                                             .delta = header.mechanism_delta(),
-                                             .sample_rate = header.sample_rate,
-                                             .steps = header.steps,
-                                             .interval = config::chosen(config.rl.interval, "rl.interval"),
-                                             .accountant = header.accountant,
-                                             .deck_levels = config.noise.deck.levels,
-                                             .deck_ratio = config.noise.deck.ratio,
-                                             .ledger_deck = header.deck});
+void replay_deck(const config::deck_section& deck, std::int64_t interval, const privacy::ledger_content& book) {
+    auto plan = privacy::to_spending_plan(book.header);
+    plan.interval = interval;
+    plan.deck_levels = deck.levels;
+    plan.deck_ratio = deck.ratio;
+    plan.ledger_deck = book.header.deck;
+    const auto policy = privacy::make_policy(policy_kind::deck, plan);
     for (const auto& made : book.charges) policy->replay(made->step, {made->noise_multiplier, made->card});
 }
 
 }  // namespace
 
-void check_same(const config::run_config& config, const privacy::ledger_content& book) {
+void check_configuration(const std::filesystem::path& file, const privacy::ledger_content& book) {
+    const auto config = config::load(file, {});
     const auto& header = book.header;
     const comparison with("public/config.json");
     with.same("privacy.semantics", name_of(config.privacy.semantics), name_of(header.semantics));
     with.same("noise.insecure_reproducible", config.noise.insecure_reproducible, header.insecure_reproducible);
-    with.same("privacy.epsilon", config.privacy.epsilon, header.epsilon);
+    with.same("privacy.epsilon", config.privacy.epsilon, header.epsilon_budget);
     with.same("privacy.delta", config.privacy.delta, header.delta);
     with.same("privacy.accountant", config.privacy.accountant, header.accountant);
     with.same("privacy.unit", config.privacy.unit, header.unit);
-    with.same("data.split", config.data.split, header.split);
+    with.same("data.split", name_of(config.data.split), header.split);
     if (header.version >= 3) {
-        with.same("eval.publish", config.eval.publish, name_of(header.held_out));
-        with.same("the number of looks at held-out units", std::ssize(config::look_steps(config, header.steps)),
-                  header.looks.count);
+        with.same("eval.publish", name_of(config.eval.publish), name_of(header.held_out));
+        with.same("the number of looks at held-out units",
+                  std::ssize(config::look_steps(config.eval.looks_made(), header.steps)), header.looks.count);
     }
     with.same("privacy.population", config.privacy.population.value_or(header.population), header.population);
     const auto batch = static_cast<double>(config::batch_of(config));
     with.same("train.expected_batch_size over the population", batch / static_cast<double>(header.population),
               header.sample_rate);
     with.same("the number of steps", config::planned_steps(config, header.population), header.steps);
-    with.same("noise.policy", config::choices_of(config).policy, header.policy);
+    with.same("noise.policy", name_of(config::choices_of(config).policy), header.policy);
     if (!config.privacy.pad_batches)
         with.same("the part of δ that draws beyond the padding need", 0.0, header.padding_delta);
-    if (config::policy_named(header.policy).kind == config::policy_kind::deck) replay_deck(config, book);
+    if (header.policy == name_of(policy_kind::deck))
+        replay_deck(config.noise.deck, config::chosen(config.rl.interval, "rl.interval"), book);
 }
 
-void check_same(const run_summary& summary, const privacy::ledger_content& book) {
+void check_summary(const run_summary& summary, const privacy::ledger_content& book) {
     const auto& header = book.header;
     const comparison with("public/summary.json");
     with.same("semantics", name_of(summary.semantics), name_of(header.semantics));
     with.same("insecure_reproducible", summary.insecure_reproducible, header.insecure_reproducible);
-    with.same("epsilon_budget", summary.epsilon_budget, header.epsilon);
-    with.same("guaranteed_epsilon", summary.guaranteed_epsilon, header.guaranteed_epsilon);
+    with.same("epsilon_budget", summary.epsilon_budget, header.epsilon_budget);
+    with.same("guaranteed_epsilon", summary.epsilon_guaranteed, header.epsilon_guaranteed);
     with.same("delta", summary.delta, header.delta);
     with.same("sample_rate", summary.sample_rate, header.sample_rate);
     with.same("units", summary.units, header.population);
@@ -109,7 +107,7 @@ void check_same(const run_summary& summary, const privacy::ledger_content& book)
     if (summary.how == ending::done)
         with.same("the last step, by status done,", header.steps, book.charges.empty() ? 0 : book.charges.back()->step);
     const auto spent = book.phases();
-    for (const auto& [name, epsilon] : summary.epsilon)
+    for (const auto& [name, epsilon] : summary.epsilon_spent)
         with.near("epsilon." + name, epsilon, privacy::make_accountant(name)->epsilon(spent, header.mechanism_delta()));
 }
 

@@ -186,7 +186,7 @@ captioned epsilon_figure(const run_summary& summary, const std::vector<metrics_l
     for (const auto& point : progress) top = std::max(top, point.second);
     // Without a guarantee there is none to draw, whatever number stands in its place.
     if (summary.guarantee().holds() && !progress.empty()) {
-        const double level = summary.guaranteed_epsilon;
+        const double level = summary.epsilon_guaranteed;
         result.drawing.lines.push_back({"guaranteed", mark::line, blue, {{0, level}, {last_step, level}}});
         top = std::max(top, level);
     }

@@ -38,13 +38,13 @@ void add_insecure(guarantees& out) {
 }
 
 void add_sound(const run_summary& s, guarantees& out) {
-    if (!std::isfinite(s.guaranteed_epsilon)) {
+    if (!std::isfinite(s.epsilon_guaranteed)) {
         out.headline = "<b>No guarantee.</b> The committed ε is not finite.";
         return;
     }
     out.headline =
         fmt::format("Everything this run published is <b>(ε, δ)-differentially private with ε = {}, δ = {}</b> for {}.",
-                    readable(s.guaranteed_epsilon), readable(s.delta),
+                    readable(s.epsilon_guaranteed), readable(s.delta),
                     s.held_out == publication::raw ? "its training units; held-out units have no protection"
                                                    : privacy::protected_by(s.held_out));
     out.holds = {
@@ -53,7 +53,7 @@ void add_sound(const run_summary& s, guarantees& out) {
                     privacy::protected_by(s.held_out), unit_of(s)),
         "The whole committed budget counts from the first release on, however the run ended. Stopping early "
         "saves nothing.",
-        config::policy_named(s.policy).proof,
+        config::find_policy(parse_named<policy_kind>(s.policy)).proof,
         fmt::format("A step draws every unit independently with probability {}; who was drawn stays secret.",
                     readable(s.sample_rate)),
         "Anything computed from the public files alone, and any use of the trained weights, stays within the bound."};

@@ -73,7 +73,7 @@ std::string head(const run_summary& s, const guarantees& claims) {
     else
         out += card(s.perplexity_after ? before + " → " + readable(*s.perplexity_after) : before, perplexity_change(s));
     out += claims.any
-               ? card("ε = " + readable(s.guaranteed_epsilon),
+               ? card("ε = " + readable(s.epsilon_guaranteed),
                       "guaranteed, at δ = " + readable(s.delta) + ", of a budget of " + readable(s.epsilon_budget))
                : card("none", "guaranteed; a budget of ε = " + readable(s.epsilon_budget) + " was asked for");
     out += card(readable(s.trainable_parameters), fmt::format("trainable parameters in {} clip group{}",
@@ -89,7 +89,7 @@ std::string accountants(const run_summary& s, bool any_guarantee) {
         "<table><caption>ε of the steps made, by accountant</caption><thead><tr><th>accountant</th><th "
         "class=\"n\">ε</th>"
         "<th class=\"n\">upper bound</th></tr></thead>\n";
-    for (const auto& [name, epsilon] : s.epsilon) {
+    for (const auto& [name, epsilon] : s.epsilon_spent) {
         const auto found = s.upper_bound.find(name);
         const bool bound = found != s.upper_bound.end() && found->second;
         const char* holds = !any_guarantee ? "not of this run" : bound ? "yes" : "no, can under-report";
@@ -129,7 +129,7 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
                s.target->auc_before_in, s.target->auc_after_in);
         change("accuracy of " + escaped(s.target->column), s.target->accuracy_before, s.target->accuracy_after);
     }
-    rows privacy = {{"guaranteed ε", any_guarantee ? readable(s.guaranteed_epsilon) : "none"},
+    rows privacy = {{"guaranteed ε", any_guarantee ? readable(s.epsilon_guaranteed) : "none"},
                     {"budget ε", readable(s.epsilon_budget)},
                     {"δ", readable(s.delta)},
                     {"privacy unit", escaped(s.unit)},

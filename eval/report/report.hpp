@@ -56,9 +56,9 @@ struct run_summary {
         std::int64_t records = 0;                                       ///< that were guessed; 0: not told
     };
     std::optional<target_scores> target;
-    double epsilon_budget = 0, delta = 0, guaranteed_epsilon = 0;
-    std::map<std::string, double> epsilon;    ///< of what was really spent, per accountant: pld, rdp, gdp_clt
-    std::map<std::string, bool> upper_bound;  ///< per accountant
+    double epsilon_budget = 0, delta = 0, epsilon_guaranteed = 0;
+    std::map<std::string, double> epsilon_spent;  ///< of what was really spent, per accountant: pld, rdp, gdp_clt
+    std::map<std::string, bool> upper_bound;      ///< per accountant
     double sample_rate = 0;
     std::vector<std::pair<double, std::int64_t>>
         deck;            ///< noise multiplier and planned steps of each level; empty without
@@ -66,7 +66,7 @@ struct run_summary {
     std::string policy, allocation, unit, split;
     rldp::semantics semantics = rldp::semantics::sound;
     bool insecure_reproducible = false;
-    rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, guaranteed_epsilon}; }
+    rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, epsilon_guaranteed}; }
     /// as_published only: what the publication's printed formula says, and the tight ε of the gradient release that
     /// really happened (√n included)
     std::optional<double> printed_formula_epsilon, tight_epsilon_as_released;

@@ -52,7 +52,8 @@ privacy::certificate described(const run_directory& run, const privacy::ledger_c
     if (config.privacy.unit_is_group) out.promised.max_records_per_unit = config.privacy.max_records_per_unit;
     out.promised.pad_batches = config.privacy.pad_batches;
     out.promised.population_declared = config.privacy.population.has_value();
-    out.promised.steps_between_probes = config::steps_between_probes(config);
+    out.promised.steps_between_probes =
+        config::steps_between_probes(config.device, config.privacy.semantics, out.promised.expected_batch_size);
     out.run = config.run.name.value_or("");
     out.program = parse_summary(read_text(run.summary())).version;
     out.ledger_head = book.end().hash;
@@ -137,7 +138,7 @@ void price_again(const privacy::certificate& found, const fs::path& file, verifi
         const auto verdict = privacy::verify(promised);
         out.checked.push_back(
             {"arithmetic", fmt::format("its own numbers compose to ε {:.6g} at δ {:g}; it promises {:.6g}",
-                                       verdict.guaranteed_epsilon, promised.delta, *promised.epsilon)});
+                                       verdict.epsilon_guaranteed, promised.delta, *promised.epsilon_guaranteed)});
     } catch (const error& wrong) {
         refuse(fmt::format("{}: {}", file.string(), wrong.what()));
     }
@@ -162,7 +163,7 @@ verified_books verify_ledger(const fs::path& ledger) {
         out.checked.push_back(
             {"guarantee",
              fmt::format("the header's own numbers compose to ε {:.6g} at δ {:g}; it promises {:.6g}",
-                         out.verdict.guaranteed_epsilon, out.book.header.delta, out.book.header.guaranteed_epsilon)});
+                         out.verdict.epsilon_guaranteed, out.book.header.delta, out.book.header.epsilon_guaranteed)});
     if (const auto& header = out.book.header; header.guarantee().holds() && header.looks.count > 0)
         out.checked.push_back(
             {"looks",
@@ -174,16 +175,16 @@ verified_books verify_ledger(const fs::path& ledger) {
 
 verified_books verify_books(const run_directory& run) {
     auto out = verify_ledger(run.ledger());
-    const auto compare = [&](const fs::path& file, const char* subject, auto&& read) {
+    const auto compare = [&](const fs::path& file, const char* subject, auto&& check) {
         if (fs::exists(file)) {
-            check_same(read(), out.book);
+            check();
             out.checked.push_back({subject, "every number that it shares with the ledger is the same"});
         } else {
             out.not_checked.push_back({subject, "public/" + file.filename().string() + " is missing"});
         }
     };
-    compare(run.config(), "configuration", [&] { return config::load(run.config(), {}); });
-    compare(run.summary(), "summary", [&] { return parse_summary(read_text(run.summary())); });
+    compare(run.config(), "configuration", [&] { check_configuration(run.config(), out.book); });
+    compare(run.summary(), "summary", [&] { check_summary(parse_summary(read_text(run.summary())), out.book); });
     return out;
 }
 

@@ -80,9 +80,9 @@ std::string to_json(const run_summary& s) {
     if (s.target) out["target"] = to_json(*s.target);
     out["epsilon_budget"] = json_number(s.epsilon_budget);
     out["delta"] = json_number(s.delta);
-    out["guaranteed_epsilon"] = json_number(s.guaranteed_epsilon);
+    out["guaranteed_epsilon"] = json_number(s.epsilon_guaranteed);
     out["epsilon"] = json::object();
-    for (const auto& [name, value] : s.epsilon) out["epsilon"][name] = json_number(value);
+    for (const auto& [name, value] : s.epsilon_spent) out["epsilon"][name] = json_number(value);
     out["upper_bound"] = json::object();
     for (const auto& [name, value] : s.upper_bound) out["upper_bound"][name] = value;
     out["sample_rate"] = json_number(s.sample_rate);
@@ -123,7 +123,7 @@ run_summary parse_summary(const std::string& text) try {
     s.units = whole_number(in.at("units"));
     s.trainable_parameters = whole_number(in.at("trainable_parameters"));
     in.at("groups").get_to(s.groups);
-    s.held_out = publication_from(in.value("held_out", "raw"));
+    s.held_out = parse_named<publication>(in.value("held_out", "raw"));
     if (in.contains("looks")) {
         s.looks = whole_number(in["looks"].at("count"));
         in["looks"].at("noise_multiplier").get_to(s.looks_noise_multiplier);
@@ -160,8 +160,8 @@ run_summary parse_summary(const std::string& text) try {
     }
     s.epsilon_budget = number_from(in.at("epsilon_budget"));
     s.delta = number_from(in.at("delta"));
-    s.guaranteed_epsilon = number_from(in.at("guaranteed_epsilon"));
-    for (const auto& [name, value] : in.at("epsilon").items()) s.epsilon[name] = number_from(value);
+    s.epsilon_guaranteed = number_from(in.at("guaranteed_epsilon"));
+    for (const auto& [name, value] : in.at("epsilon").items()) s.epsilon_spent[name] = number_from(value);
     for (const auto& [name, value] : in.at("upper_bound").items()) s.upper_bound[name] = value.get<bool>();
     s.sample_rate = number_from(in.at("sample_rate"));
     s.method = in.value("method", "");
@@ -169,7 +169,7 @@ run_summary parse_summary(const std::string& text) try {
     for (const auto& level : in.at("deck"))
         s.deck.emplace_back(level.at("noise_multiplier").get<double>(), whole_number(level.at("steps")));
     in.at("allocation").get_to(s.allocation);
-    s.semantics = semantics_from(in.at("semantics").get<std::string>());
+    s.semantics = parse_named<semantics>(in.at("semantics").get<std::string>());
     in.at("unit").get_to(s.unit);
     in.at("split").get_to(s.split);
     in.at("insecure_reproducible").get_to(s.insecure_reproducible);

@@ -45,7 +45,7 @@ json row(const run_view& run) {
         {"value_nats", number(run.value_nats)},
         {"evaluated_step", run.evaluated_step},
         {"noise_multiplier", number(run.noise_multiplier)},
-        {"progress_epsilon", number(run.progress_epsilon)},
+        {"progress_epsilon", number(run.epsilon_spent)},
         {"progress_step", run.progress_step},
         {"ledger_head", run.ledger_head},
         {"report", run.has_report},
@@ -53,8 +53,8 @@ json row(const run_view& run) {
     if (!run.problem.empty()) out["problem"] = run.problem;
     if (run.contract) {
         out["guarantee"] = run.contract->any;
-        out["guaranteed_epsilon"] = number(run.contract->guaranteed_epsilon);
-        out["epsilon"] = number(run.contract->epsilon);
+        out["guaranteed_epsilon"] = number(run.contract->epsilon_guaranteed);
+        out["epsilon"] = number(run.contract->epsilon_budget);
         out["delta"] = number(run.contract->delta);
     }
     return out;
@@ -65,9 +65,9 @@ json contract(const contract_view& promised) {
             {"headline", promised.headline},
             {"holds", promised.holds},
             {"does_not", promised.does_not},
-            {"epsilon", number(promised.epsilon)},
+            {"epsilon", number(promised.epsilon_guaranteed)},
             {"delta", number(promised.delta)},
-            {"guaranteed_epsilon", number(promised.guaranteed_epsilon)},
+            {"guaranteed_epsilon", number(promised.epsilon_guaranteed)},
             {"unit", promised.unit},
             {"policy", promised.policy},
             {"accountant", promised.accountant}};
@@ -214,10 +214,10 @@ std::string prometheus_text(const catalog& all) {
     metric("rldp_steps_planned", "Steps planned.", [](const run_view& run) { return static_cast<double>(run.steps); });
     metric("rldp_epsilon_guaranteed", "Committed epsilon; absent where nothing is guaranteed.",
            [](const run_view& run) {
-               return run.contract && run.contract->any ? run.contract->guaranteed_epsilon : unknown;
+               return run.contract && run.contract->any ? run.contract->epsilon_guaranteed : unknown;
            });
     metric("rldp_epsilon_progress", "Epsilon of the steps so far; for orientation, no guarantee.",
-           [](const run_view& run) { return run.progress_epsilon; });
+           [](const run_view& run) { return run.epsilon_spent; });
     metric("rldp_loss_released_nats", "Mean token loss as released, with its noise.",
            [](const run_view& run) { return run.loss; });
     metric("rldp_perplexity", "Held-out perplexity of the last evaluation.",

@@ -51,11 +51,11 @@ telemetry telemetry_of_row(std::string_view text) {
     out.loss = number("loss");
     out.perplexity = number("perplexity");
     out.noise_multiplier = number("noise_multiplier");
-    out.progress_epsilon = number("progress_epsilon");
+    out.epsilon_spent = number("progress_epsilon");
     out.progress_step = whole("progress_step");
-    out.epsilon = number("epsilon");
+    out.epsilon_budget = number("epsilon");
     const auto promise = row.find("guarantee");
-    out.guaranteed_epsilon = promise != row.end() && promise->is_boolean() && promise->get<bool>()
+    out.epsilon_guaranteed = promise != row.end() && promise->is_boolean() && promise->get<bool>()
                                  ? number("guaranteed_epsilon")
                                  : std::numeric_limits<double>::infinity();
     return out;

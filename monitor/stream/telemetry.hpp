@@ -13,9 +13,9 @@ struct telemetry {
     std::int64_t step = 0, steps = 0;  ///< done and planned
     double loss = 0;                   ///< mean token loss as released, nats; NaN where none was
     double noise_multiplier = 0;
-    double progress_epsilon = 0;     ///< of the steps up to `progress_step`, no guarantee; NaN before the first price
+    double epsilon_spent = 0;        ///< of the steps up to `progress_step`, no guarantee; NaN before the first price
     std::int64_t progress_step = 0;  ///< 0: nothing has been priced yet
-    double guaranteed_epsilon = 0, epsilon = 0;
+    double epsilon_guaranteed = 0, epsilon_budget = 0;
     std::int64_t evaluated_step = 0;
     double perplexity = 0;  ///< of the last evaluation; NaN before the first
     /// Where that lies with 95 %, of a look; else NaN.

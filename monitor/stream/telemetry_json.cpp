@@ -84,10 +84,10 @@ std::string to_json(const monitor::telemetry& value) {
     out["steps"] = value.steps;
     out["loss"] = eval::json_number(value.loss);
     out["noise_multiplier"] = eval::json_number(value.noise_multiplier);
-    out["progress_epsilon"] = eval::json_number(value.progress_epsilon);
+    out["progress_epsilon"] = eval::json_number(value.epsilon_spent);
     out["progress_step"] = value.progress_step;
-    out["guaranteed_epsilon"] = eval::json_number(value.guaranteed_epsilon);
-    out["epsilon"] = eval::json_number(value.epsilon);
+    out["guaranteed_epsilon"] = eval::json_number(value.epsilon_guaranteed);
+    out["epsilon"] = eval::json_number(value.epsilon_budget);
     out["evaluated_step"] = value.evaluated_step;
     out["perplexity"] = eval::json_number(value.perplexity);
     out["perplexity_low"] = eval::json_number(value.perplexity_low);
@@ -112,10 +112,10 @@ monitor::telemetry telemetry_from(std::string_view line) {
     out.steps = count(object, "steps");
     out.loss = number_at(object, "loss");
     out.noise_multiplier = number_at(object, "noise_multiplier");
-    out.progress_epsilon = number_at(object, "progress_epsilon");
+    out.epsilon_spent = number_at(object, "progress_epsilon");
     out.progress_step = count(object, "progress_step");
-    out.guaranteed_epsilon = number_at(object, "guaranteed_epsilon");
-    out.epsilon = number_at(object, "epsilon");
+    out.epsilon_guaranteed = number_at(object, "guaranteed_epsilon");
+    out.epsilon_budget = number_at(object, "epsilon");
     out.evaluated_step = count(object, "evaluated_step");
     out.perplexity = number_at(object, "perplexity");
     out.perplexity_low = number_at(object, "perplexity_low");

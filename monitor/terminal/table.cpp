@@ -95,11 +95,11 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
             break;
         }
         const auto& seen = one->latest;
-        const auto promise = std::isfinite(seen.guaranteed_epsilon) ? fmt::format("{:.4g}", seen.guaranteed_epsilon)
+        const auto promise = std::isfinite(seen.epsilon_guaranteed) ? fmt::format("{:.4g}", seen.epsilon_guaranteed)
                                                                     : std::string("none");
         out += line(seen.run, seen.state.substr(0, most_state), steps_of(seen), sparkline(one->losses, spark_width),
                     number(seen.loss), number(seen.perplexity),
-                    fmt::format("{}, {}", number(seen.progress_epsilon), promise));
+                    fmt::format("{}, {}", number(seen.epsilon_spent), promise));
     }
     return out;
 }

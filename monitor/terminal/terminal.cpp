@@ -32,14 +32,14 @@ constexpr std::size_t least_run = 12, least_bar = 8, most_bar = 30;
 /// What stands behind name and bar.
 std::vector<part> parts_of(const monitor::telemetry& seen, std::optional<std::chrono::seconds> left) {
     const auto or_dash = [](double x) { return std::isfinite(x) ? fmt::format("{:.3f}", x) : std::string("–"); };
-    const bool priced = seen.progress_step > 0, holds = std::isfinite(seen.guaranteed_epsilon);
+    const bool priced = seen.progress_step > 0, holds = std::isfinite(seen.epsilon_guaranteed);
     std::vector<part> out;
     const auto add = [&](int worth, std::string text) { out.push_back({std::move(text), worth}); };
     add(most_worth, fmt::format(" step {}/{}", seen.step, seen.steps));
     add(4, fmt::format("  loss {}", or_dash(seen.loss)));
-    add(9, priced ? fmt::format("  ε ~{:.2f}", seen.progress_epsilon) : std::string("  ε –"));
+    add(9, priced ? fmt::format("  ε ~{:.2f}", seen.epsilon_spent) : std::string("  ε –"));
     if (priced && seen.progress_step != seen.step) add(1, fmt::format(" as of step {},", seen.progress_step));
-    add(7, fmt::format(" of {:.2f}", seen.epsilon));
+    add(7, fmt::format(" of {:.2f}", seen.epsilon_budget));
     add(holds ? 2 : 9, holds ? " guaranteed" : " NO GUARANTEE");
     if (std::isfinite(seen.perplexity)) {
         add(5, fmt::format("  perplexity {}", or_dash(seen.perplexity)));

@@ -52,15 +52,15 @@ eval::run_summary promised(const json& header) {
     eval::run_summary out;
     out.epsilon_budget = eval::number_from(header.at("epsilon"));
     out.delta = eval::number_from(header.at("delta"));
-    out.guaranteed_epsilon = eval::number_from(header.at("guaranteed_epsilon"));
+    out.epsilon_guaranteed = eval::number_from(header.at("guaranteed_epsilon"));
     out.sample_rate = eval::number_from(header.at("sample_rate"));
-    out.semantics = semantics_from(header.at("semantics").get<std::string>());
+    out.semantics = parse_named<semantics>(header.at("semantics").get<std::string>());
     out.insecure_reproducible = header.at("insecure_reproducible").get<bool>();
     out.policy = header.at("policy").get<std::string>();
     out.unit = header.at("unit").get<std::string>();
     out.split = header.at("split").get<std::string>();
     if (!header.contains("held_out")) return out;  // of an earlier version
-    out.held_out = publication_from(header["held_out"].get<std::string>());
+    out.held_out = parse_named<publication>(header["held_out"].get<std::string>());
     header.at("looks").at("count").get_to(out.looks);
     header["looks"].at("noise_multiplier").get_to(out.looks_noise_multiplier);
     return out;
@@ -82,9 +82,9 @@ contract_view contract_of(const json& header) {
             .headline = std::move(said.headline),
             .holds = std::move(said.holds),
             .does_not = std::move(said.does_not),
-            .epsilon = promise.epsilon_budget,
+            .epsilon_budget = promise.epsilon_budget,
             .delta = promise.delta,
-            .guaranteed_epsilon = promise.guaranteed_epsilon,
+            .epsilon_guaranteed = promise.epsilon_guaranteed,
             .unit = promise.unit,
             .policy = promise.policy,
             .accountant = header.at("accountant").get<std::string>(),
@@ -213,7 +213,7 @@ void followed_run::note_line(const std::string& text) {
     if (!line.radii.empty()) {
         view_.noise_multiplier = line.noise_multiplier;
         if (line.progress.step >= view_.progress_step) {  // an evaluation repeats its step's line
-            view_.progress_epsilon = line.progress.epsilon;
+            view_.epsilon_spent = line.progress.epsilon;
             view_.progress_step = line.progress.step;
         }
     }

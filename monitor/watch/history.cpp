@@ -16,8 +16,7 @@ void history::add(const eval::metrics_line& line) {
         put(quantity::noise_multiplier, line.noise_multiplier);
         count(line);
         if (line.progress.step > 0)
-            curves_[static_cast<std::size_t>(quantity::progress_epsilon)].add(
-                {line.progress.step, line.progress.epsilon});
+            curves_[static_cast<std::size_t>(quantity::epsilon_spent)].add({line.progress.step, line.progress.epsilon});
         snapshot now{.step = line.step, .radii = {line.radii.begin(), line.radii.end()}, .rates = {}, .shares = {}};
         if (line.steered) {
             put(quantity::rate_factor, line.steered->lr_factor);

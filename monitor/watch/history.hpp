@@ -16,7 +16,7 @@ enum class quantity : std::size_t {
     perplexity,
     value_nats,
     noise_multiplier,
-    progress_epsilon,
+    epsilon_spent,
     rate_factor,  ///< of a prepared controller; of the schedule's rate
     trust,
     count

@@ -18,7 +18,7 @@ struct contract_view {
     bool any = false;                          ///< false: nothing is guaranteed
     std::string headline;                      ///< HTML; one sentence
     std::vector<std::string> holds, does_not;  ///< HTML sentences
-    double epsilon = unknown, delta = unknown, guaranteed_epsilon = unknown;
+    double epsilon_budget = unknown, delta = unknown, epsilon_guaranteed = unknown;
     std::string unit, policy, accountant;
     struct level {
         double noise_multiplier = unknown;
@@ -42,7 +42,7 @@ struct run_view {
     double perplexity = unknown, perplexity_before = unknown, value_nats = unknown;
     std::optional<eval::interval> perplexity_in;  ///< where it lies with 95 %, of a look
     std::string held_out;                         ///< what is published of held-out units: private, none or raw
-    double noise_multiplier = unknown, progress_epsilon = unknown;
+    double noise_multiplier = unknown, epsilon_spent = unknown;
     std::int64_t progress_step = 0;  ///< as of which progress is; 0: none yet
     std::optional<contract_view> contract;
     std::string ledger_head;          ///< hash of its last entry

@@ -58,7 +58,7 @@ void check_epsilon(double epsilon) {
 }
 
 std::unique_ptr<accountant> make_accountant(std::string_view name) {
-    switch (accountant_named(name)) {
+    switch (parse_named<accountant_kind>(name)) {
         case accountant_kind::pld:
             return make_pld();
         case accountant_kind::rdp:

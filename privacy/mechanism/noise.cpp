@@ -32,14 +32,6 @@ std::vector<double> normalised_shares(std::vector<double> shares, std::size_t gr
 
 }  // namespace
 
-allocation allocation_from(std::string_view name) {
-    if (name == "shares") return allocation::shares;
-    if (name == "proportional") return allocation::proportional;
-    if (name == "uniform") return allocation::uniform;
-    if (name == "min_variance") return allocation::min_variance;
-    refuse("noise.allocation: \"" + std::string(name) + "\" is none of shares, proportional, uniform, min_variance");
-}
-
 double measurement_multiplier(double noise_multiplier, double share) {
     require_positive(noise_multiplier, "the noise multiplier");
     require(share >= 0 && share < 1, "noise.statistics_share lies outside [0, 1)");

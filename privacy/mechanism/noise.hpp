@@ -2,13 +2,11 @@
 // How much Gaussian noise a step gets where: the joint multiplier's parts and the groups' standard deviations (privacy
 // docs/privacy.md §2).
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
-namespace rldp::privacy {
+#include "config/base/kinds.hpp"
 
-enum class allocation { shares, proportional, uniform, min_variance };
-allocation allocation_from(std::string_view name);
+namespace rldp::privacy {
 
 /// z_φ of a measurement that gets the part `share` of 1/z²; infinite where share is 0. Errors: bad_input for a share
 /// outside [0, 1).

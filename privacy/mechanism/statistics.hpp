@@ -56,7 +56,7 @@ class statistics_tracker {
     /// Mean loss of the last step alone, as released (noisy; NaN where the release has no statistics).
     double last_loss() const { return last_loss_; }
     /// The state over the steps since the last call, which also starts a new interval.
-    observation observe(double progress_epsilon);
+    observation observe(double epsilon_spent);
     std::vector<double> medians() const;  ///< r_{i,.5}
 
     std::string save() const;  ///< JSON

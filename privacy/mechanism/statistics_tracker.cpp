@@ -117,13 +117,13 @@ void statistics_tracker::move_frame() {
     window_steps_ = 0;
 }
 
-observation statistics_tracker::observe(double progress_epsilon) {
+observation statistics_tracker::observe(double epsilon_spent) {
     observation out;
     for (auto r : frame_.trackers) {
         std::sort(r.begin(), r.end());
         out.quartiles.insert(out.quartiles.end(), r.begin(), r.end());
     }
-    out.epsilon = progress_epsilon;
+    out.epsilon = epsilon_spent;
     if (raw_) {
         out.loss = raw_->loss;
         out.variance = raw_->variance;

@@ -30,7 +30,7 @@ void check(const method_config& config, const config::method_row& row) {
     require(config.groups > 0 && !config.pair_sizes.empty() &&
                 std::all_of(config.pair_sizes.begin(), config.pair_sizes.end(), [](auto d) { return d >= 1; }),
             "a method has no adapter to train");
-    require(row.groups != config::clip_groups::whole || config.groups == 1,
+    require(row.groups != config::grouping_rule::whole || config.groups == 1,
             "a method that clips the whole gradient as one has several groups");
 }
 

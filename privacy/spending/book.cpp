@@ -70,12 +70,12 @@ book_entry entry_for(const book_claim& run, const run_key& key) {
                    .unit = header.unit,
                    .split = key.hmac("split " + run.split),
                    .held_out = header.held_out,
-                   .epsilon = {},
+                   .epsilon_guaranteed = {},
                    .delta = header.delta,
                    .padding_delta = header.padding_delta,
                    .phases = {}};
     if (header.guarantee().holds()) {
-        out.epsilon = header.guaranteed_epsilon;
+        out.epsilon_guaranteed = header.epsilon_guaranteed;
         out.phases = run.phases;
         out.looks = header.looks;
     }

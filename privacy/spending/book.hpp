@@ -36,7 +36,8 @@ struct book_entry {
     std::string unit;     ///< "record", or a column
     std::string split;    ///< of all units on their sides, under the book's key; of earlier versions "hash 42"
     publication held_out = publication::raw;  ///< what it says of held-out units
-    std::optional<double> epsilon;  ///< guaranteed; absent: NO GUARANTEE, so there is none for the book either
+    std::optional<double>
+        epsilon_guaranteed;  ///< guaranteed; absent: NO GUARANTEE, so there is none for the book either
     double delta = 0, padding_delta = 0;
     std::vector<phase> phases;  ///< that it may charge; empty: chosen as it goes, so that only its ε is known (filter)
     look_plan looks = {};       ///< at its held-out units; none but of "private"
@@ -46,7 +47,7 @@ enum class composition : std::uint8_t { basic, pld };
 
 /// What the owner allows all runs of a book together that protect `unit`.
 struct book_total {
-    double epsilon = 0, delta = 0;
+    double epsilon_budget = 0, delta = 0;
     std::string unit;
     composition by = composition::basic;
     /// Of a column's: the most records that anybody has. Runs by record then count too, at their price for a group of
@@ -61,10 +62,10 @@ struct budget_book {
 
 /// Of all runs of one unit, and where one of them published raw figures, of one split.
 struct book_sum {
-    std::string unit, split;        ///< split: empty where there are several
-    double delta = 0;               ///< the sum of theirs
-    std::optional<double> epsilon;  ///< the sum of theirs; absent where one of them guarantees nothing
-    std::optional<double> pld;      ///< at the same δ
+    std::string unit, split;                   ///< split: empty where there are several
+    double delta = 0;                          ///< the sum of theirs
+    std::optional<double> epsilon_guaranteed;  ///< the sum of theirs; absent where one of them guarantees nothing
+    std::optional<double> pld;                 ///< at the same δ
     std::size_t runs = 0;
 };
 

@@ -39,7 +39,7 @@ std::vector<phase> phases_from(const json& list, const std::string& origin) {
 }
 
 publication publication_in(const std::string& word, const std::string& origin) try {
-    return publication_from(word);
+    return parse_named<publication>(word);
 } catch (const error& unknown) {
     refuse(fmt::format("{}: held_out: {}", origin, unknown.what()));
 }
@@ -56,7 +56,7 @@ book_entry entry_from(const json& line, const std::string& origin) {
                    .unit = from.text("unit"),
                    .split = from.text("split"),
                    .held_out = publication_in(from.text("held_out", "raw"), origin),
-                   .epsilon = {},
+                   .epsilon_guaranteed = {},
                    .delta = delta_of(from, "delta", 0),
                    .padding_delta = from.number("padding_delta", 0, 1),
                    .phases = phases_from(from.at("phases"), origin)};
@@ -67,7 +67,7 @@ book_entry entry_from(const json& line, const std::string& origin) {
         out.looks.noise_multiplier = looks.number("noise_multiplier", 0, 1e9);
         refuse_unless(out.looks.count == 0 || out.looks.noise_multiplier > 0, origin + ": looks without noise");
     }
-    if (from.has("epsilon")) out.epsilon = from.number("epsilon", 0, most_epsilon);
+    if (from.has("epsilon")) out.epsilon_guaranteed = from.number("epsilon", 0, most_epsilon);
     return out;
 }
 
@@ -75,7 +75,7 @@ book_total total_from(const json& line, const std::string& origin) {
     const json_reader from(line, origin);
     const auto by = from.text("composition");
     refuse_unless(by == "basic" || by == "pld", fmt::format("{}: composition is {}, not basic or pld", origin, by));
-    book_total out{.epsilon = from.number("epsilon", 0, most_epsilon),
+    book_total out{.epsilon_budget = from.number("epsilon", 0, most_epsilon),
                    .delta = delta_of(from, "delta", 0),
                    .unit = from.text("unit"),
                    .by = by == "pld" ? composition::pld : composition::basic};
@@ -112,7 +112,7 @@ std::string to_line(const book_entry& run) {
                   {"unit", run.unit},
                   {"split", run.split},
                   {"held_out", name_of(run.held_out)},
-                  {"epsilon", run.epsilon ? json(*run.epsilon) : json(nullptr)},
+                  {"epsilon", run.epsilon_guaranteed ? json(*run.epsilon_guaranteed) : json(nullptr)},
                   {"delta", run.delta},
                   {"padding_delta", run.padding_delta},
                   {"phases", std::move(phases)},
@@ -129,7 +129,7 @@ std::string to_line(const book_start& start) {
 
 std::string to_line(const book_total& total) {
     return json{{"total",
-                 {{"epsilon", total.epsilon},
+                 {{"epsilon", total.epsilon_budget},
                   {"delta", total.delta},
                   {"unit", total.unit},
                   {"composition", total.by == composition::pld ? "pld" : "basic"},
@@ -156,8 +156,8 @@ void add(budget_book& book, std::string_view text, const std::string& origin) {
 }
 
 void check(const book_total& total, const std::string& origin) {
-    refuse_unless(is_positive(total.epsilon),
-                  fmt::format("{}: ε is {}; give a finite number above 0", origin, total.epsilon));
+    refuse_unless(is_positive(total.epsilon_budget),
+                  fmt::format("{}: ε is {}; give a finite number above 0", origin, total.epsilon_budget));
     refuse_unless(total.delta > 0 && total.delta < 1,
                   fmt::format("{}: δ is {}; give a number in (0, 1)", origin, total.delta));
     if (!total.records_per_unit) return;

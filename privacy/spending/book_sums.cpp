@@ -68,7 +68,7 @@ double composed_at(const run_list& runs, double delta) {
                 squares += static_cast<double>(looks.count) / (looks.noise_multiplier * looks.noise_multiplier);
         } else {
             left -= run->delta - run->padding_delta;
-            apart += *run->epsilon;
+            apart += *run->epsilon_guaranteed;
         }
     }
     // A hair more than the sum of what was taken off again.
@@ -79,7 +79,7 @@ double composed_at(const run_list& runs, double delta) {
 
 /// Of what is given, the sums of ε and δ, or neither.
 struct added {
-    std::optional<double> epsilon = 0;
+    std::optional<double> epsilon_guaranteed = 0;
     double delta = 0;
 };
 
@@ -87,7 +87,9 @@ added add_up(const run_list& runs) {
     added out;
     for (const auto* run : runs) {
         out.delta += run->delta;
-        out.epsilon = out.epsilon && run->epsilon ? std::optional(*out.epsilon + *run->epsilon) : std::nullopt;
+        out.epsilon_guaranteed = out.epsilon_guaranteed && run->epsilon_guaranteed
+                                     ? std::optional(*out.epsilon_guaranteed + *run->epsilon_guaranteed)
+                                     : std::nullopt;
     }
     return out;
 }
@@ -100,7 +102,7 @@ double composed(const run_list& runs, double delta) {
     for (const auto& each : splits) {
         const auto sum = add_up(each);
         const double at = splits.size() == 1 ? delta : sum.delta;
-        out += at < 1 ? std::min(*sum.epsilon, composed_at(each, at)) : *sum.epsilon;
+        out += at < 1 ? std::min(*sum.epsilon_guaranteed, composed_at(each, at)) : *sum.epsilon_guaranteed;
     }
     return out;
 }
@@ -117,7 +119,7 @@ bool counts_for(const book_entry& run, const book_total& total) {
 std::optional<std::string> why_no_sum(const run_list& runs) {
     const auto raw = std::find_if(runs.begin(), runs.end(), is_raw);
     for (const auto* run : runs) {
-        if (!run->epsilon) return fmt::format("{} guarantees nothing, and a total was set", run->place);
+        if (!run->epsilon_guaranteed) return fmt::format("{} guarantees nothing, and a total was set", run->place);
         if (raw != runs.end() && run->split != (*raw)->split)
             return fmt::format(
                 "{} shows raw figures of those that it holds out, and {} splits the data otherwise, so they have no "
@@ -141,7 +143,7 @@ std::optional<std::string> detail::excess(const budget_book& book, const book_to
     const double own_delta = sum.delta;
     double by_group = 0;
     for (const auto* run : records) {
-        const auto price = price_for_group(*run->epsilon, run->delta, *most.records_per_unit);
+        const auto price = price_for_group(*run->epsilon_guaranteed, run->delta, *most.records_per_unit);
         by_group += price.epsilon;
         sum.delta += price.delta;
     }
@@ -152,13 +154,13 @@ std::optional<std::string> detail::excess(const budget_book& book, const book_to
     if (!(sum.delta <= most.delta * (1 + 1e-9)))
         return fmt::format("the δ of {} add up to {:.4g}, and the total{} is {:g}", how_many, sum.delta, which,
                            most.delta);
-    double epsilon = *sum.epsilon;
+    double epsilon = *sum.epsilon_guaranteed;
     if (most.by == composition::pld && !own.empty())
         epsilon = std::min(epsilon, composed(own, records.empty() ? most.delta : own_delta));
     epsilon += by_group;
-    if (!(epsilon <= most.epsilon * (1 + 1e-9)))
+    if (!(epsilon <= most.epsilon_budget * (1 + 1e-9)))
         return fmt::format("{} come to ε = {:.4g} ({}), and the total{} is {:g}", how_many, epsilon,
-                           most.by == composition::basic ? "added up" : "composed", which, most.epsilon);
+                           most.by == composition::basic ? "added up" : "composed", which, most.epsilon_budget);
     return {};
 }
 
@@ -176,10 +178,11 @@ std::vector<book_sum> sums_of(const budget_book& book) {
         out.push_back({.unit = first->unit,
                        .split = one_split ? first->split : "",
                        .delta = sum.delta,
-                       .epsilon = sum.epsilon,
+                       .epsilon_guaranteed = sum.epsilon_guaranteed,
                        .pld = {},
                        .runs = runs.size()});
-        if (sum.epsilon && sum.delta < 1) out.back().pld = std::min(*sum.epsilon, composed(runs, sum.delta));
+        if (sum.epsilon_guaranteed && sum.delta < 1)
+            out.back().pld = std::min(*sum.epsilon_guaranteed, composed(runs, sum.delta));
     }
     return out;
 }

@@ -14,7 +14,7 @@ namespace {
 /// Progress is shown at every decision: a mesh of one per cent is accurate enough there, still a bound, and ten times
 /// as fast.
 std::unique_ptr<accountant> make_progress_accountant(std::string_view name) {
-    return accountant_named(name) == accountant_kind::pld ? make_pld(1e-2) : make_accountant(name);
+    return parse_named<accountant_kind>(name) == accountant_kind::pld ? make_pld(1e-2) : make_accountant(name);
 }
 
 }  // namespace
@@ -38,19 +38,19 @@ std::optional<look_charge> budget::grant_look(std::int64_t step) {
     return book_.append_look(step);
 }
 
-double budget::progress_epsilon() const {
-    return progress_epsilon(book_.content().phases());
+double budget::epsilon_spent() const {
+    return epsilon_spent(book_.content().phases());
 }
 
-double budget::progress_epsilon(std::size_t charges) const {
-    return progress_epsilon(book_.content().phases(charges));
+double budget::epsilon_spent(std::size_t charges) const {
+    return epsilon_spent(book_.content().phases(charges));
 }
 
-double budget::progress_epsilon(const std::vector<phase>& phases) const {
+double budget::epsilon_spent(const std::vector<phase>& phases) const {
     if (phases.empty()) return 0;
     const auto& header = book_.content().header;
     // A prefix costs no more than the whole plan may; the coarse mesh must not say otherwise.
-    return std::min(accountant_->epsilon(phases, header.mechanism_delta()), header.guaranteed_epsilon);
+    return std::min(accountant_->epsilon(phases, header.mechanism_delta()), header.epsilon_guaranteed);
 }
 
 }  // namespace rldp::privacy

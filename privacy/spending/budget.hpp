@@ -26,15 +26,15 @@ class budget {
     std::optional<look_charge> grant_look(std::int64_t step);
 
     /// ε of everything charged so far, priced by the realised multipliers: for orientation, no guarantee.
-    double progress_epsilon() const;
+    double epsilon_spent() const;
     /// The same for the first `charges` of them; a torn one, which only the whole ledger has, is left out.
-    double progress_epsilon(std::size_t charges) const;
+    double epsilon_spent(std::size_t charges) const;
 
     const spending_policy& policy() const { return *policy_; }
     const ledger_content& book() const { return book_.content(); }
 
   private:
-    double progress_epsilon(const std::vector<phase>& phases) const;
+    double epsilon_spent(const std::vector<phase>& phases) const;
 
     std::unique_ptr<spending_policy> policy_;
     ledger book_;

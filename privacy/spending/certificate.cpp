@@ -44,7 +44,7 @@ json to_object(const contract& c, int version) {
                 {"no_guarantee_because", c.voids},
                 {"exceptions", c.holds() ? exceptions_of(c) : std::vector<std::string>{}},
                 {"adjacency", "add or remove one unit"},
-                {"epsilon", written(c.epsilon)},
+                {"epsilon", written(c.epsilon_guaranteed)},
                 {"epsilon_budget", written(c.epsilon_budget)},
                 {"delta", c.delta},
                 {"padding_delta", c.padding_delta},
@@ -76,7 +76,7 @@ json to_object(const contract& c, int version) {
 contract contract_from(const json& in, int version) {
     contract c;
     c.voids = in.at("no_guarantee_because").get<std::vector<std::string>>();
-    c.epsilon = real_or_none(in.at("epsilon"));
+    c.epsilon_guaranteed = real_or_none(in.at("epsilon"));
     c.epsilon_budget = real_or_none(in.at("epsilon_budget"));
     in.at("delta").get_to(c.delta);
     in.at("padding_delta").get_to(c.padding_delta);
@@ -98,7 +98,7 @@ contract contract_from(const json& in, int version) {
     c.steps_between_probes = whole_number(in.at("steps_between_probes"));
     if (version < 4) return c;
     const auto& held_out = in.at("held_out");
-    c.held_out = publication_from(held_out.at("published").get<std::string>());
+    c.held_out = parse_named<publication>(held_out.at("published").get<std::string>());
     c.looks.count = whole_number(held_out.at("looks"));
     held_out.at("noise_multiplier").get_to(c.looks.noise_multiplier);
     return c;
@@ -118,8 +118,8 @@ ledger_header header_of(const contract& c) {
     out.unit = c.unit;
     out.split = c.split;
     out.deck = c.deck;
-    out.epsilon = c.epsilon_budget.value();
-    out.guaranteed_epsilon = c.epsilon.value();
+    out.epsilon_budget = c.epsilon_budget.value();
+    out.epsilon_guaranteed = c.epsilon_guaranteed.value();
     out.held_out = c.held_out;
     out.looks = c.looks;
     return out;
@@ -199,8 +199,8 @@ contract contract_of(const ledger_header& header) {
     contract out;
     out.voids = header.guarantee().voids();
     if (out.voids.empty()) {
-        out.epsilon = header.guaranteed_epsilon;
-        out.epsilon_budget = header.epsilon;
+        out.epsilon_guaranteed = header.epsilon_guaranteed;
+        out.epsilon_budget = header.epsilon_budget;
     }
     out.delta = header.delta;
     out.padding_delta = header.padding_delta;

@@ -16,7 +16,7 @@ namespace rldp::privacy {
 
 /// What is promised, in public numbers: enough to price it again.
 struct contract {
-    std::optional<double> epsilon;         ///< guaranteed; absent: NO GUARANTEE
+    std::optional<double> epsilon_guaranteed;  ///< guaranteed; absent: NO GUARANTEE
     std::optional<double> epsilon_budget;  ///< asked for; absent like `epsilon`, so that no ε can be mistaken for one
     std::vector<std::string> voids;        ///< why nothing is guaranteed; empty where something is
     double delta = 0, padding_delta = 0, rounding_margin = 0;
@@ -32,7 +32,7 @@ struct contract {
     look_plan looks = {};
     std::int64_t steps_between_probes = 0;  ///< of rounding, on a device; 0: units are computed apart
 
-    bool holds() const { return epsilon.has_value(); }
+    bool holds() const { return epsilon_guaranteed.has_value(); }
 };
 
 /// The ledger's part of the contract; expected_batch_size, max_records_per_unit, pad_batches, population_declared and

@@ -60,14 +60,14 @@ class deck_policy final : public spending_policy {
         for (std::size_t i = 0; i < multiples.size(); ++i)
             deck_.insert(deck_.end(), static_cast<std::size_t>(counts[i]),
                          card{multiples[i], std::min(plan.interval, plan.steps)});
-        level_ = calibrate(*bounding_accountant(plan), priced_phases(deck_, plan.sample_rate, plan.steps), plan.epsilon,
-                           plan.delta);
+        level_ = calibrate(*bounding_accountant(plan), priced_phases(deck_, plan.sample_rate, plan.steps),
+                           plan.epsilon_budget, plan.delta);
         for (card& each : deck_) each.noise_multiplier *= level_.noise_multiplier;
         dealt_.resize(deck_.size());
         if (!plan.ledger_deck.empty()) keep(plan.ledger_deck);
     }
     double initial_noise_multiplier() const override { return level_.noise_multiplier; }
-    double guaranteed_epsilon() const override { return level_.epsilon; }
+    double epsilon_guaranteed() const override { return level_.epsilon; }
     std::vector<phase> committed() const override { return priced_phases(deck_, rate_, steps_.planned()); }
     std::vector<card> deck() const override { return deck_; }
 

@@ -18,18 +18,18 @@ constexpr double slack = 1e-9;  // of the budget, for sums over steps; log_momen
 class filter_policy final : public spending_policy {
   public:
     explicit filter_policy(const spending_plan& plan)
-        : rate_(plan.sample_rate), epsilon_(plan.epsilon), steps_(plan.steps) {
+        : rate_(plan.sample_rate), epsilon_(plan.epsilon_budget), steps_(plan.steps) {
         bounding_accountant(plan);  // refuses what can't enforce; the filter itself accounts in Rényi terms
         // The best order at the smallest z_0 that any order allows: jointly the least z_0 with steps·ρ(z_0) ≤ budget.
         const phase unit{1, plan.sample_rate, plan.steps};
-        initial_ = calibrate(*make_rdp(), {&unit, 1}, plan.epsilon, plan.delta).noise_multiplier;
+        initial_ = calibrate(*make_rdp(), {&unit, 1}, plan.epsilon_budget, plan.delta).noise_multiplier;
         const phase all{initial_, plan.sample_rate, plan.steps};
         lambda_ = best_order_for_delta(direction::remove, {&all, 1}, plan.delta).lambda;
-        budget_ = lambda_ * plan.epsilon + std::log(plan.delta) - log_conversion(lambda_);
+        budget_ = lambda_ * plan.epsilon_budget + std::log(plan.delta) - log_conversion(lambda_);
         least_cost_ = cost(noise_range(initial_).most);
     }
     double initial_noise_multiplier() const override { return initial_; }
-    double guaranteed_epsilon() const override { return epsilon_; }
+    double epsilon_guaranteed() const override { return epsilon_; }
     std::vector<phase> committed() const override { return {}; }
 
     std::optional<grant> next(std::int64_t step, double requested) override {

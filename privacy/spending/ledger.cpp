@@ -24,6 +24,15 @@ void add_step(std::vector<phase>& to, double noise_multiplier, double sample_rat
 
 }  // namespace
 
+spending_plan to_spending_plan(const ledger_header& header) {
+    return {.epsilon_budget = header.epsilon_budget,
+            .delta = header.mechanism_delta(),
+            .sample_rate = header.sample_rate,
+            .steps = header.steps,
+            .interval = 1,
+            .accountant = header.accountant};
+}
+
 std::vector<phase> ledger_content::phases(std::size_t count) const {
     std::vector<phase> out;
     for (std::size_t i = 0; i < count; ++i) add_step(out, charges.at(i).noise_multiplier, charges.at(i).sample_rate);

@@ -28,8 +28,8 @@ struct ledger_header {
     std::string policy, accountant, unit, split;
     rldp::semantics semantics = rldp::semantics::sound;
     std::vector<card> deck;
-    double epsilon = 0;             ///< the budget asked for
-    double guaranteed_epsilon = 0;  ///< what the policy commits to; "inf" in JSON where infinite
+    double epsilon_budget = 0;      ///< the budget asked for
+    double epsilon_guaranteed = 0;  ///< what the policy commits to; "inf" in JSON where infinite
     std::string data_hmac;          ///< of the training data under the run key
     bool insecure_reproducible = false;
     publication held_out = publication::raw;  ///< of held-out units; version 2 knew nothing else
@@ -37,8 +37,11 @@ struct ledger_header {
 
     /// δ that is left for the mechanism: what the policy must be priced at.
     double mechanism_delta() const { return delta - padding_delta; }
-    rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, guaranteed_epsilon}; }
+    rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, epsilon_guaranteed}; }
 };
+
+/// What a header says of its policy's plan; it knows neither the blocks nor the levels that a deck was cut into.
+spending_plan to_spending_plan(const ledger_header& header);
 
 /// A place in a ledger, remembered outside of it: a ledger that lacks it was cut or is another one.
 struct ledger_mark {

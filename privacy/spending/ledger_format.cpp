@@ -66,8 +66,8 @@ std::string format(const ledger_header& header, std::string& hash) {
                  {"unit", header.unit},
                  {"split", header.split},
                  {"deck", std::move(deck)},
-                 {"epsilon", from_real(header.epsilon)},
-                 {"guaranteed_epsilon", from_real(header.guaranteed_epsilon)},
+                 {"epsilon", from_real(header.epsilon_budget)},
+                 {"guaranteed_epsilon", from_real(header.epsilon_guaranteed)},
                  {"data_hmac", header.data_hmac},
                  {"insecure_reproducible", header.insecure_reproducible}};
     if (header.version >= 3) {
@@ -114,18 +114,18 @@ header_line parse_header(std::string_view text) try {
     header.steps = whole_number(line.at("steps"));
     line.at("policy").get_to(header.policy);
     line.at("accountant").get_to(header.accountant);
-    header.semantics = semantics_from(line.at("semantics").get<std::string>());
+    header.semantics = parse_named<semantics>(line.at("semantics").get<std::string>());
     line.at("unit").get_to(header.unit);
     line.at("split").get_to(header.split);
     for (const auto& card : line.at("deck")) {
         header.deck.push_back({card.at("noise_multiplier").get<double>(), whole_number(card.at("steps"))});
     }
-    header.epsilon = real(line.at("epsilon"));
-    header.guaranteed_epsilon = real(line.at("guaranteed_epsilon"));
+    header.epsilon_budget = real(line.at("epsilon"));
+    header.epsilon_guaranteed = real(line.at("guaranteed_epsilon"));
     line.at("data_hmac").get_to(header.data_hmac);
     line.at("insecure_reproducible").get_to(header.insecure_reproducible);
     if (header.version >= 3) {
-        header.held_out = publication_from(line.at("held_out").get<std::string>());
+        header.held_out = parse_named<publication>(line.at("held_out").get<std::string>());
         header.looks.count = whole_number(line.at("looks").at("count"));
         line.at("looks").at("noise_multiplier").get_to(header.looks.noise_multiplier);
     }
@@ -180,7 +180,7 @@ void validate_looks(const ledger_header& header) {
     // Without noise only where nothing is promised anyway.
     refuse_unless(looks.count == 0 ? looks.noise_multiplier == 0
                                    : is_positive(looks.noise_multiplier) ||
-                                         (looks.noise_multiplier == 0 && std::isinf(header.guaranteed_epsilon)),
+                                         (looks.noise_multiplier == 0 && std::isinf(header.epsilon_guaranteed)),
                   fmt::format("looks: noise_multiplier must be finite and positive, not {}", looks.noise_multiplier));
 }
 
@@ -200,9 +200,9 @@ void validate(const ledger_header& header) {
     refuse_unless(header.population >= 1, fmt::format("population must be at least 1, not {}", header.population));
     refuse_unless(header.steps >= 1, fmt::format("steps must be at least 1, not {}", header.steps));
     // Not finite only under as_published or without a budget, and then it says so.
-    refuse_unless(header.epsilon > 0, fmt::format("epsilon must be positive, not {}", header.epsilon));
-    refuse_unless(header.guaranteed_epsilon >= 0,
-                  fmt::format("guaranteed_epsilon must not be negative, not {}", header.guaranteed_epsilon));
+    refuse_unless(header.epsilon_budget > 0, fmt::format("epsilon must be positive, not {}", header.epsilon_budget));
+    refuse_unless(header.epsilon_guaranteed >= 0,
+                  fmt::format("guaranteed_epsilon must not be negative, not {}", header.epsilon_guaranteed));
     for (const auto& card : header.deck) {
         refuse_unless(is_positive(card.noise_multiplier) && card.steps >= 1,
                       fmt::format("a card needs a positive noise multiplier and steps, not {} and {}",

@@ -17,10 +17,10 @@ class fixed_policy final : public spending_policy {
   public:
     explicit fixed_policy(const spending_plan& plan) : rate_(plan.sample_rate), steps_(plan.steps) {
         const phase all{1, plan.sample_rate, plan.steps};
-        level_ = calibrate(*bounding_accountant(plan), {&all, 1}, plan.epsilon, plan.delta);
+        level_ = calibrate(*bounding_accountant(plan), {&all, 1}, plan.epsilon_budget, plan.delta);
     }
     double initial_noise_multiplier() const override { return level_.noise_multiplier; }
-    double guaranteed_epsilon() const override { return level_.epsilon; }
+    double epsilon_guaranteed() const override { return level_.epsilon; }
     std::vector<phase> committed() const override { return {{level_.noise_multiplier, rate_, steps_.planned()}}; }
     std::optional<grant> next(std::int64_t step, double) override {
         if (!steps_.open(step)) return std::nullopt;
@@ -43,7 +43,8 @@ class fixed_policy final : public spending_policy {
 
 void check(const spending_plan& plan) {
     // These may come from a ledger that somebody wrote.
-    if (!is_positive(plan.epsilon)) refuse(fmt::format("plan: epsilon {} must be positive and finite", plan.epsilon));
+    if (!is_positive(plan.epsilon_budget))
+        refuse(fmt::format("plan: epsilon {} must be positive and finite", plan.epsilon_budget));
     if (!(plan.delta > 0 && plan.delta < 1))
         refuse(fmt::format("plan: delta {} must lie strictly between 0 and 1", plan.delta));
     if (!(plan.sample_rate > 0 && plan.sample_rate <= 1))
@@ -90,17 +91,16 @@ void check_range(std::int64_t step, const grant& granted, const noise_range& all
         refuse_replay(step, granted, fmt::format("it lies outside [{}, {}]", allowed.least, allowed.most));
 }
 
-std::unique_ptr<spending_policy> make_policy(const std::string& name, const spending_plan& plan) {
+std::unique_ptr<spending_policy> make_policy(policy_kind kind, const spending_plan& plan) {
     check(plan);
-    using kind = config::policy_kind;
-    switch (config::policy_named(name).kind) {
-        case kind::fixed:
+    switch (kind) {
+        case policy_kind::fixed:
             return std::make_unique<fixed_policy>(plan);
-        case kind::deck:
+        case policy_kind::deck:
             return make_deck_policy(plan);
-        case kind::filter:
+        case policy_kind::filter:
             return make_filter_policy(plan);
-        case kind::published:
+        case policy_kind::published:
             return make_published_policy(plan);
     }
     bug("a spending policy that nothing makes");

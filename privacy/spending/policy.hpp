@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/kinds.hpp"
 #include "privacy/accounting/accountant.hpp"
 
 namespace rldp::privacy {
@@ -18,7 +19,7 @@ struct card {
 };
 
 struct spending_plan {
-    double epsilon, delta;
+    double epsilon_budget, delta;
     double sample_rate;
     std::int64_t steps;
     std::int64_t interval;   ///< T_RL: block k is steps (k-1)·interval+1 … k·interval
@@ -40,9 +41,9 @@ class spending_policy {
     /// z_0: the multiplier that the plan would use throughout, and where the controller's σ starts.
     virtual double initial_noise_multiplier() const = 0;
     /// ε that holds from the first release on, however the run ends; +inf or a published figure under as_published.
-    virtual double guaranteed_epsilon() const = 0;
+    virtual double epsilon_guaranteed() const = 0;
     /// Every step that may be charged, as a composition that dominates whatever order it is spent in. Empty where the
-    /// multipliers are chosen as the run goes: then guaranteed_epsilon() is all that can be said before.
+    /// multipliers are chosen as the run goes: then epsilon_guaranteed() is all that can be said before.
     virtual std::vector<phase> committed() const = 0;
     /// The cards of a policy that deals some.
     virtual std::vector<card> deck() const { return {}; }
@@ -59,10 +60,10 @@ class spending_policy {
 /// multiset dominates every order in which the deck can be dealt (deck.cpp).
 std::vector<phase> priced_phases(const std::vector<card>& deck, double sample_rate, std::int64_t steps);
 
-/// By the name of a row of config/policies.hpp; "published" is as_published's free σ in [0.5 z_0, 2 z_0] under a
+/// The kind published is as_published's free σ in [0.5 z_0, 2 z_0] under a
 /// gdp_clt budget: no guarantee. Requires an interval and levels of at least 1 and a ratio of at least 1. Errors:
-/// bad_input for another name, another number out of range, an accountant that is no upper bound (published alone
+/// bad_input for another number out of range, an accountant that is no upper bound (published alone
 /// always uses gdp_clt), a budget that no noise meets.
-std::unique_ptr<spending_policy> make_policy(const std::string& name, const spending_plan& plan);
+std::unique_ptr<spending_policy> make_policy(policy_kind kind, const spending_plan& plan);
 
 }  // namespace rldp::privacy

@@ -15,12 +15,12 @@ class published_policy final : public spending_policy {
   public:
     explicit published_policy(const spending_plan& plan) : rate_(plan.sample_rate), steps_(plan.steps) {
         const phase unit{1, plan.sample_rate, plan.steps};
-        initial_ = calibrate(*make_gdp_clt(), {&unit, 1}, plan.epsilon, plan.delta).noise_multiplier;
+        initial_ = calibrate(*make_gdp_clt(), {&unit, 1}, plan.epsilon_budget, plan.delta).noise_multiplier;
         // gdp_clt depends on a list through μ² alone, which adds up.
         budget_ = static_cast<double>(plan.steps) * cost(initial_);
     }
     double initial_noise_multiplier() const override { return initial_; }
-    double guaranteed_epsilon() const override { return std::numeric_limits<double>::infinity(); }
+    double epsilon_guaranteed() const override { return std::numeric_limits<double>::infinity(); }
     std::vector<phase> committed() const override { return {}; }
 
     std::optional<grant> next(std::int64_t step, double requested) override {

@@ -20,13 +20,7 @@ constexpr double clearly = 1e-3;
 
 /// The policy as the header describes it.
 std::unique_ptr<spending_policy> replayed(const ledger_content& content) {
-    const auto& header = content.header;
-    auto policy = make_policy(header.policy, {.epsilon = header.epsilon,
-                                              .delta = header.mechanism_delta(),
-                                              .sample_rate = header.sample_rate,
-                                              .steps = header.steps,
-                                              .interval = 1,
-                                              .accountant = header.accountant});
+    auto policy = make_policy(parse_named<policy_kind>(content.header.policy), to_spending_plan(content.header));
     for (const auto& line : content.charges) policy->replay(line->step, {line->noise_multiplier, line->card});
     return policy;
 }
@@ -39,12 +33,12 @@ double price_of_deck(const ledger_header& header) {
 }
 
 double promised(const ledger_content& content) {
-    using kind = config::policy_kind;
-    switch (config::policy_named(content.header.policy).kind) {
+    using kind = policy_kind;
+    switch (parse_named<policy_kind>(content.header.policy)) {
         case kind::fixed:
         case kind::filter:
         case kind::published:
-            return replayed(content)->guaranteed_epsilon();
+            return replayed(content)->epsilon_guaranteed();
         case kind::deck:  // its cards are in the header, and read_ledger has dealt them
             return price_of_deck(content.header);
     }
@@ -56,26 +50,26 @@ double promised(const ledger_content& content) {
 ledger_verdict verify(const ledger_content& content) {
     const auto& header = content.header;
     const double recomputed = promised(content);
-    if (header.guaranteed_epsilon < recomputed * (1 - rounding))
+    if (header.epsilon_guaranteed < recomputed * (1 - rounding))
         refuse(
             fmt::format("ledger: the header promises ε {} at δ {}, its own {} policy composes to {}; do not rely on it",
-                        header.guaranteed_epsilon, header.delta, header.policy, recomputed));
-    if (header.guaranteed_epsilon > recomputed * (1 + clearly))
+                        header.epsilon_guaranteed, header.delta, header.policy, recomputed));
+    if (header.epsilon_guaranteed > recomputed * (1 + clearly))
         refuse(
             fmt::format("ledger: the header promises ε {} at δ {}, its own {} policy composes to {}, clearly less: the "
                         "header is not "
                         "of this plan",
-                        header.guaranteed_epsilon, header.delta, header.policy, recomputed));
-    if (std::isfinite(header.guaranteed_epsilon) && header.guaranteed_epsilon > header.epsilon * (1 + rounding))
+                        header.epsilon_guaranteed, header.delta, header.policy, recomputed));
+    if (std::isfinite(header.epsilon_guaranteed) && header.epsilon_guaranteed > header.epsilon_budget * (1 + rounding))
         refuse(fmt::format("ledger: guaranteed ε {} exceeds the budget {} of the same header; do not rely on it",
-                           header.guaranteed_epsilon, header.epsilon));
+                           header.epsilon_guaranteed, header.epsilon_budget));
     // The same (ε, δ) for the other side of the split, at all of δ (docs/privacy.md §13).
     const double of_looks = header.guarantee().holds() ? epsilon_of(header.looks, header.delta) : 0;
-    if (of_looks > header.guaranteed_epsilon * (1 + rounding))
+    if (of_looks > header.epsilon_guaranteed * (1 + rounding))
         refuse(fmt::format(
             "ledger: {} looks at held-out units at noise multiplier {} compose to ε {} at δ {}, and the "
             "header promises {}; do not rely on it",
-            header.looks.count, header.looks.noise_multiplier, of_looks, header.delta, header.guaranteed_epsilon));
+            header.looks.count, header.looks.noise_multiplier, of_looks, header.delta, header.epsilon_guaranteed));
     const auto phases = content.phases();
     return {recomputed, of_looks,
             phases.empty() ? 0 : make_accountant(header.accountant)->epsilon(phases, header.mechanism_delta())};

@@ -7,9 +7,9 @@
 namespace rldp::privacy {
 
 struct ledger_verdict {
-    double guaranteed_epsilon;  ///< recomputed from the header alone: policy, deck, rate, steps, δ
+    double epsilon_guaranteed;  ///< recomputed from the header alone: policy, deck, rate, steps, δ
     double looks_epsilon;       ///< of the looks at held-out units, which it bounds, too; 0 without any
-    double progress_epsilon;    ///< of the charges, priced by their realised multipliers: no guarantee
+    double epsilon_spent;       ///< of the charges, priced by their realised multipliers: no guarantee
 };
 
 /// Prices again what the header promises, and replays every charge into the policy that the header names.

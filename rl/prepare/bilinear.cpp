@@ -71,7 +71,7 @@ class bilinear_episode final : public episode {
           random_(seed),
           segments_(about.segments()),
           optimizer_(about.start),
-          average_({.how = average_config::form::tail, .window = fixed.tail, .steps = about.steps}),
+          average_({.how = averaging::tail, .window = fixed.tail, .steps = about.steps}),
           watch_(segments_, about.start),
           last_(neutral(about.adapters())) {
         splitmix others(seed, 1);
@@ -103,9 +103,8 @@ class bilinear_episode final : public episode {
         check_move(chosen, task_.adapters());
         const models::one_thread same_bits_everywhere;
         last_ = chosen;
-        deviations_ =
-            privacy::noise_standard_deviations(privacy::allocation::shares, task_.noise_multiplier, task_.radii,
-                                               privacy::sizes_of_groups(segments_), shares_of(last_));
+        deviations_ = privacy::noise_standard_deviations(allocation::shares, task_.noise_multiplier, task_.radii,
+                                                         privacy::sizes_of_groups(segments_), shares_of(last_));
         std::vector<at::Tensor> factors;
         for (const auto& part : segments_)
             factors.push_back(at::full({part.size}, std::exp(last_.rates[part.group]), at::kFloat));

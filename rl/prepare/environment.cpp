@@ -37,7 +37,7 @@ std::vector<double> shares_of(const move& chosen) {
 
 rate_schedule rates_of(const schedule& fixed, double mean_rate, std::int64_t steps) {
     const double mean = mean_rate * std::exp(fixed.log_rate);
-    return {.shape = rate_schedule::form::linear,
+    return {.shape = rate_shape::linear,
             .peak = mean * (1 - fixed.tilt),
             .last = mean * (1 + fixed.tilt),
             .steps = steps,

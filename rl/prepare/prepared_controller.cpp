@@ -43,21 +43,14 @@ std::vector<adapter_signs> signs_in(const json& block, std::size_t adapters) {
 
 }  // namespace
 
-control control_from(const std::string& name) {
-    if (name == "learned") return control::none;
-    if (name == "frozen") return control::frozen;
-    if (name == "random") return control::random;
-    refuse_unless(name == "shuffled", fmt::format("'{}' is no policy of a prepared controller", name));
-    return control::shuffled;
-}
-
 prepared_controller::prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms,
-                                         control instead)
-    : how_(std::move(how)), terms_(terms), instead_(instead), last_(neutral(terms.adapters)) {
+                                         controller_mode mode)
+    : how_(std::move(how)), terms_(terms), mode_(mode), last_(neutral(terms.adapters)) {
     require(!how_->parts().probed, "a run shows its controller no public records");
     require(terms.adapters > 0, "a controller needs adapters");
     require_positive(terms.noise_multiplier, "the noise multiplier");
-    require(!terms.online || (instead == control::none && how_->parts().passed), "only a policy that steers learns on");
+    require(!terms.online || (mode == controller_mode::learned && how_->parts().passed),
+            "only a policy that steers learns on");
     if (terms.online) learner_.emplace(how_, terms.adapters, terms.seed);
 }
 
@@ -84,7 +77,7 @@ move prepared_controller::chosen_at(const sight& now, const outlook& seen) {
         return learner_->decide(now, *seen.log_public_loss);
     }
     const auto chosen = how_->act(now);
-    if (instead_ != control::random) return chosen;
+    if (mode_ != controller_mode::random) return chosen;
     splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
     return tossed(chosen, last_, random);
 }
@@ -93,9 +86,9 @@ dials prepared_controller::decide(const outlook& seen) {
     dials out;
     out.noise_multiplier = terms_.noise_multiplier;
     ++decisions_;
-    if (!how_->parts().passed || instead_ == control::frozen) return out;
+    if (!how_->parts().passed || mode_ == controller_mode::frozen) return out;
     splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
-    if (instead_ == control::shuffled) blocks_.push_back(seen.signs);
+    if (mode_ == controller_mode::shuffled) blocks_.push_back(seen.signs);
     const auto& shown =
         blocks_.empty() ? seen.signs : blocks_[static_cast<std::size_t>(random.whole(0, std::ssize(blocks_) - 1))];
     const auto now = sight_of(seen.time, shown);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/kinds.hpp"
 #include "rl/controller.hpp"
 #include "rl/prepare/online_residual.hpp"
 #include "rl/prepare/prepared_policy.hpp"
@@ -24,22 +25,12 @@ struct run_terms {
     std::uint64_t seed = 0;       ///< of draws: a control's, or of what learns
 };
 
-/// A prepared policy, or what a sceptic puts in its place.
-enum class control {
-    none,
-    frozen,   ///< its schedule alone
-    random,   ///< the direction of each of its moves is tossed: away from the last log rates, and of log shares
-    shuffled  ///< it sees the adapters' signs of a block drawn from those so far
-};
-/// "learned" is none. Errors: bad_input for another word.
-control control_from(const std::string& name);
-
 class prepared_controller final : public controller {
   public:
     /// Errors: a bug for a policy that looks at public records, and for one that is to learn
     /// and steers nothing.
     prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms,
-                        control instead = control::none);
+                        controller_mode mode = controller_mode::learned);
 
     /// Needs the signs of every adapter, and the loss on public records where it learns. A policy that its gate did not
     /// let pass leaves every dial where it is.
@@ -56,7 +47,7 @@ class prepared_controller final : public controller {
 
     std::shared_ptr<const prepared_policy> how_;
     run_terms terms_;
-    control instead_;
+    controller_mode mode_;
     move last_;
     std::vector<std::vector<adapter_signs>> blocks_;  ///< so far; of the control shuffled alone
     std::int64_t decisions_ = 0;

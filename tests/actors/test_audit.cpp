@@ -97,7 +97,7 @@ TEST_CASE("canaries join by fair coins of the run key, and the file says who is 
 TEST_CASE("training units are the real ones, then the canaries that are in") {
     const auto config = small({"audit.canaries=5", "audit.gradient_canaries=4"});
     const auto words = models::tokenizer::load(config.model.path);
-    const auto data = load_data(config, *words, 48, nullptr);
+    const auto data = load_data(config::to_reading_spec(config), *words, 48, nullptr);
     eval::membership_record who;
     who.canary_in = {true, false, false, true, false};
     who.gradient_canary_in = {false, true, false, true};

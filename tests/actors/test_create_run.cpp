@@ -120,11 +120,12 @@ TEST_CASE("public records choose the iterate on which they lose less, and a file
     scratch_directory scratch;
     const auto config = small(
         {"public.path=synthetic:100", "public.steps=2", "train.average=tail", R"(public.use=["warm_start","choose"])"});
-    const auto model = create_run(config, scratch / "a", {.lessons = scratch / "kept"}).facts->model;
+    const auto facts = create_run(config, scratch / "a", {.lessons = scratch / "kept"}).facts;
+    const auto& model = facts->model;
     REQUIRE(model.public_sample.size() == 64);
     CHECK(create_run(config, scratch / "b", {.lessons = scratch / "kept"}).facts->model.public_sample ==
           model.public_sample);
-    const auto keeps_last = choice_of(config, model);
+    const auto keeps_last = choice_of(facts->spec, model);
     REQUIRE(keeps_last);
     const auto& good = model.initial_adapter;
     const auto bad = good + at::randn_like(good);
@@ -134,7 +135,7 @@ TEST_CASE("public records choose the iterate on which they lose less, and a file
     CHECK(keeps_last(good, at::full_like(good, std::nan(""))));
     // Nothing to choose, nobody to ask; nothing else to learn, nothing learnt.
     const auto plain = create_run(small(), scratch / "c");
-    CHECK_FALSE(choice_of(plain.facts->config, plain.facts->model));
+    CHECK_FALSE(choice_of(plain.facts->spec, plain.facts->model));
     const auto alone = create_run(
         small({"public.path=synthetic:100", "train.average=tail", R"(public.use=["choose"])"}), scratch / "d");
     CHECK(
@@ -150,14 +151,16 @@ TEST_CASE("what a learning controller is told of public records is the log of wh
     const auto& run = *opened.facts;
     const auto& model = run.model;
     REQUIRE(model.public_sample.size() == 64);
-    const auto probe = probe_of(run.config, model);
+    const auto probe = probe_of(run.spec, model);
     REQUIRE(probe);
     const auto& good = model.initial_adapter;
     const auto found = eval::score_held_out(*model.base, &model.layout, &good, model.public_sample, {.batch = 3});
     CHECK(std::exp(probe(good)) == Approx(found.value_nats.value_or(std::log(found.perplexity))).epsilon(1e-5));
     CHECK(probe(good + at::randn_like(good)) > probe(good));
     CHECK(probe(at::full_like(good, std::nan(""))) == std::log(1e6));
-    CHECK_FALSE(probe_of(small({"public.path=synthetic:100"}), model));
+    auto offline = run.spec;
+    offline.controller.online = false;
+    CHECK_FALSE(probe_of(offline, model));
 }
 
 TEST_CASE("gradients on public records' scales begin at the same adapter, in as many numbers, and train another one") {
@@ -244,7 +247,8 @@ TEST_CASE("a tokenizer that can give ids beyond the model's vocabulary is refuse
     const auto plan = check(config);
     CHECK(std::any_of(plan.warnings.begin(), plan.warnings.end(),
                       [](const auto& line) { return line.find("no row for (<|image|>)") != std::string::npos; }));
-    const auto ids = load_tokenizer(config, models::read_model_config(base))->encode("an <|image|>");
+    const auto ids =
+        load_tokenizer(config::to_reading_spec(config), models::read_model_config(base))->encode("an <|image|>");
     CHECK(*std::max_element(ids.begin(), ids.end()) < vocabulary);
 }
 
@@ -270,7 +274,7 @@ TEST_CASE("what remains under trusted/ names the data under a salt of its own") 
     const auto config = small({"train.steps=2"});
     run_quietly(config, scratch / "a");
     run_quietly(config, scratch / "b");
-    const auto digest = load_records(config).corpus.digest;
+    const auto digest = load_records(config::to_reading_spec(config)).corpus.digest;
     const auto a = eval::read_membership(scratch / "a/trusted/membership.json");
     const auto b = eval::read_membership(scratch / "b/trusted/membership.json");
     CHECK(a.data_hmac != b.data_hmac);
@@ -323,7 +327,7 @@ TEST_CASE("padding pays for larger draws within a hundredth of δ") {
     CHECK(summary.how == eval::ending::done);
     const auto header = privacy::read_ledger(scratch / "run/public/ledger.jsonl").header;
     CHECK(header.padding_delta == plan.padded->delta);
-    CHECK(plan.epsilon == summary.epsilon);  // both at what the padding leaves of δ
+    CHECK(plan.epsilon_committed == summary.epsilon_spent);  // both at what the padding leaves of δ
     CHECK(header.delta == 1e-5);
     CHECK_NOTHROW(privacy::verify(privacy::read_ledger(scratch / "run/public/ledger.jsonl")));
 
@@ -367,12 +371,14 @@ std::string learned(const models::tokenizer& words, std::span<const std::int32_t
 
 run_data data_of(const config::run_config& config) {
     const auto model = models::read_model_config(config.model.path);
-    return load_data(config, *load_tokenizer(config, model), token_limit(config, model), nullptr);
+    const auto spec = config::to_reading_spec(config);
+    return load_data(spec, *load_tokenizer(spec, model), token_limit(spec, model), nullptr);
 }
 
 eval::held_out evaluated(const config::run_config& config) {
     const auto model = models::read_model_config(config.model.path);
-    return held_out_of(config, data_of(config).held_out, *load_tokenizer(config, model), token_limit(config, model));
+    const auto spec = config::to_reading_spec(config);
+    return held_out_of(spec, data_of(config).held_out, *load_tokenizer(spec, model), token_limit(spec, model));
 }
 
 }  // namespace
@@ -380,7 +386,7 @@ eval::held_out evaluated(const config::run_config& config) {
 TEST_CASE("of conversations the answers are learned, and secrets that are planted in them or made up for an audit") {
     const scratch_directory scratch;
     const auto config = talking(scratch, {"data.canaries=20", "audit.canaries=3"});
-    const auto words = load_tokenizer(config, models::read_model_config(config.model.path));
+    const auto words = load_tokenizer(config::to_reading_spec(config), models::read_model_config(config.model.path));
     const auto data = data_of(config);
     REQUIRE_FALSE(data.planted.empty());
     std::size_t secrets = 0;
@@ -402,7 +408,8 @@ TEST_CASE("of conversations the answers are learned, and secrets that are plante
               evaluated(talking(scratch, {"data.max_tokens=4", "data.keep=head", "eval.publish=raw"}));
           }).find("no held-out conversation has an answer") != std::string::npos);
     CHECK(refusal([&] {
-              private_source(small({"data.chat=true", "data.template=null", "eval.target=null"}));
+              private_source(
+                  config::to_reading_spec(small({"data.chat=true", "data.template=null", "eval.target=null"})));
           }).find("has no chat template") != std::string::npos);
 }
 
@@ -419,8 +426,9 @@ TEST_CASE("of fewer units that are looked at all are among more, whether the num
     auto chosen = config;
     chosen.train.eval_records = 7;
     const auto model = models::read_model_config(config.model.path);
-    const auto tokens = load_tokenizer(config, model);
-    CHECK(held_out_of(chosen, data_of(config).held_out, *tokens, token_limit(config, model)).sequences == few);
+    const auto spec = config::to_reading_spec(chosen);
+    const auto tokens = load_tokenizer(spec, model);
+    CHECK(held_out_of(spec, data_of(config).held_out, *tokens, token_limit(spec, model)).sequences == few);
 }
 
 TEST_CASE("who is looked at follows from each unit's own hash: a unit more or fewer moves no other") {
@@ -446,7 +454,7 @@ TEST_CASE("who is looked at follows from each unit's own hash: a unit more or fe
 TEST_CASE("a model's chat template is a part of what a run belongs to") {
     const scratch_directory scratch;
     const auto config = talking(scratch);
-    const auto digest = [&] { return load_model(config, {.identify = true}).digest; };
+    const auto digest = [&] { return load_model(config::to_reading_spec(config), {.identify = true}).digest; };
     const auto before = digest();
     CHECK(digest() == before);
     scratch.write("talker/chat_template.jinja", "{{ messages[0].content }}");
@@ -457,16 +465,16 @@ TEST_CASE("weights are read once, and not again while their files are what they 
     const scratch_directory scratch;
     const auto config = talking(scratch);
     const auto file = std::filesystem::path(config.model.path) / "model.safetensors";
-    const auto first = load_model(config, {.identify = true});
-    CHECK(load_model(config).digest.empty());
+    const auto first = load_model(config::to_reading_spec(config), {.identify = true});
+    CHECK(load_model(config::to_reading_spec(config)).digest.empty());
     const read_weights noted{first.weights.facts, "noted"};
-    CHECK(load_model(config, {.identify = true, .known = noted}).weights.digest == "noted");
+    CHECK(load_model(config::to_reading_spec(config), {.identify = true, .known = noted}).weights.digest == "noted");
     const auto written = std::filesystem::last_write_time(file);
     auto bytes = read_file(file);
     bytes.back() = static_cast<char>(bytes.back() ^ 1);
     std::ofstream(file, std::ios::binary) << bytes;
     std::filesystem::last_write_time(file, written);  // as a copying program does; ctime tells
-    const auto changed = load_model(config, {.identify = true, .known = noted});
+    const auto changed = load_model(config::to_reading_spec(config), {.identify = true, .known = noted});
     CHECK(changed.weights.digest.size() == 64);
     CHECK(changed.weights.digest != first.weights.digest);
     CHECK(changed.digest != first.digest);
@@ -482,9 +490,9 @@ TEST_CASE("a model and its records tell how much of them is read") {
         auto& held = most[std::string(seen.what)];
         held = std::max(held, std::pair(seen.done, seen.total));
     };
-    const auto model = load_model(config, {.tell = tell});
-    const auto tokens = load_tokenizer(config, model.base->config());
-    const auto data = load_data(config, *tokens, 64, nullptr, tell);
+    const auto model = load_model(config::to_reading_spec(config), {.tell = tell});
+    const auto tokens = load_tokenizer(config::to_reading_spec(config), model.base->config());
+    const auto data = load_data(config::to_reading_spec(config), *tokens, 64, nullptr, tell);
     CHECK(most.at("weights") == std::pair(4 * model.base->parameters(), 4 * model.base->parameters()));
     CHECK(most.at("records").first == most.at("records").second);
     CHECK(most.at("records").first >= data.records);

@@ -96,7 +96,7 @@ TEST_CASE("a resumed run is shown from where it stood, before its first step") {
     REQUIRE(now);
     CHECK(now->step == 42);
     CHECK(now->noise_multiplier == 0.7);
-    CHECK(now->progress_epsilon == 0.5);
+    CHECK(now->epsilon_spent == 0.5);
     CHECK(now->perplexity == 17);
     CHECK(now->evaluated_step == 41);
     CHECK(now->radii.size() == 2);
@@ -216,7 +216,7 @@ TEST_CASE(
     std::vector<telemetry> seen;
     const auto shown = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
     REQUIRE(shown);
-    CHECK((shown->progress_epsilon == 1.5 && shown->progress_step == 5));
+    CHECK((shown->epsilon_spent == 1.5 && shown->progress_step == 5));
     side.self->send(side.hub, progress_atom::value, std::int64_t{5}, 1.5, true);
     side.run();
     CHECK(last().progress == eval::progress_price{1.5, 5});

@@ -261,7 +261,7 @@ TEST_CASE("an evaluation that was stopped is made by the resume, in its place of
     scratch_directory scratch;
     const eval::run_directory where{scratch / "run"};
     auto config = small_static();
-    config.eval.publish = "raw";
+    config.eval.publish = publication::raw;
     auto opened = create_run(config, where.root);
     bench::run_plain(opened, 7);
     const auto& seal = opened.facts->seal;

@@ -114,7 +114,8 @@ TEST_CASE("a start that fails leaves no tokens behind, one that was killed leave
 
     std::filesystem::path beside;
     {
-        const auto killed = kept_corpus::of_run(small(), scratch / "run", {}, true);  // as when the process died
+        const auto killed = kept_corpus::of_run(config::to_reading_spec(small()), scratch / "run", {},
+                                                true);  // as when the process died
         beside = scratch / all_in(scratch.path()).front();
         fs::create_directory(scratch / "copy");
         std::ofstream(beside / "0123.partial") << "half a corpus";
@@ -132,7 +133,7 @@ TEST_CASE("a start that fails leaves no tokens behind, one that was killed leave
         CHECK(all_in(scratch.path()) == std::vector<std::string>{"run"});
     }
     SECTION("what is in use stays") {
-        const auto used = kept_corpus::of_run(small(), scratch / "run", {}, true);
+        const auto used = kept_corpus::of_run(config::to_reading_spec(small()), scratch / "run", {}, true);
         clean(scratch.path());
         CHECK(fs::exists(beside));
     }

@@ -56,12 +56,12 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
     run.self->send(wiring.hub, announce_atom::value,
                    run_header{facts.where.metrics().string(), facts.plan.steps, 8, 8});
     const auto loader = run.spawn(make_loader, closed, facts.plan.sample_rate, log.logger);
-    wiring.sanitizer = run.spawn(make_sanitizer, closed, sanitizer_config_of(facts.config, facts.model.layout),
+    wiring.sanitizer = run.spawn(make_sanitizer, closed, sanitizer_config_of(facts.spec, facts.model.layout),
                                  std::shared_ptr<privacy::reducer>{}, std::optional<privacy::acknowledgement>{},
                                  facts.where.releases(), log.logger);
     wiring.gradient = run.spawn(make_gradient, closed, facts.model, gradient_settings_of(facts), loader,
                                 wiring.sanitizer, log.logger);
-    wiring.accountant = run.spawn(make_accountant, opened.parts.budget, price_times_of(facts.config, facts.plan));
+    wiring.accountant = run.spawn(make_accountant, opened.parts.budget, price_times_of(facts.spec, facts.plan));
     const auto library = opened.parts.controller;
     wiring.controller = run.spawn(make_controller, library);
     wiring.evaluator = run.spawn(make_evaluator, facts.held_out, closed, evaluation_rule_of(facts, {}), wiring.hub,
@@ -72,7 +72,7 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
                                                     .belongs_to = facts.belongs_to,
                                                     .seal = facts.seal,
                                                     .charged = {},
-                                                    .held_out = facts.config.eval.published()});
+                                                    .held_out = facts.spec.publish});
     auto answer = run.self->request(trainer, caf::infinite, train_atom::value);
 
     std::int64_t decided_at = -1;
@@ -113,7 +113,7 @@ TEST_CASE("late learning changes no bit: delays of 0, 1 and T_RL − 1 steps equ
     scratch_directory scratch;
     for (const auto& config : {reproducible_config(), learning_policy(scratch / "policy.safetensors")}) {
         INFO("rl.online " << config.rl.online);
-        auto opened = create_run(config, scratch / config.rl.state.value_or("published"));
+        auto opened = create_run(config, scratch / name_of(config.rl.state.value_or(controller_kind::published)));
         bench::run_plain(opened);
         const auto expected = opened.parts.steps->training().result();
         CHECK_FALSE(at::equal(expected, opened.facts->model.initial_adapter));

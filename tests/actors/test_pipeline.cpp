@@ -50,8 +50,8 @@ TEST_CASE("demo: on three seeds the model learns, every adapter moves, and the c
         const auto summary = run_quietly(config, scratch / "run");
         CHECK(summary.how == eval::ending::done);
         CHECK(summary.steps_done == 48);
-        CHECK(summary.guaranteed_epsilon <= 8);
-        CHECK(summary.guaranteed_epsilon > 7.9);
+        CHECK(summary.epsilon_guaranteed <= 8);
+        CHECK(summary.epsilon_guaranteed > 7.9);
         REQUIRE(summary.perplexity_after);
         CHECK(*summary.perplexity_after < 0.9 * summary.perplexity_before);
 
@@ -138,9 +138,9 @@ TEST_CASE("as_published runs only when acknowledged, and prints the tight ε bes
                                             "privacy.accountant=gdp_clt", "rl.clip_action=absolute"}),
                                      scratch / "run");
     REQUIRE(summary.tight_epsilon_as_released);
-    CHECK(*summary.tight_epsilon_as_released > summary.epsilon.at("pld"));
+    CHECK(*summary.tight_epsilon_as_released > summary.epsilon_spent.at("pld"));
     REQUIRE(summary.printed_formula_epsilon);
-    CHECK(*summary.printed_formula_epsilon < summary.epsilon.at("pld"));
+    CHECK(*summary.printed_formula_epsilon < summary.epsilon_spent.at("pld"));
     CHECK(read_file(scratch / "run/public/report.html").find("No guarantee") != std::string::npos);
     CHECK_THROWS_AS(small({"privacy.semantics=as_published"}), error);
 }
@@ -183,7 +183,7 @@ TEST_CASE("real data: 30 steps of stories260K on the UCI table") {
                       "train.expected_batch_size=16", "train.eval_records=16", "data.max_tokens=128"});
     const auto summary = run_quietly(config, scratch / "run");
     CHECK(summary.steps_done == 30);
-    CHECK(summary.guaranteed_epsilon <= 8);
+    CHECK(summary.epsilon_guaranteed <= 8);
     REQUIRE(summary.perplexity_after);
     CHECK(*summary.perplexity_after < summary.perplexity_before);
 }

@@ -24,13 +24,13 @@ namespace {
 std::shared_ptr<privacy::budget> new_budget(const std::filesystem::path& ledger, std::int64_t steps,
                                             std::int64_t looks = 0) {
     privacy::spending_plan plan{};
-    plan.epsilon = 2;
+    plan.epsilon_budget = 2;
     plan.delta = 1e-5;
     plan.sample_rate = 0.01;
     plan.steps = steps;
     plan.interval = 4;
     plan.accountant = "rdp";
-    auto policy = privacy::make_policy("fixed", plan);
+    auto policy = privacy::make_policy(policy_kind::fixed, plan);
     privacy::ledger_header header;
     header.delta = plan.delta;
     header.sample_rate = plan.sample_rate;
@@ -41,8 +41,8 @@ std::shared_ptr<privacy::budget> new_budget(const std::filesystem::path& ledger,
     header.semantics = semantics::sound;
     header.unit = "record";
     header.split = "hash";
-    header.epsilon = plan.epsilon;
-    header.guaranteed_epsilon = policy->guaranteed_epsilon();
+    header.epsilon_budget = plan.epsilon_budget;
+    header.epsilon_guaranteed = policy->epsilon_guaranteed();
     header.data_hmac = std::string(64, 'a');
     if (looks > 0) {
         header.held_out = publication::noised;

@@ -39,7 +39,7 @@ TEST_CASE("two directories that go on from one run are two runs in the budget bo
     scratch_directory scratch;
     const auto place = scratch / "book";
     const auto total = [&](double epsilon) {
-        privacy::set_total(place, {.epsilon = epsilon, .delta = 1e-3, .unit = "record"});
+        privacy::set_total(place, {.epsilon_budget = epsilon, .delta = 1e-3, .unit = "record"});
     };
     total(2.5);
     {
@@ -173,7 +173,7 @@ TEST_CASE("every method runs, spends the budget, and resumes to the bits of an u
         }
         const auto summary = resume_quietly(scratch / "cut");
         CHECK(summary.how == eval::ending::done);
-        CHECK(summary.guaranteed_epsilon > 7.9);
+        CHECK(summary.epsilon_guaranteed > 7.9);
         models::save_adapter(scratch / "adapter", whole.facts->model.layout, expected, "x",
                              whole.facts->model.base->config());
         const models::safetensors_file a(scratch / "adapter/adapter_model.safetensors");

@@ -23,8 +23,8 @@ using namespace rldp::testing;
 
 namespace {
 
-config::run_config config_of(const std::string& type, std::int64_t batch, const std::string& device = "cpu") {
-    config::run_config out;
+config::run_spec spec_of(precision type, std::int64_t batch, const std::string& device = "cpu") {
+    config::run_spec out;
     out.model.path = "config/tiny-gpt2";
     out.model.dtype = type;
     out.device = device;
@@ -72,13 +72,13 @@ std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> step_of(const actors::
 }  // namespace
 
 TEST_CASE("nobody's presence moves another's gradient or statistics by a single bit, wherever training has gone") {
-    const auto type = GENERATE(as<std::string>(), "float32", "bfloat16");
-    const auto config = config_of(type, 16);
-    REQUIRE(actors::computes_apart(config));
-    CHECK(actors::rounding_margin_of(config) == 0);
-    const auto loaded = actors::load_model(config);
+    const auto type = GENERATE(precision::float32, precision::bfloat16);
+    const auto spec = spec_of(type, 16);
+    REQUIRE(actors::computes_apart(spec));
+    CHECK(actors::rounding_margin_of(spec) == 0);
+    const auto loaded = actors::load_model(spec);
     for (const double distance : distances) {
-        INFO(type << " at distance " << distance);
+        INFO(name_of(type) << " at distance " << distance);
         const auto adapter = moved(loaded.initial_adapter, distance);
         const auto seen = worst_of({loaded.base, loaded.layout, true, 16, 24, 5}, adapter, 40, 16);
         CHECK(seen.gradient == 0);
@@ -121,10 +121,10 @@ TEST_CASE("so it is in models of every family, whose attention is sharp, and of 
 
 // Memory is given out anew, at other addresses, beside other tensors; the threads are those of a run.
 TEST_CASE("a step gives a unit the same bits alone and among others, abreast, with dropout and losses at probes") {
-    auto config = config_of("float32", 12);
-    config.lora.dropout = 0.2;
-    config.train.micro_batch = 16;
-    const auto model = actors::load_model(config);
+    auto spec = spec_of(precision::float32, 12);
+    spec.lora.dropout = 0.2;
+    spec.train.micro_batch = 16;
+    const auto model = actors::load_model(spec);
     std::mt19937 random(4);
     std::vector<models::sequence> units;
     for (std::int32_t i = 0; i < 24; ++i) {
@@ -133,7 +133,7 @@ TEST_CASE("a step gives a unit the same bits alone and among others, abreast, wi
         units.push_back(tokens);
     }
     std::vector<at::Tensor> beside;
-    auto how = actors::gradient_settings_of(config, model);
+    auto how = actors::gradient_settings_of(spec, model);
     std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> alone;
     for (const auto& unit : units) {
         alone.merge(step_of(model, how, {unit}));
@@ -168,19 +168,19 @@ TEST_CASE("where units share passes a probe stops the run before company moves m
     CHECK(found.find("rounding: before step 4, one more made-up unit moves the others' sum") != std::string::npos);
     CHECK(says(0, 5).empty());     // between two probes
     CHECK(says(1e-3, 4).empty());  // what is charged on such a device
-    CHECK(config::steps_between_probes(config_of("float32", 16)) == 0);
-    CHECK(config::steps_between_probes(config_of("float32", 16, "cuda")) == 12);
-    CHECK(config::steps_between_probes(config_of("bfloat16", 256, "cuda")) == 1);
+    CHECK(config::steps_between_probes("cpu", semantics::sound, 16) == 0);
+    CHECK(config::steps_between_probes("cuda", semantics::sound, 16) == 12);
+    CHECK(config::steps_between_probes("cuda", semantics::sound, 256) == 1);
 }
 
 TEST_CASE("where η is charged every sensitivity grows by it, and it with the batch") {
     CHECK(privacy::sensitivities(privacy::clip_rule::clip, {0.1, 0.2}, 0.05) == std::vector{0.1 * 1.05, 0.2 * 1.05});
     CHECK(privacy::sensitivities(privacy::clip_rule::batch_mean, {0.1}, 0.05).front() == Approx(0.21));
     const auto margin = [](std::int64_t batch) {
-        return actors::rounding_margin_of(config_of("float32", batch, "cuda"));
+        return actors::rounding_margin_of(spec_of(precision::float32, batch, "cuda"));
     };
     CHECK(margin(16) == 1e-3);
     CHECK(margin(16) == margin(64));
     CHECK(margin(256) == Approx(2 * margin(64)));
-    CHECK(actors::rounding_margin_of(config_of("tf32", 64, "cuda")) == 0);
+    CHECK(actors::rounding_margin_of(spec_of(precision::tf32, 64, "cuda")) == 0);
 }

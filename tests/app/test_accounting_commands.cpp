@@ -32,7 +32,7 @@ void refuses(const std::string& arguments, const std::vector<std::string>& parts
 /// A ledger of a deck plan with its first `charges` steps charged.
 std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_t charges, double promise_factor = 1,
                                    double budget_factor = 1) {
-    const privacy::spending_plan plan{.epsilon = 2,
+    const privacy::spending_plan plan{.epsilon_budget = 2,
                                       .delta = 1e-5,
                                       .sample_rate = 0.01,
                                       .steps = 40,
@@ -40,7 +40,7 @@ std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_
                                       .accountant = "pld",
                                       .deck_levels = 8,
                                       .deck_ratio = 4};
-    const auto policy = privacy::make_policy("deck", plan);
+    const auto policy = privacy::make_policy(policy_kind::deck, plan);
     privacy::ledger_header header;
     header.delta = plan.delta;
     header.sample_rate = plan.sample_rate;
@@ -52,8 +52,8 @@ std::filesystem::path write_ledger(const scratch_directory& scratch, std::int64_
     header.unit = "record";
     header.split = "hash";
     header.deck = policy->deck();
-    header.epsilon = plan.epsilon * budget_factor;
-    header.guaranteed_epsilon = policy->guaranteed_epsilon() * promise_factor;
+    header.epsilon_budget = plan.epsilon_budget * budget_factor;
+    header.epsilon_guaranteed = policy->epsilon_guaranteed() * promise_factor;
     header.data_hmac = std::string(64, 'a');
     auto path = scratch / "ledger.jsonl";
     auto book = privacy::ledger::create(path, header);

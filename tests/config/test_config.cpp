@@ -137,7 +137,7 @@ TEST_CASE("overrides are JSON, bare words are strings") {
                            "privacy.unit={\"group\": \"patient\"}", "noise.deck={\"levels\": 4}",
                            "data.max_tokens=null", "train.lr=0.5"});
     CHECK(c.train.lr == 0.5);
-    CHECK(c.noise.policy == "filter");
+    CHECK(c.noise.policy == policy_kind::filter);
     CHECK(c.lora.targets == std::vector<std::string>{"k"});
     CHECK(c.device == "cuda");
     CHECK(c.privacy.unit == "patient");

@@ -19,6 +19,7 @@ TEST_CASE("a guarantee holds only where nothing voids it") {
         CHECK(one.voids().size() == 1);
     }
     CHECK(guarantee{semantics::as_published, true, HUGE_VAL}.voids().size() == 3);
-    for (const auto how : {semantics::sound, semantics::as_published}) CHECK(semantics_from(name_of(how)) == how);
-    CHECK(refusal([] { semantics_from("Sound"); }).find("sound and as_published") != std::string::npos);
+    for (const auto how : {semantics::sound, semantics::as_published})
+        CHECK(parse_named<semantics>(name_of(how)) == how);
+    CHECK(refusal([] { parse_named<semantics>("Sound"); }).find("sound and as_published") != std::string::npos);
 }

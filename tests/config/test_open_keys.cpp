@@ -29,7 +29,7 @@ TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each c
     CHECK(config::planned_steps(c, 73271) == 107);
     CHECK(c.train.lr == 0.02);
     CHECK(c.train.warmup == 5);
-    CHECK(c.train.schedule == "linear");
+    CHECK(c.train.schedule == rate_shape::linear);
     CHECK(c.train.value_weight == 1);  // of text
     CHECK(c.train.eval_every == 5);
     CHECK(c.rl.interval == 9);  // 12 blocks, the last of 8; intervals of 8 would leave 3 in the last
@@ -52,7 +52,7 @@ TEST_CASE("what is given stays, and what follows from it follows") {
     const auto made = choose_open_keys(c, 73271, 768);
     CHECK(batch_of(c) == 512);  // of the 732 units that a step of three epochs has
     CHECK(c.train.lr == 0.003);
-    CHECK(c.train.schedule == "constant");
+    CHECK(c.train.schedule == rate_shape::constant);
     CHECK(c.train.warmup == 15);
     CHECK(c.train.value_weight == 1);
     CHECK(c.rl.warmup == 30);
@@ -76,12 +76,12 @@ TEST_CASE(
     CHECK((warm.train.lr == 0.01 && warm.train.value_weight == 3));
     auto free = parsed(R"({"method": {"name": "hyfreedp"}})");
     choose_open_keys(free, 10000, 64);
-    CHECK(free.train.schedule == "constant");
+    CHECK(free.train.schedule == rate_shape::constant);
     auto published = parsed(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true}})");
     choose_open_keys(published, 73271, 768);
     CHECK(batch_of(published) == 16);
     CHECK(published.train.lr == 5e-4);
-    CHECK(published.train.schedule == "constant");
+    CHECK(published.train.schedule == rate_shape::constant);
     CHECK(published.rl.interval == 112);
 }
 
@@ -144,8 +144,8 @@ TEST_CASE(
         auto config = parsed(text);
         const auto made = config::choose_state(config, vouched_for);
         CHECK(made.has_value() == config.rl.state.has_value());
-        CHECK(config::choices_of(config).prepared == (config.rl.state == "prepared"));
-        return config.rl.state.value_or("nobody");
+        CHECK(config::choices_of(config).prepared == (config.rl.state == controller_kind::prepared));
+        return config.rl.state ? name_of(*config.rl.state) : std::string("nobody");
     };
     CHECK(state("{}") == "prepared");
     CHECK(state("{}", false) == "published");
@@ -164,5 +164,5 @@ TEST_CASE(
     CHECK(state(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true}})") == "nobody");
     auto asked = parsed(R"({"rl": {"state": "published"}})");
     CHECK_FALSE(config::choose_state(asked, true));
-    CHECK(asked.rl.state == "published");
+    CHECK(asked.rl.state == controller_kind::published);
 }

@@ -15,7 +15,7 @@ TEST_CASE("the demo and the preset for real data load") {
     CHECK(demo.model.path == (std::filesystem::current_path() / "config/tiny-gpt2").string());
     CHECK(config::load("config/demo.json", {"train.steps=24"}).train.steps == 24);
     const auto real = config::load("config/diabetes-stories260k.json", {"train.epochs=1"});
-    CHECK(real.data.keep == "tail");
+    CHECK(real.data.keep == kept_end::tail);
     CHECK(real.data.max_tokens == 512);
     CHECK(real.train.epochs == 1.0);
 }
@@ -46,7 +46,7 @@ TEST_CASE("published hyper-parameters by model and epsilon") {
             CHECK(c.train.expected_batch_size == 16);
             CHECK(c.train.lr == 5e-4);
             CHECK(c.train.warmup == 100);
-            CHECK(c.train.schedule == "constant");
+            CHECK(c.train.schedule == rate_shape::constant);
             CHECK(c.train.value_weight == 1);
             CHECK(c.train.eval_every == 48);
             CHECK(c.lora.rank == 8);
@@ -54,7 +54,7 @@ TEST_CASE("published hyper-parameters by model and epsilon") {
             CHECK(c.lora.dropout == 0.05);
             CHECK(c.clip.initial == 0.1);
             CHECK(c.data.canaries == 10);
-            CHECK(c.data.split == "exact");
+            CHECK(c.data.split == split_kind::exact);
             CHECK(c.model.path.ends_with("config/models/" + model));
             CHECK(config::planned_steps(c, 73271) == 13738);
         }

@@ -84,7 +84,7 @@ TEST_CASE("a prepared controller goes with what it was prepared on, and leaves n
     CHECK(has(refused(R"({"method": {"name": "static"}, "rl": {"online": true})" + records + "}"), "method static"));
     const auto config =
         parsed(R"({"rl": {"state": "prepared", "controller": "p"}, "noise": {"allocation": "shares"}})");
-    CHECK(config::choices_of(config).policy == "fixed");
+    CHECK(config::choices_of(config).policy == policy_kind::fixed);
 }
 
 TEST_CASE("what could do nothing is refused, and what it depends on is named") {
@@ -135,19 +135,20 @@ TEST_CASE("what keys left alone mean depends on the method") {
             R"({"train": {"expected_batch_size": 16}, "method": {"name": ")" + method + "\"}}", "f", "/"));
     };
     const auto ours = choices("rldp");
-    CHECK((ours.prepared && ours.policy == "fixed" && ours.allocation == "shares"));
+    CHECK((ours.prepared && ours.policy == policy_kind::fixed && ours.allocation == allocation::shares));
     const auto published = config::choices_of(parsed(R"({"rl": {"state": "published"}})"));
-    CHECK((published.policy == "deck" && published.allocation == "proportional" && !published.prepared));
-    CHECK((ours.groups == "adapters" && ours.statistics_share == 0.02));
+    CHECK((published.policy == policy_kind::deck && published.allocation == allocation::proportional &&
+           !published.prepared));
+    CHECK((ours.groups == clip_grouping::adapters && ours.statistics_share == 0.02));
     CHECK(ours.initial_radius == 0.1);
     const auto flat = choices("static");
-    CHECK((flat.policy == "fixed" && flat.groups == "flat" && flat.statistics_share == 0));
+    CHECK((flat.policy == policy_kind::fixed && flat.groups == clip_grouping::flat && flat.statistics_share == 0));
     CHECK((flat.initial_radius == 0.1 && choices("psac").initial_radius == 1));
-    CHECK(choices("dp_lora_literal").groups == "factors");
+    CHECK(choices("dp_lora_literal").groups == clip_grouping::factors);
     const auto autoclip = choices("autoclip_quantile");
     CHECK((autoclip.initial_radius == 0.1 && autoclip.quantile == 0.5));
     CHECK(autoclip.query_noise == 0.8);  // 16/20
-    CHECK((ours.schedule == "linear" && choices("hyfreedp").schedule == "constant"));
+    CHECK((ours.schedule == rate_shape::linear && choices("hyfreedp").schedule == rate_shape::constant));
     CHECK(ours.value_weight == 1);
     CHECK(
         config::choices_of(parsed(R"({"data": {"template": "t"}, "public": {"path": "synthetic:9"}})")).value_weight ==
@@ -183,7 +184,7 @@ TEST_CASE("validate checks the range of every member, NaN and infinity included"
     CHECK(has(bad([](auto& c) { c.privacy.epsilon = limits::infinity(); }), "privacy.epsilon"));
     CHECK(has(bad([](auto& c) { c.privacy.epsilon = limits::quiet_NaN(); }), "privacy.epsilon"));
     CHECK(has(bad([](auto& c) { c.clip.max = limits::quiet_NaN(); }), "clip.max"));
-    CHECK(has(bad([](auto& c) { c.noise.policy = "none"; }), "noise.policy"));
+    CHECK(has(bad([](auto& c) { c.noise.policy = policy_kind::published; }), "noise.policy"));
     CHECK(has(bad([](auto& c) { c.train.micro_batch = 0; }), "train.micro_batch"));
     CHECK(has(bad([](auto& c) { c.train.steps = 1, c.train.epochs = 1; }), "train.steps"));
 }

@@ -49,10 +49,10 @@ const std::string cuda = "device=cuda", reproducible = "noise.insecure_reproduci
 }  // namespace
 
 TEST_CASE("cuda: a card says its generation and memory, and an old one is not asked for bfloat16") {
-    const auto old = [] { models::check_precision({.generation = 75}, "bfloat16", "model.dtype"); };
+    const auto old = [] { models::check_precision({.generation = 75}, precision::bfloat16, "model.dtype"); };
     CHECK(has(refusal(old), "model.dtype: the CUDA device has compute capability 7.5, and bfloat16 came with 8.0"));
-    CHECK_NOTHROW(models::check_precision({.generation = 75}, "float32", "model.dtype"));
-    CHECK_NOTHROW(models::check_precision({.generation = 80}, "bfloat16", "model.dtype"));
+    CHECK_NOTHROW(models::check_precision({.generation = 75}, precision::float32, "model.dtype"));
+    CHECK_NOTHROW(models::check_precision({.generation = 80}, precision::bfloat16, "model.dtype"));
     CHECK_FALSE(models::card_of(at::kCPU, "device"));
     if (no_device()) return;
     const auto card = models::card_of(models::find_device("cuda", "device"), "device");
@@ -132,8 +132,8 @@ TEST_CASE("cuda: masks are the processor's, bit by bit") {
 
 TEST_CASE("cuda: what is computed again is the same, bit by bit") {
     if (no_device()) return;
-    for (const std::string precision : {"float32", "tf32", "bfloat16"}) {
-        const auto dtype = models::use_precision(precision, at::kCUDA);
+    for (const auto type : {precision::float32, precision::tf32, precision::bfloat16}) {
+        const auto dtype = models::use_precision(type, at::kCUDA);
         for (unsigned seed = 0; seed < 20; ++seed) {
             models::test::random_source random(seed);
             const auto config = models::test::random_config(random);
@@ -149,7 +149,7 @@ TEST_CASE("cuda: what is computed again is the same, bit by bit") {
             const auto first = compute();
             for (int again = 0; again < 5; ++again) {
                 const auto next = compute();
-                INFO(precision << ", seed " << seed);
+                INFO(name_of(type) << ", seed " << seed);
                 CHECK(next.gradients.equal(first.gradients));
                 CHECK(next.losses.equal(first.losses));
             }

@@ -25,8 +25,8 @@ inline rldp::eval::run_summary sample_summary() {
     s.samples = {"A record of wards."};
     s.epsilon_budget = 8;
     s.delta = 1e-5;
-    s.guaranteed_epsilon = 7.875;
-    s.epsilon = {{"pld", 7.5}, {"gdp_clt", 6.25}};
+    s.epsilon_guaranteed = 7.875;
+    s.epsilon_spent = {{"pld", 7.5}, {"gdp_clt", 6.25}};
     s.upper_bound = {{"pld", true}, {"gdp_clt", false}};
     s.sample_rate = 0.125;
     s.method = "rldp";

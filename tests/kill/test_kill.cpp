@@ -63,7 +63,7 @@ struct scenario {
 struct reference {
     microseconds time{};
     std::string adapter;
-    double guaranteed_epsilon = 0;
+    double epsilon_guaranteed = 0;
     std::map<std::int64_t, std::string> metrics;
 };
 
@@ -121,7 +121,7 @@ const reference& killer::reference_of(const scenario& how) {
     seen.look();
     REQUIRE(seen.finished());
     known.adapter = adapter_of(run);
-    known.guaranteed_epsilon = seen.guaranteed_epsilon();
+    known.epsilon_guaranteed = seen.epsilon_guaranteed();
     known.metrics = metrics_of(run);
     REQUIRE(known.metrics.size() == steps + 1);
     return known;
@@ -213,8 +213,8 @@ void killer::compare(const scenario& how, const paths& run, const witness& seen)
     const auto summary = nlohmann::json::parse(read_file(run / "public/summary.json"));
     CHECK(summary.at("status") == "done");
     CHECK(summary.at("steps_done") == steps);
-    CHECK(summary.at("guaranteed_epsilon").get<double>() == whole.guaranteed_epsilon);
-    CHECK(seen.guaranteed_epsilon() == whole.guaranteed_epsilon);
+    CHECK(summary.at("guaranteed_epsilon").get<double>() == whole.epsilon_guaranteed);
+    CHECK(seen.epsilon_guaranteed() == whole.epsilon_guaranteed);
     CHECK(seen.charges() == steps);
     CHECK_FALSE(adapter_of(run).empty());
     if (how.gentle) CHECK(seen.lost().size() + seen.lost_looks().size() == 0);

@@ -42,8 +42,8 @@ void witness::look() {
 
 void witness::read_ledger() {
     book_ = privacy::read_ledger(where_.ledger());  // throws unless every whole line verifies
-    if (guaranteed_ < 0) guaranteed_ = book_.header.guaranteed_epsilon;
-    CHECK(book_.header.guaranteed_epsilon == guaranteed_);
+    if (guaranteed_ < 0) guaranteed_ = book_.header.epsilon_guaranteed;
+    CHECK(book_.header.epsilon_guaranteed == guaranteed_);
     // A line is only ever missing while it is torn, and then it is the last.
     REQUIRE(book_.charges.size() + (book_.torn ? 1 : 0) >= hashes_.size());
     for (std::size_t i = 0; i < book_.charges.size(); ++i) {

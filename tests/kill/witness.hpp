@@ -37,7 +37,7 @@ class witness {
     /// The steps at whose looks a kill came.
     const std::set<std::int64_t>& lost_looks() const { return lost_looks_; }
     std::size_t charges() const { return hashes_.size(); }
-    double guaranteed_epsilon() const { return guaranteed_; }
+    double epsilon_guaranteed() const { return guaranteed_; }
 
   private:
     void read_ledger();

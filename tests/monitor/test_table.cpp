@@ -22,9 +22,9 @@ telemetry seen(const std::string& run, std::int64_t step, double loss, const std
     out.steps = 100;
     out.loss = loss;
     out.perplexity = std::numeric_limits<double>::quiet_NaN();
-    out.progress_epsilon = 1.5;
+    out.epsilon_spent = 1.5;
     out.progress_step = step;
-    out.guaranteed_epsilon = 8;
+    out.epsilon_guaranteed = 8;
     return out;
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("runs are lines of 80 columns, those that go on first") {
         table.observe(seen("grid/cells/a-cell-with-a-long-name-seed7", step, 3 - 0.1 * step));
     table.observe(seen("c", 1, std::numeric_limits<double>::quiet_NaN(), "budget exhausted"));
     auto none = seen("d", 2, 1);
-    none.guaranteed_epsilon = std::numeric_limits<double>::infinity();
+    none.epsilon_guaranteed = std::numeric_limits<double>::infinity();
     table.observe(none);
     const auto lines = lines_of(table.drawn(80, 24));
     REQUIRE(lines.size() == 5);

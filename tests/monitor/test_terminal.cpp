@@ -20,8 +20,8 @@ telemetry under_way(const std::string& run, std::int64_t step, std::int64_t step
     out.step = out.progress_step = step;
     out.steps = steps;
     out.loss = loss;
-    out.progress_epsilon = spent;
-    out.epsilon = out.guaranteed_epsilon = 8;
+    out.epsilon_spent = spent;
+    out.epsilon_budget = out.epsilon_guaranteed = 8;
     out.perplexity = std::nan("");
     return out;
 }
@@ -49,7 +49,7 @@ TEST_CASE("the progress line fits its width and shows step, loss, ε and the tim
     value.progress_step = 0;
     CHECK(has(monitor::progress_line(value, {}, 120), "ε – of 8.00 guaranteed"));
 
-    value.guaranteed_epsilon = std::numeric_limits<double>::infinity();
+    value.epsilon_guaranteed = std::numeric_limits<double>::infinity();
     CHECK(monitor::progress_line(value, {}, 100).find("NO GUARANTEE") != std::string::npos);
 
     monitor::time_left time;
@@ -88,7 +88,7 @@ TEST_CASE("a progress line fits whatever the width, and keeps what matters longe
         for (const double guaranteed : {8.0, std::numeric_limits<double>::infinity()})
             for (std::size_t width = 3; width <= 220; ++width) {
                 value.state = state;
-                value.guaranteed_epsilon = guaranteed;
+                value.epsilon_guaranteed = guaranteed;
                 const auto line = monitor::progress_line(value, std::chrono::seconds(75), width);
                 const auto columns = static_cast<std::size_t>(std::count_if(
                     line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));

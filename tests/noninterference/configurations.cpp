@@ -39,7 +39,7 @@ json short_run(std::size_t units, const std::string& method, const std::string& 
 std::vector<json> sound_policies() {
     std::vector<json> out;
     for (const auto& row : config::policies())
-        if (row.sound) out.emplace_back(row.name);
+        if (row.sound) out.emplace_back(name_of(row.kind));
     return out;
 }
 
@@ -91,7 +91,7 @@ json random_configuration(generator& random, std::size_t units) {
         maybe("rl", "clip_action", {"absolute", "delta"});
         maybe("rl", "interval", {1, 3});
     }
-    if (row.groups == config::clip_groups::any) {
+    if (row.groups == config::grouping_rule::any) {
         maybe("noise", "allocation", {"proportional", "uniform", "min_variance"});
         maybe("clip", "groups", {"adapters", "factors", "flat"});
     }

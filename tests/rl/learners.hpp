@@ -20,14 +20,12 @@ inline rl::sac_config small_learner() {
 
 inline rl::controller_config small_controller(std::size_t groups) {
     rl::controller_config config;
-    config.actions = {"radii", "noise"};
-    config.policy = "learned";
+    config.actions = {controller_action::radii, controller_action::noise};
     config.groups = groups;
     config.clip_min = 1e-3;
     config.clip_max = 1;
-    config.clip_action = "delta";
     config.initial_noise_multiplier = 0.7;
-    config.epsilon = 8;
+    config.epsilon_budget = 8;
     config.reward_floor = 10;
     config.learner = small_learner();
     return config;

@@ -160,7 +160,7 @@ rl::training watched_training(std::int64_t steps, const at::Tensor& rate_factors
         .optimizer = {.rate_factors = rate_factors},
         .interval = 4,
         .initial_noise_multiplier = 1,
-        .watched = privacy::sanitizer_config{.segments = two_groups, .how = privacy::allocation::shares}};
+        .watched = privacy::sanitizer_config{.segments = two_groups, .how = allocation::shares}};
     return {plan, std::move(method), at::ones({5})};
 }
 

@@ -23,7 +23,7 @@ inline privacy::ledger_header scratch_header() {
     header.accountant = "pld";
     header.unit = "record";
     header.split = "hash";
-    header.epsilon = header.guaranteed_epsilon = 1;
+    header.epsilon_budget = header.epsilon_guaranteed = 1;
     return header;
 }
 
@@ -48,7 +48,8 @@ inline privacy::ledger_content looked_at(std::int64_t count, double noise_multip
     auto header = scratch_header();
     header.held_out = publication::noised;
     header.looks = {count, noise_multiplier};
-    if (noise_multiplier == 0) header.epsilon = header.guaranteed_epsilon = std::numeric_limits<double>::infinity();
+    if (noise_multiplier == 0)
+        header.epsilon_budget = header.epsilon_guaranteed = std::numeric_limits<double>::infinity();
     auto name = (std::filesystem::temp_directory_path() / "rldp-ledger-XXXXXX").string();
     ::close(::mkstemp(name.data()));
     auto book = privacy::ledger::create(name, header);

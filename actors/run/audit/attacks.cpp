@@ -42,7 +42,7 @@ std::map<std::uint64_t, data::unit_place> places_of(const audited_run& run) {
     std::set<std::uint64_t> ids;
     for (const auto& unit : run.records.corpus.train)
         if (unit.canary) ids.insert(unit.id);
-    return data::places_of(private_source(run.config), training_split_of(run.config), ids);
+    return data::places_of(private_source(run.spec), training_split_of(run.spec), ids);
 }
 
 std::string in_words(const data::unit_place& place) {
@@ -63,8 +63,8 @@ std::string instruction(const std::string& path, const std::string& profile) {
 
 eval::extraction_result extract_with(const audited_run& run, const std::string& name,
                                      const std::vector<std::string>& prompts, const std::vector<carrier>& carriers) {
-    const eval::extraction_config how{.trials = run.config.audit.trials,
-                                      .seed = static_cast<std::uint64_t>(run.config.seed)};
+    const eval::extraction_config how{.trials = run.spec.audit.trials,
+                                      .seed = static_cast<std::uint64_t>(run.spec.seed)};
     std::vector<eval::token_ids> ids;
     for (const auto& prompt : prompts)
         ids.push_back(eval::fit_prompt(run.words->encode(prompt), run.model.base->config(), how.max_new_tokens));
@@ -87,7 +87,7 @@ std::vector<std::string> references_for(const audited_run& run, const std::strin
     constexpr std::int64_t enumerable = 3;
     const auto length = std::ssize(secret);
     if (length > enumerable)
-        return data::made_up_secrets(run.config.data.split_seed, "reference", run.config.audit.references, length);
+        return data::made_up_secrets(run.spec.data.split_seed, "reference", run.spec.audit.references, length);
     auto out = data::all_secrets(length);
     std::erase(out, secret);
     return out;
@@ -108,7 +108,7 @@ std::vector<double> log_perplexities(const audited_run& run, const std::string& 
         longest = std::max(longest, text.size());
     }
     // What training saw of the record: its last tokens.
-    const auto room = token_limit(run.config, run.model.base->config()) - static_cast<std::int64_t>(longest);
+    const auto room = token_limit(run.spec, run.model.base->config()) - static_cast<std::int64_t>(longest);
     if (room < 1) refuse("data.max_tokens: a secret alone is longer, so none was trained on; raise it");
     if (std::ssize(common) > room) common.erase(common.begin(), common.end() - room);
     auto out = eval::continuation_log_likelihoods(run.tuned(), common, texts);
@@ -135,7 +135,7 @@ eval::likelihoods likelihoods_of(const audited_run& run, const std::vector<data:
     std::vector<eval::split_text> texts;
     for (const auto& unit : units) {
         const auto& record = unit.records.front();
-        const auto& named = run.config.audit.ending;
+        const auto& named = run.spec.audit.ending;
         const auto begins = named ? record.find(*named) : 0;
         auto cut = begins == std::string::npos ? std::nullopt : run.split(record, begins);
         if (cut)
@@ -167,9 +167,9 @@ std::vector<double> secret_scores(const audited_run& run) {
     return out;
 }
 
-std::int64_t guesses_of(const config::run_config& config, std::size_t canaries) {
+std::int64_t guesses_of(const config::audit_section& how, std::size_t canaries) {
     const auto half = static_cast<std::int64_t>(canaries) / 2;
-    return config.audit.guesses.value_or(half - half % 2);
+    return how.guesses.value_or(half - half % 2);
 }
 
 }  // namespace
@@ -182,7 +182,7 @@ std::vector<eval::extraction_result> extract(const audited_run& run, lines& left
     }
     std::vector<eval::extraction_result> out;
     std::vector<std::string> prompts;
-    if (const auto& path = run.config.audit.prompt) {
+    if (const auto& path = run.spec.audit.prompt) {
         for (const auto& one : carriers) prompts.push_back(instruction(*path, one.profile));
         out.push_back(extract_with(run, "instruction", prompts, carriers));
     } else {
@@ -225,12 +225,11 @@ std::optional<eval::membership_result> guess_members(const audited_run& run, lin
     eval::membership_result out{.members = likelihoods_of(run, pool.members),
                                 .non_members = likelihoods_of(run, pool.non_members),
                                 .attack = {},
-                                .scored = run.config.audit.ending ? "its ending" : "the whole record"};
+                                .scored = run.spec.audit.ending ? "its ending" : "the whole record"};
     if (out.members.scores.empty() || out.non_members.scores.empty())
-        left_out.push_back(
-            fmt::format("membership: no record of {} has the ending \"{}\"; give --ending what ends the records",
-                        out.members.scores.empty() ? "the training units" : "the Attack side",
-                        run.config.audit.ending.value_or("")));
+        left_out.push_back(fmt::format(
+            "membership: no record of {} has the ending \"{}\"; give --ending what ends the records",
+            out.members.scores.empty() ? "the training units" : "the Attack side", run.spec.audit.ending.value_or("")));
     out.attack = eval::separation_of(out.members.scores, out.non_members.scores);
     return out;
 }
@@ -245,9 +244,9 @@ std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& lef
             "audit.gradient_canaries 1000");
         return {};
     }
-    const double beta = (1 - run.config.audit.confidence) / kinds;
+    const double beta = (1 - run.spec.audit.confidence) / kinds;
     const auto bound = [&](const char* name, const std::vector<double>& scores, const std::vector<bool>& in) {
-        const auto seen = eval::guess_by_score(scores, in, guesses_of(run.config, in.size()));
+        const auto seen = eval::guess_by_score(scores, in, guesses_of(run.spec.audit, in.size()));
         return eval::bound_result{
             .canaries = name,
             .seen = seen,
@@ -271,7 +270,7 @@ std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& lef
                            " is missing; bring it back");
         return out;
     }
-    const auto canaries = gradient_canaries_of(run.config, run.model.layout);
+    const auto canaries = gradient_canaries_of(run.spec, run.model.layout);
     out.push_back(bound("gradients", eval::trace_scores(canaries, run.trace, std::ssize(gradient_in)), gradient_in));
     return out;
 }

@@ -14,12 +14,12 @@ eval::audit_report audit(const audited_run& run, const std::vector<std::filesyst
     const bool promised = run.header.guarantee().holds();
     eval::audit_report out;
     out.run = run.where.root.string();
-    out.method = run.config.method.name;
+    out.method = run.spec.method.name;
     out.step = run.step;
     out.steps = run.header.steps;
-    out.claimed_epsilon = promised ? run.header.guaranteed_epsilon : std::numeric_limits<double>::infinity();
+    out.claimed_epsilon = promised ? run.header.epsilon_guaranteed : std::numeric_limits<double>::infinity();
     out.delta = run.header.delta;
-    out.confidence = run.config.audit.confidence;
+    out.confidence = run.spec.audit.confidence;
     out.bounds = bound_epsilon(run, out.left_out);
     out.membership = guess_members(run, out.left_out);
     if (!shadows.empty()) out.shadows = compare_with_shadows(run, shadows, out.left_out);

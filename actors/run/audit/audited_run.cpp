@@ -36,8 +36,7 @@ void check_run(const eval::run_directory& where, bool during_run) {
 void read_checkpoint_into(audited_run& run) {
     const privacy::file_seal seal(privacy::run_key::load_insecure(run.where.key()));  // no streams are drawn from it
     auto saved = read_checkpoint(run.where.checkpoint(), seal);
-    if (run.config.public_data.path)
-        run.model = recalled(run.config, load_model(run.config), run.where.lessons(), seal);
+    if (run.spec.public_path) run.model = recalled(run.spec, load_model(run.spec), run.where.lessons(), seal);
     const auto& last = saved.training.optimizer.parameters;
     const auto& average = saved.training.average;  // where there is one, it is what would be released
     run.adapter = {run.model.layout,
@@ -72,9 +71,9 @@ models::loaded_adapter released_adapter(const eval::run_directory& where, const 
 }
 
 std::optional<eval::split_text> audited_run::split(const std::string& record, std::size_t beginning) const {
-    const auto most = static_cast<std::size_t>(token_limit(config, model.base->config()));
+    const auto most = static_cast<std::size_t>(token_limit(spec, model.base->config()));
     return eval::split_at([&](const std::string& text) { return words->encode(text); }, record, beginning, most,
-                          config.data.keep == "tail");
+                          spec.data.keep == kept_end::tail);
 }
 
 audited_run open_audited(const std::filesystem::path& directory, bool during_run,
@@ -83,17 +82,17 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
     out.where = {directory};
     finish_end(out.where);
     check_run(out.where, during_run);
-    out.config = eval::read_configuration(out.where, overrides);
+    out.header = privacy::read_ledger(out.where.ledger()).header;
+    out.spec = config::to_spec(eval::read_configuration(out.where, overrides), out.header.population);
     out.who = eval::read_membership(out.where.membership());
-    out.records = load_records(out.config);
+    out.records = load_records(out.spec);
     if (eval::data_hmac(out.who.salt, out.records.corpus.digest) != out.who.data_hmac)
         refuse(
             fmt::format("{}: the run was trained on other records than data.path {} gives now; bring back the "
                         "original data",
-                        out.where.membership().string(), out.config.data.path));
-    out.header = privacy::read_ledger(out.where.ledger()).header;
-    out.model = load_model(out.config);
-    out.words = load_tokenizer(out.config, out.model.base->config());
+                        out.where.membership().string(), out.spec.data.path));
+    out.model = load_model(out.spec);
+    out.words = load_tokenizer(out.spec, out.model.base->config());
     return out;
 }
 

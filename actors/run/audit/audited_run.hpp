@@ -4,8 +4,7 @@
 #include <memory>
 
 #include "actors/run/inputs.hpp"
-#include "config/config.hpp"
-#include "config/open_keys.hpp"
+#include "config/spec.hpp"
 #include "eval/audit/likelihood.hpp"
 #include "eval/audit/report/membership_record.hpp"
 #include "eval/report/report.hpp"
@@ -16,7 +15,7 @@ namespace rldp::actors {
 
 struct audited_run {
     eval::run_directory where;
-    config::run_config config;
+    config::run_spec spec;
     eval::membership_record who;
     sided_records records;
     std::unique_ptr<const models::tokenizer> words;
@@ -26,10 +25,8 @@ struct audited_run {
     std::int64_t step = 0;
     privacy::ledger_header header;
 
-    eval::attacked_model tuned() const {
-        return {*model.base, &adapter.layout, &adapter.flat, config::micro_batch_of(config)};
-    }
-    eval::attacked_model base() const { return {*model.base, nullptr, nullptr, config::micro_batch_of(config)}; }
+    eval::attacked_model tuned() const { return {*model.base, &adapter.layout, &adapter.flat, spec.train.micro_batch}; }
+    eval::attacked_model base() const { return {*model.base, nullptr, nullptr, spec.train.micro_batch}; }
     /// As training cuts a record, split behind its first `beginning` bytes.
     std::optional<eval::split_text> split(const std::string& record, std::size_t beginning) const;
 };

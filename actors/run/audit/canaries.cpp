@@ -23,28 +23,28 @@ std::vector<bool> coins(const privacy::run_key& key, kind which, std::int64_t co
 
 }  // namespace
 
-eval::gradient_canaries gradient_canaries_of(const config::run_config& config, const models::lora_layout& layout) {
-    return {.seed = config.data.split_seed,
-            .segments = segments_of(config, layout),
-            .norm = norm_over_radius * config.clip.max};
+eval::gradient_canaries gradient_canaries_of(const config::run_spec& spec, const models::lora_layout& layout) {
+    return {.seed = spec.data.split_seed,
+            .segments = segments_of(spec.clip.groups, layout),
+            .norm = norm_over_radius * spec.clip.max};
 }
 
-eval::membership_record toss_membership(const config::run_config& config, const run_data& data,
+eval::membership_record toss_membership(const config::reading_spec& spec, const run_data& data,
                                         const privacy::run_key& key) {
     const auto salt = eval::fresh_salt();
     return {.data_hmac = eval::data_hmac(salt, data.digest),
             .salt = salt,
             .planted = data.planted,
-            .canary_in = coins(key, kind::text, config.audit.canaries),
-            .gradient_canary_in = coins(key, kind::gradient, config.audit.gradient_canaries),
-            .look_canary_in = coins(key, kind::look, config.audit.look_canaries)};
+            .canary_in = coins(key, kind::text, spec.audit.canaries),
+            .gradient_canary_in = coins(key, kind::gradient, spec.audit.gradient_canaries),
+            .look_canary_in = coins(key, kind::look, spec.audit.look_canaries)};
 }
 
-void check_membership(const eval::membership_record& who, const config::run_config& config, const run_data& data,
+void check_membership(const eval::membership_record& who, const config::reading_spec& spec, const run_data& data,
                       const std::string& origin) {
-    const bool same = std::ssize(who.canary_in) == config.audit.canaries &&
-                      std::ssize(who.gradient_canary_in) == config.audit.gradient_canaries &&
-                      std::ssize(who.look_canary_in) == config.audit.look_canaries &&
+    const bool same = std::ssize(who.canary_in) == spec.audit.canaries &&
+                      std::ssize(who.gradient_canary_in) == spec.audit.gradient_canaries &&
+                      std::ssize(who.look_canary_in) == spec.audit.look_canaries &&
                       who.data_hmac == eval::data_hmac(who.salt, data.digest);
     refuse_unless(same,
                   origin + ": is of other records or other canaries than this run's; bring back the run's own file");

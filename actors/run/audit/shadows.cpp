@@ -47,13 +47,13 @@ std::vector<double> log_odds_of(const eval::attacked_model& model, const targets
 eval::shadow_model shadow_of(const audited_run& run, const targets& of, const std::filesystem::path& directory) {
     const eval::run_directory where{directory};
     const auto config = eval::read_configuration(where);
-    if (!config.audit.shadow || config.data.split_seed != run.config.data.split_seed)
+    if (!config.audit.shadow || config.data.split_seed != run.spec.data.split_seed)
         refuse(directory.string() + ": is no shadow run of this one");
     const auto loaded = released_adapter(where, run.model);
     eval::shadow_model out;
-    out.phi = log_odds_of({*run.model.base, &loaded.layout, &loaded.flat, config::micro_batch_of(run.config)}, of);
+    out.phi = log_odds_of({*run.model.base, &loaded.layout, &loaded.flat, run.spec.train.micro_batch}, of);
     for (const auto id : of.ids)
-        out.trained_on.push_back(data::in_shadow(run.config.data.split_seed, *config.audit.shadow, id));
+        out.trained_on.push_back(data::in_shadow(run.spec.data.split_seed, *config.audit.shadow, id));
     return out;
 }
 

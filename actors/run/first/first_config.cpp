@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "actors/run/first/preview.hpp"
+#include "actors/run/resolve.hpp"
 #include "config/base/book_name.hpp"
 #include "config/base/data_name.hpp"
 #include "config/base/error.hpp"
@@ -99,18 +101,16 @@ std::vector<open_question> questions_of(const first_request& asked, const data::
     return out;
 }
 
-std::vector<priced_budget> budgets_for(const config::run_config& config, const models::model_config& model,
-                                       const run_plan& plan) {
+/// What budgets that are usual, and the one that is asked for, cost in noise: `noise_at` a budget the multiplier.
+std::vector<priced_budget> price_budgets(double asked, std::int64_t expected_batch_size,
+                                         const std::function<double(double)>& noise_at) {
     std::vector<double> all = {1, 2, 4, 8};
-    if (std::find(all.begin(), all.end(), config.privacy.epsilon) == all.end()) all.push_back(config.privacy.epsilon);
+    if (std::find(all.begin(), all.end(), asked) == all.end()) all.push_back(asked);
     std::sort(all.begin(), all.end());
     std::vector<priced_budget> out;
     for (const double epsilon : all) {
-        auto asked = config;
-        asked.privacy.epsilon = epsilon;
-        const auto full = with_choices(asked, plan.population, model).config;
-        const double z = policy_of(full, plan.population)->initial_noise_multiplier();
-        out.push_back({epsilon, z, z / static_cast<double>(config::batch_of(full))});
+        const double z = noise_at(epsilon);
+        out.push_back({epsilon, z, z / static_cast<double>(expected_batch_size)});
     }
     return out;
 }
@@ -158,7 +158,7 @@ first_config write_first_config(const first_request& asked) {
     const auto population = asked.population.value_or(out.advice.population);
     files.write(asked.config, document_of(asked, out, population, model.window).dump(2) + "\n");
     const auto config = config::load(asked.config, {});
-    const auto seen = preview_of(config, 0);
+    const auto seen = preview_of(config::to_reading_spec(config), 0);
     out.advice.looked_at = seen.looked_at;
     out.advice.cut = seen.cut;
     out.advice.median_tokens = seen.median_tokens;
@@ -168,9 +168,12 @@ first_config write_first_config(const first_request& asked) {
         tokens_for(out.advice.columns.target ? seen.most_tokens + seen.most_tokens / 4 : seen.p95_tokens, model.window);
     if (!out.open.empty()) return out;
     out.plan = check(config);
-    const auto full = with_choices(config, out.plan.population, model).config;
-    out.expected_batch_size = config::batch_of(full);
-    out.budgets = budgets_for(config, model, out.plan);
+    out.expected_batch_size = resolve(config, out.plan.population, model).train.expected_batch_size;
+    out.budgets = price_budgets(asked.epsilon, out.expected_batch_size, [&](double epsilon) {
+        auto other = config;
+        other.privacy.epsilon = epsilon;
+        return policy_of(resolve(other, out.plan.population, model))->initial_noise_multiplier();
+    });
     out.time = time_of(config, out.plan);
     files.keep();
     return out;

@@ -53,16 +53,16 @@ std::int64_t longer_than(std::int64_t most, const std::vector<std::int64_t>& len
     return lengths.end() - std::upper_bound(lengths.begin(), lengths.end(), most);
 }
 
-preview preview_of(const config::run_config& config, std::size_t count) {
-    const auto model = models::read_model_config(config.model.path);
-    const auto words = load_tokenizer(config, model);
+preview preview_of(const config::reading_spec& spec, std::size_t count) {
+    const auto model = models::read_model_config(spec.model.path);
+    const auto words = load_tokenizer(spec, model);
     preview out;
-    out.chat = config.data.chat;
-    out.max_tokens = token_limit(config, model);
+    out.chat = spec.data.chat;
+    out.max_tokens = token_limit(spec, model);
     auto& lengths = out.lengths;
-    const auto from = private_source(config);
+    const auto from = private_source(spec);
     if (from.chat)
-        if (auto endless = endless_answers(config.model.path, *from.chat, *words))
+        if (auto endless = endless_answers(spec.model.path, *from.chat, *words))
             out.warnings.push_back(std::move(*endless));
     const auto stream = data::open_records(from);
     const auto most = std::max(most_looked_at, count);
@@ -72,14 +72,14 @@ preview preview_of(const config::run_config& config, std::size_t count) {
         for (std::size_t i = 0; i < block->size() && lengths.size() < most; ++i) {
             const auto told = block->at(i);
             if (out.records.size() < count) {
-                out.records.push_back(shown(told, *words, out.max_tokens, config.data.keep == "tail"));
+                out.records.push_back(shown(told, *words, out.max_tokens, spec.data.keep == kept_end::tail));
                 lengths.push_back(out.records.back().tokens);
             } else {
                 lengths.push_back(std::ssize(words->encode(told.text)));
             }
         }
     }
-    if (lengths.empty()) refuse(config.data.path + ": no records; give a file that has some");
+    if (lengths.empty()) refuse(spec.data.path + ": no records; give a file that has some");
     std::sort(lengths.begin(), lengths.end());
     out.looked_at = std::ssize(lengths);
     out.cut = longer_than(out.max_tokens, lengths);

@@ -114,7 +114,7 @@ compare_plan plan_compare(const compare_options& given, const resolver& resolve)
     plan.seeds = seed_list("--seeds", given.seeds);
     plan.what = {"compare", {}, resolve({})};
     auto& base = plan.what.base;
-    if (semantics_from(value_at(base, "privacy.semantics").get<std::string>()) != semantics::sound)
+    if (parse_named<semantics>(value_at(base, "privacy.semantics").get<std::string>()) != semantics::sound)
         refuse("privacy.semantics: compare needs a sound base; rldp_as_published is a method of its own there");
     if (value_at(base, "train.lr").is_null())
         refuse("train.lr: compare puts all methods at one learning rate; give it in the configuration, or by --set");

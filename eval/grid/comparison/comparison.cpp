@@ -41,8 +41,8 @@ statistic over(const cells_of_grid& cells, const value_of& value) {
 void add_privacy(score& to, const run_summary& summary) {
     const bool bound = summary.guarantee().holds();
     to.any_bound = to.any_bound || bound;
-    if (bound) to.guaranteed_epsilon = std::max(to.guaranteed_epsilon, summary.guaranteed_epsilon);
-    for (const auto& [name, value] : summary.epsilon) {
+    if (bound) to.epsilon_guaranteed = std::max(to.epsilon_guaranteed, summary.epsilon_guaranteed);
+    for (const auto& [name, value] : summary.epsilon_spent) {
         const auto [place, is_new] = to.by_accountant.try_emplace(name, value);
         if (!is_new) place->second = std::max(place->second, value);
     }

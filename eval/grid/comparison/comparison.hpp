@@ -30,8 +30,8 @@ struct score {
     double epsilon = 0;
     std::optional<double> lr;       ///< learning rate; absent where tuning has not chosen yet
     statistic end, best;            ///< held-out perplexity
-    bool any_bound = false;         ///< whether guaranteed_epsilon is one: sound, and noise unknown to others
-    double guaranteed_epsilon = 0;  ///< the largest over seeds
+    bool any_bound = false;         ///< whether epsilon_guaranteed is one: sound, and noise unknown to others
+    double epsilon_guaranteed = 0;  ///< the largest over seeds
     std::map<std::string, double> by_accountant;  ///< ε spent, the largest over seeds
     std::map<std::string, bool> upper_bound;
     std::map<cell_state, std::size_t> cells;  ///< how many are in which state

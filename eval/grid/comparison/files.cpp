@@ -35,7 +35,7 @@ json score_json(const score& one) {
                 {"lr", to_json(one.lr)},
                 {"end_perplexity", to_json(one.end)},
                 {"best_perplexity", to_json(one.best)},
-                {"guaranteed_epsilon", one.any_bound ? json_number(one.guaranteed_epsilon) : json(nullptr)},
+                {"guaranteed_epsilon", one.any_bound ? json_number(one.epsilon_guaranteed) : json(nullptr)},
                 {"epsilon_spent", json::object()},
                 {"cells", json::object()},
                 {"out_of_budget_early", one.exhausted}};

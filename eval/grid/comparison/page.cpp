@@ -95,7 +95,7 @@ std::string privacy_table(const compare_report& report) {
     const auto text = [&](const std::string& method, double epsilon) -> std::string {
         const auto* one = find(report.at_common, method, epsilon);
         if (!one || one->by_accountant.empty()) return "–";
-        auto out = one->any_bound ? "<b>" + readable(one->guaranteed_epsilon) + "</b>" : "<b>no bound</b>";
+        auto out = one->any_bound ? "<b>" + readable(one->epsilon_guaranteed) + "</b>" : "<b>no bound</b>";
         for (const auto& [name, value] : one->by_accountant) {
             const auto bound = one->upper_bound.find(name);
             const bool holds = one->any_bound && bound != one->upper_bound.end() && bound->second;

@@ -184,7 +184,7 @@ protocol_plan plan_protocol(protocol how, const resolver& resolve) {
     protocol_plan out{std::move(how), {}, {}, resolve};
     out.what = {"protocol", axes_of(out.how), resolve({})};
     auto& base = out.what.base;
-    if (semantics_from(text_at(base, "privacy.semantics")) != semantics::sound)
+    if (parse_named<semantics>(text_at(base, "privacy.semantics")) != semantics::sound)
         refuse("privacy.semantics: a protocol needs a sound base");
     require_measurable(out.how.compared, base);
     out.trials = trial_cells(out);

@@ -103,7 +103,7 @@ double epsilon_share(const measured_cell& one, double step) {
     const auto priced = std::find_if(lines.begin(), lines.end(), [&](const auto& line) {
         return static_cast<double>(line.progress.step) >= step && line.progress.step > 0;
     });
-    return priced == lines.end() ? 1 : std::min(1.0, priced->progress.epsilon / one.result.summary->guaranteed_epsilon);
+    return priced == lines.end() ? 1 : std::min(1.0, priced->progress.epsilon / one.result.summary->epsilon_guaranteed);
 }
 
 /// Absent where the measure has no curve.

@@ -35,7 +35,7 @@ std::string end_of(const setting_score& one) {
 
 std::string bound_of(const setting_score& one) {
     if (!one.end.mean) return "–";
-    return one.any_bound ? short_number(one.guaranteed_epsilon) : "no bound";
+    return one.any_bound ? short_number(one.epsilon_guaranteed) : "no bound";
 }
 
 std::vector<std::vector<std::string>> rows_of(const sweep_report& report, std::string (*as)(std::string_view)) {
@@ -91,7 +91,7 @@ std::string sweep_json(const sweep_report& report) {
              {"end_perplexity", to_json(one.end)},
              {"best_perplexity", to_json(one.best)},
              {"guaranteed_epsilon",
-              one.end.mean && one.any_bound ? json_number(one.guaranteed_epsilon) : json(nullptr)},
+              one.end.mean && one.any_bound ? json_number(one.epsilon_guaranteed) : json(nullptr)},
              {"cells", one.cells},
              {"failed", one.failed}});
     out["cost"] = to_json(report.cost);

@@ -20,7 +20,7 @@ setting_score score_of(const std::string& setting, const std::vector<swept>& cel
         if (summary.perplexity_after) end.push_back(*summary.perplexity_after);
         if (summary.perplexity_best) best.push_back(*summary.perplexity_best);
         out.any_bound = out.any_bound && summary.guarantee().holds();
-        out.guaranteed_epsilon = std::max(out.guaranteed_epsilon, summary.guaranteed_epsilon);
+        out.epsilon_guaranteed = std::max(out.epsilon_guaranteed, summary.epsilon_guaranteed);
     }
     out.end = statistic_of(end);
     out.best = statistic_of(best);

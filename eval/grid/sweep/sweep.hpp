@@ -23,7 +23,7 @@ struct setting_score {
     statistic end, best;
     std::size_t cells = 0, failed = 0;
     bool any_bound = true;          ///< of the cells that are done, all have one
-    double guaranteed_epsilon = 0;  ///< the largest over seeds
+    double epsilon_guaranteed = 0;  ///< the largest over seeds
 };
 
 struct sweep_report {

@@ -6,10 +6,12 @@
 
 #include "actors/run/plan.hpp"
 #include "actors/run/proposals.hpp"
+#include "actors/run/resolve.hpp"
 #include "actors/run/steering.hpp"
 #include "config/base/error.hpp"
 #include "config/base/machine_memory.hpp"
 #include "config/config.hpp"
+#include "config/open_keys.hpp"
 #include "models/blas.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/made_up_policy.hpp"
@@ -30,8 +32,8 @@ TEST_CASE("every published preset passes check without its data or weights, with
         CHECK(has(refusal([&] { actors::check(config); }), "--without-data"));
         const auto plan = actors::check(config, {.without_data = true});
         CHECK(plan.steps == 13738);  // floor(3·73,271/16)
-        CHECK(plan.guaranteed_epsilon <= config.privacy.epsilon);
-        CHECK(plan.guaranteed_epsilon > config.privacy.epsilon - 1e-3);
+        CHECK(plan.epsilon_guaranteed <= config.privacy.epsilon);
+        CHECK(plan.epsilon_guaranteed > config.privacy.epsilon - 1e-3);
         const auto model = std::find_if(adapters.begin(), adapters.end(), [&](const auto& known) {
             return name.starts_with("published-" + known.first + "-");
         });
@@ -103,9 +105,10 @@ TEST_CASE("a policy brings its own schedule, and one that did not pass its gate 
                                               "rl.state=prepared", "rl.controller=" + file, "noise.allocation=shares"});
         const auto plan = actors::check(config);
         const auto& wanted = passed ? parts.fixed : parts.best_fixed;
-        const auto rates = actors::rates_of(config, plan);
+        const auto spec = actors::resolve(config, plan.population, models::read_model_config(config.model.path));
+        const auto rates = actors::rates_of(spec, plan);
         CHECK(rates.rate(plan.steps / 20 + 1) == Approx(0.01 * std::exp(wanted.log_rate) * (1 - wanted.tilt)));
-        CHECK(actors::average_of(config, plan).window == wanted.tail);
+        CHECK(actors::average_of(spec, plan).window == wanted.tail);
 
         // No warm-up is proposed, which such a run would refuse.
         for (const auto& one : actors::proposals(config, 20000, 20000)) CHECK_FALSE(one.warmup);
@@ -115,12 +118,12 @@ TEST_CASE("a policy brings its own schedule, and one that did not pass its gate 
 TEST_CASE("the policy that ships steers runs as long as it has seen, and the published controller the others") {
     const auto planned = [](const std::string& steps, std::vector<std::string> set) {
         set.insert(set.end(), {"rl.interval=null", "rl.warmup=null", "train.steps=" + steps});
-        const auto chosen = actors::with_choices(config::load("config/demo.json", set), 400,
-                                                 models::read_model_config("config/tiny-gpt2"));
-        CHECK(actors::prepared_policy_of(chosen.config).operator bool() == (chosen.config.rl.state == "prepared"));
+        const auto chosen =
+            actors::resolve(config::load("config/demo.json", set), 400, models::read_model_config("config/tiny-gpt2"));
         CHECK(chosen.choices.front().key == "rl.state");
         CHECK_NOTHROW(config::validate(chosen.config));
-        return *chosen.config.rl.state + " " + std::to_string(*chosen.config.rl.interval);
+        CHECK(chosen.config.rl.state == chosen.controller.kind);
+        return name_of(chosen.controller.kind) + " " + std::to_string(chosen.controller.interval);
     };
     CHECK(planned("55", {"seed=1"}) == "published 5");
     CHECK(planned("56", {"seed=1"}) == "prepared 4");
@@ -133,29 +136,27 @@ TEST_CASE("the policy that ships steers runs as long as it has seen, and the pub
 
 TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until it does") {
     const auto model = models::read_model_config("config/models/llama-3.2-1b");
-    auto config = config::load("config/published-llama-3.2-1b-eps8.json", {"model.dtype=float32"});
-    const auto layout = actors::layout_of(config, model);
+    auto spec =
+        config::to_reading_spec(config::load("config/published-llama-3.2-1b-eps8.json", {"model.dtype=float32"}));
+    const auto layout = actors::layout_of(spec, model);
+    const auto work = [](std::int64_t micro_batch, std::int64_t tokens) {
+        return actors::workload{1000, 16, tokens, micro_batch};
+    };
     const auto need = [&](std::int64_t micro_batch, std::int64_t tokens) {
-        config.train.micro_batch = micro_batch;
-        return actors::memory_of(config, model, layout, 1000, tokens);
+        return actors::memory_of(spec, model, layout, work(micro_batch, tokens));
     };
     const auto there = memory_there();
     for (const std::int64_t tokens : {64, 256, 1024, 4096, 16384}) {
         CAPTURE(tokens);
-        config.train.micro_batch.reset();
-        const auto made = actors::choose_micro_batch(config, model, layout, 1000, tokens);
-        REQUIRE(made);
-        const auto chosen = *config.train.micro_batch;
-        CHECK(made->value == std::to_string(chosen));
+        const auto made = actors::choose_micro_batch(spec, model, layout, work(0, tokens));
+        const auto chosen = std::stoll(made.value);
         CHECK((chosen == 1 || 4 * need(chosen, tokens).total() <= 3 * there));
         CHECK((chosen == std::max<std::int64_t>(16, models::default_threads()) ||
                4 * need(2 * chosen, tokens).total() > 3 * there));
     }
-    config.train.micro_batch = 5;
-    CHECK_FALSE(actors::choose_micro_batch(config, model, layout, 1000, 64));
     CHECK(need(2, 512).passing > need(1, 512).passing);  // of an evaluation
     CHECK(need(1, 512).weights == 4LL * 1'235'814'400);
-    config.model.dtype = "bfloat16";
+    spec.model.dtype = precision::bfloat16;
     // A pass holds one unit, and as many are under way as there are threads.
     const auto abreast = std::min<std::int64_t>(16, models::default_threads());
     CHECK(static_cast<double>(need(16, 512).activations) ==
@@ -164,16 +165,16 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
     // What an evaluation holds grows with a record's length, not with its square.
     CHECK(need(1, 8192).passing < 2 * need(1, 4096).passing);
     const auto kept = need(1, 4096).activations;
-    config.model.checkpoint_activations = true;
+    spec.model.checkpoint_activations = true;
     CHECK(5 * need(1, 4096).activations < kept);
 
     // Keys that no query sees have no scores. Attention with a cap keeps them under every LibTorch.
-    config.model.checkpoint_activations = false;
+    spec.model.checkpoint_activations = false;
     auto capped = model;
     capped.attention_cap = 50;
-    const auto full = actors::memory_of(config, capped, layout, 1000, 4096).activations;
+    const auto full = actors::memory_of(spec, capped, layout, work(1, 4096)).activations;
     capped.sliding_window = 512;
-    CHECK(2 * actors::memory_of(config, capped, layout, 1000, 4096).activations < full);
+    CHECK(2 * actors::memory_of(spec, capped, layout, work(1, 4096)).activations < full);
 }
 
 TEST_CASE("a run that is larger than the machine is warned of, with what would fit") {
@@ -279,8 +280,8 @@ TEST_CASE("plans of equal work: the noise per unit falls as the batch grows, and
         same.train.warmup = one.warmup;
         same.privacy.population = population;
         const auto model = models::read_model_config(config.model.path);
-        same = actors::with_choices(same, population, model).config;
-        const auto plan = actors::plan_run(same, population, model, actors::layout_of(config, model));
+        const auto spec = actors::resolve(same, population, model);
+        const auto plan = actors::plan_run(spec, model, actors::layout_of(spec, model));
         CHECK(one.noise_multiplier == plan.noise_multiplier);
     }
     CHECK((best.steps >= config::least_steps || &best == &all.front()));
@@ -316,7 +317,7 @@ TEST_CASE(
 
 TEST_CASE("a unit's gradients take some time here") {
     const auto config = config::load("config/demo.json", {"train.expected_batch_size=null"});  // which is chosen
-    for (const auto how : {actors::precision::rough, actors::precision::fine})
+    for (const auto how : {actors::timing::rough, actors::timing::fine})
         CHECK(actors::seconds_per_unit(config, 20000, how) > 0);
     const auto plan = actors::check(config::load("config/demo.json", {}));
     const auto time = actors::time_of(config::load("config/demo.json", {}), plan);

@@ -18,11 +18,11 @@ namespace {
 using due = step_machine::due;
 
 /// So many steps, of which the mean of the last half is kept; decisions after every block.
-rl::training_config averaging(std::int64_t steps, std::int64_t interval) {
+rl::training_config averaged(std::int64_t steps, std::int64_t interval) {
     rl::training_config out{};
     out.steps = steps;
     out.rate = {.peak = 0.01};
-    out.average = {.how = rl::average_config::form::tail, .window = 0.5, .steps = steps};
+    out.average = {.how = averaging::tail, .window = 0.5, .steps = steps};
     out.interval = interval;
     out.initial_noise_multiplier = 1.5;
     return out;
@@ -160,8 +160,7 @@ TEST_CASE("behind the last step, and only there, the last iterate or the average
     const auto model = tiny_model();
     int asked = 0;
     const auto with = [&](const iterate_choice& choice) {
-        return step_machine{
-            rl::training(averaging(6, 4), small_method(model), model.initial_adapter), {5, 100}, choice};
+        return step_machine{rl::training(averaged(6, 4), small_method(model), model.initial_adapter), {5, 100}, choice};
     };
     const auto chosen = [&](bool last) {
         return with([&asked, last](const at::Tensor& one, const at::Tensor& other) {
@@ -191,7 +190,7 @@ TEST_CASE("behind the last step, and only there, the last iterate or the average
 TEST_CASE("a public probe is asked of the last iterate behind each block, and of nothing else") {
     const auto model = tiny_model();
     std::vector<at::Tensor> asked;
-    step_machine machine(rl::training(averaging(9, 3), small_method(model), model.initial_adapter), {5, 100}, {},
+    step_machine machine(rl::training(averaged(9, 3), small_method(model), model.initial_adapter), {5, 100}, {},
                          [&](const at::Tensor& adapter) {
                              asked.push_back(adapter);
                              return 0.25 * static_cast<double>(asked.size());

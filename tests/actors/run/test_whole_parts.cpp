@@ -41,13 +41,6 @@ std::vector<std::vector<models::sequence>> some_units(models::test::random_sourc
     return out;
 }
 
-config::run_config grouped(const std::string& groups) {
-    config::run_config out;
-    out.train.parameters = std::vector<std::string>{"all"};
-    out.clip.groups = groups;
-    return out;
-}
-
 privacy::step_terms terms_of(clip_rule rule, std::size_t groups, double radius) {
     privacy::step_terms out;
     out.rule = rule;
@@ -95,12 +88,12 @@ std::shared_ptr<const privacy::gradient_parts> made_up(const at::Tensor& left, c
 
 TEST_CASE("whole: with a unit and without it, sums of every family differ by the radius at most") {
     for (const auto& type : models::test::model_types())
-        for (const std::string groups : {"flat", "adapters"})
+        for (const auto groups : {clip_grouping::flat, clip_grouping::adapters})
             for (const auto rule : {clip_rule::clip, clip_rule::normalise, clip_rule::psac}) {
-                INFO(type << " " << groups << " " << static_cast<int>(rule));
+                INFO(type << " " << name_of(groups) << " " << static_cast<int>(rule));
                 models::test::random_source random(static_cast<unsigned>(rule) + 7);
                 const auto model = whole_model(type, 11);
-                const auto segments = segments_of(grouped(groups), model.layout);
+                const auto segments = segments_of(groups, model.layout);
                 auto units = some_units(random, model.base->config().vocab, 5);
                 const double radius = 1e-3;  // below every norm
                 const auto n = privacy::sizes_of_groups(segments).size();
@@ -124,7 +117,7 @@ TEST_CASE("whole: the clipped sum is that of rows, up to what bounds are above n
     const auto model = whole_model("gpt2", 5);
     models::test::random_source random(3);
     const auto units = some_units(random, model.base->config().vocab, 4);
-    const auto segments = segments_of(grouped("adapters"), model.layout);
+    const auto segments = segments_of(clip_grouping::adapters, model.layout);
     const auto n = privacy::sizes_of_groups(segments).size();
     std::vector<std::size_t> all{0, 1, 2, 3};
     const auto kept =
@@ -211,7 +204,7 @@ TEST_CASE("whole: a unit that is not finite, or fails, counts as zero, and the o
     models::test::random_source random(1);
     auto units = some_units(random, model.base->config().vocab - 1, 4);
     const auto last = static_cast<std::int32_t>(model.base->config().vocab - 1);
-    const auto segments = segments_of(grouped("flat"), model.layout);
+    const auto segments = segments_of(clip_grouping::flat, model.layout);
     const auto terms = terms_of(clip_rule::clip, 1, 0.1);
     auto spoiled = model.initial_adapter.clone();
     models::part_of(spoiled, model.layout.tensors.front())[last].fill_(std::nan(""));

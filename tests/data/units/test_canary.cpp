@@ -16,7 +16,7 @@ corpus lines_of(int count, std::int64_t canaries = 0, std::optional<shadow_rule>
     std::string text;
     for (int i = 0; i < count; ++i) text += "record " + std::to_string(i) + "\n";
     split_rule rule;
-    rule.how = split_rule::kind::exact;
+    rule.how = rldp::split_kind::exact;
     rule.canaries = canaries;
     rule.shadow = shadow;
     return load_corpus({at.write("t.txt", text), {}, {}, {}}, rule);
@@ -65,7 +65,7 @@ TEST_CASE("all secrets of a length are there once") {
 TEST_CASE("shorter canaries are planted where they are asked for") {
     const scratch_directory at;
     split_rule rule;
-    rule.how = split_rule::kind::exact;
+    rule.how = rldp::split_kind::exact;
     rule.canaries = 2;
     rule.canary_length = 3;
     const auto found = load_corpus({at.write("t.txt", "a b\nc d\ne f\ng h\ni j\nk l\n"), {}, {}, {}}, rule);

@@ -81,7 +81,7 @@ TEST_CASE("the order of the rows decides nothing") {
     const scratch_directory at;
     std::mt19937_64 engine(12);
     for (const auto by : {identity::key, identity::content, identity::group})
-        for (const auto how : {split_rule::kind::hash, split_rule::kind::exact}) {
+        for (const auto how : {rldp::split_kind::hash, rldp::split_kind::exact}) {
             auto rows = random_rows(engine);
             auto rule = hashed(5, 2);
             rule.how = how;
@@ -151,7 +151,7 @@ TEST_CASE("canaries end the first record of training units") {
     const scratch_directory at;
     std::mt19937_64 engine(14);
     auto rule = hashed(9, 5);
-    rule.how = split_rule::kind::exact;
+    rule.how = rldp::split_kind::exact;
     const auto rows = random_rows(engine);
     for (const auto by : {identity::key, identity::group}) {
         const auto with = load(at, rows, by, rule);
@@ -230,7 +230,7 @@ TEST_CASE("a source that can't be loaded is refused in one line") {
 TEST_CASE("an empty train side is refused with what to do") {
     const scratch_directory at;
     split_rule rule;
-    rule.how = split_rule::kind::exact;
+    rule.how = rldp::split_kind::exact;
     const auto line = refusal([&] { load_corpus({at.write("t.txt", "alone\n"), {}, {}, {}}, rule); });
     CHECK(has(line, "of 1 unit(s) none is left to train on; add units"));
 }

@@ -314,7 +314,7 @@ TEST_CASE("facts change with whatever a corpus depends on") {
     CHECK(differs([&](auto& from, auto&, auto&) { from.ids_mapping = at.write("ids.csv", "x"); }));
     CHECK(differs([&](auto& from, auto&, auto&) { from.path = at.write("v.csv", some_table(500)); }));
     CHECK(differs([](auto& from, auto&, auto&) { from.path = "synthetic:500"; }));
-    CHECK(differs([](auto&, auto& split, auto&) { split.how = split_rule::kind::exact; }));
+    CHECK(differs([](auto&, auto& split, auto&) { split.how = rldp::split_kind::exact; }));
     CHECK(differs([](auto&, auto& split, auto&) { ++split.seed; }));
     CHECK(differs([](auto&, auto& split, auto&) { ++split.canaries; }));
     CHECK(differs([](auto&, auto& split, auto&) { --split.canary_length; }));

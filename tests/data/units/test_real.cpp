@@ -64,7 +64,7 @@ TEST_CASE("the real UCI table's units are encounters or patients") {
     if (absent()) return;
     source from{folder + "diabetic_data.csv", {}, "config/narrative-uci.json", {}};
     split_rule exact;
-    exact.how = split_rule::kind::exact;
+    exact.how = rldp::split_kind::exact;
     exact.canaries = 10;
     const auto encounters = load_corpus(from, exact);
     CHECK(encounters.train.size() == 73'271);  // as published

@@ -111,7 +111,7 @@ TEST_CASE("tokens read block by block are those of the texts read at once") {
                                   {"synthetic:300", {}, "config/narrative-uci-brief.json", {}}};
     const auto which = GENERATE(range(0, 7));
     const auto& from = all[static_cast<std::size_t>(which)];
-    for (const auto how : {split_rule::kind::hash, split_rule::kind::exact}) {
+    for (const auto how : {rldp::split_kind::hash, rldp::split_kind::exact}) {
         split_rule split;
         split.how = how;
         split.canaries = 5;

@@ -51,7 +51,7 @@ inline rldp::eval::measured done_cell(const std::string& method, double epsilon,
     result.summary = sample_summary();
     result.summary->steps_planned = 100;
     result.summary->perplexity_after = end;
-    result.summary->guaranteed_epsilon = epsilon;
+    result.summary->epsilon_guaranteed = epsilon;
     result.committed = rldp::eval::commitment{epsilon, 1e-5, 100, true};
     for (const auto& [step, perplexity] : curve) {
         rldp::eval::metrics_line line;

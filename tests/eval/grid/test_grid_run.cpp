@@ -102,7 +102,7 @@ TEST_CASE("cells run one after the other, and finished ones are kept") {
     CHECK_FALSE(std::filesystem::exists(grid_directory{b.settings.out}.corpora()));  // all have ended
     CHECK(b.secrets("one").history.starts == 1);
     CHECK(b.secrets("one").history.seconds > 0);
-    CHECK(b.result("one").committed->guaranteed_epsilon == 2);
+    CHECK(b.result("one").committed->epsilon_guaranteed == 2);
 
     REQUIRE(b.run({"one", "two", "three"}));
     CHECK(b.calls() == "new one\nnew two\nnew three\n");

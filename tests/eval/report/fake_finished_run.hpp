@@ -32,20 +32,20 @@ inline privacy::ledger_header header_of(const config::run_config& config, const 
     out.population = config.privacy.population.value_or(6400);
     out.sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(out.population);
     out.steps = config::planned_steps(config, out.population);
-    out.policy = config::choices_of(config).policy;
+    out.policy = name_of(config::choices_of(config).policy);
     out.accountant = config.privacy.accountant;
     out.semantics = config.privacy.semantics;
     out.unit = config.privacy.unit;
-    out.split = config.data.split;
+    out.split = name_of(config.data.split);
     out.deck = policy.deck();
-    out.epsilon = config.privacy.epsilon;
-    out.guaranteed_epsilon = policy.guaranteed_epsilon();
+    out.epsilon_budget = config.privacy.epsilon;
+    out.epsilon_guaranteed = policy.epsilon_guaranteed();
     out.data_hmac = std::string(64, 'a');
     out.insecure_reproducible = config.noise.insecure_reproducible;
-    out.held_out = config.eval.published();
-    out.looks.count = std::ssize(config::look_steps(config, out.steps));
-    if (out.looks.count > 0 && std::isfinite(out.guaranteed_epsilon))
-        out.looks.noise_multiplier = privacy::noise_of_looks(out.looks.count, out.guaranteed_epsilon, out.delta);
+    out.held_out = config.eval.publish;
+    out.looks.count = std::ssize(config::look_steps(config.eval.looks_made(), out.steps));
+    if (out.looks.count > 0 && std::isfinite(out.epsilon_guaranteed))
+        out.looks.noise_multiplier = privacy::noise_of_looks(out.looks.count, out.epsilon_guaranteed, out.delta);
     return out;
 }
 
@@ -53,7 +53,7 @@ inline std::unique_ptr<privacy::spending_policy> policy_of(const config::run_con
     const auto population = config.privacy.population.value_or(6400);
     return privacy::make_policy(
         config::choices_of(config).policy,
-        {.epsilon = config.privacy.epsilon,
+        {.epsilon_budget = config.privacy.epsilon,
          .delta = config.privacy.delta,
          .sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(population),
          .steps = config::planned_steps(config, population),
@@ -87,11 +87,11 @@ inline eval::run_summary summary_of(const privacy::ledger_content& book) {
     out.steps_planned = out.steps_done = header.steps;
     out.units = header.population;
     out.perplexity_before = 12;
-    out.epsilon_budget = header.epsilon;
+    out.epsilon_budget = header.epsilon_budget;
     out.delta = header.delta;
-    out.guaranteed_epsilon = header.guaranteed_epsilon;
+    out.epsilon_guaranteed = header.epsilon_guaranteed;
     for (const char* name : {"pld", "rdp", "gdp_clt"})
-        out.epsilon[name] = privacy::make_accountant(name)->epsilon(book.phases(), header.mechanism_delta());
+        out.epsilon_spent[name] = privacy::make_accountant(name)->epsilon(book.phases(), header.mechanism_delta());
     out.sample_rate = header.sample_rate;
     out.policy = header.policy;
     for (const auto& level : privacy::priced_phases(header.deck, header.sample_rate, header.steps))

@@ -170,7 +170,7 @@ TEST_CASE("without a guarantee no figure draws one") {
     summary.semantics = rldp::semantics::as_published;
     CHECK_FALSE(draws_guarantee());
     summary.semantics = rldp::semantics::sound;
-    summary.guaranteed_epsilon = INFINITY;
+    summary.epsilon_guaranteed = INFINITY;
     CHECK_FALSE(draws_guarantee());
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("what comes from files is escaped") {
     summary.warnings = summary.tags = summary.samples = {attack};
     summary.name = summary.notes = summary.model = summary.data = summary.date = attack;
     summary.groups = {attack, attack};
-    summary.epsilon[attack] = 1;
+    summary.epsilon_spent[attack] = 1;
     auto page = report_html(summary, sample_metrics(), "{\"path\": \"" + attack + "\"}");
     CHECK_FALSE(has(page, "<script"));
     CHECK(has(page, "&lt;script&gt;"));
@@ -164,7 +164,7 @@ TEST_CASE("the page claims what holds and nothing else") {
         CHECK_FALSE(has(page, ">yes<"));
     }
     SECTION("an infinite commitment") {
-        summary.guaranteed_epsilon = INFINITY;
+        summary.epsilon_guaranteed = INFINITY;
         CHECK(has(page_of(summary), none));
     }
 }

@@ -57,7 +57,7 @@ TEST_CASE("a signed run verifies, and says what it checked and what it could not
             CHECK(mentions(seen.checked, subject));
         for (const char* subject : {"data", "noise", "program"}) CHECK(mentions(seen.not_checked, subject));
         CHECK_FALSE(mentions(seen.not_checked, "signer"));
-        CHECK(*seen.found.promised.epsilon == Approx(2).epsilon(1e-3));
+        CHECK(*seen.found.promised.epsilon_guaranteed == Approx(2).epsilon(1e-3));
         CHECK(seen.found.files.size() == 8);
 
         const auto nobody = eval::verify_run(made.run, std::nullopt);
@@ -214,7 +214,7 @@ TEST_CASE(
     const auto certificate = read_file(made.run.certificate());
 
     write_ledger(made.run.ledger(), lowered);
-    CHECK(privacy::verify(privacy::read_ledger(made.run.ledger())).guaranteed_epsilon < 0.51);  // whole, taken alone
+    CHECK(privacy::verify(privacy::read_ledger(made.run.ledger())).epsilon_guaranteed < 0.51);  // whole, taken alone
     fs::remove(made.run.summary());
     CHECK(has(refusal([&] { eval::verify_books(made.run); }), "privacy.epsilon is 2, but the ledger says 0.5"));
     write_ledger(made.run.ledger(), small_config({"train.expected_batch_size=16"}));
@@ -280,7 +280,7 @@ TEST_CASE("a summary that is not the ledger's is refused by key") {
         return refusal([&] { eval::verify_books(run); });
     };
     CHECK(refused([](auto&) {}).empty());
-    CHECK(has(refused([](auto& s) { s.guaranteed_epsilon = 1; }), "guaranteed_epsilon is 1"));
+    CHECK(has(refused([](auto& s) { s.epsilon_guaranteed = 1; }), "guaranteed_epsilon is 1"));
     CHECK(has(refused([](auto& s) { s.epsilon_budget = 1; }), "epsilon_budget"));
     CHECK(has(refused([](auto& s) { s.delta = 1e-6; }), "delta"));
     CHECK(has(refused([](auto& s) { s.sample_rate /= 2; }), "sample_rate"));
@@ -295,7 +295,7 @@ TEST_CASE("a summary that is not the ledger's is refused by key") {
     CHECK(has(refused([](auto& s) { s.semantics = semantics::as_published; }), "semantics"));
     CHECK(has(refused([](auto& s) { s.deck.pop_back(); }), "deck"));
     CHECK(has(refused([](auto& s) { s.deck[0].first *= 1.1; }), "deck"));
-    CHECK(has(refused([](auto& s) { s.epsilon["pld"] *= 0.9; }), "epsilon.pld"));
+    CHECK(has(refused([](auto& s) { s.epsilon_spent["pld"] *= 0.9; }), "epsilon.pld"));
     // Its end was cut off: the chain is whole, but the run says that it reached the end.
     write_ledger(run.ledger(), small_config(), {}, 5);
     CHECK(has(refused([](auto&) {}), "the last step"));
@@ -333,7 +333,7 @@ TEST_CASE("a certificate alone is priced again") {
         return refusal([&] { eval::verify_certificate(file, made.owner.public_half()); });
     };
     CHECK(refused([](auto&) {}).empty());
-    CHECK(has(refused([](auto& c) { c.epsilon = 1; }), "promises ε 1"));
+    CHECK(has(refused([](auto& c) { c.epsilon_guaranteed = 1; }), "promises ε 1"));
     CHECK(has(refused([](auto& c) { c.delta = 1e-7; }), "promises"));
     CHECK(has(refused([](auto& c) { c.steps = 31; }), "clearly less"));
     CHECK(has(refused([](auto& c) { c.sample_rate = 0.001; }), "which is not sample_rate"));

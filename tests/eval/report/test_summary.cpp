@@ -9,7 +9,7 @@ using namespace rldp::eval;
 
 TEST_CASE("a run's summary survives JSON") {
     auto before = sample_summary();
-    before.guaranteed_epsilon = std::numeric_limits<double>::infinity();
+    before.epsilon_guaranteed = std::numeric_limits<double>::infinity();
     before.tight_epsilon_as_released = 1.0 / 3;
     before.printed_formula_epsilon = 1.0 / 7;
     before.deck = {{1.0 / 9, 10}, {0.5, 20}};
@@ -19,11 +19,11 @@ TEST_CASE("a run's summary survives JSON") {
     const auto text = to_json(before);
     const auto after = parse_summary(text);
     CHECK(to_json(after) == text);
-    CHECK(after.guaranteed_epsilon == before.guaranteed_epsilon);
+    CHECK(after.epsilon_guaranteed == before.epsilon_guaranteed);
     CHECK(after.deck == before.deck);
     CHECK(after.printed_formula_epsilon == before.printed_formula_epsilon);
     CHECK(after.tight_epsilon_as_released == before.tight_epsilon_as_released);
-    CHECK(after.epsilon == before.epsilon);
+    CHECK(after.epsilon_spent == before.epsilon_spent);
     CHECK(after.upper_bound == before.upper_bound);
     CHECK(after.groups == before.groups);
     CHECK(after.warnings == before.warnings);

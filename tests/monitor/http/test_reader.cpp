@@ -162,7 +162,7 @@ TEST_CASE("several runs come as each changes, and the end is told") {
     CHECK(seen["a"].state == "running");
     CHECK(seen["b"].state == "done");
     CHECK(seen["b"].perplexity == 70);
-    CHECK(seen["b"].guaranteed_epsilon == 2);
+    CHECK(seen["b"].epsilon_guaranteed == 2);
     CHECK(subject.follow([](const auto&) {}) == source::nobody);
 }
 

@@ -102,7 +102,7 @@ TEST_CASE("a run is followed as it grows, resumes and ends") {
     CHECK(one.view().perplexity_before == 80);
     REQUIRE(one.view().contract);
     CHECK(one.view().contract->any);
-    CHECK(one.view().contract->guaranteed_epsilon == 2);
+    CHECK(one.view().contract->epsilon_guaranteed == 2);
     CHECK(one.view().ledger_head.size() == 64);
     CHECK(subject.past(one).of(quantity::loss).points().size() == 5);
     add_line(run, 6);

@@ -11,8 +11,8 @@ using namespace rldp::privacy;
 
 namespace {
 
-constexpr allocation all[] = {allocation::shares, allocation::proportional, allocation::uniform,
-                              allocation::min_variance};
+constexpr rldp::allocation all[] = {rldp::allocation::shares, rldp::allocation::proportional, rldp::allocation::uniform,
+                                    rldp::allocation::min_variance};
 
 struct random_case {
     double z;
@@ -61,7 +61,7 @@ TEST_CASE("min_variance is beaten by no other allocation of the same multiplier"
     std::normal_distribution<double> normal;
     for (int round = 0; round < 300; ++round) {
         const auto c = draw(random);
-        const auto best = noise_standard_deviations(allocation::min_variance, c.z, c.radii, c.sizes, {});
+        const auto best = noise_standard_deviations(rldp::allocation::min_variance, c.z, c.radii, c.sizes, {});
         const double least = total_variance(c.sizes, best) * (1 - 1e-12);
         for (auto how : all) {
             CHECK(total_variance(c.sizes, noise_standard_deviations(how, c.z, c.radii, c.sizes, c.shares)) >= least);
@@ -79,16 +79,16 @@ TEST_CASE("min_variance is beaten by no other allocation of the same multiplier"
 TEST_CASE("allocations of two groups, worked out by hand") {
     const std::vector<double> radii = {0.3, 0.4};
     const std::vector<std::int64_t> sizes = {4, 9};
-    const auto s = [&](allocation how, const std::vector<double>& shares = {}) {
+    const auto s = [&](rldp::allocation how, const std::vector<double>& shares = {}) {
         return noise_standard_deviations(how, 2, radii, sizes, shares);
     };
-    CHECK(s(allocation::uniform)[1] == Approx(1.0));
-    CHECK(s(allocation::proportional)[0] == Approx(0.6 * std::sqrt(2.0)));
-    CHECK(s(allocation::shares, {0.36, 0.64})[0] == Approx(1.0));
-    CHECK(s(allocation::shares)[1] == Approx(0.8 * std::sqrt(2.0)));
+    CHECK(s(rldp::allocation::uniform)[1] == Approx(1.0));
+    CHECK(s(rldp::allocation::proportional)[0] == Approx(0.6 * std::sqrt(2.0)));
+    CHECK(s(rldp::allocation::shares, {0.36, 0.64})[0] == Approx(1.0));
+    CHECK(s(rldp::allocation::shares)[1] == Approx(0.8 * std::sqrt(2.0)));
     // s² = 4·(0.3·2 + 0.4·3)·C/√d
-    CHECK(s(allocation::min_variance)[0] == Approx(std::sqrt(7.2 * 0.15)));
-    CHECK(s(allocation::min_variance)[1] == Approx(std::sqrt(7.2 * 0.4 / 3)));
+    CHECK(s(rldp::allocation::min_variance)[0] == Approx(std::sqrt(7.2 * 0.15)));
+    CHECK(s(rldp::allocation::min_variance)[1] == Approx(std::sqrt(7.2 * 0.4 / 3)));
     CHECK(effective_multiplier({1, 1, 1, 1}, {2, 2, 2, 2}) == Approx(1.0));  // σ·C_i charged as σ has σ/√n
 }
 
@@ -110,7 +110,8 @@ TEST_CASE("numbers that make no noise are refused") {
         CHECK_THROWS_AS(gradient_multiplier(bad, 2), rldp::error);
         CHECK_THROWS_AS(effective_multiplier({1, bad}, {1, 1}), rldp::error);
         CHECK_THROWS_AS(effective_multiplier({1, 1}, {1, bad}), rldp::error);
-        CHECK_THROWS_AS(noise_standard_deviations(allocation::shares, 1, {1, 1}, {1, 1}, {0.5, bad}), rldp::error);
+        CHECK_THROWS_AS(noise_standard_deviations(rldp::allocation::shares, 1, {1, 1}, {1, 1}, {0.5, bad}),
+                        rldp::error);
         for (auto how : all) {
             CHECK_THROWS_AS(noise_standard_deviations(how, bad, {1}, {1}, {}), rldp::error);
             CHECK_THROWS_AS(noise_standard_deviations(how, 1, {1, bad}, {1, 1}, {}), rldp::error);
@@ -124,7 +125,5 @@ TEST_CASE("numbers that make no noise are refused") {
         CHECK_THROWS_AS(noise_standard_deviations(how, 1, {1}, {0}, {}), rldp::error);
         CHECK_THROWS_AS(noise_standard_deviations(how, 1e300, {1e300, 1e300}, {1, 1}, {}), rldp::error);
     }
-    CHECK_THROWS_AS(noise_standard_deviations(allocation::shares, 1, {1, 1}, {1, 1}, {0.5, 0.6}), rldp::error);
-    CHECK(has(refusal([] { allocation_from("even"); }), "even"));
-    CHECK(allocation_from("min_variance") == allocation::min_variance);
+    CHECK_THROWS_AS(noise_standard_deviations(rldp::allocation::shares, 1, {1, 1}, {1, 1}, {0.5, 0.6}), rldp::error);
 }

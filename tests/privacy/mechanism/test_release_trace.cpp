@@ -31,7 +31,7 @@ double surprise(const at::Tensor& values) {
 }  // namespace
 
 TEST_CASE("under noise alone the trace of T steps has variance T everywhere, whatever radii and multipliers") {
-    const sanitizer_config how{segments_of({2000, 4000}), allocation::min_variance};
+    const sanitizer_config how{segments_of({2000, 4000}), rldp::allocation::min_variance};
     sanitizer by(how, run_key::insecure_from_seed(3));
     release_trace trace(how);
     constexpr int steps = 5;

@@ -38,7 +38,7 @@ step_order order(std::uint64_t seq, double z = 1, double share = 0.02, const sta
     return out;
 }
 
-sanitizer make(allocation how = allocation::proportional, bool as_published = false) {
+sanitizer make(rldp::allocation how = rldp::allocation::proportional, bool as_published = false) {
     return sanitizer({segments_of(sizes), how, as_published}, run_key::insecure_from_seed(11));
 }
 
@@ -141,7 +141,8 @@ TEST_CASE("a release is the clipped sum plus noise where segments share a group,
 
 TEST_CASE("one unit more or less moves the scaled release by at most 1/z, and no less than it may") {
     const auto without = random_batch(6, 5);
-    for (auto how : {allocation::shares, allocation::proportional, allocation::uniform, allocation::min_variance}) {
+    for (auto how : {rldp::allocation::shares, rldp::allocation::proportional, rldp::allocation::uniform,
+                     rldp::allocation::min_variance}) {
         const auto one = random_batch(1, 6, 1e4);
         const unit_gradients with{at::cat({without.gradients, one.gradients}), at::cat({without.losses, one.losses})};
         // The same noise in both, so the difference is the unit's part alone.
@@ -166,7 +167,8 @@ TEST_CASE("one unit more or less moves the scaled release by at most 1/z, and no
 }
 
 TEST_CASE("noise has each group's deviation, not 2/3 or 3/2 of it, and an empty draw is all noise") {
-    for (auto how : {allocation::shares, allocation::proportional, allocation::uniform, allocation::min_variance}) {
+    for (auto how : {rldp::allocation::shares, rldp::allocation::proportional, rldp::allocation::uniform,
+                     rldp::allocation::min_variance}) {
         auto pure = order(3, 0.8, 0.1);
         pure.terms.shares = {0.2, 0.3, 0.5};
         const auto out = one_step(make(how), {}, pure);
@@ -184,7 +186,7 @@ TEST_CASE("noise has each group's deviation, not 2/3 or 3/2 of it, and an empty 
 
 TEST_CASE("the noise covers the rounding margin too, in the gradient and in the statistics") {
     constexpr double eta = 0.5;  // large, to be seen
-    sanitizer by({segments_of(sizes), allocation::proportional, false, eta}, run_key::insecure_from_seed(11));
+    sanitizer by({segments_of(sizes), rldp::allocation::proportional, false, eta}, run_key::insecure_from_seed(11));
     std::vector<double> x;
     for (std::uint64_t seq = 1; seq <= 100; ++seq) {
         by.begin(order(seq, 0.8, 0.1));
@@ -192,7 +194,7 @@ TEST_CASE("the noise covers the rounding margin too, in the gradient and in the 
         x.insert(x.end(), out.statistics.begin(), out.statistics.end());
         if (seq > 1) continue;
         const auto s =
-            noise_standard_deviations(allocation::proportional, left_for_gradient(0.8, 0.1), radii, sizes, {});
+            noise_standard_deviations(rldp::allocation::proportional, left_for_gradient(0.8, 0.1), radii, sizes, {});
         for (std::size_t i = 0; i < 3; ++i) {
             CHECK(fits(group(out.gradient, i), (1 + eta) * s[i]));
             CHECK_FALSE(fits(group(out.gradient, i), s[i]));
@@ -315,7 +317,7 @@ TEST_CASE("a unit with a non-finite gradient counts as no unit") {
 }
 
 TEST_CASE("releases lie on the public grid") {
-    sanitizer by({{{coordinates, 0}}, allocation::proportional, false}, run_key::insecure_from_seed(12));
+    sanitizer by({{{coordinates, 0}}, rldp::allocation::proportional, false}, run_key::insecure_from_seed(12));
     statistics_frame one;
     one.trackers.assign(1, {0.5, 1, 2});
     auto how = order(1, std::sqrt(0.5), 0.5, one);  // z_g = 1 and s = 0.5 exactly, so floats hold the grid
@@ -354,18 +356,18 @@ TEST_CASE("orders out of order or out of range are refused") {
     CHECK_THROWS_AS(by.begin(few), rldp::error);
     by.begin(order(6));
     const auto key = run_key::insecure_from_seed(1);
-    CHECK_THROWS_AS(sanitizer({{}, allocation::uniform, false}, key), rldp::error);
-    CHECK_THROWS_AS(sanitizer({segments_of({3, 0}), allocation::uniform, false}, key), rldp::error);
-    CHECK_THROWS_AS(sanitizer({{{3, 1}}, allocation::uniform, false}, key), rldp::error);
+    CHECK_THROWS_AS(sanitizer({{}, rldp::allocation::uniform, false}, key), rldp::error);
+    CHECK_THROWS_AS(sanitizer({segments_of({3, 0}), rldp::allocation::uniform, false}, key), rldp::error);
+    CHECK_THROWS_AS(sanitizer({{{3, 1}}, rldp::allocation::uniform, false}, key), rldp::error);
 }
 
 TEST_CASE("without a statistics share there are none") {
-    const auto out = one_step(make(allocation::uniform), {random_batch(2, 1)}, order(1, 1, 0));
+    const auto out = one_step(make(rldp::allocation::uniform), {random_batch(2, 1)}, order(1, 1, 0));
     CHECK(out.statistics.empty());
 }
 
 TEST_CASE("as published: sigma times C on every group, and raw statistics behind the acknowledgement only") {
-    auto by = make(allocation::uniform, true);
+    auto by = make(rldp::allocation::uniform, true);
     by.begin(order(1, 0.9, 0));
     auto out = by.finish();
     CHECK(by.raw().units == 0);

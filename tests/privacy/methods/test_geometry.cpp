@@ -95,7 +95,7 @@ TEST_CASE("a scalar per adapter gives the minimum-variance allocation's noise") 
         radii.push_back(std::sqrt(static_cast<double>(sizes[p]) * variances[p]));
     }
     const double z = 1.3;
-    const auto s = noise_standard_deviations(allocation::min_variance, z, radii, sizes, {});
+    const auto s = noise_standard_deviations(rldp::allocation::min_variance, z, radii, sizes, {});
     const auto deviations = z * spiked_geometry(at::zeros({735}, at::kDouble), blocks).deviations();
     for (std::size_t p = 0; p < 3; ++p)
         CHECK(deviations[p == 0 ? 0 : p == 1 ? 30 : 730].item<double>() == Approx(s[p]).epsilon(1e-12));

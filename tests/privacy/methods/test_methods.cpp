@@ -60,7 +60,7 @@ std::vector<segment> segments_for(const method_config& config) {
 
 release released(const method_config& config, const method& how, std::uint64_t seq, double z,
                  const at::Tensor& gradients) {
-    sanitizer by({segments_for(config), allocation::proportional, false}, run_key::insecure_from_seed(3));
+    sanitizer by({segments_for(config), rldp::allocation::proportional, false}, run_key::insecure_from_seed(3));
     by.begin({rldp::testing::charged_at(seq, z), how.prepare(z)});
     const auto points = 1 + std::ssize(how.prepare(z).probes);
     if (gradients.size(0) > 0) by.add({gradients, at::full({gradients.size(0), points}, 1e9, at::kDouble)});

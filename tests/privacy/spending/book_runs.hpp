@@ -18,7 +18,7 @@ inline ledger_content run(const std::string& id, double epsilon = 0.9) {
     out.header.policy = "fixed";
     out.header.accountant = "pld";
     out.header.unit = "record";
-    out.header.epsilon = out.header.guaranteed_epsilon = epsilon;
+    out.header.epsilon_budget = out.header.epsilon_guaranteed = epsilon;
     out.header_hash = id;
     return out;
 }

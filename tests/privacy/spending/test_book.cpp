@@ -62,7 +62,7 @@ TEST_CASE("a book of an earlier version is read: its runs showed raw figures, un
     REQUIRE(book.runs.size() == 3);
     CHECK(book.runs[0].held_out == rldp::publication::raw);
     CHECK(sums_of(book).size() == 2);
-    CHECK(*sums_of(book)[0].epsilon == Approx(1));
+    CHECK(*sums_of(book)[0].epsilon_guaranteed == Approx(1));
     // One that goes on is no copy, the first time.
     CHECK(enter(place, run("x")) == start_kind::again);
     copy_run(place, "x", "x2");
@@ -75,11 +75,11 @@ TEST_CASE("a book of an earlier version is read: its runs showed raw figures, un
 TEST_CASE("a copied run takes its promise once more, whichever of the two goes on first") {
     const scratch_directory scratch;
     const auto place = scratch / "book";
-    set_total(place, {.epsilon = 2.5, .delta = 1e-3, .unit = "record"});
+    set_total(place, {.epsilon_budget = 2.5, .delta = 1e-3, .unit = "record"});
     CHECK(enter(place, run("f", 1)) == start_kind::first);
     copy_run(place, "f", "f2");
     copy_run(place, "f", "f3");
-    const auto epsilon = [&] { return *sums_of(read_book(place)).at(0).epsilon; };
+    const auto epsilon = [&] { return *sums_of(read_book(place)).at(0).epsilon_guaranteed; };
     SECTION("the original") {
         CHECK(enter(place, run("f", 1)) == start_kind::again);
         CHECK(enter(place, run("f", 1), {.directory = "f2"}) == start_kind::copy);
@@ -101,7 +101,7 @@ TEST_CASE("a copied run takes its promise once more, whichever of the two goes o
     CHECK(book.runs[0].copy_of.empty());
     CHECK(has(book.runs[1].copy_of, "/runs/f"));
     // With leave the third, too, is one of its own.
-    set_total(place, {.epsilon = 3, .delta = 1e-3, .unit = "record"});
+    set_total(place, {.epsilon_budget = 3, .delta = 1e-3, .unit = "record"});
     CHECK(enter(place, run("f", 1), {.directory = "f3"}) == start_kind::copy);
     for (const auto* directory : {"f", "f2", "f3", "f2", "f"})
         CHECK(enter(place, run("f", 1), {.directory = directory}) == start_kind::again);
@@ -117,7 +117,7 @@ TEST_CASE("a book knows all units of its runs, but for those that it refused") {
         return rldp::unit_sketches{{"rows", out}};
     };
     const auto known = [&] { return read_sketches(place).at("rows").units.size(); };
-    set_total(place, {.epsilon = 2, .delta = 1e-3, .unit = "record"});
+    set_total(place, {.epsilon_budget = 2, .delta = 1e-3, .unit = "record"});
     enter(place, run("a"), {.sketches = some(0, 10)});
     CHECK(known() == 10);
     enter(place, run("b"), {.sketches = some(5, 20)});
@@ -240,7 +240,7 @@ TEST_CASE("a book that can't be written is refused by name, and nothing is enter
 TEST_CASE("a total refuses the run that would exceed it, and leaves no trace of it") {
     const scratch_directory scratch;
     const auto place = scratch / "book";
-    set_total(place, {.epsilon = 2, .delta = 1e-4, .unit = "record"});
+    set_total(place, {.epsilon_budget = 2, .delta = 1e-4, .unit = "record"});
     enter(place, run("a"));
     enter(place, run("b"));
     const auto line = refusal([&] { enter(place, run("c")); });
@@ -249,23 +249,24 @@ TEST_CASE("a total refuses the run that would exceed it, and leaves no trace of 
     CHECK(read_book(place).runs.size() == 2);
     CHECK_NOTHROW(enter(place, run("a")));  // it is there already
     SECTION("composed, there is room") {
-        set_total(place, {.epsilon = 2, .delta = 1e-4, .unit = "record", .by = composition::pld});
+        set_total(place, {.epsilon_budget = 2, .delta = 1e-4, .unit = "record", .by = composition::pld});
         CHECK_NOTHROW(enter(place, run("c")));
         CHECK(read_book(place).runs.size() == 3);
     }
     SECTION("δ is counted, too") {
-        set_total(place, {.epsilon = 20, .delta = 2e-5, .unit = "record"});
+        set_total(place, {.epsilon_budget = 20, .delta = 2e-5, .unit = "record"});
         CHECK(has(refusal([&] { enter(place, run("c")); }), "the δ of 3 runs add up to 3e-05, and the total is 2e-05"));
     }
     SECTION("no total below what is spent") {
-        CHECK(has(refusal([&] { set_total(place, {.epsilon = 1, .delta = 1e-4, .unit = "record"}); }), "give more"));
-        CHECK(read_book(place).totals.at(0).epsilon == 2);
+        CHECK(has(refusal([&] { set_total(place, {.epsilon_budget = 1, .delta = 1e-4, .unit = "record"}); }),
+                  "give more"));
+        CHECK(read_book(place).totals.at(0).epsilon_budget == 2);
     }
     SECTION("no total that is none") {
         for (const double epsilon : {0.0, -1.0, std::nan(""), HUGE_VAL})
-            CHECK(
-                has(refusal([&] { set_total(place, {.epsilon = epsilon, .delta = 1e-4, .unit = "record"}); }), "ε is"));
-        CHECK(has(refusal([&] { set_total(place, {.epsilon = 9, .delta = 1, .unit = "record"}); }), "δ is"));
+            CHECK(has(refusal([&] { set_total(place, {.epsilon_budget = epsilon, .delta = 1e-4, .unit = "record"}); }),
+                      "ε is"));
+        CHECK(has(refusal([&] { set_total(place, {.epsilon_budget = 9, .delta = 1, .unit = "record"}); }), "δ is"));
     }
 }
 

@@ -276,7 +276,7 @@ TEST_CASE("a book by name is that one, and none is begun by a slip of the pen") 
 
 TEST_CASE("a book in which nothing but a total was set is that of the data of its name") {
     const home h;
-    privacy::set_total(h.place / "visits", {.epsilon = 1, .delta = 1e-5, .unit = "record"});
+    privacy::set_total(h.place / "visits", {.epsilon_budget = 1, .delta = 1e-5, .unit = "record"});
     CHECK_FALSE(privacy::is_of_earlier_version(h.place / "visits"));
     CHECK(h.find(visits(0, 900)).directory == h.place / "visits");
     CHECK(h.find(visits(0, 900, "Q")).directory == h.place / "visits-2");

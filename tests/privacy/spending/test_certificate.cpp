@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 certificate example() {
     certificate out;
     auto& c = out.promised;
-    c.epsilon = 1.9999;
+    c.epsilon_guaranteed = 1.9999;
     c.epsilon_budget = 2;
     c.delta = 1e-5;
     c.expected_batch_size = 64;
@@ -66,7 +66,7 @@ TEST_CASE("a certificate reads back to the byte, signed or not, with a guarantee
     for (int with = 0; with < 4; ++with) {
         if (with == 1) sign(made, key);
         if (with == 2) {
-            made.promised.epsilon = made.promised.epsilon_budget = std::nullopt;
+            made.promised.epsilon_guaranteed = made.promised.epsilon_budget = std::nullopt;
             made.promised.voids = {"draws follow from a seed"};
             sign(made, key);
         }
@@ -137,7 +137,7 @@ TEST_CASE("an edit that mends the hash fails at the signature") {
     const auto key = signing_key::create(dir / "owner");
     auto made = example();
     sign(made, key);
-    made.promised.epsilon = 0.5;
+    made.promised.epsilon_guaranteed = 0.5;
     CHECK(has(refused(to_json(made)), "its signature is not that of key " + key.public_half().fingerprint()));
     sign(made, key);
     made.signature[5] = made.signature[5] == '0' ? '1' : '0';
@@ -184,7 +184,7 @@ TEST_CASE("a contract whose parts contradict each other is refused though its ha
     };
     CHECK(contradicts([](auto&) {}).empty());
     CHECK(has(contradicts([](auto& c) { c.voids = {"as_published"}; }), "ε stands beside"));
-    CHECK(has(contradicts([](auto& c) { c.epsilon.reset(); }), "missing"));
+    CHECK(has(contradicts([](auto& c) { c.epsilon_guaranteed.reset(); }), "missing"));
     CHECK(has(contradicts([](auto& c) { c.epsilon_budget.reset(); }), "missing"));
     CHECK(has(contradicts([](auto& c) { c.population = 0; }), "population"));
     CHECK(has(contradicts([](auto& c) { c.sample_rate = 0.02; }), "sample_rate"));

@@ -29,7 +29,7 @@ std::map<double, int> counts(const std::vector<card>& deck) {
 
 TEST_CASE("levels are geometric around z_0, counts equal, the remainder next to z_0") {
     const spending_plan p = usual(13738, 112);  // 123 blocks: 15 for each of 8 levels, 3 more
-    const auto policy = make_policy("deck", p);
+    const auto policy = make_policy(rldp::policy_kind::deck, p);
     const double z = policy->initial_noise_multiplier();
     const auto levels = counts(policy->deck());
     REQUIRE(levels.size() == 8);
@@ -44,10 +44,10 @@ TEST_CASE("levels are geometric around z_0, counts equal, the remainder next to 
         by_level.push_back(count);
     }
     CHECK(by_level == std::vector<int>{15, 15, 15, 16, 16, 16, 15, 15});  // ties to the larger z
-    CHECK(policy->guaranteed_epsilon() <= p.epsilon);
-    CHECK(policy->guaranteed_epsilon() >= p.epsilon * (1 - 1e-3));
+    CHECK(policy->epsilon_guaranteed() <= p.epsilon_budget);
+    CHECK(policy->epsilon_guaranteed() >= p.epsilon_budget * (1 - 1e-3));
     const auto priced = priced_phases(policy->deck(), p.sample_rate, p.steps);
-    CHECK(make_accountant("rdp")->epsilon(priced, p.delta) == Approx(policy->guaranteed_epsilon()));
+    CHECK(make_accountant("rdp")->epsilon(priced, p.delta) == Approx(policy->epsilon_guaranteed()));
     std::int64_t total = 0;
     for (const phase& r : priced) total += r.steps;
     CHECK(total == p.steps);
@@ -55,25 +55,25 @@ TEST_CASE("levels are geometric around z_0, counts equal, the remainder next to 
 }
 
 TEST_CASE("short runs: fewer blocks than levels, one block, one level, ratio 1") {
-    CHECK(counts(make_policy("deck", usual(300, 100))->deck()).size() == 3);
-    const auto one = make_policy("deck", usual(50, 100));
+    CHECK(counts(make_policy(rldp::policy_kind::deck, usual(300, 100))->deck()).size() == 3);
+    const auto one = make_policy(rldp::policy_kind::deck, usual(50, 100));
     REQUIRE(one->deck().size() == 1);
     CHECK(one->deck()[0].steps == 50);
     CHECK(one->deck()[0].noise_multiplier == one->initial_noise_multiplier());
     CHECK(one->initial_noise_multiplier() ==
-          Approx(make_policy("fixed", usual(50, 100))->initial_noise_multiplier()).epsilon(1e-5));
+          Approx(make_policy(rldp::policy_kind::fixed, usual(50, 100))->initial_noise_multiplier()).epsilon(1e-5));
     auto flat = usual(1000, 100);
     flat.deck_ratio = 1;
-    const auto level = make_policy("deck", flat);
+    const auto level = make_policy(rldp::policy_kind::deck, flat);
     for (const card& c : level->deck()) CHECK(c.noise_multiplier == Approx(level->initial_noise_multiplier()));
     auto single = usual(1000, 100);
     single.deck_levels = 1;
-    CHECK(counts(make_policy("deck", single)->deck()).size() == 1);
+    CHECK(counts(make_policy(rldp::policy_kind::deck, single)->deck()).size() == 1);
 }
 
 TEST_CASE("each block takes the nearest card left, and keeps it") {
     const spending_plan p = usual(1000, 100);
-    const auto policy = make_policy("deck", p);
+    const auto policy = make_policy(rldp::policy_kind::deck, p);
     const double z = policy->initial_noise_multiplier();
     std::set<std::size_t> left;
     for (std::size_t i = 0; i < policy->deck().size(); ++i) left.insert(i);
@@ -110,7 +110,7 @@ TEST_CASE("no card is dealt twice and no more steps are granted than planned, wh
     for (int trial = 0; trial < 30; ++trial) {
         const spending_plan p =
             usual(1 + static_cast<std::int64_t>(unit(random) * 300), 1 + static_cast<std::int64_t>(unit(random) * 40));
-        const auto policy = make_policy("deck", p);
+        const auto policy = make_policy(rldp::policy_kind::deck, p);
         std::vector<std::int64_t> used(policy->deck().size());
         std::vector<phase> realised;
         std::int64_t total = 0;
@@ -124,20 +124,20 @@ TEST_CASE("no card is dealt twice and no more steps are granted than planned, wh
             ++total;
         }
         CHECK(total <= p.steps);
-        CHECK(make_accountant("rdp")->epsilon(realised, p.delta) <= policy->guaranteed_epsilon() * (1 + 1e-9));
+        CHECK(make_accountant("rdp")->epsilon(realised, p.delta) <= policy->epsilon_guaranteed() * (1 + 1e-9));
         for (std::size_t i = 0; i < used.size(); ++i) CHECK(used[i] <= policy->deck()[i].steps);
     }
 }
 
 TEST_CASE("a replayed run goes on as the original would have") {
     const spending_plan p = usual(700, 64);
-    const auto original = make_policy("deck", p);
+    const auto original = make_policy(rldp::policy_kind::deck, p);
     std::mt19937_64 random(6);
     std::uniform_real_distribution<double> request(0.3, 4);
     std::vector<std::pair<std::int64_t, grant>> ledger;
     for (std::int64_t step = 1; step <= 333; ++step)
         if (step % 50 != 0) ledger.emplace_back(step, original->next(step, request(random)).value());
-    const auto resumed = make_policy("deck", p);
+    const auto resumed = make_policy(rldp::policy_kind::deck, p);
     for (const auto& [step, granted] : ledger) resumed->replay(step, granted);
     for (std::int64_t step = 334; step <= 701; ++step) {
         const double asked = request(random);
@@ -151,10 +151,10 @@ TEST_CASE("a replayed run goes on as the original would have") {
 
 TEST_CASE("a replay that this deck would not have granted is refused") {
     const spending_plan p = usual(400, 100);
-    const auto dealt = make_policy("deck", p);
+    const auto dealt = make_policy(rldp::policy_kind::deck, p);
     const grant first = dealt->next(1, 1).value();
     const auto refused = [&](std::int64_t step, grant g) {
-        const auto policy = make_policy("deck", p);
+        const auto policy = make_policy(rldp::policy_kind::deck, p);
         policy->replay(1, first);
         CHECK_THROWS_AS(policy->replay(step, g), rldp::error);
     };
@@ -165,14 +165,15 @@ TEST_CASE("a replay that this deck would not have granted is refused") {
     refused(101, {other_z * 1.01, other});          // not the card's multiplier
     refused(101, {other_z, dealt->deck().size()});  // no such card
     refused(101, {other_z, std::nullopt});
-    refused(1, first);                                                                  // twice
-    refused(401, {other_z, other});                                                     // beyond the plan
-    CHECK_THROWS_AS(make_policy("deck", p)->replay(1, {other_z, other}), rldp::error);  // not nearest z_0
+    refused(1, first);               // twice
+    refused(401, {other_z, other});  // beyond the plan
+    CHECK_THROWS_AS(make_policy(rldp::policy_kind::deck, p)->replay(1, {other_z, other}),
+                    rldp::error);  // not nearest z_0
 }
 
 TEST_CASE("requests that mean nothing are refused and change nothing") {
     const spending_plan p = usual(400, 100);
-    const auto policy = make_policy("deck", p), untouched = make_policy("deck", p);
+    const auto policy = make_policy(rldp::policy_kind::deck, p), untouched = make_policy(rldp::policy_kind::deck, p);
     policy->next(1, std::nan(""));  // the first block heeds no request
     untouched->next(1, 1);
     for (const double request : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")})

@@ -63,7 +63,7 @@ class adversary {
 TEST_CASE("no adaptive order of a deck exceeds its priced multiset, and one attains it") {
     for (const auto& [steps, interval, last] : std::vector<std::array<int, 3>>{{10, 2, 2}, {11, 3, 2}, {9, 4, 1}}) {
         const spending_plan p = small_plan(steps, interval);
-        const auto policy = make_policy("deck", p);
+        const auto policy = make_policy(rldp::policy_kind::deck, p);
         std::vector<double> levels;
         std::vector<int> cards, priced;
         for (const card& c : policy->deck()) {
@@ -89,7 +89,7 @@ TEST_CASE("no adaptive order of a deck exceeds its priced multiset, and one atta
         }
         CHECK(most < 1e-12);  // dealing the largest z last attains it
         // The lattice's own bound is loose, but not by much; the pld accountant's is tight.
-        const int k = static_cast<int>(std::floor(policy->guaranteed_epsilon() / lattice::spacing));
+        const int k = static_cast<int>(std::floor(policy->epsilon_guaranteed() / lattice::spacing));
         CHECK(lattice::at(product, k + 1) <= p.delta * 1.35);
         CHECK(lattice::at(product, k + 1) >= p.delta * 0.7);
 
@@ -141,9 +141,9 @@ TEST_CASE("Monte Carlo of greedy controllers on the policy itself") {
     const auto reached = [&](auto&& request) {
         constexpr int games = 4000;
         double sum = 0, squares = 0;
-        const double epsilon = make_policy("deck", p)->guaranteed_epsilon();
+        const double epsilon = make_policy(rldp::policy_kind::deck, p)->epsilon_guaranteed();
         for (int game = 0; game < games; ++game) {
-            const auto policy = make_policy("deck", p);
+            const auto policy = make_policy(rldp::policy_kind::deck, p);
             double loss = 0;
             for (std::int64_t step = 1; step <= p.steps; ++step) {
                 const auto granted = policy->next(step, request(loss, policy->initial_noise_multiplier()));
@@ -159,11 +159,11 @@ TEST_CASE("Monte Carlo of greedy controllers on the policy itself") {
         return std::pair{mean, error};
     };
     // The exact δ of the priced multiset, which every order of full blocks has.
-    const auto policy = make_policy("deck", p);
+    const auto policy = make_policy(rldp::policy_kind::deck, p);
     double square = 0;
     for (const phase& r : priced_phases(policy->deck(), 1, p.steps))
         square += static_cast<double>(r.steps) / (r.noise_multiplier * r.noise_multiplier);
-    const double exact = gaussian_delta(std::sqrt(square), policy->guaranteed_epsilon());
+    const double exact = gaussian_delta(std::sqrt(square), policy->epsilon_guaranteed());
     CHECK(exact < p.delta);
     const auto press = [](double loss, double z) { return loss > 0.3 ? z / 2 : 2 * z; };
     const auto relent = [](double loss, double z) { return loss > 0.3 ? 2 * z : z / 2; };

@@ -36,10 +36,10 @@ std::vector<phase> play(spending_policy& policy, const spending_plan& p,
 
 TEST_CASE("z_0 is the least that any order allows") {
     const spending_plan p = usual(500);
-    const auto policy = make_policy("filter", p);
+    const auto policy = make_policy(rldp::policy_kind::filter, p);
     const phase fixed{policy->initial_noise_multiplier(), p.sample_rate, p.steps};
-    CHECK(make_accountant("rdp")->epsilon({&fixed, 1}, p.delta) == Approx(p.epsilon).epsilon(1e-4));
-    CHECK(policy->guaranteed_epsilon() == p.epsilon);
+    CHECK(make_accountant("rdp")->epsilon({&fixed, 1}, p.delta) == Approx(p.epsilon_budget).epsilon(1e-4));
+    CHECK(policy->epsilon_guaranteed() == p.epsilon_budget);
     CHECK(policy->deck().empty());
     for (const phase& r : play(*policy, p, [&](std::int64_t) { return policy->initial_noise_multiplier(); }))
         CHECK(r.noise_multiplier == Approx(policy->initial_noise_multiplier()).epsilon(1e-4));
@@ -47,7 +47,7 @@ TEST_CASE("z_0 is the least that any order allows") {
 
 TEST_CASE("no sequence of requests exceeds the budget of the order fixed beforehand") {
     const spending_plan p = usual(400);
-    const double z = make_policy("filter", p)->initial_noise_multiplier();
+    const double z = make_policy(rldp::policy_kind::filter, p)->initial_noise_multiplier();
     // The order by the definition of α*: what the fixed plan at z_0 converts with.
     const phase fixed{z, p.sample_rate, p.steps};
     const double lambda = best_order_for_delta(direction::remove, {&fixed, 1}, p.delta).lambda;
@@ -63,7 +63,7 @@ TEST_CASE("no sequence of requests exceeds the budget of the order fixed beforeh
         [&](std::int64_t) { return z * std::exp(6 * unit(random) - 4); },
     };
     for (const auto& request : adversaries) {
-        const auto policy = make_policy("filter", p);
+        const auto policy = make_policy(rldp::policy_kind::filter, p);
         const auto phases = play(*policy, p, request);
         double spent = 0;
         for (const phase& r : phases) {
@@ -72,14 +72,14 @@ TEST_CASE("no sequence of requests exceeds the budget of the order fixed beforeh
             spent += log_moment(direction::remove, lambda, r.noise_multiplier, p.sample_rate);
         }
         const double converted = (spent - std::log(p.delta) + log_conversion(lambda)) / lambda;
-        CHECK(converted <= p.epsilon * (1 + 1e-8));
-        CHECK(make_accountant("pld")->epsilon(phases, p.delta) <= p.epsilon);
+        CHECK(converted <= p.epsilon_budget * (1 + 1e-8));
+        CHECK(make_accountant("pld")->epsilon(phases, p.delta) <= p.epsilon_budget);
     }
 }
 
 TEST_CASE("the floor is the smallest that lets the rest finish at 2·z_0, and what is saved can be spent") {
     const spending_plan p = usual(300);
-    const auto greedy = make_policy("filter", p), thrifty = make_policy("filter", p);
+    const auto greedy = make_policy(rldp::policy_kind::filter, p), thrifty = make_policy(rldp::policy_kind::filter, p);
     const double z = greedy->initial_noise_multiplier();
     const auto loud = play(*greedy, p, [&](std::int64_t) { return z / 2; });
     CHECK(loud.front().noise_multiplier < 0.9 * z);
@@ -89,13 +89,14 @@ TEST_CASE("the floor is the smallest that lets the rest finish at 2·z_0, and wh
     }));
     const auto saved = play(*thrifty, p, [&](std::int64_t step) { return step <= 150 ? 2 * z : z / 2; });
     CHECK(saved[150].noise_multiplier == Approx(loud.front().noise_multiplier).epsilon(1e-4));
-    CHECK(make_accountant("rdp")->epsilon(loud, p.delta) > 0.9 * p.epsilon);
-    CHECK(make_accountant("rdp")->epsilon(saved, p.delta) > 0.9 * p.epsilon);
+    CHECK(make_accountant("rdp")->epsilon(loud, p.delta) > 0.9 * p.epsilon_budget);
+    CHECK(make_accountant("rdp")->epsilon(saved, p.delta) > 0.9 * p.epsilon_budget);
 }
 
 TEST_CASE("replay continues the filter's account, and refuses what it would not have granted") {
     const spending_plan p = usual(200);
-    const auto original = make_policy("filter", p), resumed = make_policy("filter", p);
+    const auto original = make_policy(rldp::policy_kind::filter, p),
+               resumed = make_policy(rldp::policy_kind::filter, p);
     const double z = original->initial_noise_multiplier();
     for (std::int64_t step = 1; step <= 80; ++step) resumed->replay(step, original->next(step, z * 0.6).value());
     for (std::int64_t step = 81; step <= 201; ++step) {
@@ -103,7 +104,7 @@ TEST_CASE("replay continues the filter's account, and refuses what it would not 
         REQUIRE(a.has_value() == b.has_value());
         if (a) CHECK(a->noise_multiplier == b->noise_multiplier);
     }
-    const auto fresh = [&] { return make_policy("filter", p); };
+    const auto fresh = [&] { return make_policy(rldp::policy_kind::filter, p); };
     CHECK_THROWS_AS(fresh()->replay(1, {z * 0.4, std::nullopt}), rldp::error);
     CHECK_THROWS_AS(fresh()->replay(1, {z * 2.1, std::nullopt}), rldp::error);
     CHECK_THROWS_AS(fresh()->replay(1, {std::nan(""), std::nullopt}), rldp::error);

@@ -28,8 +28,8 @@ ledger_header header(bool with_deck) {
     h.unit = "record";
     h.split = "hash";
     if (with_deck) h.deck = {{0.1 + 0.2, 10}, {1.0 / 3, 20}};
-    h.epsilon = 2;
-    h.guaranteed_epsilon = 1.9999999999999998;
+    h.epsilon_budget = 2;
+    h.epsilon_guaranteed = 1.9999999999999998;
     h.data_hmac = std::string(64, 'a');
     return h;
 }
@@ -92,7 +92,7 @@ TEST_CASE("a ledger reads back to the bit") {
     const auto path = small_ledger(dir);
     const auto content = read_ledger(path);
     CHECK(content.header.sample_rate == 16.0 / 73271);
-    CHECK(content.header.guaranteed_epsilon == 1.9999999999999998);
+    CHECK(content.header.epsilon_guaranteed == 1.9999999999999998);
     CHECK(content.header.deck[0].noise_multiplier == 0.1 + 0.2);
     REQUIRE(content.charges.size() == 3);
     CHECK(content.charges[2]->seq == 3);
@@ -274,9 +274,9 @@ TEST_CASE("a header is validated") {
         [](auto& h) { h.sample_rate = 1.1; },
         [](auto& h) { h.population = 0; },
         [](auto& h) { h.steps = 0; },
-        [](auto& h) { h.epsilon = -1; },
-        [&](auto& h) { h.epsilon = nan; },
-        [&](auto& h) { h.guaranteed_epsilon = nan; },
+        [](auto& h) { h.epsilon_budget = -1; },
+        [&](auto& h) { h.epsilon_budget = nan; },
+        [&](auto& h) { h.epsilon_guaranteed = nan; },
         [](auto& h) { h.deck[0].steps = 0; },
         [&](auto& h) { h.deck[0].noise_multiplier = inf; },
         [](auto& h) { h.unit.push_back(static_cast<char>(0xff)); },
@@ -288,8 +288,8 @@ TEST_CASE("a header is validated") {
         CHECK_FALSE(std::filesystem::exists(dir / "ledger.jsonl"));
     }
     auto unbounded = header(false);
-    unbounded.guaranteed_epsilon = inf;
+    unbounded.epsilon_guaranteed = inf;
     ledger::create(dir / "ledger.jsonl", unbounded);
     CHECK(has(text_of(dir / "ledger.jsonl"), "\"guaranteed_epsilon\":\"inf\""));
-    CHECK(read_ledger(dir / "ledger.jsonl").header.guaranteed_epsilon == inf);
+    CHECK(read_ledger(dir / "ledger.jsonl").header.epsilon_guaranteed == inf);
 }

@@ -27,7 +27,7 @@ ledger_header header_with(std::int64_t count, double noise_multiplier) {
     out.accountant = "pld";
     out.unit = "record";
     out.split = "hash";
-    out.epsilon = out.guaranteed_epsilon = 1;
+    out.epsilon_budget = out.epsilon_guaranteed = 1;
     out.held_out = publication::noised;
     out.looks = {count, noise_multiplier};
     return out;
@@ -145,16 +145,19 @@ TEST_CASE("a rank's copy takes the looks that came between its steps") {
 TEST_CASE("looks that cost more than is promised don't verify") {
     auto header = header_with(3, 1);
     header.sample_rate = 0.01;
-    header.guaranteed_epsilon = 0;
-    header.epsilon = 1;
-    const auto policy = make_policy(
-        "fixed",
-        {.epsilon = 1, .delta = header.delta, .sample_rate = 0.01, .steps = 10, .interval = 1, .accountant = "pld"});
-    header.guaranteed_epsilon = policy->guaranteed_epsilon();
+    header.epsilon_guaranteed = 0;
+    header.epsilon_budget = 1;
+    const auto policy = make_policy(rldp::policy_kind::fixed, {.epsilon_budget = 1,
+                                                               .delta = header.delta,
+                                                               .sample_rate = 0.01,
+                                                               .steps = 10,
+                                                               .interval = 1,
+                                                               .accountant = "pld"});
+    header.epsilon_guaranteed = policy->epsilon_guaranteed();
     const scratch_directory dir;
     ledger::create(dir / "much.jsonl", header);
     CHECK(has(refusal([&] { verify(read_ledger(dir / "much.jsonl")); }), "looks at held-out units"));
-    header.looks.noise_multiplier = noise_of_looks(3, header.guaranteed_epsilon, header.delta);
+    header.looks.noise_multiplier = noise_of_looks(3, header.epsilon_guaranteed, header.delta);
     ledger::create(dir / "enough.jsonl", header);
-    CHECK(verify(read_ledger(dir / "enough.jsonl")).looks_epsilon <= header.guaranteed_epsilon);
+    CHECK(verify(read_ledger(dir / "enough.jsonl")).looks_epsilon <= header.epsilon_guaranteed);
 }

@@ -67,7 +67,7 @@ TEST_CASE("what an episode releases has the moments of the real sanitizer's rele
     const auto units = task.gradients(task.start, drawn);
     privacy::step_order order{testing::charged_at(1, task.noise_multiplier), {}};
     order.terms.radii = task.radii;
-    const privacy::sanitizer_config how = {.segments = task.segments(), .how = privacy::allocation::shares};
+    const privacy::sanitizer_config how = {.segments = task.segments(), .how = allocation::shares};
     privacy::sanitizer real(how, privacy::run_key::insecure_from_seed(5));
     real.begin(order);
     real.add(units);
@@ -77,8 +77,8 @@ TEST_CASE("what an episode releases has the moments of the real sanitizer's rele
     const auto clipped = sum.take();
     const auto deviations = privacy::noise_of(how, order.charged, order.terms);
     // An episode adds this noise to that sum: the release less the sum, in its deviations, is standard normal.
-    const auto expected = privacy::noise_standard_deviations(privacy::allocation::shares, task.noise_multiplier,
-                                                             task.radii, privacy::sizes_of_groups(task.segments()),
+    const auto expected = privacy::noise_standard_deviations(allocation::shares, task.noise_multiplier, task.radii,
+                                                             privacy::sizes_of_groups(task.segments()),
                                                              shares_of(neutral(task.adapters())));
     std::int64_t begin = 0;
     double squares = 0, mean = 0;

@@ -22,8 +22,8 @@ outlook some_outlook(double time) {
     return out;
 }
 
-prepared_controller with_parts(prepared_parts parts, control instead = control::none) {
-    return {std::make_shared<const prepared_policy>(std::move(parts)), three_adapters, instead};
+prepared_controller with_parts(prepared_parts parts, controller_mode mode = controller_mode::learned) {
+    return {std::make_shared<const prepared_policy>(std::move(parts)), three_adapters, mode};
 }
 
 bool same(const dials& a, const dials& b) {
@@ -104,14 +104,12 @@ TEST_CASE("a policy that goes on learning asks for the loss on public records, a
     }
     CHECK(whole.decisions() == 20);
     CHECK_THROWS_AS(whole.decide(some_outlook(0.9)), rldp::error);
-    CHECK_THROWS_AS(prepared_controller(policy, terms, control::random), rldp::error);
+    CHECK_THROWS_AS(prepared_controller(policy, terms, controller_mode::random), rldp::error);
     CHECK(has(refusal([&] { whole.load(lazy.save().substr(0, 40)); }), "damaged"));
 }
 
 TEST_CASE("a frozen policy sets nothing, and a word that names no control is refused") {
-    CHECK(with_parts(made_up_parts(), control_from("frozen")).decide(some_outlook(0.5)).rates.empty());
-    CHECK(control_from("learned") == control::none);
-    CHECK(has(refusal([] { control_from("thawed"); }), "thawed"));
+    CHECK(with_parts(made_up_parts(), controller_mode::frozen).decide(some_outlook(0.5)).rates.empty());
 }
 
 TEST_CASE("a tossed policy moves as far as the policy would, as often down as up") {
@@ -120,7 +118,7 @@ TEST_CASE("a tossed policy moves as far as the policy would, as often down as up
     parts.how = {};
     parts.how.numbers[rule::along] = 0.03;
     parts.how.numbers[rule::share_of_signal] = 1;
-    auto subject = with_parts(parts, control::random), again = with_parts(parts, control::random);
+    auto subject = with_parts(parts, controller_mode::random), again = with_parts(parts, controller_mode::random);
     const auto seen = some_outlook(0.5);  // its mean along is 1/6
     double last = 0;
     int up = 0, first_share_larger = 0;
@@ -138,8 +136,8 @@ TEST_CASE("a tossed policy moves as far as the policy would, as often down as up
 }
 
 TEST_CASE("a shuffled policy is shown blocks of before, and goes on bit for bit where it is restored") {
-    auto plain = with_parts(made_up_parts()), subject = with_parts(made_up_parts(), control::shuffled),
-         restored = with_parts(made_up_parts(), control::shuffled);
+    auto plain = with_parts(made_up_parts()), subject = with_parts(made_up_parts(), controller_mode::shuffled),
+         restored = with_parts(made_up_parts(), controller_mode::shuffled);
     CHECK(same(subject.decide(some_outlook(0)), plain.decide(some_outlook(0))));  // there is but one
     int differs = 0;
     for (int i = 1; i <= 20; ++i) {

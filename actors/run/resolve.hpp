@@ -1,0 +1,16 @@
+#pragma once
+// From a configuration as it is written to one that can be run, once the training units are counted and the model is
+// described.
+#include <cstdint>
+
+#include "config/spec.hpp"
+#include "models/architecture/model_config.hpp"
+
+namespace rldp::actors {
+
+/// Chooses what the configuration leaves open, for `units` training units, which are N where none is declared. Errors:
+/// bad_input for a length of the run that is none, for an rl.interval that rl.controller was not prepared for, and as
+/// load_policy().
+config::run_spec resolve(config::run_config asked, std::int64_t units, const models::model_config& model);
+
+}  // namespace rldp::actors

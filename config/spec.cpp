@@ -1,0 +1,130 @@
+#include "config/spec.hpp"
+
+#include <algorithm>
+
+#include "config/method_choices.hpp"
+#include "config/open_keys.hpp"
+
+namespace rldp::config {
+
+namespace {
+
+privacy_spec privacy_of(const run_config& config, std::int64_t population, const method_choices& choices) {
+    const auto& given = config.privacy;
+    return {.epsilon_budget = given.epsilon,
+            .delta = given.delta,
+            .accountant = given.accountant,
+            .semantics = given.semantics,
+            .unit = given.unit,
+            .population = population,
+            .pad_batches = given.pad_batches,
+            .acknowledge_no_guarantee = given.acknowledge_no_guarantee,
+            .accept_large_delta = given.accept_large_delta,
+            .book = given.book.value_or(std::string(no_book)),
+            .policy = choices.policy,
+            .deck = config.noise.deck,
+            .insecure_reproducible = config.noise.insecure_reproducible};
+}
+
+method_spec method_of(const run_config& config, const method_choices& choices) {
+    return {.kind = method_of(config).kind,
+            .name = config.method.name,
+            .allocation = choices.allocation,
+            .statistics_share = choices.statistics_share,
+            .quantile = choices.quantile,
+            .query_noise = choices.query_noise,
+            .stabiliser = choices.stabiliser,
+            .rank = choices.rank};
+}
+
+train_spec train_of(const run_config& config, std::int64_t population, const method_choices& choices) {
+    const auto& given = config.train;
+    train_spec out{.steps = planned_steps(config, population),
+                   .expected_batch_size = batch_of(config),
+                   .micro_batch = micro_batch_of(config),
+                   .lr = chosen(given.lr, "train.lr"),
+                   .schedule = choices.schedule,
+                   .final_lr = given.final_lr,
+                   .average = given.average,
+                   .average_window = given.average_window,
+                   .public_steps = config.public_data.steps,
+                   .eval_every = chosen(given.eval_every, "train.eval_every"),
+                   .looks = config.eval.looks_made()};
+    out.public_lr = config.public_data.lr.value_or(out.lr);
+    if (!choices.prepared) out.warmup = chosen(given.warmup, "train.warmup");
+    constexpr std::int64_t parts = 5;
+    out.decay = given.decay.value_or(
+        std::clamp<std::int64_t>(out.steps / parts, 1, std::max<std::int64_t>(1, out.steps - out.warmup)));
+    if (out.looks > 0) out.look_clip = chosen(config.eval.clip, "eval.clip");
+    return out;
+}
+
+controller_spec controller_of(const run_config& config, const method_choices& choices) {
+    const auto& given = config.rl;
+    return {.kind = choices.prepared ? controller_kind::prepared : controller_kind::published,
+            .interval = chosen(given.interval, "rl.interval"),
+            .warmup = chosen(given.warmup, "rl.warmup"),
+            .radius_scale = choices.radius_scale,
+            .rescale = choices.rescale,
+            .file = given.controller,
+            .signer = given.signer,
+            .online = given.online,
+            .mode = given.policy,
+            .actions = given.actions,
+            .clip_action = given.clip_action,
+            .batch = given.batch,
+            .updates = given.updates,
+            .replay = given.replay,
+            .gamma = given.gamma,
+            .alpha = given.alpha,
+            .tau = given.tau,
+            .actor_lr = given.actor_lr,
+            .critic_lr = given.critic_lr,
+            .reward_floor = given.reward_floor};
+}
+
+}  // namespace
+
+bool reading_spec::uses_public(public_use what) const {
+    return std::find(public_uses.begin(), public_uses.end(), what) != public_uses.end();
+}
+
+reading_spec to_reading_spec(const run_config& config) {
+    const bool grouped = config.privacy.unit_is_group, has_public = config.public_data.path.has_value();
+    return {.model = config.model,
+            .device = config.device,
+            .lora = config.lora,
+            .parameters = config.train.parameters,
+            .seed = config.seed,
+            .data = config.data,
+            .group = grouped ? std::optional(config.privacy.unit) : std::nullopt,
+            .records_per_unit = grouped ? config.privacy.max_records_per_unit : 1,
+            .population = config.privacy.population,
+            .public_path = config.public_data.path,
+            .public_uses = has_public ? config.public_data.use : std::vector<public_use>{},
+            .public_directions = config.public_data.directions,
+            .value_weight = choices_of(config).value_weight,
+            .target = config.eval.target,
+            .classes = config.eval.classes,
+            .publish = config.eval.publish,
+            .eval_records = config.train.eval_records.value_or(most_eval_records(config)),
+            .audit = config.audit};
+}
+
+run_spec to_spec(const run_config& config, std::int64_t population) {
+    const auto choices = choices_of(config);
+    chosen(config.train.eval_records, "train.eval_records");
+    run_spec out;
+    static_cast<reading_spec&>(out) = to_reading_spec(config);
+    out.config = config;
+    out.privacy = privacy_of(config, population, choices);
+    out.clip = {choices.groups, choices.initial_radius, config.clip.min, config.clip.max};
+    out.method = method_of(config, choices);
+    out.train = train_of(config, population, choices);
+    out.controller = controller_of(config, choices);
+    out.monitor = config.monitor;
+    out.run = config.run;
+    return out;
+}
+
+}  // namespace rldp::config
