@@ -9,7 +9,6 @@
 #include "actors/run/test_hooks.hpp"
 #include "actors/threads.hpp"
 #include "config/base/error.hpp"
-#include "config/open_keys.hpp"
 #include "models/device.hpp"
 #include "privacy/trusted_side.hpp"
 

@@ -12,7 +12,6 @@
 #include "actors/sanitizer.hpp"
 #include "actors/trainer.hpp"
 #include "actors/trusted_log.hpp"
-#include "config/open_keys.hpp"
 #include "eval/metrics/metrics.hpp"
 
 namespace rldp::actors {

@@ -37,8 +37,8 @@ struct deck_section {
 };
 
 struct noise_section {
-    std::optional<policy_kind> policy;           ///< sound ones; default by method (methods.hpp)
-    std::optional<rldp::allocation> allocation;  ///< default by method
+    std::optional<policy_kind> policy;  ///< sound ones; default by method, and by rl.state (method_choices.hpp)
+    std::optional<rldp::allocation> allocation;  ///< default by rl.state
     std::optional<double>
         statistics_share;  ///< part of 1/z² spent on statistics, [0, 1); default by method (methods.hpp)
     deck_section deck;

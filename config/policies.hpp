@@ -1,5 +1,5 @@
 #pragma once
-// How a privacy budget may be spent: one row each. Schema, report and the maker of policies read the rows.
+// How a privacy budget may be spent: one row each. Schema and report read the rows.
 #include <string>
 #include <vector>
 

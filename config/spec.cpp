@@ -99,7 +99,7 @@ reading_spec to_reading_spec(const run_config& config) {
             .data = config.data,
             .group = grouped ? std::optional(config.privacy.unit) : std::nullopt,
             .records_per_unit = grouped ? config.privacy.max_records_per_unit : 1,
-            .population = config.privacy.population,
+            .declared_population = config.privacy.population,
             .public_path = config.public_data.path,
             .public_uses = has_public ? config.public_data.use : std::vector<public_use>{},
             .public_directions = config.public_data.directions,
@@ -111,6 +111,11 @@ reading_spec to_reading_spec(const run_config& config) {
             .audit = config.audit};
 }
 
+clip_spec to_clip_spec(const run_config& config) {
+    const auto choices = choices_of(config);
+    return {choices.groups, choices.initial_radius, config.clip.min, config.clip.max};
+}
+
 run_spec to_spec(const run_config& config, std::int64_t population) {
     const auto choices = choices_of(config);
     chosen(config.train.eval_records, "train.eval_records");
@@ -118,7 +123,7 @@ run_spec to_spec(const run_config& config, std::int64_t population) {
     static_cast<reading_spec&>(out) = to_reading_spec(config);
     out.config = config;
     out.privacy = privacy_of(config, population, choices);
-    out.clip = {choices.groups, choices.initial_radius, config.clip.min, config.clip.max};
+    out.clip = to_clip_spec(config);
     out.method = method_of(config, choices);
     out.train = train_of(config, population, choices);
     out.controller = controller_of(config, choices);

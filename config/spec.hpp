@@ -1,5 +1,6 @@
 #pragma once
-// A configuration as it is run: nothing is open, and every word is a type. A function takes the part that it needs.
+// A configuration as it is run: nothing is open, and words that it chooses among are types. A function takes the part
+// that it needs.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,7 +26,7 @@ struct reading_spec {
     data_section data;
     std::optional<std::string> group;                 ///< key column of a group unit; absent: records are the units
     std::int64_t records_per_unit = 1;                ///< at most
-    std::optional<std::int64_t> population;           ///< N, where it is declared
+    std::optional<std::int64_t> declared_population;  ///< N, where it is declared
     std::optional<std::string> public_path;           ///< records that need no protection
     std::vector<public_use> public_uses;              ///< what they are good for; empty without public_path
     std::int64_t public_directions = 0;               ///< k of the use subspace, for each matrix
@@ -90,6 +91,7 @@ struct train_spec {
     std::int64_t decay = 0;  ///< steps of wsd's last part
     averaging average = averaging::none;
     double average_window = 0;
+
     std::int64_t public_steps = 0;  ///< of training on public records
     std::int64_t eval_every = 0;    ///< steps
     std::int64_t looks = 0;         ///< at held-out units, with noise
@@ -97,12 +99,12 @@ struct train_spec {
 };
 
 struct controller_spec {
-    controller_kind kind = controller_kind::published;
-    std::int64_t interval = 0, warmup = 0;    ///< T_RL and T_warm, steps
-    double radius_scale = 0;                  ///< radii are relative to so many medians
-    bool rescale = false;                     ///< released sums are divided by radii
-    std::optional<std::string> file, signer;  ///< of a prepared policy: absent, the shipped one, anyone's
-    bool online = false;                      ///< a prepared policy goes on learning
+    controller_kind kind = controller_kind::published;  ///< also of methods without a controller
+    std::int64_t interval = 0, warmup = 0;              ///< T_RL and T_warm, steps
+    double radius_scale = 0;                            ///< radii are relative to so many medians
+    bool rescale = false;                               ///< released sums are divided by radii
+    std::optional<std::string> file, signer;            ///< of a prepared policy: absent, the shipped one, anyone's
+    bool online = false;                                ///< a prepared policy goes on learning
     controller_mode mode = controller_mode::learned;
     std::vector<controller_action> actions;
     rldp::clip_action clip_action = rldp::clip_action::delta;
@@ -124,6 +126,7 @@ struct run_spec : reading_spec {
 };
 
 reading_spec to_reading_spec(const run_config& config);
+clip_spec to_clip_spec(const run_config& config);
 
 /// Of a configuration in which nothing is open, for N units. Errors: bad_input naming a key that still is, as in a
 /// public/config.json that somebody has changed, and as planned_steps().

@@ -26,10 +26,9 @@ void reserve_blas_memory(int callers);
 /// The user's OPENBLAS_NUM_THREADS wins.
 void choose_threads(const model_config& model, int threads = default_threads());
 
-/// The type of the weights for a precision. Sets for the whole
-/// process whether a CUDA device uses TensorFloat-32, and that it computes the same bits from the same numbers, or
-/// fails: that no bit of a unit's gradient depends on another unit (docs/privacy.md §6) can't hold where two runs
-/// differ. Errors: bad_input for tf32 on a device that is not CUDA.
+/// The type of the weights for a precision. Sets for the whole process whether a CUDA device uses TensorFloat-32, and
+/// that it computes the same bits from the same numbers, or fails: that no bit of a unit's gradient depends on another
+/// unit (docs/privacy.md §6) can't hold where two runs differ. Errors: bad_input for tf32 on a device that is not CUDA.
 at::ScalarType use_precision(precision type, at::Device device);
 
 /// The BLAS that answers, with its version, of OpenBLAS kernels and kind of threads, too, and oneDNN's version where it

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/base/error.hpp"
 #include "config/base/require.hpp"
 
 namespace rldp::rl {

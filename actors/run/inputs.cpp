@@ -65,10 +65,11 @@ data::source private_source(const config::reading_spec& spec) {
 }
 
 void check_sources(const config::reading_spec& spec, bool without_data) {
-    if (without_data && !spec.population) refuse("--without-data: declare privacy.population, from which it plans");
+    if (without_data && !spec.declared_population)
+        refuse("--without-data: declare privacy.population, from which it plans");
     if (without_data) return;
     const auto& path = spec.data.path;
-    if (spec.population && !is_made_up(path) && !std::filesystem::exists(path))
+    if (spec.declared_population && !is_made_up(path) && !std::filesystem::exists(path))
         refuse(fmt::format("data.path: {}: no such file; --without-data plans from privacy.population alone", path));
     for (const auto& [key, named] :
          {std::pair("data.template", spec.data.narrative), std::pair("data.ids_mapping", spec.data.ids_mapping)})
@@ -118,7 +119,7 @@ data::split_rule split_of(const config::reading_spec& spec) {
             .canaries = spec.data.canaries,
             .canary_length = spec.data.canary_length,
             .max_records = spec.records_per_unit,
-            .population = spec.population};
+            .population = spec.declared_population};
 }
 
 data::audit_rule audit_rule_of(const config::reading_spec& spec) {

@@ -68,8 +68,8 @@ sided_records load_records(const config::reading_spec& spec);
 run_data load_data(const config::reading_spec& spec, const models::tokenizer& tokens, std::int64_t max_tokens,
                    kept_corpus* kept, const on_loading& tell = {});
 
-/// The fixed subset of the Eval side that is evaluated: the first spec.eval_records of `side`. Errors: as of
-/// the other held_out_of.
+/// The fixed subset of the Eval side that is evaluated: the first spec.eval_records of `side`. Errors: as of the
+/// other held_out_of.
 eval::held_out held_out_of(const config::reading_spec& spec, data::held_out_side side, const models::tokenizer& tokens,
                            std::int64_t max_tokens);
 

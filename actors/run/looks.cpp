@@ -11,7 +11,6 @@
 #include "actors/run/sealed_tensors.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
-#include "config/open_keys.hpp"
 #include "eval/metrics/json_number.hpp"
 
 namespace rldp::actors {

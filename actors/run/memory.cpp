@@ -177,8 +177,8 @@ memory_room room_of(const config::reading_spec& spec) {
     return card ? memory_room{card->all, "the CUDA device"} : memory_room{memory_there(), "this machine"};
 }
 
-config::choice choose_micro_batch(const config::reading_spec& spec, const models::model_config& model,
-                                  const models::lora_layout& layout, workload work) {
+micro_batch_choice choose_micro_batch(const config::reading_spec& spec, const models::model_config& model,
+                                      const models::lora_layout& layout, workload work) {
     const auto most = std::max<std::int64_t>(16, models::default_threads());
     constexpr double share = 0.75;
     const auto room = room_of(spec);
@@ -189,9 +189,8 @@ config::choice choose_micro_batch(const config::reading_spec& spec, const models
     };
     std::int64_t count = most;
     while (count > 1 && !fits(count)) count /= 2;
-    return {"train.micro_batch", std::to_string(count),
-            count == most ? "more would hardly be faster"
-                          : fmt::format("the most with which a quarter of {}'s memory stays free", room.owner)};
+    return {count, count == most ? "more would hardly be faster"
+                                 : fmt::format("the most with which a quarter of {}'s memory stays free", room.owner)};
 }
 
 }  // namespace rldp::actors

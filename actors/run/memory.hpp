@@ -52,9 +52,13 @@ struct memory_room {
 /// Errors: models::card_of's.
 memory_room room_of(const config::reading_spec& spec);
 
+struct micro_batch_choice {
+    std::int64_t count;
+    std::string reason;
+};
 /// For train.micro_batch the largest power of two up to 16, or the number of threads, with which a run takes three
 /// quarters of room_of() at most; the workload's own is not looked at.
-config::choice choose_micro_batch(const config::reading_spec& spec, const models::model_config& model,
-                                  const models::lora_layout& layout, workload work);
+micro_batch_choice choose_micro_batch(const config::reading_spec& spec, const models::model_config& model,
+                                      const models::lora_layout& layout, workload work);
 
 }  // namespace rldp::actors

@@ -4,8 +4,6 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 
-#include "config/open_keys.hpp"
-
 namespace rldp::actors {
 
 namespace {

@@ -51,7 +51,7 @@ void check_memory(const config::reading_spec& spec, const workload& work, const 
     const auto room = room_of(spec);
     if (plan.memory.total() <= room.bytes) return;
     auto less = work;
-    less.micro_batch = std::stoll(choose_micro_batch(spec, model, layout, work).value);
+    less.micro_batch = choose_micro_batch(spec, model, layout, work).count;
     const auto left = memory_of(spec, model, layout, less).total();
     const auto said =
         fmt::format("a run takes about {} where records are as long as data.max_tokens, {}, and {} has {}; ",
@@ -207,7 +207,10 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     if (spec.privacy.semantics == semantics::as_published)
         out.published = price_as_published(planned, out.groups.size(), mechanism_delta);
     out.trainable_parameters = layout.dimension;
-    const workload work{out.population, spec.train.expected_batch_size, out.max_tokens, spec.train.micro_batch};
+    const workload work{.population = out.population,
+                        .expected_batch_size = spec.train.expected_batch_size,
+                        .max_tokens = out.max_tokens,
+                        .micro_batch = spec.train.micro_batch};
     out.memory = memory_of(spec, model, layout, work);
     out.max_records_per_unit = spec.records_per_unit;
     out.rounding_margin = rounding_margin_of(spec);
@@ -247,7 +250,7 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     if (spec.data.canaries > 0 && spec.data.keep == kept_end::head)
         out.warnings.emplace_back(
             "data.keep: head can cut canaries away, which stand at the end of a record; use tail");
-    if (!spec.population)
+    if (!spec.declared_population)
         out.warnings.push_back(
             fmt::format("privacy.population: not declared; the number of training units, {}, is taken as "
                         "public",
@@ -270,8 +273,8 @@ run_plan check(const config::run_config& config, const checking& how) {
     const bool weights = models::has_weights(path);
     if (weights) check_gradients(load_model(reading, {.tell = how.tell}), path);
     const auto bare = path + ": holds config.json only; a run needs the model's safetensors and tokenizer there";
-    if (reading.population && (how.without_data || !weights)) {
-        auto out = plan_of(resolve(config, *reading.population, model));
+    if (reading.declared_population && (how.without_data || !weights)) {
+        auto out = plan_of(resolve(config, *reading.declared_population, model));
         if (how.without_data) out.warnings.emplace_back("--without-data: neither data.path nor its template was read");
         if (!weights) out.warnings.push_back(bare);
         return out;

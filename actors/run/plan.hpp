@@ -78,7 +78,7 @@ std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs
 
 published_price price_as_published(std::vector<privacy::phase> charged, std::size_t groups, double delta);
 
-/// Errors: bad_input for q > 1, δ ≥ 1, no steps, a budget that can't be met, padding beyond the machine's memory.
+/// Errors: bad_input for δ of 1/N or more, a budget that can't be met, padding beyond the machine's memory.
 run_plan plan_run(const config::run_spec& spec, const models::model_config& model, const models::lora_layout& layout);
 
 /// What was read of the data, for plan.counts.

@@ -33,7 +33,7 @@ privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, con
                                                             const eval::membership_record& who) {
     return privacy::trusted<std::shared_ptr<const secrets>>(std::make_shared<secrets>(
         secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who), key,
-                gradient_canaries_of(ready.spec, ready.model.layout), who.look_canary_in}));
+                gradient_canaries_of(ready.spec, ready.spec.clip, ready.model.layout), who.look_canary_in}));
 }
 
 std::vector<std::pair<std::string, std::string>> common_facts(const prepared& ready) {

@@ -66,11 +66,12 @@ config::run_spec resolve(config::run_config asked, std::int64_t units, const mod
     note(config::choose_clip(asked, model.vocab));
     if (auto& micro_batch = asked.train.micro_batch; !micro_batch) {
         const auto reading = config::to_reading_spec(asked);
-        made.push_back(choose_micro_batch(reading, model, layout_of(reading, model),
-                                          {.population = population,
-                                           .expected_batch_size = config::batch_of(asked),
-                                           .max_tokens = token_limit(reading, model)}));
-        micro_batch = std::stoll(made.back().value);
+        auto [count, reason] = choose_micro_batch(reading, model, layout_of(reading, model),
+                                                  {.population = population,
+                                                   .expected_batch_size = config::batch_of(asked),
+                                                   .max_tokens = token_limit(reading, model)});
+        micro_batch = count;
+        made.push_back({"train.micro_batch", std::to_string(count), std::move(reason)});
     }
     note(choose_book(asked));
     config::validate(asked);  // of what is chosen beside what is given

@@ -9,8 +9,8 @@
 namespace rldp::actors {
 
 /// Chooses what the configuration leaves open, for `units` training units, which are N where none is declared. Errors:
-/// bad_input for a length of the run that is none, for an rl.interval that rl.controller was not prepared for, and as
-/// load_policy().
+/// bad_input for q > 1, no steps, or more than a run may have, for an rl.interval that rl.controller was not prepared
+/// for, and as load_policy().
 config::run_spec resolve(config::run_config asked, std::int64_t units, const models::model_config& model);
 
 }  // namespace rldp::actors

@@ -15,8 +15,8 @@
 namespace rldp::actors {
 
 /// The policy that a prepared controller follows: of a file, signed by the key in another one where that is given, or
-/// the one that ships. `online`: it is to go on learning. Errors: bad_input for a file that is none, or is not for
-/// runs.
+/// the one that ships. `online`: it is to go on learning. Errors: bad_input for a file that is none, or not
+/// for runs.
 std::shared_ptr<const rl::prepared_policy> load_policy(const std::optional<std::string>& file,
                                                        const std::optional<std::string>& signer, bool online);
 

@@ -176,7 +176,7 @@ void add_generate(CLI::App& program, action& chosen) {
         ->add_option("--dtype", given->dtype,
                      "float32, tf32 or bfloat16; default as the model is stored: bfloat16 where all of it is, which is "
                      "then not copied but read from its file, else float32")
-        ->check(CLI::IsMember({"float32", "tf32", "bfloat16"}));
+        ->check(CLI::IsMember(all_names<precision>()));
     command->add_option("--device", given->device, "cpu, cuda or cuda:N")->capture_default_str();
     command->add_option("--seed", given->seed, "of the draws")->capture_default_str();
     command->add_option("--logprobs", config.alternatives,

@@ -39,10 +39,9 @@ std::vector<std::string> all_names() {
 }
 
 /// "dcsgd_p and dcsgd_e": for sentences and refusals.
-inline std::string joined_names(const std::vector<std::string>& names) {
+inline std::string joined_names(const std::vector<std::string>& all) {
     std::string out;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+    for (std::size_t i = 0; i < all.size(); ++i) out += (i == 0 ? "" : i + 1 == all.size() ? " and " : ", ") + all[i];
     return out;
 }
 

@@ -8,7 +8,6 @@
 #include "config/config.hpp"
 #include "config/method_choices.hpp"
 #include "config/open_keys.hpp"
-#include "config/policies.hpp"
 #include "privacy/spending/policy.hpp"
 
 namespace rldp::eval {

@@ -29,7 +29,7 @@ struct verified_books {
 /// A ledger alone, priced again. Errors: bad_input as of read_ledger and verify.
 verified_books verify_ledger(const std::filesystem::path& ledger);
 /// The ledger of a run, compared with configuration and summary where they are there. Errors:
-/// as above, and as of check_same.
+/// as above, and as of check_configuration and check_summary.
 verified_books verify_books(const run_directory& run);
 
 /// Everything that the public side allows to be checked. `owner`: whose signature is asked for. Errors: bad_input

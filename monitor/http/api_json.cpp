@@ -65,7 +65,7 @@ json contract(const contract_view& promised) {
             {"headline", promised.headline},
             {"holds", promised.holds},
             {"does_not", promised.does_not},
-            {"epsilon", number(promised.epsilon_guaranteed)},
+            {"epsilon", number(promised.epsilon_budget)},
             {"delta", number(promised.delta)},
             {"guaranteed_epsilon", number(promised.epsilon_guaranteed)},
             {"unit", promised.unit},

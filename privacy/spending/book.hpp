@@ -35,9 +35,8 @@ struct book_entry {
     std::string data;     ///< of its training records, under the book's key
     std::string unit;     ///< "record", or a column
     std::string split;    ///< of all units on their sides, under the book's key; of earlier versions "hash 42"
-    publication held_out = publication::raw;  ///< what it says of held-out units
-    std::optional<double>
-        epsilon_guaranteed;  ///< guaranteed; absent: NO GUARANTEE, so there is none for the book either
+    publication held_out = publication::raw;   ///< what it says of held-out units
+    std::optional<double> epsilon_guaranteed;  ///< absent: NO GUARANTEE, and so none for the book either
     double delta = 0, padding_delta = 0;
     std::vector<phase> phases;  ///< that it may charge; empty: chosen as it goes, so that only its ε is known (filter)
     look_plan looks = {};       ///< at its held-out units; none but of "private"

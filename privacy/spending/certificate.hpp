@@ -16,9 +16,9 @@ namespace rldp::privacy {
 
 /// What is promised, in public numbers: enough to price it again.
 struct contract {
-    std::optional<double> epsilon_guaranteed;  ///< guaranteed; absent: NO GUARANTEE
-    std::optional<double> epsilon_budget;  ///< asked for; absent like `epsilon`, so that no ε can be mistaken for one
-    std::vector<std::string> voids;        ///< why nothing is guaranteed; empty where something is
+    std::optional<double> epsilon_guaranteed;  ///< absent: NO GUARANTEE
+    std::optional<double> epsilon_budget;      ///< asked for; absent likewise: no ε is mistaken for one
+    std::vector<std::string> voids;            ///< why nothing is guaranteed; empty where something is
     double delta = 0, padding_delta = 0, rounding_margin = 0;
     double sample_rate = 0;
     std::int64_t population = 0, expected_batch_size = 0, steps = 0;

@@ -6,7 +6,6 @@
 
 #include "config/base/error.hpp"
 #include "config/base/require.hpp"
-#include "config/policies.hpp"
 #include "privacy/spending/policy_check.hpp"
 
 namespace rldp::privacy {

@@ -6,7 +6,6 @@
 
 #include "config/base/error.hpp"
 #include "config/base/require.hpp"
-#include "config/policies.hpp"
 
 namespace rldp::privacy {
 namespace {

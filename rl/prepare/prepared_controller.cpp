@@ -1,7 +1,5 @@
 #include "rl/prepare/prepared_controller.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>

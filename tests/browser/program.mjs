@@ -17,7 +17,7 @@ export function freePort() {
 
 /// Answers once it has said `until`, with .said() and .ended, a promise of its status.
 export function program(args, until) {
-  const child = spawn(process.env.RLDP_PROGRAM, args, {env: {...process.env, OMP_NUM_THREADS: "1"}});
+  const child = spawn(process.env.RLDP_PROGRAM || join(root, "build/rldp"), args, {env: {...process.env, OMP_NUM_THREADS: "1"}});
   started.push(child);
   let text = "";
   child.said = () => text;

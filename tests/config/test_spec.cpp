@@ -1,12 +1,9 @@
 #include "config/spec.hpp"
 
-#include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "config/base/accountants.hpp"
 #include "config/base/kinds.hpp"
-#include "config/method_choices.hpp"
 #include "config/open_keys.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/parsed.hpp"
@@ -49,6 +46,7 @@ TEST_CASE("every value of an enumeration has a word of its own, and no other wor
     check_names<controller_action>();
     check_names<controller_mode>();
     check_names<clip_action>();
+    check_names<semantics>();
     check_names<publication>();
     check_names<accountant_kind>();
 }
@@ -79,7 +77,7 @@ TEST_CASE("what is read does not depend on what is chosen, but for how many held
     CHECK(reading.records_per_unit == 5);
     CHECK(reading.eval_records == config::most_chosen_looked_at);
     CHECK(reading.public_uses.empty());  // warm_start is the default of public records, and there are none
-    CHECK_FALSE(reading.population);
+    CHECK_FALSE(reading.declared_population);
     CHECK(config::to_reading_spec(parsed(R"({"train": {"eval_records": 9}})")).eval_records == 9);
     CHECK(config::to_reading_spec(parsed("{}")).records_per_unit == 1);
 }
@@ -100,4 +98,23 @@ TEST_CASE("a key that is still open is refused by its name, one after the other"
     CHECK(has(without([](auto& c) { c.rl.interval.reset(); }), "rl.interval is open"));
     CHECK(has(without([](auto& c) { c.rl.warmup.reset(); }), "rl.warmup is open"));
     CHECK(has(without([](auto& c) { c.eval.clip.reset(); }), "eval.clip is open"));
+}
+
+TEST_CASE("a key that has no part in a run may stay open") {
+    const auto prepared = whole({"rl.state=prepared"});
+    CHECK_FALSE(prepared.train.warmup);
+    CHECK(config::to_spec(prepared, 6400).controller.kind == controller_kind::prepared);
+    auto unlooked = whole({"eval.publish=none"});
+    unlooked.eval.clip.reset();
+    CHECK(config::to_spec(unlooked, 6400).train.looks == 0);
+    const auto published = whole({"privacy.semantics=as_published", "privacy.acknowledge_no_guarantee=true"});
+    CHECK(config::to_spec(published, 6400).privacy.policy == policy_kind::published);
+}
+
+TEST_CASE("what an audit needs is found in a run's configuration of an earlier version, which leaves newer keys open") {
+    const auto earlier = config::load("tests/fixtures/run-0.1.0/public/config.json", {});
+    CHECK(has(refusal([&] { config::to_spec(earlier, 1000); }), "eval.clip is open"));
+    CHECK(config::to_reading_spec(earlier).model.path == earlier.model.path);
+    CHECK(config::to_clip_spec(earlier).max == earlier.clip.max);
+    CHECK(config::micro_batch_of(earlier) > 0);
 }

@@ -47,7 +47,9 @@ void limit_files(std::uint64_t bytes) {
 }
 
 [[noreturn]] void become(const call& what, int terminal) {
-    ::alarm(120);
+    constexpr unsigned an_eternity =
+        3600;  // seconds; only so that a hanging one does not outlive a test that was ended
+    ::alarm(an_eternity);
     // Those are the test framework's.
     for (const int number : {SIGINT, SIGTERM, SIGSEGV, SIGFPE, SIGILL, SIGABRT}) std::signal(number, SIG_DFL);
     if (::chdir(what.directory.c_str()) != 0) ::_exit(70);

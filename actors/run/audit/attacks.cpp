@@ -270,7 +270,7 @@ std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& lef
                            " is missing; bring it back");
         return out;
     }
-    const auto canaries = gradient_canaries_of(run.spec, run.model.layout);
+    const auto canaries = gradient_canaries_of(run.spec, run.clip, run.model.layout);
     out.push_back(bound("gradients", eval::trace_scores(canaries, run.trace, std::ssize(gradient_in)), gradient_in));
     return out;
 }

@@ -14,7 +14,7 @@ eval::audit_report audit(const audited_run& run, const std::vector<std::filesyst
     const bool promised = run.header.guarantee().holds();
     eval::audit_report out;
     out.run = run.where.root.string();
-    out.method = run.spec.method.name;
+    out.method = run.method;
     out.step = run.step;
     out.steps = run.header.steps;
     out.claimed_epsilon = promised ? run.header.epsilon_guaranteed : std::numeric_limits<double>::infinity();

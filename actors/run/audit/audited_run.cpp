@@ -11,6 +11,7 @@
 #include "actors/run/trace_file.hpp"
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
+#include "config/open_keys.hpp"
 #include "eval/report/configuration.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
@@ -82,8 +83,12 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
     out.where = {directory};
     finish_end(out.where);
     check_run(out.where, during_run);
-    out.header = privacy::read_ledger(out.where.ledger()).header;
-    out.spec = config::to_spec(eval::read_configuration(out.where, overrides), out.header.population);
+    // Nothing else is asked of it: runs of earlier versions, which leave newer keys open, are audited too.
+    const auto config = eval::read_configuration(out.where, overrides);
+    out.spec = config::to_reading_spec(config);
+    out.clip = config::to_clip_spec(config);
+    out.method = config.method.name;
+    out.micro_batch = config::micro_batch_of(config);
     out.who = eval::read_membership(out.where.membership());
     out.records = load_records(out.spec);
     if (eval::data_hmac(out.who.salt, out.records.corpus.digest) != out.who.data_hmac)
@@ -91,6 +96,7 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
             fmt::format("{}: the run was trained on other records than data.path {} gives now; bring back the "
                         "original data",
                         out.where.membership().string(), out.spec.data.path));
+    out.header = privacy::read_ledger(out.where.ledger()).header;
     out.model = load_model(out.spec);
     out.words = load_tokenizer(out.spec, out.model.base->config());
     return out;

@@ -15,7 +15,10 @@ namespace rldp::actors {
 
 struct audited_run {
     eval::run_directory where;
-    config::run_spec spec;
+    config::reading_spec spec;
+    config::clip_spec clip;
+    std::string method;
+    std::int64_t micro_batch = 1;
     eval::membership_record who;
     sided_records records;
     std::unique_ptr<const models::tokenizer> words;
@@ -25,8 +28,8 @@ struct audited_run {
     std::int64_t step = 0;
     privacy::ledger_header header;
 
-    eval::attacked_model tuned() const { return {*model.base, &adapter.layout, &adapter.flat, spec.train.micro_batch}; }
-    eval::attacked_model base() const { return {*model.base, nullptr, nullptr, spec.train.micro_batch}; }
+    eval::attacked_model tuned() const { return {*model.base, &adapter.layout, &adapter.flat, micro_batch}; }
+    eval::attacked_model base() const { return {*model.base, nullptr, nullptr, micro_batch}; }
     /// As training cuts a record, split behind its first `beginning` bytes.
     std::optional<eval::split_text> split(const std::string& record, std::size_t beginning) const;
 };

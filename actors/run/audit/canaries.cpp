@@ -23,10 +23,11 @@ std::vector<bool> coins(const privacy::run_key& key, kind which, std::int64_t co
 
 }  // namespace
 
-eval::gradient_canaries gradient_canaries_of(const config::run_spec& spec, const models::lora_layout& layout) {
+eval::gradient_canaries gradient_canaries_of(const config::reading_spec& spec, const config::clip_spec& clip,
+                                             const models::lora_layout& layout) {
     return {.seed = spec.data.split_seed,
-            .segments = segments_of(spec.clip.groups, layout),
-            .norm = norm_over_radius * spec.clip.max};
+            .segments = segments_of(clip.groups, layout),
+            .norm = norm_over_radius * clip.max};
 }
 
 eval::membership_record toss_membership(const config::reading_spec& spec, const run_data& data,

@@ -51,7 +51,7 @@ eval::shadow_model shadow_of(const audited_run& run, const targets& of, const st
         refuse(directory.string() + ": is no shadow run of this one");
     const auto loaded = released_adapter(where, run.model);
     eval::shadow_model out;
-    out.phi = log_odds_of({*run.model.base, &loaded.layout, &loaded.flat, run.spec.train.micro_batch}, of);
+    out.phi = log_odds_of({*run.model.base, &loaded.layout, &loaded.flat, run.micro_batch}, of);
     for (const auto id : of.ids)
         out.trained_on.push_back(data::in_shadow(run.spec.data.split_seed, *config.audit.shadow, id));
     return out;

@@ -149,7 +149,7 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
     for (const std::int64_t tokens : {64, 256, 1024, 4096, 16384}) {
         CAPTURE(tokens);
         const auto made = actors::choose_micro_batch(spec, model, layout, work(0, tokens));
-        const auto chosen = std::stoll(made.value);
+        const auto chosen = made.count;
         CHECK((chosen == 1 || 4 * need(chosen, tokens).total() <= 3 * there));
         CHECK((chosen == std::max<std::int64_t>(16, models::default_threads()) ||
                4 * need(2 * chosen, tokens).total() > 3 * there));

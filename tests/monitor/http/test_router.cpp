@@ -81,6 +81,7 @@ TEST_CASE("the overview tells every run, and a run its contract and curves") {
     CHECK(all["runs"][1]["state"] == "done");
     const auto one = json::parse(at.subject.answer(get("/api/runs/a?points=8")).body);
     CHECK(one["contract"]["guaranteed_epsilon"] == 2.0);
+    CHECK(one["contract"]["epsilon"] == 2.5);  // the budget
     CHECK(one["curves"]["loss"].size() == 5);
     CHECK(one["step"] == 5);
     // Made a moment ago: a clock's other epoch would tell.

@@ -28,7 +28,8 @@ void make_run(const fs::path& directory, const made_up& how) {
         at / "config.json",
         R"({"method":{"name":"rldp"},"model":{"path":"/models/tiny-gpt2"},"data":{"path":"/secret/place/notes.jsonl"},"run":{"name":"the pilot","tags":["ward-3"],"notes":"a first try"}})");
     privacy::ledger_header header;
-    header.epsilon_budget = header.epsilon_guaranteed = 2;
+    header.epsilon_budget = 2.5;
+    header.epsilon_guaranteed = 2;
     header.delta = 1e-6;
     header.steps = how.planned;
     header.population = 1000;
@@ -57,7 +58,8 @@ void make_run(const fs::path& directory, const made_up& how) {
     done.groups = {"q", "k", "v"};
     done.perplexity_before = 80;
     done.perplexity_after = 70;
-    done.epsilon_budget = done.epsilon_guaranteed = 2;
+    done.epsilon_budget = 2.5;
+    done.epsilon_guaranteed = 2;
     done.delta = 1e-6;
     done.method = "rldp";
     done.controller = {"it was prepared"};
