@@ -76,7 +76,7 @@ struct method_spec {
     double quantile = 0, query_noise = 0, stabiliser = 0;
     std::int64_t rank = 0;
 
-    bool is_steered() const { return kind == method_kind::rldp; }
+    bool steered() const { return kind == method_kind::rldp; }
 };
 
 struct train_spec {

@@ -94,7 +94,7 @@ std::vector<privacy::segment> segments_of(clip_grouping groups, const models::lo
 }
 
 std::unique_ptr<privacy::method> method_of(const config::run_spec& spec, const run_plan& plan, const run_model& model) {
-    if (!spec.method.is_steered())
+    if (!spec.method.steered())
         return privacy::make_method(method_config_of(spec, model.base->config(), model.layout, plan.groups.size()));
     auto how = steered_config_of(spec, model);
     how.public_radii = model.public_norms;
@@ -103,7 +103,7 @@ std::unique_ptr<privacy::method> method_of(const config::run_spec& spec, const r
 
 void check_noise_left(const config::run_spec& spec, const models::model_config& model,
                       const models::lora_layout& layout, const run_plan& plan) {
-    if (spec.method.is_steered()) return;  // its share is a part of 1/z², whatever z is
+    if (spec.method.steered()) return;  // its share is a part of 1/z², whatever z is
     const auto terms =
         privacy::make_method(method_config_of(spec, model, layout, plan.groups.size()))->prepare(plan.noise_multiplier);
     privacy::gradient_multiplier(plan.noise_multiplier, terms.measurement_multiplier);

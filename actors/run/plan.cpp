@@ -228,7 +228,7 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     if (spec.data.split == split_kind::exact)
         out.warnings.emplace_back(
             "data.split: exact shares of a shuffled table; the guarantee is conditional on the split");
-    if (spec.method.is_steered()) {
+    if (spec.method.steered()) {
         const auto interval = spec.controller.interval, first = interval * (spec.controller.warmup / interval + 1);
         if (first >= out.steps)
             out.warnings.push_back(

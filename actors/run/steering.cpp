@@ -75,7 +75,7 @@ std::shared_ptr<const rl::prepared_policy> load_policy(const std::optional<std::
 }
 
 std::shared_ptr<rl::controller> controller_of(const config::run_spec& spec, const run_plan& plan) {
-    if (!spec.method.is_steered()) return {};
+    if (!spec.method.steered()) return {};
     if (!plan.policy) return published_controller_of(spec, plan);
     const auto batch = static_cast<double>(spec.train.expected_batch_size);
     return std::make_shared<rl::prepared_controller>(

@@ -66,7 +66,7 @@ TEST_CASE("a specification has what the configuration says, what was chosen, and
     CHECK(spec.model.dtype == precision::bfloat16);
     CHECK(spec.clip.groups == clip_grouping::flat);  // dcsgd_p clips the whole gradient
     CHECK(spec.method.quantile == 0.3);
-    CHECK_FALSE(spec.method.is_steered());
+    CHECK_FALSE(spec.method.steered());
     CHECK(config::to_json(spec.config) == config::to_json(config));
 }
 
