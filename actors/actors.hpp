@@ -77,11 +77,11 @@ using trainer_actor = caf::typed_actor<
 
 using display_actor = caf::typed_actor<
     // The newest state of the run; to be acknowledged before another one comes.
-    caf::reacts_to<telemetry>>;
+    caf::reacts_to<run_view>>;
 
 using hub_actor = caf::typed_actor<
-    // Sends telemetry from now on, one unacknowledged at most; the latest value wins.
-    caf::replies_to<subscribe_atom, display_actor>::with<telemetry>,
+    // Sends views of the run from now on, one unacknowledged at most; the latest value wins.
+    caf::replies_to<subscribe_atom, display_actor>::with<run_view>,
     // The sender has shown what it got last.
     caf::reacts_to<ack_atom>,
     // A run begins: its name is known from the start, its size only now.

@@ -8,7 +8,7 @@ using display_pointer = display_actor::stateful_pointer<display_state>;
 
 display_actor::behavior_type make_display(display_pointer self, hub_actor source, show shown) {
     fail_publicly(self);
-    const auto show_and_ack = [=](const telemetry& seen) {
+    const auto show_and_ack = [=](const run_view& seen) {
         shown(seen);
         self->send(source, ack_atom::value);
     };
@@ -18,7 +18,7 @@ display_actor::behavior_type make_display(display_pointer self, hub_actor source
 
 display_actor::behavior_type make_fed_display(display_pointer self, show shown) {
     fail_publicly(self);
-    return {[=](const telemetry& seen) { shown(seen); }};
+    return {[=](const run_view& seen) { shown(seen); }};
 }
 
 }  // namespace rldp::actors

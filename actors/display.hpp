@@ -6,8 +6,8 @@
 
 namespace rldp::actors {
 
-/// Shows one telemetry; slow ones only miss values, they never pile up.
-using show = std::function<void(const telemetry&)>;
+/// Shows a view of a run; slow ones only miss values, they never pile up.
+using show = std::function<void(const run_view&)>;
 
 struct display_state {
     static constexpr const char* name = "display";

@@ -1,28 +1,30 @@
 #include "actors/hub.hpp"
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "actors/failure.hpp"
 #include "actors/run/test_hooks.hpp"
-#include "monitor/stream/telemetry_json.hpp"
+#include "monitor/view/row.hpp"
 
 namespace rldp::actors {
 
 namespace {
 
+using eval::quantity;
 using hub_pointer = hub_actor::stateful_pointer<hub_state>;
 
 #ifdef RLDP_TEST_HOOKS
 /// Without what depends on when a tick falls: the mean loss and the last evaluation, which the run log has one by one.
-void note(telemetry latest) {
-    latest.loss = latest.perplexity = latest.perplexity_low = latest.perplexity_high = 0;
+void note(run_view latest) {
+    for (const auto& row : eval::quantities)
+        if (row.which == quantity::loss || row.when == eval::moment::evaluation) latest.latest[row.which] = {};
     latest.evaluated_step = 0;
-    test_hooks::seen(latest.state, monitor::to_json(latest));
+    latest.perplexity_before = monitor::unknown;
+    test_hooks::seen(latest.state, monitor::to_row(latest));
 }
 #else
-void note(const telemetry&) {}
+void note(const run_view&) {}
 #endif
 
 void send_latest(hub_pointer self, hub_state::watcher& to) {
@@ -49,7 +51,8 @@ void tell_the_last(hub_pointer self) {
 void tick(hub_pointer self) {
     auto& state = self->state;
     if (!state.changed) return;
-    if (state.losses > 0) state.latest.loss = state.loss_sum / static_cast<double>(state.losses);
+    if (state.losses > 0)
+        state.latest.latest[quantity::loss].value = state.loss_sum / static_cast<double>(state.losses);
     state.loss_sum = 0;
     state.losses = 0;
     state.changed = false;
@@ -57,39 +60,21 @@ void tick(hub_pointer self) {
     tell_all(self);
 }
 
-void put_evaluation(telemetry& to, const eval::metrics_line& line) {
-    to.evaluated_step = line.step;
-    to.perplexity = *line.eval_perplexity;
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    to.perplexity_low = line.eval_perplexity_in ? line.eval_perplexity_in->low : none;
-    to.perplexity_high = line.eval_perplexity_in ? line.eval_perplexity_in->high : none;
-}
-
-/// Of a step that is made, or that a resumed run goes on from.
-void put(telemetry& to, const eval::metrics_line& line) {
-    to.step = line.step;
-    if (!line.radii.empty()) {
-        to.noise_multiplier = line.noise_multiplier;
-        to.radii = line.radii;
-        to.epsilon_spent = line.progress.epsilon;
-        to.progress_step = line.progress.step;
-    }
-    if (line.eval_perplexity) put_evaluation(to, line);
-}
-
 }  // namespace
 
 void hub_state::begin(const run_header& header) {
     latest.state = "running";
     latest.steps = header.steps;
-    latest.epsilon_budget = header.epsilon_budget;
-    latest.epsilon_guaranteed = header.epsilon_guaranteed;
+    auto& promised = latest.contract.emplace();
+    promised.any = std::isfinite(header.epsilon_guaranteed);
+    promised.epsilon_budget = header.epsilon_budget;
+    promised.epsilon_guaranteed = header.epsilon_guaranteed;
     header_hash = header.header_hash;
     awaited.insert(header.awaited.begin(), header.awaited.end());
     log.emplace(header.metrics_path);
     const auto known = eval::read_metrics(header.metrics_path);
     for (const auto& line : known) {
-        put(latest, line);
+        latest.observe(line);
         remember(line);
     }
     logged = latest;
@@ -117,12 +102,11 @@ void hub_state::record(const eval::metrics_line& line) {
     in_order([this, line] {
         log->append(line);
         if (events) events->append(line);
-        put(logged, line);
-        if (line.loss_released) logged.loss = *line.loss_released;
+        logged.observe(line);
         if (tell) tell(logged);
     });
     remember(line);
-    put(latest, line);
+    latest.observe(line);
     if (line.loss_released) {
         loss_sum += *line.loss_released;
         ++losses;
@@ -132,7 +116,7 @@ void hub_state::record(const eval::metrics_line& line) {
 }
 
 void hub_state::priced(const eval::progress_price& progress, bool in_log) {
-    latest.epsilon_spent = progress.epsilon;
+    latest.latest[quantity::epsilon_spent].value = progress.epsilon;
     latest.progress_step = progress.step;
     changed = true;
     const auto known = open.find(progress.step);
@@ -140,7 +124,7 @@ void hub_state::priced(const eval::progress_price& progress, bool in_log) {
     known->second.progress = progress;
     in_order([this, line = known->second] {
         log->append(line);
-        put(logged, line);
+        logged.observe(line);
         if (events)
             events->append({.step = line.step,
                             .loss_released = {},
@@ -161,7 +145,7 @@ void hub_state::evaluated(std::int64_t step, const eval::scores& found) {
     alone.step = step;
     put(alone, found);
     if (events) events->append(alone);  // the rest of the step has been told
-    for (auto* seen : {&latest, &logged}) put_evaluation(*seen, alone);
+    for (auto* seen : {&latest, &logged}) seen->observe(alone);
     changed = true;
     awaited.erase(step);
     if (awaited.empty()) release_held();
@@ -190,10 +174,8 @@ void hub_state::put_in_order() {
 hub_actor::behavior_type make_hub(hub_pointer self, std::string run, const show& tell) {
     fail_publicly(self);
     auto& latest = self->state.latest;
-    latest.run = std::move(run);
+    latest.name = std::move(run);
     latest.state = "starting";
-    latest.loss = latest.perplexity = latest.perplexity_low = latest.perplexity_high = latest.epsilon_spent =
-        std::numeric_limits<double>::quiet_NaN();
     self->state.shown = self->state.logged = latest;
     self->state.tell = tell;
     self->set_down_handler([self](const caf::down_msg& gone) { self->state.watchers.erase(gone.source); });

@@ -20,12 +20,12 @@ struct hub_state {
     static constexpr const char* name = "hub";
     struct watcher {
         display_actor handle;
-        bool owes_ack = false;  ///< got telemetry that it has not acknowledged
-        bool stale = false;     ///< newer telemetry waits for the ack
+        bool owes_ack = false;  ///< got a view that it has not acknowledged
+        bool stale = false;     ///< a newer one waits for the ack
     };
-    telemetry latest;     ///< as it grows, step by step
-    telemetry shown;      ///< as of the last tick: all that a watcher ever gets, or single steps could be timed
-    telemetry logged;     ///< as the run log has it: in order, whatever the clock
+    run_view latest;      ///< as it grows, step by step
+    run_view shown;       ///< as of the last tick: all that a watcher ever gets, or single steps could be timed
+    run_view logged;      ///< as the run log has it: in order, whatever the clock
     show tell;            ///< gets `logged` after every step; empty: nobody asks
     double loss_sum = 0;  ///< over `losses` steps since the last tick
     std::int64_t losses = 0;

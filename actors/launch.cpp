@@ -1,5 +1,6 @@
 #include "actors/launch.hpp"
 
+#include <list>
 #include <mutex>
 
 #include "actors/failure.hpp"
@@ -9,7 +10,6 @@
 #include "actors/signals.hpp"
 #include "actors/supervisor.hpp"
 #include "actors/threads.hpp"
-#include "monitor/stream/server.hpp"
 
 namespace rldp::actors {
 
@@ -39,15 +39,15 @@ class brake {
 eval::run_summary launch(const std::function<opened_run()>& open, const launch_options& options) {
     share_heap();
     signal_watch signals(options.on_cut);
-    // It outlives the actors, so that what they show last is served.
-    std::optional<monitor::stream_server> server;
-    if (options.monitor) server.emplace(monitor::loopback_endpoint(*options.monitor));
     brake stops;
-    std::optional<monitor::http_server> dashboard;
+    // They outlive the actors, so that what those say last is served.
+    std::list<monitor::http_server> servers;
+    const std::vector<std::filesystem::path> none_yet;
+    if (options.monitor) servers.emplace_back(*options.monitor, none_yet, options.program_version);
     if (options.dashboard) {
-        dashboard.emplace(*options.dashboard, std::vector<std::filesystem::path>{}, options.program_version,
-                          [&](const std::string&) { return stops.pull(); });
-        if (options.on_dashboard) options.on_dashboard(dashboard->address());
+        servers.emplace_back(*options.dashboard, none_yet, options.program_version,
+                             [&](const std::string&) { return stops.pull(); });
+        if (options.on_dashboard) options.on_dashboard(servers.back().address());
     }
     system_config configuration;
     caf::actor_system system(configuration);
@@ -55,22 +55,20 @@ eval::run_summary launch(const std::function<opened_run()>& open, const launch_o
     const auto hub = system.spawn(make_hub, options.name, options.progress);
     const auto display =
         options.display ? system.spawn<caf::detached>(make_display, hub, options.display) : display_actor{};
-    const auto relay = server
-                           ? system.spawn(make_display, hub, show([&](const telemetry& seen) { server->show(seen); }))
-                           : display_actor{};
-    const auto teller =
-        dashboard ? system.spawn(make_display, hub, show([&](const telemetry& seen) { dashboard->tell(seen); }))
-                  : display_actor{};
+    const auto tell_servers = [&](const run_view& seen) {
+        for (auto& server : servers) server.tell(seen);
+    };
+    const auto teller = servers.empty() ? display_actor{} : system.spawn(make_display, hub, show(tell_servers));
     // Whatever happens from here on, these end with this function: the system's destructor waits for them.
     const std::shared_ptr<void> ending_(nullptr, [&](void*) {
-        for (const auto& watcher : {display, relay, teller})
+        for (const auto& watcher : {display, teller})
             if (watcher) self->send_exit(watcher, caf::exit_reason::user_shutdown);
         self->send_exit(hub, caf::exit_reason::user_shutdown);
     });
 
     const auto opened = on_passing_thread(all_threads(), open);
     const auto& run = *opened.facts;
-    if (dashboard) dashboard->follow(run.where.root);
+    for (auto& server : servers) server.follow(run.where.root);
     if (options.on_plan) options.on_plan(run.plan);
     const auto supervisor = system.spawn(make_supervisor, opened, hub);
     signals.on_signal([&] { caf::anon_send(supervisor, stop_atom::value); });

@@ -14,10 +14,10 @@
 namespace rldp::actors {
 
 struct launch_options {
-    std::string name;                                    ///< what watchers see
-    std::optional<std::string> monitor = {};             ///< HOST:PORT where live values are served; loopback only
-    std::optional<monitor::http_config> dashboard = {};  ///< where browsers find the run
-    std::string program_version = {};                    ///< that the dashboard tells
+    std::string name;                                           ///< what watchers see
+    std::optional<monitor::http_config> monitor = {};           ///< where `rldp monitor` attaches: this machine alone
+    std::optional<monitor::http_config> dashboard = {};         ///< where browsers find the run
+    std::string program_version = {};                           ///< that the dashboard tells
     std::function<void(const std::string&)> on_dashboard = {};  ///< gets its address; empty: nobody asks
     show display = {};                                          ///< of this process, at most once a second; empty: none
     show progress = {};  ///< gets every step as it is logged, whatever the clock; empty: none
@@ -26,9 +26,9 @@ struct launch_options {
     std::function<void()> on_cut = [] {};                   ///< a signal ends the process at once: its last words
 };
 
-/// Serves live values where asked to, opens the run, runs it, and writes adapter, summary and report. SIGINT and
-/// SIGTERM end it resumable. Errors: as create_run and resume_run; bad_input for a port in use; failed with the cause
-/// if an actor failed.
+/// Serves the run's public side where asked to, opens the run, runs it, and writes adapter, summary and report. SIGINT
+/// and SIGTERM end it resumable. Errors: as create_run and resume_run; bad_input for a port in use; failed with the
+/// cause if an actor failed.
 eval::run_summary launch(const std::function<opened_run()>& open, const launch_options& options);
 
 }  // namespace rldp::actors

@@ -8,17 +8,17 @@
 
 namespace rldp::actors {
 
-stream_feed::stream_feed(caf::actor_system& system, display_actor display, std::unique_ptr<monitor::source> from,
+stream_feed::stream_feed(caf::actor_system& system, display_actor display, std::unique_ptr<monitor::run_reader> from,
                          std::function<void(const std::string&)> say, std::chrono::milliseconds pause)
     : system_(system),
       display_(std::move(display)),
       say_(std::move(say)),
       pause_(pause),
-      source_(std::move(from)),
+      reader_(std::move(from)),
       thread_([this](const std::stop_token& over) { run(over); }) {}
 
 void stream_feed::run(const std::stop_token& over) {
-    const std::stop_callback stopping(over, [this] { source_->stop(); });
+    const std::stop_callback stopping(over, [this] { reader_->stop(); });
     std::mutex mutex;
     std::condition_variable_any waiting;
     while (!over.stop_requested()) {
@@ -31,21 +31,21 @@ void stream_feed::run(const std::stop_token& over) {
 void stream_feed::follow_one() {
     const caf::scoped_actor self(system_);
     bool attached = false;
-    const auto pass_on = [&](const telemetry& seen) {
-        if (!std::exchange(attached, true)) say_("attached to run " + seen.run);
+    const auto pass_on = [&](const run_view& seen) {
+        if (!std::exchange(attached, true)) say_("attached to run " + seen.name);
         self->request(display_, caf::infinite, seen).receive([] {}, [](const caf::error&) {});
     };
     std::string why;
     try {
-        why = source_->follow(pass_on);
+        why = reader_->follow(pass_on);
     } catch (const std::exception& failed) {
         why = failed.what();
     }
-    if (why == monitor::source::stopped) return;
+    if (why == monitor::run_reader::stopped) return;
     // That nobody is there goes without saying, and what goes on is said once.
     if (attached)
         say_(why + "; waiting for another");
-    else if (why != monitor::source::nobody && why != said_)
+    else if (why != monitor::run_reader::nobody && why != said_)
         say_(why + "; waiting");
     said_ = attached ? std::string() : why;
 }

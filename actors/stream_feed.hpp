@@ -7,16 +7,16 @@
 #include <thread>
 
 #include "actors/actors.hpp"
-#include "monitor/stream/source.hpp"
+#include "monitor/http/reader.hpp"
 
 namespace rldp::actors {
 
-/// While one lives, a thread of its own follows a source, waits where there is none, and hands each value on once the
-/// display has shown the one before.
+/// While one lives, a thread of its own follows what a reader reads, waits where there is none, and hands each value on
+/// once the display has shown the one before.
 class stream_feed {
   public:
     /// `say` gets a sentence when the connection changes; `pause` is the time between two attempts.
-    stream_feed(caf::actor_system& system, display_actor display, std::unique_ptr<monitor::source> from,
+    stream_feed(caf::actor_system& system, display_actor display, std::unique_ptr<monitor::run_reader> from,
                 std::function<void(const std::string&)> say, std::chrono::milliseconds pause = std::chrono::seconds(1));
     ~stream_feed() = default;
     stream_feed(const stream_feed&) = delete;
@@ -31,7 +31,7 @@ class stream_feed {
     const display_actor display_;
     const std::function<void(const std::string&)> say_;
     const std::chrono::milliseconds pause_;
-    const std::unique_ptr<monitor::source> source_;
+    const std::unique_ptr<monitor::run_reader> reader_;
     std::string said_;  ///< why the last one that could not be attached to could not
     std::jthread thread_;
 };

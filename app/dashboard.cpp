@@ -26,7 +26,7 @@ int serve(const dashboard_arguments& given) {
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-    const monitor::http_server server(monitor::config_of(given.http),
+    const monitor::http_server server(monitor::to_dashboard_config(given.http),
                                       {given.directories.begin(), given.directories.end()}, RLDP_VERSION);
     say("{}  Ctrl-C ends it\n", server.address());
     std::fflush(stdout);

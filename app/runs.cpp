@@ -11,7 +11,8 @@
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "eval/report/text_table.hpp"
-#include "monitor/http/api_json.hpp"
+#include "monitor/view/row.hpp"
+#include "monitor/watch/catalog.hpp"
 
 namespace rldp::app {
 
@@ -33,8 +34,8 @@ std::string epsilon(const monitor::run_view& run) {
 }
 
 std::string perplexity(const monitor::run_view& run) {
-    if (std::isnan(run.perplexity_before)) return number(run.perplexity);
-    return number(run.perplexity_before) + " → " + number(run.perplexity);
+    const auto last = number(run.value(eval::quantity::perplexity));
+    return std::isnan(run.perplexity_before) ? last : number(run.perplexity_before) + " → " + last;
 }
 
 std::vector<std::string> row(const monitor::run_view& run) {
@@ -63,7 +64,7 @@ int list(const runs_arguments& given) {
         const auto& run = one->view();
         if (!has_tag(run, given.tag)) continue;
         if (given.json)
-            out.push_back(nlohmann::json::parse(monitor::run_row_json(run)));
+            out.push_back(nlohmann::json::parse(monitor::to_row(run)));
         else
             rows.push_back(row(run));
     }

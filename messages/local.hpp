@@ -3,12 +3,12 @@
 #include <caf/all.hpp>
 
 #include "messages/values.hpp"
-#include "monitor/stream/telemetry.hpp"
+#include "monitor/view/run_view.hpp"
 #include "privacy/trusted.hpp"
 
 namespace rldp::messages {
 
-using monitor::telemetry;
+using monitor::run_view;
 
 using draw_atom = caf::atom_constant<caf::atom("draw")>;
 using prepare_atom = caf::atom_constant<caf::atom("prepare")>;
@@ -53,7 +53,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::step_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::charged)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::actors::snapshot)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::run_header)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::monitor::telemetry)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::monitor::run_view)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::actors::evaluations)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::eval::scores)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::actors::outcome)

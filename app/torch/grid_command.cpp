@@ -49,7 +49,8 @@ eval::run_settings settings_of(const grid_options& given, const std::filesystem:
 
 std::unique_ptr<monitor::http_server> shown(const monitor::http_options& how, const std::filesystem::path& directory) {
     if (how.address.empty()) return nullptr;
-    auto out = std::make_unique<monitor::http_server>(monitor::config_of(how), std::vector{directory}, RLDP_VERSION);
+    auto out =
+        std::make_unique<monitor::http_server>(monitor::to_dashboard_config(how), std::vector{directory}, RLDP_VERSION);
     say(stderr, "dashboard: {}\n", out->address());
     return out;
 }

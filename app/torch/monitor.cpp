@@ -19,10 +19,9 @@
 #include "config/base/error.hpp"
 #include "config/base/output.hpp"
 #include "monitor/http/reader.hpp"
-#include "monitor/stream/reader.hpp"
-#include "monitor/stream/telemetry_json.hpp"
 #include "monitor/terminal/table.hpp"
 #include "monitor/terminal/terminal.hpp"
+#include "monitor/view/row.hpp"
 
 namespace rldp::app {
 
@@ -39,12 +38,12 @@ class arrivals {
   public:
     using clock = std::chrono::steady_clock;
 
-    void note(const monitor::telemetry& seen) {
+    void note(const monitor::run_view& seen) {
         {
             const std::lock_guard guard(mutex_);
             last_ = clock::now();
             ++count_;
-            over_[seen.run] = monitor::is_over(seen);
+            over_[seen.name] = monitor::is_over(seen);
         }
         news_.notify_all();
     }
@@ -101,7 +100,7 @@ winsize terminal_size() {
 /// On a terminal one line that is rewritten; elsewhere a line per value.
 actors::show live_line() {
     return [terminal = isatty(STDOUT_FILENO) != 0,
-            time = std::make_shared<monitor::time_left>()](const monitor::telemetry& seen) {
+            time = std::make_shared<monitor::time_left>()](const monitor::run_view& seen) {
         time->observe(seen, monitor::time_left::clock::now());
         const std::size_t width = terminal ? terminal_size().ws_col - 1U : 200;
         // What is kept in a file shows no times.
@@ -116,7 +115,7 @@ actors::show live_line() {
 actors::show live_table() {
     return [terminal = isatty(STDOUT_FILENO) != 0, table = std::make_shared<monitor::run_table>(),
             above = std::make_shared<std::ptrdiff_t>(0),
-            width = std::make_shared<unsigned>(0)](const monitor::telemetry& seen) {
+            width = std::make_shared<unsigned>(0)](const monitor::run_view& seen) {
         if (!terminal) {
             say("{}\n", monitor::progress_line(seen, {}, 200));
         } else {
@@ -141,8 +140,8 @@ actors::show live_table() {
 
 /// For other programs: a line of JSON per value.
 actors::show json_lines() {
-    return [](const monitor::telemetry& seen) {
-        say("{}\n", monitor::to_json(seen));
+    return [](const monitor::run_view& seen) {
+        say("{}\n", monitor::to_row(seen));
         std::fflush(stdout);
     };
 }
@@ -152,31 +151,23 @@ actors::show shown_as_asked(const monitor_arguments& given, bool several) {
     return several ? live_table() : live_line();
 }
 
-bool is_dashboard(const std::string& address) {
-    return address.find("://") != std::string::npos;
-}
-
-std::unique_ptr<monitor::source> source_at(const monitor_arguments& given) {
-    if (!is_dashboard(given.address)) {
-        if (!given.authority.empty() || !given.tokens.empty())
-            refuse(
-                "monitor: --ca and --token-file are for the address of a dashboard, such as https://lab.example:8787");
-        return std::make_unique<monitor::stream_reader>(monitor::loopback_endpoint(given.address));
-    }
-    auto where = monitor::dashboard_place_from(given.address);
+std::unique_ptr<monitor::run_reader> open_reader(const monitor_arguments& given) {
+    if (monitor::is_of_one_run(given.address) && !(given.authority.empty() && given.tokens.empty()))
+        refuse("monitor: --ca and --token-file are for the address of a dashboard, such as https://lab.example:8787");
+    auto where = monitor::parse_place(given.address);
     if (!given.authority.empty()) where.authority = given.authority;
-    if (!given.tokens.empty()) where.token = monitor::viewer_token(given.tokens);
-    return std::make_unique<monitor::dashboard_reader>(std::move(where));
+    if (!given.tokens.empty()) where.token = monitor::read_viewer_token(given.tokens);
+    return std::make_unique<monitor::run_reader>(std::move(where));
 }
 
 int watch(const monitor_arguments& given) {
     using namespace std::chrono_literals;
-    auto source = source_at(given);
-    const bool several = is_dashboard(given.address);
+    auto reader = open_reader(given);
+    const bool several = !monitor::is_of_one_run(given.address);
     const auto came = std::make_shared<arrivals>();
     actors::signal_watch signals;
     signals.on_signal([came] { came->stop(); });
-    const auto show = [came, how = shown_as_asked(given, several)](const monitor::telemetry& seen) {
+    const auto show = [came, how = shown_as_asked(given, several)](const monitor::run_view& seen) {
         how(seen);
         came->note(seen);
     };
@@ -196,7 +187,7 @@ int watch(const monitor_arguments& given) {
     const auto display = system.spawn<caf::detached>(actors::make_fed_display, show);
     bool in_time = true;
     {
-        const actors::stream_feed feed(system, display, std::move(source),
+        const actors::stream_feed feed(system, display, std::move(reader),
                                        [](const std::string& news) { say(stderr, "\n{}\n", news); });
         for (auto seen = came->count(); in_time && !done(); seen = came->count()) {
             const auto left = std::min<arrivals::clock::duration>(patience - came->quiet(), 1h);

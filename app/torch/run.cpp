@@ -26,7 +26,6 @@
 #include "eval/report/configuration.hpp"
 #include "eval/report/run_state.hpp"
 #include "monitor/http/options.hpp"
-#include "monitor/stream/endpoint.hpp"
 #include "monitor/terminal/live_line.hpp"
 #include "monitor/terminal/terminal.hpp"
 #include "privacy/spending/certificate.hpp"
@@ -48,7 +47,7 @@ struct run_arguments {
 /// A line that is rewritten, on the owner's own terminal: nothing else shows how long something took.
 actors::show live_progress() {
     return [time = std::make_shared<monitor::time_left>(),
-            line = std::make_shared<monitor::live_line>()](const monitor::telemetry& seen) {
+            line = std::make_shared<monitor::live_line>()](const monitor::run_view& seen) {
         if (seen.steps == 0) return;
         time->observe(seen, monitor::time_left::clock::now());
         line->show(
@@ -59,7 +58,7 @@ actors::show live_progress() {
 
 /// A line at every tenth of the steps or, `verbose`, at every step; the same lines whatever the clock.
 actors::show progress_lines(bool verbose) {
-    return [verbose, shown = std::int64_t{-1}](const monitor::telemetry& seen) mutable {
+    return [verbose, shown = std::int64_t{-1}](const monitor::run_view& seen) mutable {
         if (seen.steps == 0) return;
         const std::int64_t tenth = seen.step * 10 / seen.steps;
         if (!verbose && !monitor::is_over(seen) && tenth == shown) return;
@@ -89,14 +88,14 @@ void print_plan(const actors::run_plan& plan, bool counts, bool verbose) {
     for (const auto& warning : plan.warnings) say(stderr, "warning: {}\n", warning);
 }
 
-std::optional<monitor::http_config> dashboard_of(const config::monitor_section& keys, const std::string& asked) {
+std::optional<monitor::http_config> dashboard_config(const config::monitor_section& keys, const std::string& asked) {
     if (asked.empty() && !keys.http) return std::nullopt;
-    return monitor::config_of({.address = asked.empty() ? *keys.http : asked,
-                               .certificate = keys.tls_certificate.value_or(""),
-                               .key = keys.tls_key.value_or(""),
-                               .client_authority = keys.client_ca.value_or(""),
-                               .token_file = keys.token_file.value_or(""),
-                               .hosts = keys.allow_hosts});
+    return monitor::to_dashboard_config({.address = asked.empty() ? *keys.http : asked,
+                                         .certificate = keys.tls_certificate.value_or(""),
+                                         .key = keys.tls_key.value_or(""),
+                                         .client_authority = keys.client_ca.value_or(""),
+                                         .token_file = keys.token_file.value_or(""),
+                                         .hosts = keys.allow_hosts});
 }
 
 std::string number(double x) {
@@ -324,16 +323,16 @@ int run(const run_arguments& given) {
         return from.resumed ? actors::resume_run(directory, how, team)
                             : actors::create_run(from.config, directory, how, team);
     };
-    auto watched = from.config.monitor;
-    if (!given.monitor.empty()) watched.address = given.monitor;
-    if (watched.address) monitor::loopback_endpoint(*watched.address);
-    const auto dashboard = dashboard_of(watched, given.dashboard);
+    const auto& watched = from.config.monitor;
+    const auto attach_at = given.monitor.empty() ? watched.address : given.monitor;
+    const auto monitored = attach_at ? std::optional(monitor::to_monitor_config(*attach_at)) : std::nullopt;
+    const auto dashboard = dashboard_config(watched, given.dashboard);
 
     const bool show = !given.quiet, live = isatty(STDERR_FILENO) != 0 && !given.verbose;
     const auto name = std::filesystem::absolute(directory).lexically_normal().filename().string();
     const auto summary = actors::launch(
         open, {.name = name,
-               .monitor = watched.address,
+               .monitor = monitored,
                .dashboard = dashboard,
                .program_version = RLDP_VERSION,
                .on_dashboard = [](const auto& address) { say(stderr, "dashboard: {}\n", address); },
@@ -378,7 +377,7 @@ void add_run(CLI::App& program, action& chosen) {
                      "how often --workers begins its processes again where one of them dies (default 3)")
         ->check(CLI::Range(0, 1000000));
     command->add_option("--sign", given->sign, "sign the certificate with this secret key (rldp key new)");
-    command->add_option("--monitor", given->monitor, "serve live values at HOST:PORT (loopback)");
+    command->add_option("--monitor", given->monitor, "show the run to rldp monitor at HOST:PORT (loopback)");
     command->add_option("--dashboard", given->dashboard, "show the run to browsers at [HOST:]PORT");
     command->add_flag("--json", given->json, "print the result as JSON");
     command->add_flag("--quiet", given->quiet, "no progress");

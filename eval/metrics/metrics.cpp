@@ -10,6 +10,7 @@
 #include "config/base/input_file.hpp"
 #include "config/base/whole_number.hpp"
 #include "eval/metrics/json_number.hpp"
+#include "eval/metrics/quantities.hpp"
 
 namespace rldp::eval {
 namespace {
@@ -30,28 +31,35 @@ void merge(metrics_line& into, const metrics_line& later) {
     }
     if (into.ledger.empty()) into.ledger = later.ledger;
     into.lost = into.lost && later.lost;
-    if (later.loss_released) into.loss_released = later.loss_released;
-    if (!later.eval_perplexity) return;
-    into.eval_perplexity = later.eval_perplexity;
-    into.eval_perplexity_in = later.eval_perplexity_in;
-    into.eval_value_nats = later.eval_value_nats;
-    into.eval_value_token_nats = later.eval_value_token_nats;
-    into.eval_value_token_nats_in = later.eval_value_token_nats_in;
-    into.eval_accuracy = later.eval_accuracy;
-    into.eval_accuracy_in = later.eval_accuracy_in;
+    for (const auto& row : quantities) {
+        if (!row.field) continue;
+        // What one evaluation found stays together.
+        const bool newer = row.when == moment::evaluation ? later.eval_perplexity.has_value() : bool(later.*row.field);
+        if (!newer) continue;
+        into.*row.field = later.*row.field;
+        if (row.within) into.*row.within = later.*row.within;
+    }
 }
 
-void put(json& out, const std::string& key, const std::optional<double>& value, const std::optional<interval>& in) {
-    if (!value) return;
-    out[key] = json_number(*value);
-    if (in) out[key + "_in"] = {json_number(in->low), json_number(in->high)};
+/// Those that are fields of their own.
+void put(json& out, const metrics_line& line, moment when) {
+    for (const auto& row : quantities) {
+        if (row.when != when || !row.field || !(line.*row.field)) continue;
+        const std::string key(row.column);
+        out[key] = json_number(*(line.*row.field));
+        if (const auto in = row.interval_in(line)) out[key + "_in"] = {json_number(in->low), json_number(in->high)};
+    }
 }
 
-void take(const json& in, const std::string& key, std::optional<double>& value, std::optional<interval>& within) {
-    if (!in.contains(key)) return;
-    value = number_from(in[key]);
-    if (const auto found = in.find(key + "_in"); found != in.end())
-        within = {number_from(found->at(0)), number_from(found->at(1))};
+void take(const json& in, metrics_line& line) {
+    for (const auto& row : quantities) {
+        const std::string key(row.column);
+        if (!row.field || !in.contains(key)) continue;
+        line.*row.field = number_from(in[key]);
+        if (!row.within) continue;
+        if (const auto found = in.find(key + "_in"); found != in.end())
+            line.*row.within = {number_from(found->at(0)), number_from(found->at(1))};
+    }
 }
 
 json numbers(const std::vector<double>& values) {
@@ -79,7 +87,7 @@ void add(std::vector<metrics_line>& to, metrics_line line) {
 
 std::string to_json(const metrics_line& line) {
     json out = {{"step", line.step}};
-    if (line.loss_released) out["loss_released"] = json_number(*line.loss_released);
+    put(out, line, moment::step);
     if (!evaluation_only(line)) {
         out["noise_multiplier"] = json_number(line.noise_multiplier);
         out["radii"] = numbers(line.radii);
@@ -88,10 +96,7 @@ std::string to_json(const metrics_line& line) {
             out["progress_step"] = line.progress.step;
         }
     }
-    put(out, "eval_perplexity", line.eval_perplexity, line.eval_perplexity_in);
-    put(out, "eval_value_nats", line.eval_value_nats, {});
-    put(out, "eval_value_token_nats", line.eval_value_token_nats, line.eval_value_token_nats_in);
-    put(out, "eval_accuracy", line.eval_accuracy, line.eval_accuracy_in);
+    put(out, line, moment::evaluation);
     if (line.steered)
         out["steered"] = {{"lr_factor", json_number(line.steered->lr_factor)},
                           {"rates", numbers(line.steered->rates)},
@@ -107,15 +112,11 @@ metrics_line parse_metrics_line(const std::string& text) try {
     metrics_line line;
     line.step = whole_number(in.at("step"));
     if (line.step < 0) refuse("metrics line: step is negative; it counts from 0");
-    if (in.contains("loss_released")) line.loss_released = number_from(in["loss_released"]);
     if (in.contains("noise_multiplier")) line.noise_multiplier = number_from(in["noise_multiplier"]);
     if (in.contains("radii")) line.radii = numbers_from(in["radii"]);
     if (in.contains("progress_step"))  // without it nobody knows of which steps the ε is
         line.progress = {number_from(in.at("progress_epsilon")), whole_number(in["progress_step"])};
-    take(in, "eval_perplexity", line.eval_perplexity, line.eval_perplexity_in);
-    if (in.contains("eval_value_nats")) line.eval_value_nats = number_from(in["eval_value_nats"]);
-    take(in, "eval_value_token_nats", line.eval_value_token_nats, line.eval_value_token_nats_in);
-    take(in, "eval_accuracy", line.eval_accuracy, line.eval_accuracy_in);
+    take(in, line);
     if (in.contains("steered")) {
         const auto& set = in["steered"];
         line.steered = {number_from(set.at("lr_factor")), numbers_from(set.at("rates")), numbers_from(set.at("shares")),
@@ -204,21 +205,28 @@ std::vector<metrics_line> metrics_log::sort() {
 }
 
 std::string metrics_csv(const std::vector<metrics_line>& lines) {
-    const auto cell = [](const std::optional<double>& value) {
-        return value ? fmt::format("{}", *value) : std::string();
+    std::string out = "step";
+    const auto cell = [&](const std::optional<double>& value) {
+        out += ',';
+        if (value) out += fmt::format("{}", *value);
     };
-    std::string out =
-        "step,loss_released,noise_multiplier,progress_epsilon,eval_perplexity,eval_perplexity_low,"
-        "eval_perplexity_high,eval_value_nats,eval_value_token_nats,eval_accuracy,lr_factor\n";
+    for (const auto& row : quantities) {
+        out += fmt::format(",{}", row.column);
+        if (row.within) out += fmt::format(",{0}_low,{0}_high", row.column);
+    }
+    out += '\n';
     for (const auto& line : lines) {
-        const bool priced = line.progress.step == line.step && line.step > 0;
-        const auto& in = line.eval_perplexity_in;
-        out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", line.step, cell(line.loss_released),
-                           line.radii.empty() ? std::string() : fmt::format("{}", line.noise_multiplier),
-                           priced ? cell(line.progress.epsilon) : std::string(), cell(line.eval_perplexity),
-                           in ? cell(in->low) : std::string(), in ? cell(in->high) : std::string(),
-                           cell(line.eval_value_nats), cell(line.eval_value_token_nats), cell(line.eval_accuracy),
-                           line.steered ? cell(line.steered->lr_factor) : std::string());
+        out += fmt::format("{}", line.step);
+        for (const auto& row : quantities) {
+            // A line repeats the last price that was known.
+            const bool own = row.when != moment::price || line.progress.step == line.step;
+            cell(own ? row.value_in(line) : std::nullopt);
+            if (!row.within) continue;
+            const auto in = row.interval_in(line);
+            cell(in ? std::optional(in->low) : std::nullopt);
+            cell(in ? std::optional(in->high) : std::nullopt);
+        }
+        out += '\n';
     }
     return out;
 }

@@ -71,8 +71,8 @@ std::vector<metrics_line> read_metrics(const std::filesystem::path& path);
 /// Replaces the file.
 void write_metrics(const std::filesystem::path& path, const std::vector<metrics_line>& lines);
 
-/// For spreadsheets: a row per step, empty where a step has no value; radii are left out, of which there may be
-/// hundreds.
+/// For spreadsheets: a row per step and a column per quantity (quantities.hpp), empty where a step has no value; of the
+/// radii, of which there may be hundreds, their mean.
 std::string metrics_csv(const std::vector<metrics_line>& lines);
 
 /// The file while a run goes on. One writer; errors: as append_file.

@@ -8,7 +8,7 @@
 
 #include "config/base/error.hpp"
 #include "config/base/input_file.hpp"
-#include "monitor/stream/endpoint.hpp"
+#include "monitor/http/address.hpp"
 
 namespace rldp::monitor {
 

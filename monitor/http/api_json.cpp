@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config/base/utf8.hpp"
+#include "monitor/http/page.hpp"
+#include "monitor/view/row.hpp"
 
 namespace rldp::monitor {
 
@@ -20,44 +22,6 @@ using json = nlohmann::ordered_json;
 json number(double value) {
     if (std::isfinite(value)) return value;
     return nullptr;
-}
-
-/// NaN where it never was.
-json row(const run_view& run) {
-    json out = {
-        {"id", run.id},
-        {"name", run.name},
-        {"title", run.title},
-        {"tags", run.tags},
-        {"state", run.state},
-        {"over", is_over(run)},
-        {"method", run.method},
-        {"model", run.model},
-        {"data", run.data},
-        {"step", run.step},
-        {"steps", run.steps},
-        {"loss", number(run.loss)},
-        {"perplexity", number(run.perplexity)},
-        {"perplexity_in",
-         run.perplexity_in ? json{number(run.perplexity_in->low), number(run.perplexity_in->high)} : json(nullptr)},
-        {"held_out", run.held_out},
-        {"perplexity_before", number(run.perplexity_before)},
-        {"value_nats", number(run.value_nats)},
-        {"evaluated_step", run.evaluated_step},
-        {"noise_multiplier", number(run.noise_multiplier)},
-        {"progress_epsilon", number(run.epsilon_spent)},
-        {"progress_step", run.progress_step},
-        {"ledger_head", run.ledger_head},
-        {"report", run.has_report},
-        {"certificate", run.has_certificate}};
-    if (!run.problem.empty()) out["problem"] = run.problem;
-    if (run.contract) {
-        out["guarantee"] = run.contract->any;
-        out["guaranteed_epsilon"] = number(run.contract->epsilon_guaranteed);
-        out["epsilon"] = number(run.contract->epsilon_budget);
-        out["delta"] = number(run.contract->delta);
-    }
-    return out;
 }
 
 json contract(const contract_view& promised) {
@@ -134,13 +98,9 @@ std::string label(const std::string& value) {
 
 }  // namespace
 
-std::string run_row_json(const run_view& run) {
-    return text(row(run));
-}
-
 std::string runs_json(const catalog& all, const std::string& program_version) {
     json out = {{"program", program_version}, {"version", all.version()}, {"runs", json::array()}};
-    for (const auto& one : all.runs()) out["runs"].push_back(row(one->view()));
+    for (const auto& one : all.runs()) out["runs"].push_back(to_json(one->view()));
     auto& grids = out["grids"] = json::array();
     for (const auto& one : all.grids()) grids.push_back(brief(one->view(), all));
     return text(out);
@@ -155,15 +115,16 @@ std::string grid_json(const grid_view& grid, const catalog& all) {
     for (const auto& one : grid.cells) {
         cells.push_back({{"name", one.name}, {"state", one.state}});
         const auto found = runs.find(one.name);
-        if (found != runs.end()) cells.back()["run"] = row(*found->second);
+        if (found != runs.end()) cells.back()["run"] = to_json(*found->second);
         rest.erase(one.name);
     }
-    for (const auto& [name, run] : rest) cells.push_back({{"name", name}, {"state", run->state}, {"run", row(*run)}});
+    for (const auto& [name, run] : rest)
+        cells.push_back({{"name", name}, {"state", run->state}, {"run", to_json(*run)}});
     return text(out);
 }
 
 std::string run_json(const run_view& run, const history& past, std::int64_t from, std::int64_t to, std::size_t most) {
-    auto out = row(run);
+    auto out = to_json(run);
     out["version"] = run.version;
     if (run.contract) {
         out["contract"] = contract(*run.contract);
@@ -178,11 +139,9 @@ std::string run_json(const run_view& run, const history& past, std::int64_t from
     out["notes"] = run.notes;
     out["warnings"] = run.warnings;
     auto& curves = out["curves"] = json::object();
-    for (std::size_t i = 0; i < quantity_names.size(); ++i) {
-        const auto which = static_cast<quantity>(i);
-        if (!past.of(which).points().empty())
-            curves[std::string(quantity_names[i])] = points(past.of(which).thinned(from, to, most));
-    }
+    for (const auto& row : eval::quantities)
+        if (const auto& curve = past.of(row.which); !curve.points().empty())
+            curves[std::string(row.name)] = points(curve.thinned(from, to, most));
     auto& adapters = out["adapters"] = json::array();
     for (const auto* one : columns_of(past)) {
         json now = {{"step", one->step}, {"radii", rounded(one->radii)}};
@@ -195,41 +154,71 @@ std::string run_json(const run_view& run, const history& past, std::int64_t from
 
 std::string metrics_csv(const history& past) {
     std::string out = "step,quantity,value\n";
-    for (std::size_t i = 0; i < quantity_names.size(); ++i)
-        for (const auto& one : past.of(static_cast<quantity>(i)).points())
-            out += fmt::format("{},{},{}\n", one.step, quantity_names[i], one.value);
+    for (const auto& row : eval::quantities)
+        for (const auto& one : past.of(row.which).points())
+            out += fmt::format("{},{},{}\n", one.step, row.name, one.value);
     return out;
+}
+
+std::string session_json(bool may_stop) {
+    json out = {{"may_stop", may_stop}, {"quantities", json::array()}};
+    // What the model is worth comes first.
+    for (const bool evaluations : {true, false})
+        for (const auto& row : eval::quantities)
+            if ((row.when == eval::moment::evaluation) == evaluations)
+                out["quantities"].push_back({{"name", row.name},
+                                             {"title", row.title},
+                                             {"logarithmic", row.is_logarithmic},
+                                             {"stepwise", row.is_stepwise},
+                                             {"noisy", row.is_noisy}});
+    return text(out);
+}
+
+std::string openapi_json() {
+    auto out = json::parse(api_description());
+    auto& fields = out.at("components").at("schemas").at("run").at("properties");
+    for (const auto& row : eval::quantities) {
+        const std::string name(row.name);
+        fields[name] = {{"type", {"number", "null"}}, {"description", row.help}};
+        if (row.within)
+            fields[name + "_in"] = {
+                {"type", {"array", "null"}},
+                {"items", {{"type", "number"}}},
+                {"description", "where that lies with 95 %, of a look that carries noise: from, to"}};
+    }
+    return text(out);
 }
 
 std::string prometheus_text(const catalog& all) {
     std::string out;
-    const auto metric = [&](const char* name, const char* help, auto value_of) {
+    const auto gauge = [&](const std::string& name, std::string_view help, auto value_of) {
         out += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
         for (const auto& one : all.runs()) {
             const double value = value_of(one->view());
             if (!std::isnan(value)) out += fmt::format("{}{{run=\"{}\"}} {}\n", name, label(one->view().name), value);
         }
     };
-    metric("rldp_step", "Steps made.", [](const run_view& run) { return static_cast<double>(run.step); });
-    metric("rldp_steps_planned", "Steps planned.", [](const run_view& run) { return static_cast<double>(run.steps); });
-    metric("rldp_epsilon_guaranteed", "Committed epsilon; absent where nothing is guaranteed.",
-           [](const run_view& run) {
-               return run.contract && run.contract->any ? run.contract->epsilon_guaranteed : unknown;
-           });
-    metric("rldp_epsilon_progress", "Epsilon of the steps so far; for orientation, no guarantee.",
-           [](const run_view& run) { return run.epsilon_spent; });
-    metric("rldp_loss_released_nats", "Mean token loss as released, with its noise.",
-           [](const run_view& run) { return run.loss; });
-    metric("rldp_perplexity", "Held-out perplexity of the last evaluation.",
-           [](const run_view& run) { return run.perplexity; });
-    metric("rldp_perplexity_low", "Where that lies with 95 %, of a look that carries noise: from.",
-           [](const run_view& run) { return run.perplexity_in ? run.perplexity_in->low : unknown; });
-    metric("rldp_perplexity_high", "The same: to.",
-           [](const run_view& run) { return run.perplexity_in ? run.perplexity_in->high : unknown; });
-    metric("rldp_noise_multiplier", "Noise multiplier of the last step.",
-           [](const run_view& run) { return run.noise_multiplier; });
-    metric("rldp_running", "1 while the run goes on.",
-           [](const run_view& run) { return run.state == "running" || run.state == "starting" ? 1.0 : 0.0; });
+    gauge("rldp_step", "Steps made.", [](const run_view& run) { return static_cast<double>(run.step); });
+    gauge("rldp_steps_planned", "Steps planned.", [](const run_view& run) { return static_cast<double>(run.steps); });
+    gauge("rldp_epsilon_guaranteed", "Committed epsilon; absent where nothing is guaranteed.", [](const run_view& run) {
+        return run.contract && run.contract->any ? run.contract->epsilon_guaranteed : unknown;
+    });
+    gauge("rldp_running", "1 while the run goes on.",
+          [](const run_view& run) { return run.state == "running" || run.state == "starting" ? 1.0 : 0.0; });
+    for (const auto& row : eval::quantities) {
+        const std::string name(row.gauge);
+        gauge(name, row.help, [&](const run_view& run) { return run.value(row.which); });
+        if (!row.within) continue;
+        const auto bound = [&](double eval::interval::*which) {
+            return [&row, which](const run_view& run) {
+                const auto& in = run.latest[row.which].within;
+                return in ? (*in).*which : unknown;
+            };
+        };
+        gauge(name + "_low", "Where that lies with 95 %, of a look that carries noise: from.",
+              bound(&eval::interval::low));
+        gauge(name + "_high", "The same: to.", bound(&eval::interval::high));
+    }
     return out;
 }
 

@@ -8,10 +8,8 @@
 namespace rldp::monitor {
 
 /// One object: {"program", "version", "runs": [row…], "grids": [{"id", "name", "kind", "cells", "done", "failed",
-/// "running"}…]}, a row as run_row_json(), the last four being numbers of cells.
+/// "running"}…]}, a row as to_json() (row.hpp), the last four being numbers of cells.
 std::string runs_json(const catalog& all, const std::string& program_version);
-/// A row of the overview: state, steps, ε, loss, perplexity; unknown numbers are null.
-std::string run_row_json(const run_view& run);
 /// The row, the contract in sentences, adapters, controller, warnings, and the history of the steps in [from, to]: each
 /// quantity as [[step, value]…] of at most `points` points, thinned as curve::thinned() says, and at most 128
 /// snapshots.
@@ -19,6 +17,10 @@ std::string run_json(const run_view& run, const history& past, std::int64_t from
 /// {"id", "name", "kind", "cells": [{"name", "state", "run": row, where there is one}…]}: those of the last invocation,
 /// then the runs of earlier ones, whose state is their own.
 std::string grid_json(const grid_view& grid, const catalog& all);
+/// {"may_stop", "quantities": [{"name", "title", "logarithmic", "stepwise", "noisy"}…]}.
+std::string session_json(bool may_stop);
+/// The API's description with the quantities of a row.
+std::string openapi_json();
 /// A line per step and quantity: step,quantity,value; whole, not thinned.
 std::string metrics_csv(const history& past);
 /// Prometheus's text format, version 0.0.4.

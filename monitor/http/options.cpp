@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "config/base/error.hpp"
-#include "monitor/stream/endpoint.hpp"
+#include "monitor/http/address.hpp"
 
 namespace rldp::monitor {
 
@@ -14,16 +14,15 @@ namespace {
 
 /// A port alone is the loopback's.
 std::optional<std::pair<std::string, std::uint16_t>> parsed(std::string_view text) {
-    if (const auto port = port_from(text)) return std::pair(http_config{}.host, *port);
+    if (const auto port = parse_port(text)) return std::pair(http_config{}.host, *port);
     const auto parts = split_host(text);
     if (!parts || !parts->port || parts->host.empty()) return std::nullopt;
-    const auto host = parts->host.starts_with('[') ? parts->host.substr(1, parts->host.size() - 2) : parts->host;
-    return std::pair(std::string(host), *parts->port);
+    return std::pair(without_brackets(parts->host), *parts->port);
 }
 
 }  // namespace
 
-http_config config_of(const http_options& given) {
+http_config to_dashboard_config(const http_options& given) {
     const auto where = parsed(given.address);
     if (!where)
         refuse("dashboard: '" + given.address +
@@ -39,6 +38,22 @@ http_config config_of(const http_options& given) {
         out.tls->client_authority = given.client_authority;
     }
     if (!given.token_file.empty()) out.token_file = given.token_file;
+    return out;
+}
+
+http_config to_monitor_config(const std::string& address) {
+    http_config out;
+    out.asked_by = "monitor.address";
+    const auto parts = split_host(address);
+    if (!parts || !parts->port)
+        refuse("monitor.address: '" + address +
+               "' is not HOST:PORT with a port of 1 to 65535; for example 127.0.0.1:4242");
+    out.host = without_brackets(parts->host);
+    out.port = *parts->port;
+    if (!is_loopback(out.host))
+        refuse("monitor.address: " + out.host +
+               " is not this machine's loopback; use 127.0.0.1, or --dashboard (monitor.http), which others can reach "
+               "over TLS (docs/monitoring.md)");
     return out;
 }
 

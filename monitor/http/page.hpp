@@ -12,7 +12,7 @@ struct page_part {
 
 /// By path, "/" for the page itself; nullptr where there is none.
 const page_part* page_file(std::string_view path);
-/// What the API answers, as OpenAPI 3.1 has it.
+/// What the API answers, as OpenAPI 3.1 has it, but for the quantities (openapi_json() has them).
 std::string api_description();
 /// Compressed as gzip does.
 std::string packed(std::string_view text);

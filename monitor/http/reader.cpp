@@ -7,15 +7,15 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
 #include "config/base/error.hpp"
 #include "config/base/files.hpp"
-#include "monitor/stream/endpoint.hpp"
-#include "monitor/stream/event_reading.hpp"
+#include "monitor/http/address.hpp"
+#include "monitor/http/event_reading.hpp"
+#include "monitor/http/options.hpp"
+#include "monitor/view/row.hpp"
 
 namespace rldp::monitor {
 
@@ -25,67 +25,31 @@ namespace ssl = asio::ssl;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-namespace {
-
-/// A row of the API (api_json.hpp) as what a display shows.
-telemetry telemetry_of_row(std::string_view text) {
-    const auto row = nlohmann::json::parse(text, nullptr, false);
-    if (!row.is_object() || !row.contains("name") || !row["name"].is_string() || !row.contains("state") ||
-        !row["state"].is_string())
-        refuse("no run's row");
-    const auto number = [&](const char* key) {
-        const auto found = row.find(key);
-        return found != row.end() && found->is_number() ? found->get<double>()
-                                                        : std::numeric_limits<double>::quiet_NaN();
-    };
-    const auto whole = [&](const char* key) {
-        const auto found = row.find(key);
-        return found != row.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-    };
-    telemetry out;
-    out.run = row["name"].get<std::string>();
-    out.state = row["state"].get<std::string>();
-    out.step = whole("step");
-    out.steps = whole("steps");
-    out.evaluated_step = whole("evaluated_step");
-    out.loss = number("loss");
-    out.perplexity = number("perplexity");
-    out.noise_multiplier = number("noise_multiplier");
-    out.epsilon_spent = number("progress_epsilon");
-    out.progress_step = whole("progress_step");
-    out.epsilon_budget = number("epsilon");
-    const auto promise = row.find("guarantee");
-    out.epsilon_guaranteed = promise != row.end() && promise->is_boolean() && promise->get<bool>()
-                                 ? number("guaranteed_epsilon")
-                                 : std::numeric_limits<double>::infinity();
-    return out;
+bool is_of_one_run(const std::string& address) {
+    return address.find("://") == std::string::npos;
 }
 
-bool is_loopback(const std::string& host) {
-    error_code wrong;
-    return host == "localhost" || (asio::ip::make_address(host, wrong).is_loopback() && !wrong);
-}
-
-}  // namespace
-
-dashboard_place dashboard_place_from(const std::string& url) {
-    dashboard_place out;
-    const auto scheme = url.find("://");
-    const auto name = url.substr(0, scheme);
+watched_place parse_place(const std::string& address) {
+    if (is_of_one_run(address)) {
+        const auto server = to_monitor_config(address);
+        return {.host = server.host, .port = std::to_string(server.port), .prefix = {}};
+    }
+    watched_place out;
+    const auto scheme = address.find("://");
+    const auto name = address.substr(0, scheme);
     const auto wrong = [&] {
-        refuse("monitor: '" + url + "' is no address of a dashboard; for example https://lab.example:8787");
+        refuse("monitor: '" + address + "' is no address of a dashboard; for example https://lab.example:8787");
     };
-    if (scheme == std::string::npos || (name != "https" && name != "http")) wrong();
+    if (name != "https" && name != "http") wrong();
     out.tls = name == "https";
-    auto rest = url.substr(scheme + 3);
+    auto rest = address.substr(scheme + 3);
     const auto slash = std::min(rest.find('/'), rest.size());
     out.prefix = rest.substr(slash);
     while (out.prefix.ends_with('/')) out.prefix.pop_back();
     rest = rest.substr(0, slash);
     const auto parts = split_host(rest);
     if (!parts || parts->host.empty()) wrong();
-    out.host = std::string(parts->host);
-    if (out.host.starts_with('[')) out.host = out.host.substr(1, out.host.size() - 2);
+    out.host = without_brackets(parts->host);
     out.port = parts->port ? std::to_string(*parts->port) : out.tls ? "443" : "80";
     const auto plain = [](const std::string& text) { return text.find_first_of(" \t\r\n?#@") == std::string::npos; };
     if (!plain(out.host) || !plain(out.prefix)) wrong();
@@ -95,7 +59,7 @@ dashboard_place dashboard_place_from(const std::string& url) {
     return out;
 }
 
-std::string viewer_token(const std::filesystem::path& file) {
+std::string read_viewer_token(const std::filesystem::path& file) {
     std::istringstream words(read_text(file));
     std::string first, second;
     words >> first >> second;
@@ -106,9 +70,9 @@ std::string viewer_token(const std::filesystem::path& file) {
 }
 
 /// How it is encrypted, where it is.
-class dashboard_reader::encryption {
+class run_reader::encryption {
   public:
-    explicit encryption(const dashboard_place& where) {
+    explicit encryption(const watched_place& where) {
         context.set_verify_mode(ssl::verify_peer);
         context.set_verify_callback(ssl::host_name_verification(where.host));
         SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
@@ -123,22 +87,20 @@ class dashboard_reader::encryption {
     ssl::context context{ssl::context::tls_client};
 };
 
-dashboard_reader::dashboard_reader(dashboard_place where, std::chrono::milliseconds silence)
+run_reader::run_reader(watched_place where, std::chrono::milliseconds silence)
     : where_(std::move(where)),
       silence_(silence),
       interruption_(std::make_unique<interruption>()),
       encryption_(std::make_unique<encryption>(where_)) {}
-dashboard_reader::~dashboard_reader() = default;
+run_reader::~run_reader() = default;
 
-std::string dashboard_reader::follow(const std::function<void(const telemetry&)>& on_telemetry) {
+std::string run_reader::follow(const std::function<void(const run_view&)>& on_row) {
     asio::io_context io{1};
-    const bool v6 = where_.host.find(':') != std::string::npos;
     // HTTP/1.0: a proxy then sends the events as they are, not in chunks.
-    const auto request = "GET " + where_.prefix +
-                         "/api/stream HTTP/1.0\r\nHost: " + (v6 ? "[" + where_.host + "]" : where_.host) + ":" +
+    const auto request = "GET " + where_.prefix + "/api/stream HTTP/1.0\r\nHost: " + with_brackets(where_.host) + ":" +
                          where_.port + "\r\nAccept: text/event-stream\r\n" +
                          (where_.token.empty() ? "" : "Authorization: Bearer " + where_.token + "\r\n") + "\r\n";
-    const auto on_data = [&](std::string_view data) { on_telemetry(telemetry_of_row(data)); };
+    const auto on_data = [&](std::string_view data) { on_row(parse_row(data)); };
     const auto read = [&](auto& stream, const auto& begin) {
         event_reading reading(stream, silence_, request, on_data);
         error_code failed;
@@ -163,7 +125,7 @@ std::string dashboard_reader::follow(const std::function<void(const telemetry&)>
     });
 }
 
-void dashboard_reader::stop() {
+void run_reader::stop() {
     interruption_->stop();
 }
 

@@ -109,7 +109,10 @@ response router::answer(const request& asked) {
     const auto mark = std::min(target.find('?'), target.size());
     const auto path = target.substr(0, mark), query = target.substr(std::min(mark + 1, target.size()));
     const bool reads = asked.method == "GET" || asked.method == "HEAD";
-    if (!reads && asked.method != "POST") return refusal(405, "GET, HEAD and POST are known");
+    // Where there are neither tokens nor a run to stop, nothing that comes in says anything but what to show.
+    const bool may_post = who_.asks_for_tokens() || stop_;
+    if (!reads && (!may_post || asked.method != "POST"))
+        return refusal(405, may_post ? "GET, HEAD and POST are known" : "GET and HEAD are known");
     // A page elsewhere can have a browser post here; the browser says whose page it was.
     if (!reads && !asked.origin.empty() && !who_.is_ours(host_in(asked.origin)))
         return refusal(403, "that page is not this server's");
@@ -166,10 +169,9 @@ response router::api(const request& asked, std::string_view path, std::string_vi
                      : refusal(404, "no such grid; /api/runs lists them");
     }
     if (path == "/api/runs") return json_answer(runs_json(runs_, version_));
-    if (path == "/api/openapi.json") return json_answer(api_description());
+    if (path == "/api/openapi.json") return json_answer(openapi_json());
     if (path == "/api/stream") return {.type = "text/event-stream", .events = std::string()};
-    if (path == "/api/session")
-        return json_answer(fmt::format(R"({{"may_stop":{}}})", who == role::operator_ && stop_ ? "true" : "false"));
+    if (path == "/api/session") return json_answer(session_json(who == role::operator_ && static_cast<bool>(stop_)));
     return refusal(404, "nothing is there; /api/openapi.json says what is");
 }
 

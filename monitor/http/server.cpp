@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -17,10 +18,11 @@
 #include <utility>
 
 #include "config/base/error.hpp"
-#include "monitor/http/api_json.hpp"
+#include "monitor/http/address.hpp"
 #include "monitor/http/router.hpp"
 #include "monitor/http/session.hpp"
 #include "monitor/http/tls.hpp"
+#include "monitor/view/row.hpp"
 
 namespace rldp::monitor {
 
@@ -43,8 +45,8 @@ asio::ip::address address_of(const http_config& config) {
     error_code wrong;
     auto out = asio::ip::make_address(config.host, wrong);
     if (wrong)
-        refuse(fmt::format("dashboard: '{}' is no address; give one of this machine's, such as 127.0.0.1 or 0.0.0.0",
-                           config.host));
+        refuse(fmt::format("{}: '{}' is no address; give one of this machine's, such as 127.0.0.1 or 0.0.0.0",
+                           config.asked_by, config.host));
     return out;
 }
 
@@ -52,11 +54,10 @@ asio::ip::address address_of(const http_config& config) {
 void check_exposure(const http_config& config, const asio::ip::address& address) {
     if (address.is_loopback() || (config.tls && config.token_file)) return;
     refuse(fmt::format(
-        "dashboard: {} can be reached from elsewhere, which needs TLS and tokens; give --tls-certificate, --tls-key "
-        "and "
+        "{}: {} can be reached from elsewhere, which needs TLS and tokens; give --tls-certificate, --tls-key and "
         "--token-file (in a configuration monitor.tls_certificate, monitor.tls_key, monitor.token_file), or listen on "
         "127.0.0.1 and use ssh -L",
-        config.host));
+        config.asked_by, config.host));
 }
 
 /// Programs that this one starts are no part of the server: a connection ends where it is closed here.
@@ -67,8 +68,7 @@ void keep_to_itself(int descriptor) {
 /// What a Host header may say.
 std::vector<std::string> hosts_of(const http_config& config, const asio::ip::address& address) {
     auto out = config.hosts;
-    if (!address.is_unspecified())
-        out.push_back(address.is_v6() ? "[" + address.to_string() + "]" : address.to_string());
+    if (!address.is_unspecified()) out.push_back(with_brackets(address.to_string()));
     if (address.is_loopback() || address.is_unspecified()) out.insert(out.end(), {"localhost", "127.0.0.1", "[::1]"});
     std::array<char, 256> own{};
     if (address.is_unspecified() && ::gethostname(own.data(), own.size() - 1) == 0) out.emplace_back(own.data());
@@ -100,25 +100,29 @@ class http_server::loop {
     loop& operator=(const loop&) = delete;
     /// Whoever watches sees what came last.
     ~loop() {
-        asio::post(io_, [this] {
+        try {
+            asio::post(io_, [this] {
+                ending_ = true;
+                error_code ignored;
+                acceptor_.close(ignored);
+                look();
+                part(clock::now() + limits_.parting);
+            });
+        } catch (...) {  // out of memory: then without a farewell
             ending_ = true;
-            error_code ignored;
-            acceptor_.close(ignored);
-            look();
-            part(clock::now() + limits_.parting);
-        });
+            io_.stop();
+        }
         thread_.join();
         for (const auto& one : sessions_) one->close();
     }
 
-    void tell(const telemetry& now) {
+    void tell(const run_view& now) {
         const std::lock_guard lock(mutex_);
         told_ = now;
     }
     std::uint16_t port() const { return port_; }
     std::string address() const {
-        const auto host = address_.is_v6() ? "[" + address_.to_string() + "]" : address_.to_string();
-        return fmt::format("{}://{}:{}/", tls_ ? "https" : "http", host, port_);
+        return fmt::format("{}://{}:{}/", tls_ ? "https" : "http", with_brackets(address_.to_string()), port_);
     }
 
     void follow(const std::filesystem::path& root) {
@@ -134,6 +138,21 @@ class http_server::loop {
   private:
     using clock = std::chrono::steady_clock;
 
+    /// Held by a handler: counted from when it is made to when it is over, called or (where memory is short) never
+    /// called.
+    class pending {
+      public:
+        explicit pending(int& count) : count_(&count) { ++count; }
+        pending(pending&& from) noexcept : count_(std::exchange(from.count_, nullptr)) {}
+        pending& operator=(pending&&) = delete;
+        ~pending() {
+            if (count_) --*count_;
+        }
+
+      private:
+        int* count_;
+    };
+
     void listen(const http_config& config) try {
         const tcp::endpoint where(address_, config.port);
         acceptor_.open(where.protocol());
@@ -147,15 +166,16 @@ class http_server::loop {
         const auto* help = code == asio::error::access_denied    ? "ports below 1024 are the system's; choose another"
                            : code == asio::error::address_in_use ? "another program listens there; choose another port"
                                                                  : "give an address of this machine, such as 127.0.0.1";
-        refuse(fmt::format("dashboard: {}:{} can't be used ({}); {}", config.host, config.port, code.message(), help));
+        refuse(fmt::format("{}: {}:{} can't be used ({}); {}", config.asked_by, with_brackets(config.host), config.port,
+                           code.message(), help));
     }
 
     void run() {
         while (!ending_) {
             try {
                 io_.restart();
-                if (!accepting_) accept();
-                if (!ticking_) tick();
+                if (accepting_ == 0) accept();
+                if (ticking_ == 0) tick();
                 io_.run();
             } catch (...) {  // out of memory: what it broke off begins anew
                 std::this_thread::sleep_for(limits_.tick);
@@ -164,9 +184,7 @@ class http_server::loop {
     }
 
     void accept() {
-        accepting_ = true;
-        acceptor_.async_accept([this](error_code failed, tcp::socket peer) {
-            accepting_ = false;
+        acceptor_.async_accept([this, due = pending(accepting_)](error_code failed, tcp::socket peer) {
             if (failed || ending_) return;  // such as too many open files: the next tick tries again
             std::erase_if(sessions_, [](const auto& known) { return !known->is_open(); });
             if (sessions_.size() < most_connections_) begin(std::move(peer));
@@ -183,13 +201,11 @@ class http_server::loop {
     }
 
     void tick() {
-        ticking_ = true;
         timer_.expires_after(limits_.tick);
-        timer_.async_wait([this](error_code failed) {
-            ticking_ = false;
+        timer_.async_wait([this, due = pending(ticking_)](error_code failed) {
             if (failed || ending_) return;
             tick();
-            if (!accepting_) accept();
+            if (accepting_ == 0) accept();
             look();
         });
     }
@@ -199,13 +215,16 @@ class http_server::loop {
         if (const auto now = taken()) {
             for (const auto& one : runs_.runs()) one->tell(*now);
             runs_.changed();
+            beginning_ = *now;
+            beginning_->id = to_id(now->name);
         }
         runs_.refresh();
         const bool beats = ++ticks_ % std::max<std::int64_t>(1, limits_.heartbeat / limits_.tick) == 0;
         if (runs_.version() != shown_) {
-            shown_ = runs_.version();
             std::erase_if(latest_, [&](const auto& known) { return runs_.find(known.first) == nullptr; });
             for (const auto& one : runs_.runs()) show(one->view());
+            if (beginning_ && runs_.runs().empty()) show(*beginning_);
+            shown_ = runs_.version();
         }
         for (const auto& one : sessions_) {
             if (one->begins_watching())
@@ -225,14 +244,14 @@ class http_server::loop {
     }
 
     void show(const run_view& run) {
+        const auto event = std::make_shared<const std::string>("data: " + to_row(run) + "\n\n");
         auto& known = latest_[run.id];
-        auto event = "data: " + run_row_json(run) + "\n\n";
-        if (known && *known == event) return;
-        known = std::make_shared<const std::string>(std::move(event));
+        if (known && *known == *event) return;
+        known = event;
         for (const auto& one : sessions_) one->show(run.id, known);
     }
 
-    std::optional<telemetry> taken() {
+    std::optional<run_view> taken() {
         const std::lock_guard lock(mutex_);
         return std::exchange(told_, {});
     }
@@ -249,14 +268,15 @@ class http_server::loop {
     asio::steady_timer timer_{io_};
     std::vector<std::shared_ptr<session>> sessions_;
     std::map<std::string, std::shared_ptr<const std::string>> latest_;  ///< event of each run
-    std::uint64_t shown_ = 0;                                           ///< version of the catalog that latest_ is of
+    std::optional<run_view> beginning_;  ///< what the run that this process makes says: shown until it has a directory
+    std::uint64_t shown_ = 0;            ///< version of the catalog that latest_ is of
     std::int64_t ticks_ = 0;
-    bool accepting_ = false, ticking_ = false;
+    int accepting_ = 0, ticking_ = 0;  ///< handlers that are due; the queue may drop some where memory is short
     std::uint16_t port_ = 0;
-    bool ending_ = false;
+    std::atomic<bool> ending_ = false;
 
     std::mutex mutex_;
-    std::optional<telemetry> told_;
+    std::optional<run_view> told_;
     std::thread thread_;
 };
 
@@ -268,7 +288,7 @@ http_server::~http_server() = default;
 void http_server::follow(const std::filesystem::path& root) {
     loop_->follow(root);
 }
-void http_server::tell(const telemetry& now) {
+void http_server::tell(const run_view& now) {
     loop_->tell(now);
 }
 std::uint16_t http_server::port() const {

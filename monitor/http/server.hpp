@@ -1,5 +1,6 @@
 #pragma once
-// The dashboard's HTTP server: a thread of its own, on which runs are followed and requests answered.
+// The HTTP server of dashboards and of what `rldp monitor` attaches to: a thread of its own, on which runs are followed
+// and requests answered. Nothing that a peer does reaches a run but an operator's stop.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -10,7 +11,6 @@
 
 #include "monitor/http/access.hpp"
 #include "monitor/http/limits.hpp"
-#include "monitor/stream/telemetry.hpp"
 #include "monitor/watch/catalog.hpp"
 
 namespace rldp::monitor {
@@ -21,6 +21,7 @@ struct tls_files {
 };
 
 struct http_config {
+    std::string asked_by = "dashboard";  ///< what refusals name
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;  ///< 0: any free one
     std::optional<tls_files> tls;
@@ -42,8 +43,9 @@ class http_server {
 
     /// Also the runs below `root`; nothing where it is no directory. Never waits; from any thread.
     void follow(const std::filesystem::path& root);
-    /// What the one run that this process makes says of itself; never waits. From any thread.
-    void tell(const telemetry& now);
+    /// Name, state and steps of the one run that this process makes, by its own word: it knows its state better than
+    /// its files. Never waits; from any thread.
+    void tell(const run_view& now);
     std::uint16_t port() const;
     /// Where a browser finds it.
     std::string address() const;

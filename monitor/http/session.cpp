@@ -40,14 +40,15 @@ class session_over final : public session, public std::enable_shared_from_this<s
     }
 
     void start() override {
-        if constexpr (encrypted) {
-            tcp_of().expires_after(limits_.request);
-            stream_.async_handshake(
-                asio::ssl::stream_base::server,
-                [self = this->shared_from_this()](error_code failed) { failed ? self->close() : self->read(); });
-        } else {
-            read();
-        }
+        guarded([this] {
+            if constexpr (encrypted) {
+                tcp_of().expires_after(limits_.request);
+                stream_.async_handshake(asio::ssl::stream_base::server,
+                                        handler([this](error_code failed) { failed ? close() : read(); }));
+            } else {
+                read();
+            }
+        });
     }
 
     void close() override {
@@ -61,15 +62,19 @@ class session_over final : public session, public std::enable_shared_from_this<s
     bool is_idle() const override { return !sending_answer_ && !writing_ && waiting_.empty(); }
 
     void show(const std::string& run, const std::shared_ptr<const std::string>& event) override {
-        if (!watched_ || (!watched_->empty() && *watched_ != run)) return;
-        waiting_[run] = event;
-        write_events();
+        if (!watched_ || new_ || (!watched_->empty() && *watched_ != run)) return;
+        guarded([&] {
+            waiting_[run] = event;
+            write_events();
+        });
     }
     void beat() override {
         if (!watched_ || writing_ || !waiting_.empty()) return;
-        static const auto comment = std::make_shared<const std::string>(":\n\n");
-        waiting_[""] = comment;
-        write_events();
+        guarded([this] {
+            static const auto comment = std::make_shared<const std::string>(":\n\n");
+            waiting_[""] = comment;
+            write_events();
+        });
     }
 
     bool begins_watching() override { return std::exchange(new_, false); }
@@ -79,13 +84,39 @@ class session_over final : public session, public std::enable_shared_from_this<s
 
     beast::tcp_stream& tcp_of() { return beast::get_lowest_layer(stream_); }
 
+    template <class Work>
+    void guarded(Work work) {
+        try {
+            work();
+        } catch (...) {  // out of memory: the others go on, this connection does not
+            close();
+        }
+    }
+
+    /// What an operation ends with. Where memory is so short that it is dropped, the connection is closed.
+    template <class Work>
+    auto handler(Work work) {
+        struct owner {
+            std::shared_ptr<session_over> of;
+            explicit owner(std::shared_ptr<session_over> one) : of(std::move(one)) {}
+            owner(owner&&) noexcept = default;
+            owner& operator=(owner&&) = delete;
+            ~owner() {
+                if (of && of->open_) of->close();
+            }
+        };
+        return [own = owner(this->shared_from_this()), work = std::move(work)](error_code failed, auto&&...) mutable {
+            const auto self = std::move(own.of);
+            self->guarded([&] { work(failed); });
+        };
+    }
+
     void read() {
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(limits_.header));
         parser_->body_limit(limits_.body);
         tcp_of().expires_after(answered_ ? limits_.idle : limits_.request);
-        http::async_read(stream_, buffer_, *parser_,
-                         [self = this->shared_from_this()](error_code failed, std::size_t) { self->got(failed); });
+        http::async_read(stream_, buffer_, *parser_, handler([this](error_code failed) { got(failed); }));
     }
 
     void got(error_code failed) {
@@ -101,9 +132,9 @@ class session_over final : public session, public std::enable_shared_from_this<s
         if (found.status != 401) return send(std::move(found), keep_);
         // Guessing is slow, whoever guesses.
         pause_.expires_after(limits_.wrong_token);
-        pause_.async_wait([self = this->shared_from_this(), found = std::move(found)](error_code stopped) mutable {
-            if (!stopped && self->open_) self->send(std::move(found), false);
-        });
+        pause_.async_wait(handler([this, found = std::move(found)](error_code stopped) mutable {
+            if (!stopped && open_) send(std::move(found), false);
+        }));
     }
 
     void send(response what, bool keep) {
@@ -122,11 +153,11 @@ class session_over final : public session, public std::enable_shared_from_this<s
         if (!what.events) answer_.content_length(size);  // a stream, of which HEAD asks, has none
         tcp_of().expires_after(limits_.write);
         sending_answer_ = true;
-        http::async_write(stream_, answer_, [self = this->shared_from_this(), keep](error_code failed, std::size_t) {
-            self->sending_answer_ = false;
-            self->answered_ = true;
-            failed || !keep ? self->close() : self->read();
-        });
+        http::async_write(stream_, answer_, handler([this, keep](error_code failed) {
+                              sending_answer_ = false;
+                              answered_ = true;
+                              failed || !keep ? close() : read();
+                          }));
     }
 
     void begin_events(std::string run) {
@@ -147,11 +178,10 @@ class session_over final : public session, public std::enable_shared_from_this<s
         waiting_.clear();
         writing_ = true;
         tcp_of().expires_after(limits_.write);
-        asio::async_write(stream_, asio::buffer(sending_),
-                          [self = this->shared_from_this()](error_code failed, std::size_t) {
-                              self->writing_ = false;
-                              failed ? self->close() : self->write_events();
-                          });
+        asio::async_write(stream_, asio::buffer(sending_), handler([this](error_code failed) {
+                              writing_ = false;
+                              failed ? close() : write_events();
+                          }));
     }
 
     Stream stream_;

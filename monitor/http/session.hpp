@@ -31,7 +31,7 @@ class session {
     /// Sends rows that changed, once what is under way is out: of each run the latest.
     virtual void show(const std::string& run, const std::shared_ptr<const std::string>& event) = 0;
     virtual void beat() = 0;
-    /// Whether it asked for events since this was asked last: it knows no run yet.
+    /// Whether it asked for events since this was asked last: it knows no run yet, and takes none before.
     virtual bool begins_watching() = 0;
 };
 

@@ -1,12 +1,14 @@
 #include "monitor/tensorboard/event_file.hpp"
 
+#include <fmt/format.h>
+
 #include <boost/crc.hpp>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <protozero/pbf_writer.hpp>
 
 #include "config/base/files.hpp"
+#include "eval/metrics/quantities.hpp"
 
 namespace rldp::monitor {
 
@@ -41,7 +43,7 @@ enum event_field : protozero::pbf_tag_type { wall_time = 1, step = 2, file_versi
 enum summary_field : protozero::pbf_tag_type { value = 1 };
 enum value_field : protozero::pbf_tag_type { tag = 1, simple_value = 2 };
 
-void add(std::string& all, const char* name, std::optional<double> what) {
+void add(std::string& all, const std::string& name, std::optional<double> what) {
     if (!what || !std::isfinite(*what)) return;
     std::string one;
     protozero::pbf_writer of_value(one);
@@ -62,24 +64,15 @@ std::string event_file_head() {
 
 std::string event_of(const eval::metrics_line& line) {
     std::string values;
-    add(values, "loss/released", line.loss_released);
-    add(values, "held_out/perplexity", line.eval_perplexity);
-    if (const auto& in = line.eval_perplexity_in) {
-        add(values, "held_out/perplexity_low", in->low);
-        add(values, "held_out/perplexity_high", in->high);
+    for (const auto& row : eval::quantities) {
+        // A step's line repeats the last price that is known; the price of the step itself may come after it.
+        if (row.when == eval::moment::price && line.progress.step != line.step) continue;
+        add(values, std::string(row.tag), row.value_in(line));
+        if (const auto in = row.interval_in(line)) {
+            add(values, fmt::format("{}_low", row.tag), in->low);
+            add(values, fmt::format("{}_high", row.tag), in->high);
+        }
     }
-    add(values, "held_out/value_nats", line.eval_value_nats);
-    add(values, "held_out/value_token_nats", line.eval_value_token_nats);
-    add(values, "held_out/accuracy", line.eval_accuracy);
-    if (!line.radii.empty()) {  // else it is an evaluation alone
-        add(values, "privacy/noise_multiplier", line.noise_multiplier);
-        add(values, "clip/mean_radius",
-            std::accumulate(line.radii.begin(), line.radii.end(), 0.0) / static_cast<double>(line.radii.size()));
-    }
-    // A step's line repeats the last price that is known; the price of the step itself may come after it.
-    if (line.progress.step > 0 && line.progress.step == line.step)
-        add(values, "privacy/progress_epsilon", line.progress.epsilon);
-    if (line.steered) add(values, "controller/rate_factor", line.steered->lr_factor);
     if (values.empty()) return {};
     std::string out;
     protozero::pbf_writer event(out);

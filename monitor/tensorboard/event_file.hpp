@@ -11,8 +11,8 @@ namespace rldp::monitor {
 
 /// The bytes that say of what version a file of events is: its first record.
 std::string event_file_head();
-/// One record: loss, perplexity, value nats, noise multiplier, ε so far and the mean radius, as far as the line has
-/// them. Its wall time is the step, in seconds: no clock of the run is told. Empty where there is nothing to say.
+/// One record: each quantity that the line has. Its wall time is the step, in seconds: no clock of the run is told.
+/// Empty where there is nothing to say.
 std::string event_of(const eval::metrics_line& line);
 
 /// DIR/events.out.tfevents.rldp while a run goes on. One writer; errors: as append_file.

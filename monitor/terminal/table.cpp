@@ -13,6 +13,8 @@ namespace rldp::monitor {
 
 namespace {
 
+using eval::quantity;
+
 constexpr std::size_t spark_width = 10, number_width = 7, epsilon_width = 11;
 constexpr std::size_t least_name = 18, most_name = 48, most_state = 11;
 
@@ -20,7 +22,7 @@ std::string number(double x) {
     return std::isfinite(x) ? fmt::format("{:.4g}", x) : std::string("–");
 }
 
-std::string steps_of(const telemetry& seen) {
+std::string steps_of(const run_view& seen) {
     return fmt::format("{}/{}", seen.step, seen.steps);
 }
 
@@ -54,11 +56,11 @@ std::string sparkline(const std::deque<double>& values, std::size_t width) {
     return out;
 }
 
-void run_table::observe(const telemetry& seen) {
-    auto& known = runs_[seen.run];
+void run_table::observe(const run_view& seen) {
+    auto& known = runs_[seen.name];
     if (seen.step < known.latest.step) known.losses.clear();  // it began anew
-    if (std::isfinite(seen.loss) && (known.losses.empty() || seen.step > known.latest.step))
-        known.losses.push_back(seen.loss);
+    const double loss = seen.value(quantity::loss);
+    if (std::isfinite(loss) && (known.losses.empty() || seen.step > known.latest.step)) known.losses.push_back(loss);
     if (known.losses.size() > spark_width) known.losses.pop_front();
     known.latest = seen;
 }
@@ -69,7 +71,7 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
     std::stable_partition(shown.begin(), shown.end(), [](const row* one) { return !is_over(one->latest); });
     std::size_t states = 5, steps = 4, longest = 3;
     for (const auto* one : shown) {
-        longest = std::max(longest, columns(one->latest.run));
+        longest = std::max(longest, columns(one->latest.name));
         states = std::max(states, std::min(most_state, one->latest.state.size()));
         steps = std::max(steps, steps_of(one->latest).size());
     }
@@ -95,11 +97,12 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
             break;
         }
         const auto& seen = one->latest;
-        const auto promise = std::isfinite(seen.epsilon_guaranteed) ? fmt::format("{:.4g}", seen.epsilon_guaranteed)
-                                                                    : std::string("none");
-        out += line(seen.run, seen.state.substr(0, most_state), steps_of(seen), sparkline(one->losses, spark_width),
-                    number(seen.loss), number(seen.perplexity),
-                    fmt::format("{}, {}", number(seen.epsilon_spent), promise));
+        const auto promise = !seen.contract       ? std::string("–")
+                             : seen.contract->any ? fmt::format("{:.4g}", seen.contract->epsilon_guaranteed)
+                                                  : std::string("none");
+        out += line(seen.name, seen.state.substr(0, most_state), steps_of(seen), sparkline(one->losses, spark_width),
+                    number(seen.value(quantity::loss)), number(seen.value(quantity::perplexity)),
+                    fmt::format("{}, {}", number(seen.value(quantity::epsilon_spent)), promise));
     }
     return out;
 }

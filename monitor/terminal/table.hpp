@@ -4,13 +4,13 @@
 #include <map>
 #include <string>
 
-#include "monitor/stream/telemetry.hpp"
+#include "monitor/view/run_view.hpp"
 
 namespace rldp::monitor {
 
 class run_table {
   public:
-    void observe(const telemetry& seen);
+    void observe(const run_view& seen);
     /// A heading, and a line per run by name: state, steps, the loss of its last values as a sparkline, loss,
     /// perplexity, ε. No line has more than `width` columns: 80 suffice for all of it, and where there are fewer the
     /// sparkline goes first, then perplexity, then loss. At most `height` lines, those of runs that go on first.
@@ -18,7 +18,7 @@ class run_table {
 
   private:
     struct row {
-        telemetry latest;
+        run_view latest;
         std::deque<double> losses;
     };
     std::map<std::string, row> runs_;

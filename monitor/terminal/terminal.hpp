@@ -4,15 +4,15 @@
 #include <optional>
 #include <string>
 
-#include "monitor/stream/telemetry.hpp"
+#include "monitor/view/run_view.hpp"
 
 namespace rldp::monitor {
 
-/// Estimates the time left from the steps and the clock between the first and the latest telemetry of one run.
+/// Estimates the time left from the steps and the clock between the first and the latest view of one run.
 class time_left {
   public:
     using clock = std::chrono::steady_clock;
-    void observe(const monitor::telemetry& seen, clock::time_point now);
+    void observe(const run_view& seen, clock::time_point now);
     std::optional<std::chrono::seconds> estimate() const;
 
   private:
@@ -23,6 +23,6 @@ class time_left {
 /// "demo ███░░░ step 42/120  loss 1.830  ε ~3.10 of 8.00 guaranteed  00:01:15 left"; the bar gives way first where
 /// `width` columns are too few. "~" marks progress ε, which is for orientation; what is guaranteed is the budget as a
 /// whole.
-std::string progress_line(const monitor::telemetry& seen, std::optional<std::chrono::seconds> left, std::size_t width);
+std::string progress_line(const run_view& seen, std::optional<std::chrono::seconds> left, std::size_t width);
 
 }  // namespace rldp::monitor

@@ -27,17 +27,6 @@ bool is_grid(const fs::path& directory) {
            fs::is_regular_file(directory / "progress.json", ignored);
 }
 
-/// Letters, digits and few signs: an id is written into an address as it is.
-std::string id_of(const std::string& name) {
-    std::string out;
-    for (const char c : name) {
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-                           c == '_' || c == '+' || c == '-';
-        out += c == '/' ? '~' : plain ? c : '_';
-    }
-    return out.empty() || out == "." || out == ".." ? "run" : out;
-}
-
 template <class Taken>
 std::string unlike(const std::string& plain, const Taken& taken) {
     auto out = plain;
@@ -60,6 +49,16 @@ fs::path last_parts(const fs::path& of, std::ptrdiff_t count) {
 }
 
 }  // namespace
+
+std::string to_id(const std::string& name) {
+    std::string out;
+    for (const char c : name) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+                           c == '_' || c == '+' || c == '-';
+        out += c == '/' ? '~' : plain ? c : '_';
+    }
+    return out.empty() || out == "." || out == ".." ? "run" : out;
+}
 
 catalog::catalog(const std::vector<fs::path>& roots, catalog_limits limits) : limits_(limits) {
     for (const auto& root : roots) follow(root);
@@ -150,7 +149,7 @@ void catalog::add(const fs::path& directory, const std::string& below) {
     const auto name = shown_text(below);
     const auto where = fs::absolute(directory).lexically_normal();
     if (!is_new(where)) return;
-    const auto id = unlike(id_of(name), [&](const auto& text) { return find(text) != nullptr; });
+    const auto id = unlike(to_id(name), [&](const auto& text) { return find(text) != nullptr; });
     const auto called = [&](const std::string& text) {
         return std::any_of(runs_.begin(), runs_.end(), [&](const auto& one) { return one->view().name == text; });
     };
@@ -161,7 +160,7 @@ void catalog::add_grid(const fs::path& directory, const std::string& below) {
     const auto name = shown_text(below);
     const auto where = fs::absolute(directory).lexically_normal();
     if (!is_new(where)) return;
-    const auto id = unlike(id_of(name), [&](const auto& text) { return find_grid(text) != nullptr; });
+    const auto id = unlike(to_id(name), [&](const auto& text) { return find_grid(text) != nullptr; });
     grids_.push_back(std::make_unique<followed_grid>(id, name, where));
 }
 

@@ -18,6 +18,9 @@ struct catalog_limits {
     std::chrono::milliseconds search{10'000};  ///< between two looks for new runs
 };
 
+/// What a run of that name is called in addresses, unless another one is already: letters, digits and few signs.
+std::string to_id(const std::string& name);
+
 class catalog {
   public:
     using clock = std::chrono::steady_clock;

@@ -123,7 +123,7 @@ bool followed_run::refresh() {
     return any || before != view_.state;
 }
 
-void followed_run::tell(const telemetry& now) {
+void followed_run::tell(const run_view& now) {
     told_ = now.state;
     view_.step = now.step;
     view_.steps = now.steps;
@@ -201,29 +201,11 @@ void followed_run::read_last_lines() {
 }
 
 void followed_run::note_line(const std::string& text) {
-    eval::metrics_line line;
     try {
-        line = eval::parse_metrics_line(eval::without_checksum(text));
+        view_.observe(eval::parse_metrics_line(eval::without_checksum(text)));
     } catch (const error& wrong) {
         view_.problem = fmt::format("metrics.jsonl: {}", wrong.what());
-        return;
     }
-    view_.step = std::max(view_.step, line.step);
-    if (line.loss_released) view_.loss = *line.loss_released;
-    if (!line.radii.empty()) {
-        view_.noise_multiplier = line.noise_multiplier;
-        if (line.progress.step >= view_.progress_step) {  // an evaluation repeats its step's line
-            view_.epsilon_spent = line.progress.epsilon;
-            view_.progress_step = line.progress.step;
-        }
-    }
-    if (line.eval_perplexity && line.step >= view_.evaluated_step) {
-        view_.evaluated_step = line.step;
-        view_.perplexity = *line.eval_perplexity;
-        view_.perplexity_in = line.eval_perplexity_in;
-        if (line.step == 0) view_.perplexity_before = *line.eval_perplexity;
-    }
-    if (line.eval_value_nats) view_.value_nats = *line.eval_value_nats;
 }
 
 void followed_run::read_summary() {
@@ -240,11 +222,9 @@ void followed_run::read_summary() {
         view_.controller = summary.controller;
         view_.warnings = summary.warnings;
         view_.perplexity_before = summary.perplexity_before;
-        if (summary.perplexity_after) {
-            view_.perplexity = *summary.perplexity_after;
-            view_.perplexity_in = summary.perplexity_after_in;
-        }
-        if (summary.value_nats_after) view_.value_nats = *summary.value_nats_after;
+        if (summary.perplexity_after)
+            view_.latest[eval::quantity::perplexity] = {*summary.perplexity_after, summary.perplexity_after_in};
+        if (summary.value_nats_after) view_.latest[eval::quantity::value_nats].value = *summary.value_nats_after;
         if (!summary.method.empty()) view_.method = summary.method;
     } catch (const error& wrong) {
         view_.problem = fmt::format("summary.json: {}", wrong.what());

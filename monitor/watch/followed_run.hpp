@@ -5,10 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "monitor/stream/telemetry.hpp"
+#include "monitor/view/run_view.hpp"
 #include "monitor/watch/history.hpp"
 #include "monitor/watch/public_side.hpp"
-#include "monitor/watch/run_view.hpp"
 
 namespace rldp::monitor {
 
@@ -20,7 +19,7 @@ class followed_run {
     /// not.
     bool refresh();
     /// What the run itself says, from within its process: it knows its state better than its files.
-    void tell(const telemetry& now);
+    void tell(const run_view& now);
 
     const run_view& view() const { return view_; }
     const std::filesystem::path& directory() const { return directory_; }

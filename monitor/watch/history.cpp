@@ -6,21 +6,14 @@
 namespace rldp::monitor {
 
 void history::add(const eval::metrics_line& line) {
-    const auto put = [&](quantity which, double value) {
-        curves_[static_cast<std::size_t>(which)].add({line.step, value});
-    };
-    if (line.loss_released) put(quantity::loss, *line.loss_released);
-    if (line.eval_perplexity) put(quantity::perplexity, *line.eval_perplexity);
-    if (line.eval_value_nats) put(quantity::value_nats, *line.eval_value_nats);
+    for (const auto& row : eval::quantities)
+        if (const auto value = row.value_in(line))
+            curves_[static_cast<std::size_t>(row.which)].add(
+                {row.when == eval::moment::price ? line.progress.step : line.step, *value});
     if (!line.radii.empty()) {  // else it is an evaluation alone
-        put(quantity::noise_multiplier, line.noise_multiplier);
         count(line);
-        if (line.progress.step > 0)
-            curves_[static_cast<std::size_t>(quantity::epsilon_spent)].add({line.progress.step, line.progress.epsilon});
         snapshot now{.step = line.step, .radii = {line.radii.begin(), line.radii.end()}, .rates = {}, .shares = {}};
         if (line.steered) {
-            put(quantity::rate_factor, line.steered->lr_factor);
-            put(quantity::trust, line.steered->trust);
             now.rates.assign(line.steered->rates.begin(), line.steered->rates.end());
             now.shares.assign(line.steered->shares.begin(), line.steered->shares.end());
         }

@@ -3,33 +3,18 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <vector>
 
-#include "eval/metrics/metrics.hpp"
+#include "eval/metrics/quantities.hpp"
 #include "monitor/watch/curve.hpp"
 
 namespace rldp::monitor {
-
-enum class quantity : std::size_t {
-    loss,  ///< as released, nats
-    perplexity,
-    value_nats,
-    noise_multiplier,
-    epsilon_spent,
-    rate_factor,  ///< of a prepared controller; of the schedule's rate
-    trust,
-    count
-};
-/// In the order of `quantity`, as the API calls them.
-inline constexpr std::array<std::string_view, static_cast<std::size_t>(quantity::count)> quantity_names = {
-    "loss", "perplexity", "value_nats", "noise_multiplier", "progress_epsilon", "rate_factor", "trust"};
 
 class history {
   public:
     void add(const eval::metrics_line& line);
 
-    const curve& of(quantity which) const { return curves_[static_cast<std::size_t>(which)]; }
+    const curve& of(eval::quantity which) const { return curves_[static_cast<std::size_t>(which)]; }
     std::int64_t last_step() const { return last_step_; }
     bool empty() const { return last_step_ < 0; }
 
@@ -50,7 +35,7 @@ class history {
     void note(snapshot now);
     void count(const eval::metrics_line& line);
 
-    std::array<curve, static_cast<std::size_t>(quantity::count)> curves_;
+    std::array<curve, eval::quantities.size()> curves_;  ///< in their order
     std::vector<snapshot> snapshots_;
     std::map<double, std::int64_t> steps_at_;
     std::int64_t last_counted_ = 0;

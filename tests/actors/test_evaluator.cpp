@@ -21,7 +21,7 @@ using evaluations_told = std::vector<std::pair<std::int64_t, eval::scores>>;
 hub_actor hub_that_hears(deterministic& run, evaluations_told& told) {
     return run.spawn([&told](hub_actor::pointer) -> hub_actor::behavior_type {
         return {
-            [](subscribe_atom, const display_actor&) { return telemetry{}; },
+            [](subscribe_atom, const display_actor&) { return run_view{}; },
             [](ack_atom) {},
             [](announce_atom, const run_header&) {},
             [](metrics_atom, const eval::metrics_line&) {},

@@ -36,9 +36,9 @@ struct watched_hub : deterministic {
         run();
     }
     /// A watcher that acknowledges only when the test says so.
-    display_actor silent_watcher(std::vector<telemetry>& seen) {
+    display_actor silent_watcher(std::vector<run_view>& seen) {
         return spawn([&seen](display_actor::pointer) -> display_actor::behavior_type {
-            return {[&seen](const telemetry& value) { seen.push_back(value); }};
+            return {[&seen](const run_view& value) { seen.push_back(value); }};
         });
     }
     /// Five steps; the evaluation of one of them comes behind the last.
@@ -62,11 +62,11 @@ struct watched_hub : deterministic {
 
 TEST_CASE("a watcher that falls silent gets one message, and the latest value once it acknowledges") {
     watched_hub side;
-    std::vector<telemetry> seen;
+    std::vector<run_view> seen;
     const auto watcher = side.silent_watcher(seen);
-    const auto first = side.ask<telemetry>(side.hub, subscribe_atom::value, watcher);
+    const auto first = side.ask<run_view>(side.hub, subscribe_atom::value, watcher);
     REQUIRE(first);
-    CHECK(first->run == "test run");
+    CHECK(first->name == "test run");
     for (std::int64_t step = 1; step <= 50; ++step) {
         side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
         side.run();
@@ -88,24 +88,24 @@ TEST_CASE("a resumed run is shown from where it stood, before its first step") {
     auto evaluated = line_of(41, 2.5);
     evaluated.eval_perplexity = 17;
     watched_hub side({line_of(40, 2.6), evaluated, line_of(42, 2.4)});
-    std::vector<telemetry> seen;
-    const auto first = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
+    std::vector<run_view> seen;
+    const auto first = side.ask<run_view>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
     REQUIRE(first);
     side.second();
-    const auto now = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
+    const auto now = side.ask<run_view>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
     REQUIRE(now);
     CHECK(now->step == 42);
-    CHECK(now->noise_multiplier == 0.7);
-    CHECK(now->epsilon_spent == 0.5);
-    CHECK(now->perplexity == 17);
+    CHECK(now->value(eval::quantity::noise_multiplier) == 0.7);
+    CHECK(now->value(eval::quantity::epsilon_spent) == 0.5);
+    CHECK(now->value(eval::quantity::perplexity) == 17);
     CHECK(now->evaluated_step == 41);
-    CHECK(now->radii.size() == 2);
+    CHECK(now->value(eval::quantity::mean_radius) == Approx(0.15));
 }
 
 TEST_CASE("ticks come at most once a second and show averages") {
     watched_hub side;
-    std::vector<telemetry> seen;
-    const auto display = side.spawn(make_display, side.hub, show([&](const telemetry& t) { seen.push_back(t); }));
+    std::vector<run_view> seen;
+    const auto display = side.spawn(make_display, side.hub, show([&](const run_view& t) { seen.push_back(t); }));
     side.run();
     const auto before = seen.size();
     for (std::int64_t step = 1; step <= 4; ++step)
@@ -115,7 +115,7 @@ TEST_CASE("ticks come at most once a second and show averages") {
     side.second();
     REQUIRE(seen.size() == before + 1);
     CHECK(seen.back().step == 4);
-    CHECK(seen.back().loss == Approx(2.5));
+    CHECK(seen.back().value(eval::quantity::loss) == Approx(2.5));
     side.second();
     CHECK(seen.size() == before + 1);  // nothing new, nothing sent
 }
@@ -127,20 +127,20 @@ TEST_CASE("who subscribes between two ticks sees the last tick, not the step und
     side.second();
     side.self->send(side.hub, metrics_atom::value, line_of(2, 2.0));
     side.run();
-    std::vector<telemetry> seen;
-    const auto first = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
+    std::vector<run_view> seen;
+    const auto first = side.ask<run_view>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
     REQUIRE(first);
     CHECK(first->step == 1);
     side.second();
-    const auto later = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
+    const auto later = side.ask<run_view>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
     REQUIRE(later);
     CHECK(later->step == 2);
 }
 
 TEST_CASE("how a run ended is told to who still owes an acknowledgement, too") {
     watched_hub side;
-    std::vector<telemetry> seen;
-    REQUIRE(side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen)));
+    std::vector<run_view> seen;
+    REQUIRE(side.ask<run_view>(side.hub, subscribe_atom::value, side.silent_watcher(seen)));
     side.self->send(side.hub, metrics_atom::value, line_of(7, 2.0));
     side.run();
     side.second();
@@ -213,10 +213,10 @@ TEST_CASE(
     side.run();
     CHECK(last().progress == eval::progress_price{0.5, 1});
     side.second();
-    std::vector<telemetry> seen;
-    const auto shown = side.ask<telemetry>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
+    std::vector<run_view> seen;
+    const auto shown = side.ask<run_view>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
     REQUIRE(shown);
-    CHECK((shown->epsilon_spent == 1.5 && shown->progress_step == 5));
+    CHECK((shown->value(eval::quantity::epsilon_spent) == 1.5 && shown->progress_step == 5));
     side.self->send(side.hub, progress_atom::value, std::int64_t{5}, 1.5, true);
     side.run();
     CHECK(last().progress == eval::progress_price{1.5, 5});
@@ -231,7 +231,7 @@ TEST_CASE(
 // Else the place of an evaluation among the steps tells how long it took.
 TEST_CASE("what happens after an evaluation began is logged and told after it, however long it takes") {
     std::vector<std::string> told;
-    const show tell = [&](const telemetry& seen) {
+    const show tell = [&](const run_view& seen) {
         told.push_back(std::to_string(seen.step) + " " + std::to_string(seen.evaluated_step));
     };
     watched_hub side({line_of(3, 2)}, tell, {3});

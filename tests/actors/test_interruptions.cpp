@@ -294,7 +294,7 @@ TEST_CASE("a run that is stopped while its last adapter is evaluated is not done
     std::promise<void> wired;
     const auto ready = wired.get_future().share();
     const auto hub = system.spawn([&](hub_actor::pointer it) -> hub_actor::behavior_type {
-        return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
+        return {[](subscribe_atom, const display_actor&) { return run_view{}; },
                 [](ack_atom) {},
                 [](announce_atom, const run_header&) {},
                 [](metrics_atom, const eval::metrics_line&) {},

@@ -113,7 +113,7 @@ TEST_CASE("a hub that dies ends the run: its log would stand still unnoticed") {
     const caf::scoped_actor self(system);
     const auto hub = system.spawn([](hub_actor::pointer) -> hub_actor::behavior_type {
         return {
-            [](subscribe_atom, const display_actor&) { return telemetry{}; },
+            [](subscribe_atom, const display_actor&) { return run_view{}; },
             [](ack_atom) {},
             [](announce_atom, const run_header&) {},
             [](metrics_atom, const eval::metrics_line&) { throw error(errc::bad_input, "metrics: the disk is full"); },

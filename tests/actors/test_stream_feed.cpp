@@ -7,8 +7,8 @@
 #include "actors/display.hpp"
 #include "actors/stream_feed.hpp"
 #include "actors/threads.hpp"
-#include "monitor/stream/reader.hpp"
-#include "monitor/stream/server.hpp"
+#include "monitor/http/options.hpp"
+#include "monitor/http/reader.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;
@@ -37,12 +37,23 @@ class said {
     std::vector<std::string> lines_;
 };
 
-telemetry value_of(const std::string& run, std::int64_t step) {
-    telemetry out;
-    out.run = run;
+run_view value_of(const std::string& run, std::int64_t step) {
+    run_view out;
+    out.name = run;
     out.state = "running";
     out.step = step;
     return out;
+}
+
+std::unique_ptr<monitor::http_server> serve(std::uint16_t port = 0) {
+    monitor::http_config how;
+    how.port = port;
+    how.limits.tick = std::chrono::milliseconds(10);
+    return std::make_unique<monitor::http_server>(how, std::vector<std::filesystem::path>{}, "1");
+}
+
+std::unique_ptr<monitor::run_reader> reader_at(std::uint16_t port) {
+    return std::make_unique<monitor::run_reader>(monitor::parse_place("127.0.0.1:" + std::to_string(port)));
 }
 
 }  // namespace
@@ -52,22 +63,21 @@ TEST_CASE("a monitor attaches to a run, hears its end and attaches to the next o
     caf::actor_system system(configuration);
     said lines;
     const auto display = system.spawn(
-        make_fed_display, show([&](const telemetry& seen) { lines(seen.run + " " + std::to_string(seen.step)); }));
+        make_fed_display, show([&](const run_view& seen) { lines(seen.name + " " + std::to_string(seen.step)); }));
     const std::shared_ptr<void> ending(nullptr,
                                        [&](void*) { caf::anon_send_exit(display, caf::exit_reason::user_shutdown); });
-    auto run = std::make_unique<monitor::stream_server>(monitor::endpoint{"127.0.0.1", 0});
-    const monitor::endpoint where{"127.0.0.1", run->port()};
+    auto run = serve();
+    const auto port = run->port();
     const stream_feed feed(
-        system, display, std::make_unique<monitor::stream_reader>(where), [&](const std::string& line) { lines(line); },
-        std::chrono::milliseconds(10));
-    run->show(value_of("first", 1));
+        system, display, reader_at(port), [&](const std::string& line) { lines(line); }, std::chrono::milliseconds(10));
+    run->tell(value_of("first", 1));
     CHECK(lines.first(2) == std::vector<std::string>{"attached to run first", "first 1"});
-    run->show(value_of("first", 2));
+    run->tell(value_of("first", 2));
     run.reset();
     CHECK(lines.first(4) == std::vector<std::string>{"attached to run first", "first 1", "first 2",
                                                      "the run ended; waiting for another"});
-    run = std::make_unique<monitor::stream_server>(where);
-    run->show(value_of("second", 7));
+    run = serve(port);
+    run->tell(value_of("second", 7));
     const auto all = lines.first(6);
     REQUIRE(all.size() == 6);  // that nobody was there between the two went without saying
     CHECK(all[4] == "attached to run second");
@@ -77,16 +87,11 @@ TEST_CASE("a monitor attaches to a run, hears its end and attaches to the next o
 TEST_CASE("a monitor that waits for a run can be ended") {
     system_config configuration;
     caf::actor_system system(configuration);
-    std::uint16_t port = 0;
-    {
-        monitor::stream_server passing({"127.0.0.1", 0});
-        port = passing.port();
-    }
-    const auto display = system.spawn(make_fed_display, show([](const telemetry&) {}));
+    const auto port = serve()->port();
+    const auto display = system.spawn(make_fed_display, show([](const run_view&) {}));
     {
         const stream_feed feed(
-            system, display, std::make_unique<monitor::stream_reader>(monitor::endpoint{"127.0.0.1", port}),
-            [](const std::string&) {}, std::chrono::hours(1));
+            system, display, reader_at(port), [](const std::string&) {}, std::chrono::hours(1));
     }
     caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
 }

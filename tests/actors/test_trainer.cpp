@@ -105,7 +105,7 @@ struct trainer_between_stubs : deterministic {
                     }};
         });
         wiring.hub = spawn([](hub_actor::pointer) -> hub_actor::behavior_type {
-            return {[](subscribe_atom, const display_actor&) { return telemetry{}; },
+            return {[](subscribe_atom, const display_actor&) { return run_view{}; },
                     [](ack_atom) {},
                     [](announce_atom, const run_header&) {},
                     [](metrics_atom, const eval::metrics_line&) {},

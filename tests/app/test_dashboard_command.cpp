@@ -9,10 +9,10 @@
 
 #include "config/base/files.hpp"
 #include "monitor/http/reader.hpp"
-#include "monitor/stream/server.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/peer.hpp"
+#include "tests/support/ports.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -27,7 +27,7 @@ constexpr auto* quick_run =
     "--set data.path=synthetic:300 ";
 
 std::string a_port() {
-    return std::to_string(monitor::stream_server({"127.0.0.1", 0}).port());
+    return std::to_string(free_port());
 }
 
 /// The first line of what a request to stop the run is answered.
@@ -65,17 +65,17 @@ TEST_CASE("a run shows itself over TLS, and an operator's token stops it, resuma
                          scratch.path());
         over = true;
     });
-    auto place = monitor::dashboard_place_from("https://127.0.0.1:" + port);
+    auto place = monitor::parse_place("https://127.0.0.1:" + port);
     place.authority = scratch / "tls.pem";
-    place.token = monitor::viewer_token(scratch / "tokens");
-    monitor::dashboard_reader reader(place);
+    place.token = monitor::read_viewer_token(scratch / "tokens");
+    monitor::run_reader reader(place);
     std::int64_t steps = 0;
     std::string last;
     bool asked = false;
     do {
         std::this_thread::yield();
-        reader.follow([&](const monitor::telemetry& seen) {
-            CHECK(seen.run == "run");
+        reader.follow([&](const monitor::run_view& seen) {
+            CHECK(seen.name == "run");
             steps = seen.step;
             last = seen.state;
             if (steps < 2 || asked) return;
@@ -103,7 +103,7 @@ TEST_CASE("what a dashboard can't do is said before a run is made") {
         CHECK_FALSE(std::filesystem::exists(scratch / "run"));
         return said.err;
     };
-    const monitor::stream_server other({"127.0.0.1", 0});
+    const fake_server other([](peer&) {});
     CHECK(has(refused("--dashboard " + std::to_string(other.port())), "another program listens there"));
     CHECK(has(refused("--dashboard 0.0.0.0:" + a_port()), "needs TLS and tokens"));
     CHECK(has(refused("--dashboard lab:x"), "is not [HOST:]PORT"));

@@ -3,9 +3,8 @@
 #include <thread>
 #include <vector>
 
-#include "monitor/stream/reader.hpp"
-#include "monitor/stream/server.hpp"
-#include "monitor/stream/telemetry_json.hpp"
+#include "monitor/http/reader.hpp"
+#include "monitor/view/row.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/peer.hpp"
@@ -50,12 +49,12 @@ TEST_CASE("a run is watched to its end, whatever strangers send to its port") {
             scratch.path());
         over = true;
     });
-    monitor::stream_reader reader({"127.0.0.1", port});
-    std::vector<monitor::telemetry> seen;
+    monitor::run_reader reader(monitor::parse_place("127.0.0.1:" + std::to_string(port)));
+    std::vector<monitor::run_view> seen;
     std::string why;
     do {
         std::this_thread::yield();
-        why = reader.follow([&](const monitor::telemetry& latest) {
+        why = reader.follow([&](const monitor::run_view& latest) {
             if (seen.empty()) attack(port);
             seen.push_back(latest);
         });
@@ -65,11 +64,11 @@ TEST_CASE("a run is watched to its end, whatever strangers send to its port") {
     CHECK(said.status == 0);
     CHECK(why == "the run ended");
     REQUIRE_FALSE(seen.empty());
-    CHECK(seen.front().run == "run");
+    CHECK(seen.front().name == "run");
     CHECK(seen.back().state == "done");
     CHECK(seen.back().step == 8);
     CHECK(seen.back().steps == 8);
-    CHECK_FALSE(seen.back().radii.empty());
+    CHECK(seen.back().value(eval::quantity::mean_radius) > 0);
 }
 
 TEST_CASE("rldp monitor ends with the run, as JSON for programs, or gives up in time") {
@@ -85,7 +84,7 @@ TEST_CASE("rldp monitor ends with the run, as JSON for programs, or gives up in 
     INFO(watched.err);
     REQUIRE(watched.status == 0);
     const auto begin = watched.out.rfind('\n', watched.out.size() - 2) + 1;  // npos + 1 is the beginning
-    const auto last = monitor::telemetry_from(watched.out.substr(begin, watched.out.size() - begin - 1));
+    const auto last = monitor::parse_row(watched.out.substr(begin, watched.out.size() - begin - 1));
     CHECK(last.state == "done");
     CHECK(last.step == 8);
     const auto nobody = rldp_says("monitor " + address + " --once --timeout 0.3", other.path());
@@ -96,12 +95,12 @@ TEST_CASE("rldp monitor ends with the run, as JSON for programs, or gives up in 
 
 TEST_CASE("a run whose port is taken is refused before anything is made or charged") {
     const scratch_directory scratch;
-    const monitor::stream_server other({"127.0.0.1", 0});
+    const fake_server other([](peer&) {});
     const auto address = "127.0.0.1:" + std::to_string(other.port());
     const auto said =
         rldp_says(small_run + ("--monitor " + address) + " --out " + (scratch.path() / "run").string(), scratch.path());
     CHECK(said.status == 2);
     CHECK(has(said.err, "monitor.address: " + address + " can't be used ("));
-    CHECK(has(said.err, "; is another run there? choose another port\n"));
+    CHECK(has(said.err, "; another program listens there; choose another port\n"));
     CHECK_FALSE(std::filesystem::exists(scratch.path() / "run"));
 }

@@ -1,12 +1,17 @@
 #pragma once
-// Telemetry of a running run.
-#include "monitor/stream/telemetry.hpp"
+// A run under way, as its watchers see it.
+#include <string>
 
-inline rldp::monitor::telemetry at_step(std::int64_t step, std::size_t radii = 0) {
-    rldp::monitor::telemetry out;
-    out.run = "test run";
+#include "monitor/view/run_view.hpp"
+
+namespace rldp::testing {
+
+inline monitor::run_view at_step(std::int64_t step, const std::string& name = "test run") {
+    monitor::run_view out;
+    out.id = out.name = name;
     out.state = "running";
     out.step = step;
-    out.radii.assign(radii, 0.123456789);
     return out;
 }
+
+}  // namespace rldp::testing

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "monitor/stream/telemetry_json.hpp"
+#include "monitor/view/row.hpp"
 
 namespace rldp::testing {
 
@@ -102,11 +102,11 @@ std::string stream_request() {
     return "GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1:4242\r\n\r\n";
 }
 
-std::optional<monitor::telemetry> next_event(peer& from) {
+std::optional<monitor::run_view> next_event(peer& from) {
     for (;;) {
         const auto line = from.read_until("\n");
         if (line.empty() || line.back() != '\n') return std::nullopt;
-        if (line.starts_with("data: ")) return monitor::telemetry_from(line.substr(6));
+        if (line.starts_with("data: ")) return monitor::parse_row(line.substr(6));
     }
 }
 

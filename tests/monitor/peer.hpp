@@ -7,7 +7,7 @@
 #include <string_view>
 #include <thread>
 
-#include "monitor/stream/telemetry.hpp"
+#include "monitor/view/run_view.hpp"
 
 namespace rldp::testing {
 
@@ -41,8 +41,8 @@ class peer {
 
 /// "GET /api/stream" with a Host that is accepted.
 std::string stream_request();
-/// The telemetry of the next event, past comments and the head; nothing at the stream's end.
-std::optional<monitor::telemetry> next_event(peer& from);
+/// The run of the next event, past comments and the head; nothing at the stream's end.
+std::optional<monitor::run_view> next_event(peer& from);
 
 /// Serves connections one after another on a thread, as a run never would.
 class fake_server {

@@ -11,20 +11,21 @@
 #include "tests/support/refusal.hpp"
 
 using namespace rldp::monitor;
+using rldp::eval::quantity;
 
 namespace {
 
-telemetry seen(const std::string& run, std::int64_t step, double loss, const std::string& state = "running") {
-    telemetry out;
-    out.run = run;
+run_view seen(const std::string& run, std::int64_t step, double loss, const std::string& state = "running") {
+    run_view out;
+    out.name = run;
     out.state = state;
     out.step = step;
     out.steps = 100;
-    out.loss = loss;
-    out.perplexity = std::numeric_limits<double>::quiet_NaN();
-    out.epsilon_spent = 1.5;
+    out.latest[quantity::loss].value = loss;
+    out.latest[quantity::epsilon_spent].value = 1.5;
     out.progress_step = step;
-    out.epsilon_guaranteed = 8;
+    out.contract.emplace().any = true;
+    out.contract->epsilon_guaranteed = 8;
     return out;
 }
 
@@ -56,7 +57,7 @@ TEST_CASE("runs are lines of 80 columns, those that go on first") {
         table.observe(seen("grid/cells/a-cell-with-a-long-name-seed7", step, 3 - 0.1 * step));
     table.observe(seen("c", 1, std::numeric_limits<double>::quiet_NaN(), "budget exhausted"));
     auto none = seen("d", 2, 1);
-    none.epsilon_guaranteed = std::numeric_limits<double>::infinity();
+    none.contract->any = false;
     table.observe(none);
     const auto lines = lines_of(table.drawn(80, 24));
     REQUIRE(lines.size() == 5);

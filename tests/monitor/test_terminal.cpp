@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "monitor/terminal/live_line.hpp"
 #include "monitor/terminal/terminal.hpp"
@@ -9,20 +7,22 @@
 
 using namespace rldp;
 using namespace rldp::monitor;
+using eval::quantity;
 
 namespace {
 
 /// A run that is priced up to its last step, on a budget of 8.
-telemetry under_way(const std::string& run, std::int64_t step, std::int64_t steps, double loss, double spent) {
-    telemetry out;
-    out.run = run;
+run_view under_way(const std::string& run, std::int64_t step, std::int64_t steps, double loss, double spent) {
+    run_view out;
+    out.name = run;
     out.state = "running";
     out.step = out.progress_step = step;
     out.steps = steps;
-    out.loss = loss;
-    out.epsilon_spent = spent;
-    out.epsilon_budget = out.epsilon_guaranteed = 8;
-    out.perplexity = std::nan("");
+    out.latest[quantity::loss].value = loss;
+    out.latest[quantity::epsilon_spent].value = spent;
+    auto& promised = out.contract.emplace();
+    promised.any = true;
+    promised.epsilon_budget = promised.epsilon_guaranteed = 8;
     return out;
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("the progress line fits its width and shows step, loss, ε and the tim
     value.progress_step = 0;
     CHECK(has(monitor::progress_line(value, {}, 120), "ε – of 8.00 guaranteed"));
 
-    value.epsilon_guaranteed = std::numeric_limits<double>::infinity();
+    value.contract->any = false;
     CHECK(monitor::progress_line(value, {}, 100).find("NO GUARANTEE") != std::string::npos);
 
     monitor::time_left time;
@@ -82,13 +82,13 @@ TEST_CASE("what is read is told in the words of its kind") {
 TEST_CASE("a progress line fits whatever the width, and keeps what matters longest") {
     auto value = under_way("a-run-with-quite-a-long-name-of-its-own", 12'345, 20'000, 2.125, 7.5);
     value.progress_step = 12'288;
-    value.perplexity = 12.5;
+    value.latest[quantity::perplexity].value = 12.5;
     value.evaluated_step = 12'000;
     for (const auto* state : {"running", "stopping", "budget exhausted", "done"})
-        for (const double guaranteed : {8.0, std::numeric_limits<double>::infinity()})
+        for (const bool guaranteed : {true, false})
             for (std::size_t width = 3; width <= 220; ++width) {
                 value.state = state;
-                value.epsilon_guaranteed = guaranteed;
+                value.contract->any = guaranteed;
                 const auto line = monitor::progress_line(value, std::chrono::seconds(75), width);
                 const auto columns = static_cast<std::size_t>(std::count_if(
                     line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -97,24 +97,22 @@ TEST_CASE("a progress line fits whatever the width, and keeps what matters longe
                 if (width >= 20) CHECK(has(line, "step 12345/20000"));
                 if (width < 40) continue;
                 CHECK(has(line, "ε ~7.50"));
-                if (!std::isfinite(guaranteed)) CHECK(has(line, "NO GUARANTEE"));
+                if (!guaranteed) CHECK(has(line, "NO GUARANTEE"));
                 if (width >= 60 && value.state == "done") CHECK(has(line, "done"));
-                if (width >= 190) CHECK((has(line, "as of step 12288") && has(line, value.run) && has(line, "█")));
+                if (width >= 190) CHECK((has(line, "as of step 12288") && has(line, value.name) && has(line, "█")));
             }
 }
 
 TEST_CASE("a line of 80 columns, which a terminal has, keeps the run's name and its bar beside a perplexity") {
     auto value = under_way("deck", 24, 40, 0.4461, 6.79);
-    value.perplexity = 1.648;
-    value.perplexity_low = 1.6;
-    value.perplexity_high = 1.7;
+    value.latest[quantity::perplexity] = {1.648, {{1.6, 1.7}}};
     value.evaluated_step = 20;
     const std::chrono::seconds left(75);
     CHECK(monitor::progress_line(value, left, 79) ==
           "deck ████████░░░░░ step 24/40  ε ~6.79 of 8.00  perplexity 1.648  00:01:15 left");
     CHECK(monitor::progress_line(value, left, 49) == "deck ██████████░░░░░░ step 24/40  ε ~6.79 of 8.00");
     CHECK(monitor::progress_line(value, left, 30) == "step 24/40  ε ~6.79");
-    value.run = "compared/cells/rldp-eps8-seed0";
+    value.name = "compared/cells/rldp-eps8-seed0";
     CHECK(monitor::progress_line(value, left, 79) ==
           "…ared/cells/rldp-eps8-seed0 █████░░░ step 24/40  ε ~6.79 of 8.00  00:01:15 left");
     CHECK(has(monitor::progress_line(value, left, 200), "compared/cells/rldp-eps8-seed0 ████"));

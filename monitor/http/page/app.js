@@ -5,7 +5,7 @@
 
 const main = document.getElementById("main"), link = document.getElementById("link");
 const number = charts.number;
-let events = null, view = null, runs = [], sorting = {key: "name", down: false};
+let events = null, view = null, runs = [], quantities = [], sorting = {key: "name", down: false};
 
 function element(tag, properties, ...children) {
   const out = document.createElement(tag);
@@ -69,6 +69,8 @@ function listen(path, on) {
   events.onmessage = (event) => { link.textContent = "live"; on(JSON.parse(event.data)); };
 }
 
+/// How a quantity's curve is drawn.
+const curveOf = (quantity) => ({log: quantity.logarithmic, steps: quantity.stepwise});
 const nameOf = (run) => run.title || run.name;
 const tags = (run) => (run.tags || []).map((tag) => element("span", {class: "tag"}, tag));
 const state = (run) => element("span", {class: "state " + run.state.split(" ").pop()}, run.state);
@@ -154,14 +156,7 @@ function oneRun(id, shownRange, shownAgainst) {
   const note = () => remember("run", id, range || against.value === "epsilon" ? rangeText(range) : "", against.value === "epsilon" ? "epsilon" : "");
   const setRange = (to) => { range = to; note(); load(); };
   const make = (title, more) => charts.lines(figures, Object.assign({title, onRange: setRange}, more));
-  const drawings = [
-    [make("Held-out perplexity", {log: true}), (c) => [{name: "perplexity", points: c.perplexity || []}]],
-    [make("Training loss as released", {}), (c) => [{name: "loss", points: c.loss || [], dots: true}]],
-    [make("Nats on a record's values", {}), (c) => [{name: "value nats", points: c.value_nats || []}]],
-    [make("ε so far, no guarantee", {}), (c) => [{name: "ε so far", points: c.progress_epsilon || []}]],
-    [make("Noise multiplier", {steps: true}), (c) => [{name: "z", points: c.noise_multiplier || []}]],
-    [make("Learning rate, factor of the schedule's", {log: true, steps: true}), (c) => [{name: "factor", points: c.rate_factor || []}]],
-  ];
+  const drawings = quantities.map((q) => [q, make(q.title, curveOf(q))]);
   const radii = charts.heat(figures, {title: "Clip radius of each group"});
   const rates = charts.heat(figures, {title: "Rate factor of each group"});
   const shares = charts.heat(figures, {title: "Share of the noise of each adapter"});
@@ -195,7 +190,7 @@ function oneRun(id, shownRange, shownAgainst) {
     drawTop();
     heading.hidden = !Object.keys(run.curves).length;
     const across = against.value === "epsilon" && run.curves.progress_epsilon ? charts.through(run.curves.progress_epsilon, "ε so far") : null;
-    for (const [figure, series] of drawings) figure.update(series(run.curves), range, across);
+    for (const [q, figure] of drawings) figure.update([{name: q.name, points: run.curves[q.name] || [], dots: q.noisy}], range, across);
     const map = (key) => run.adapters.filter((a) => a[key]).map((a) => ({step: a.step, values: a[key]}));
     radii.update(run.groups, map("radii"), run.step);
     rates.update(run.groups, map("rates"), run.step);
@@ -266,12 +261,9 @@ function compare(ids, shownRange) {
   }
   table.append(element("p", {class: "soft"}, "loading …"));
   main.append(element("h2", {}, "Over the runs"), figures);
-  const quantities = [["perplexity", "Held-out perplexity", true], ["loss", "Training loss as released", false],
-    ["value_nats", "Nats on a record's values", false], ["progress_epsilon", "ε so far, no guarantee", false],
-    ["noise_multiplier", "Noise multiplier", false, true], ["rate_factor", "Learning rate, factor of the schedule's", true, true]];
   let range = rangeIn(shownRange);
   const setRange = (to) => { range = to; remember("compare", ids.join(","), range ? rangeText(range) : ""); load(); };
-  const drawn = quantities.map(([key, title, log, steps]) => [key, charts.lines(figures, {title, log, steps, onRange: setRange})]);
+  const drawn = quantities.map((q) => [q.name, charts.lines(figures, {title: q.title, onRange: setRange, ...curveOf(q)})]);
   const load = () => Promise.all(ids.map((id) => get(`api/runs/${id}?points=600` + (range ? `&from=${range[0]}&to=${range[1]}` : ""))))
     .then((all) => {
       if (view !== load) return;
@@ -301,5 +293,5 @@ function show() {
 }
 
 window.addEventListener("hashchange", show);
-get("api/session").then((s) => { oneRun.mayStop = s.may_stop; show(); })
+get("api/session").then((s) => { oneRun.mayStop = s.may_stop; quantities = s.quantities; show(); })
   .catch((e) => { if (!main.querySelector("form")) main.replaceChildren(element("p", {class: "note bad"}, e.message)); });

@@ -37,20 +37,20 @@ struct guarded {
         how.token_file = scratch / "tokens";
     }
     void start() { server.emplace(how, std::vector{scratch / "runs"}, "1"); }
-    dashboard_place place() const {
-        auto out = dashboard_place_from("https://127.0.0.1:" + std::to_string(server->port()));
+    watched_place place() const {
+        auto out = parse_place("https://127.0.0.1:" + std::to_string(server->port()));
         out.authority = scratch / "tls.pem";
-        out.token = viewer_token(scratch / "tokens");
+        out.token = read_viewer_token(scratch / "tokens");
         return out;
     }
 };
 
 /// Why it ends; the first run that it tells ends it, too.
-std::string first_word(const dashboard_place& where) {
-    dashboard_reader subject(where, milliseconds(5000));
+std::string first_word(const watched_place& where) {
+    run_reader subject(where, milliseconds(5000));
     std::string seen;
-    const auto why = subject.follow([&](const telemetry& run) {
-        seen = run.run + " " + std::to_string(run.step) + "/" + std::to_string(run.steps);
+    const auto why = subject.follow([&](const run_view& run) {
+        seen = run.name + " " + std::to_string(run.step) + "/" + std::to_string(run.steps);
         subject.stop();
     });
     return seen.empty() ? why : seen;
@@ -93,8 +93,8 @@ TEST_CASE("a run is read over TLS by who trusts the certificate and has a token"
     CHECK(first_word(at.place()) == "a 5/10");
     auto by_operator = at.place();
     rldp::write_file(at.scratch / "one", rldp::read_file(at.scratch / "tokens").substr(72), 0600);
-    CHECK(by_operator.token != viewer_token(at.scratch / "one"));
-    by_operator.token = viewer_token(at.scratch / "one");
+    CHECK(by_operator.token != read_viewer_token(at.scratch / "one"));
+    by_operator.token = read_viewer_token(at.scratch / "one");
     CHECK(first_word(by_operator) == "a 5/10");
     auto wrong = at.place();
     wrong.token = std::string(64, '0');
@@ -108,7 +108,7 @@ TEST_CASE("a run is read over TLS by who trusts the certificate and has a token"
     strange.authority = std::nullopt;  // those that the system trusts
     CHECK(has(first_word(strange), "certificate verify failed"));
     strange.authority = at.scratch / "nowhere.pem";
-    CHECK(has(refusal([&] { dashboard_reader{strange}; }), "nowhere.pem: can't be read"));
+    CHECK(has(refusal([&] { run_reader{strange}; }), "nowhere.pem: can't be read"));
 }
 
 TEST_CASE("a certificate of another host is not this one's") {
@@ -152,36 +152,39 @@ TEST_CASE("several runs come as each changes, and the end is told") {
     http_config how;
     how.limits.tick = milliseconds(20);
     auto server = std::make_unique<http_server>(how, std::vector{scratch / ""}, "1");
-    dashboard_reader subject(dashboard_place_from("http://127.0.0.1:" + std::to_string(server->port())));
-    std::map<std::string, telemetry> seen;
-    const auto why = subject.follow([&](const telemetry& run) {
-        seen[run.run] = run;
+    run_reader subject(parse_place("http://127.0.0.1:" + std::to_string(server->port())));
+    std::map<std::string, run_view> seen;
+    const auto why = subject.follow([&](const run_view& run) {
+        seen[run.name] = run;
         if (seen.size() == 2) server.reset();
     });
     CHECK(why == "the run ended");
     CHECK(seen["a"].state == "running");
     CHECK(seen["b"].state == "done");
-    CHECK(seen["b"].perplexity == 70);
-    CHECK(seen["b"].epsilon_guaranteed == 2);
-    CHECK(subject.follow([](const auto&) {}) == source::nobody);
+    CHECK(seen["b"].value(rldp::eval::quantity::perplexity) == 70);
+    CHECK(seen["b"].contract->epsilon_guaranteed == 2);
+    CHECK(subject.follow([](const auto&) {}) == run_reader::nobody);
 }
 
 TEST_CASE("addresses of dashboards are taken apart, and what is none is refused") {
-    const auto lab = dashboard_place_from("https://lab.example/rldp/");
+    const auto lab = parse_place("https://lab.example/rldp/");
     CHECK(lab.tls);
     CHECK(lab.host == "lab.example");
     CHECK(lab.port == "443");
     CHECK(lab.prefix == "/rldp");
-    const auto six = dashboard_place_from("http://[::1]:8787");
+    const auto six = parse_place("http://[::1]:8787");
     CHECK_FALSE(six.tls);
     CHECK(six.host == "::1");
     CHECK(six.port == "8787");
     CHECK(six.prefix.empty());
     for (const char* wrong :
          {"https://", "ftp://x", "https://a b", "https://a:x", "https://a:", "https://user@a", "https://a/?x"})
-        CHECK(has(refusal([&] { dashboard_place_from(wrong); }), "is no address of a dashboard"));
-    CHECK(has(refusal([] { dashboard_place_from("http://lab.example:8787"); }), "could read what http:// tells"));
+        CHECK(has(refusal([&] { parse_place(wrong); }), "is no address of a dashboard"));
+    CHECK(has(refusal([] { parse_place("http://lab.example:8787"); }), "could read what http:// tells"));
+    const auto one = parse_place("localhost:4242");
+    CHECK_FALSE(one.tls);
+    CHECK(one.port == "4242");
     const scratch_directory scratch;
     rldp::write_file(scratch / "token", "no token", 0600);
-    CHECK(has(refusal([&] { viewer_token(scratch / "token"); }), "holds no token"));
+    CHECK(has(refusal([&] { read_viewer_token(scratch / "token"); }), "holds no token"));
 }

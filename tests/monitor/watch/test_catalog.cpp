@@ -98,13 +98,13 @@ TEST_CASE("a run is followed as it grows, resumes and ends") {
     CHECK_FALSE(subject.refresh(start));
     auto& one = *subject.runs()[0];
     CHECK(one.view().step == 5);
-    CHECK(one.view().perplexity == 75);
+    CHECK(one.view().value(rldp::eval::quantity::perplexity) == 75);
     CHECK(one.view().perplexity_before == 80);
     REQUIRE(one.view().contract);
     CHECK(one.view().contract->any);
     CHECK(one.view().contract->epsilon_guaranteed == 2);
     CHECK(one.view().ledger_head.size() == 64);
-    CHECK(subject.past(one).of(quantity::loss).points().size() == 5);
+    CHECK(subject.past(one).of(rldp::eval::quantity::loss).points().size() == 5);
     add_line(run, 6);
     CHECK(subject.refresh(start));
     CHECK(one.view().step == 6);

@@ -1,13 +1,12 @@
 #pragma once
-// A run as its public side shows it.
+// A run as its watchers see it: what it is, what was promised, and the last value of each quantity that is watched.
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "eval/metrics/interval.hpp"
+#include "eval/metrics/quantities.hpp"
 
 namespace rldp::monitor {
 
@@ -27,34 +26,36 @@ struct contract_view {
     std::vector<level> deck;  ///< rising; empty without one
 };
 
+/// The hub fills in name, state, steps, latest and the contract's ε; who follows a run's files knows the rest, too.
 struct run_view {
     std::string id;     ///< unique among the runs shown; letters, digits, . _ ~ + -
     std::string name;   ///< its directory's, below the one that was named; unique, too
     std::string title;  ///< run.name; empty: none
     std::vector<std::string> tags;
     std::string notes;
-    std::string state;    ///< as telemetry's, or "silent" (unfinished, and no process here writes it), or "damaged"
+    /// starting | running | stopping | done | budget exhausted | interrupted | failed; of a run's files also "silent"
+    /// (unfinished, and no process here writes it) and "damaged".
+    std::string state;
     std::string problem;  ///< why it is shown as damaged, or what of it can't be read; one line, or nothing
     std::string version, method, model, data;  ///< empty: not known; model and data without their directories
     std::int64_t step = 0, steps = 0;          ///< done and planned
-    std::int64_t evaluated_step = 0;
-    double loss = unknown;  ///< as released, nats
-    double perplexity = unknown, perplexity_before = unknown, value_nats = unknown;
-    std::optional<eval::interval> perplexity_in;  ///< where it lies with 95 %, of a look
-    std::string held_out;                         ///< what is published of held-out units: private, none or raw
-    double noise_multiplier = unknown, epsilon_spent = unknown;
-    std::int64_t progress_step = 0;  ///< as of which progress is; 0: none yet
+    eval::measurements latest;
+    std::int64_t evaluated_step = 0;  ///< as of which quantities of evaluations are
+    std::int64_t progress_step = 0;   ///< as of which the ε so far is; 0: nothing has been priced yet
+    double perplexity_before = unknown;
+    std::string held_out;  ///< what is published of held-out units: private, none or raw
     std::optional<contract_view> contract;
     std::string ledger_head;          ///< hash of its last entry
     std::vector<std::string> groups;  ///< adapters, once the summary tells them
     std::vector<std::string> controller, warnings;
     bool has_report = false, has_certificate = false;  ///< pages to read, once the run has ended
+
+    double value(eval::quantity which) const { return latest[which].value; }
+    /// Takes what a line of the run log has and no later line told.
+    void observe(const eval::metrics_line& line);
 };
 
 /// Whether nothing more will come.
-inline bool is_over(const run_view& run) {
-    return run.state == "done" || run.state == "budget exhausted" || run.state == "interrupted" ||
-           run.state == "failed" || run.state == "damaged";
-}
+bool is_over(const run_view& run);
 
 }  // namespace rldp::monitor

@@ -9,8 +9,9 @@
 #include <cstdlib>
 #include <new>
 
-#include "monitor/stream/server.hpp"
+#include "monitor/http/server.hpp"
 #include "tests/catch.hpp"
+#include "tests/monitor/at_step.hpp"
 #include "tests/monitor/peer.hpp"
 
 namespace {
@@ -67,21 +68,19 @@ using namespace rldp::testing;
 
 namespace {
 
-monitor::telemetry value_on_the_heap() {
-    monitor::telemetry out;
-    out.run = "a run whose name is too long for a small string";
-    out.state = "running";
-    out.step = 1;
+const auto* const name_on_the_heap = "a run whose name is too long for a small string";
+
+monitor::http_config looking_often() {
+    monitor::http_config out;
+    out.limits.tick = out.limits.heartbeat = std::chrono::milliseconds(1);
     return out;
 }
 
 }  // namespace
 
 TEST_CASE("where files are short, connections wait until there are some") {
-    monitor::stream_limits limits;
-    limits.accept_pause = std::chrono::milliseconds(10);
-    monitor::stream_server server({"127.0.0.1", 0}, limits);
-    server.show(value_on_the_heap());
+    monitor::http_server server(looking_often(), {}, "1");
+    server.tell(at_step(1, name_on_the_heap));
     failing_accepts = 3;
     peer watcher(server.port());
     watcher.send(stream_request());
@@ -91,20 +90,18 @@ TEST_CASE("where files are short, connections wait until there are some") {
 
 TEST_CASE("where memory is short, wherever it is, a connection ends and the server goes on") {
     is_test_thread = true;
-    monitor::stream_limits limits;
-    limits.accept_pause = std::chrono::milliseconds(1);
-    limits.heartbeat = std::chrono::milliseconds(1);
-    limits.connections = 2;  // one that would be held for ever would soon be missed
-    monitor::stream_server server({"127.0.0.1", 0}, limits);
-    server.show(value_on_the_heap());
+    auto how = looking_often();
+    how.limits.connections = 2;  // one that would be held for ever would soon be missed
+    monitor::http_server server(how, {}, "1");
     bool served = false;
     const auto watch = [&] {
+        server.tell(at_step(1, name_on_the_heap));
         peer watcher(server.port());
         watcher.send(stream_request());
         served = next_event(watcher).has_value();
         if (served) watcher.read_until(":\n\n");
     };
-    constexpr int failures = 40, most_attempts = 10'000;
+    constexpr int failures = 80, most_attempts = 10'000;
     for (int i = 0; i < failures; ++i) {
         passing_news = i;  // so each time another allocation fails
         for (int attempt = 0; failed_news == i && attempt < most_attempts; ++attempt) watch();

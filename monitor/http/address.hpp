@@ -1,5 +1,5 @@
 #pragma once
-// Where a run is watched, and how such places are written.
+// How addresses are written.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,13 +7,8 @@
 
 namespace rldp::monitor {
 
-struct endpoint {
-    std::string host;  ///< 127.0.0.1, localhost or ::1
-    std::uint16_t port = 0;
-};
-
 /// A port of 1 to 65535 in digits.
-std::optional<std::uint16_t> port_from(std::string_view digits);
+std::optional<std::uint16_t> parse_port(std::string_view digits);
 
 struct host_and_port {
     std::string_view host;  ///< an IPv6 address keeps its brackets
@@ -23,10 +18,12 @@ struct host_and_port {
 /// followed by anything but a port, and for an IPv6 address without brackets.
 std::optional<host_and_port> split_host(std::string_view text);
 
-/// "127.0.0.1:4242", "[::1]:4242".
-std::string to_string(const endpoint& where);
+/// "[::1]" as "::1".
+std::string without_brackets(std::string_view host);
+/// "::1" as "[::1]".
+std::string with_brackets(const std::string& host);
 
-/// Errors: bad_input for anything but a loopback HOST:PORT.
-endpoint loopback_endpoint(const std::string& address);
+/// Whether only this machine can reach it: an address of the loopback, or "localhost".
+bool is_loopback(const std::string& host);
 
 }  // namespace rldp::monitor

@@ -1,6 +1,6 @@
 // A line that a peer may send to `rldp monitor`.
+#include "monitor/view/row.hpp"
 #include "config/base/error.hpp"
-#include "monitor/stream/telemetry_json.hpp"
 #include "tests/fuzz/reading.hpp"
 
 using namespace rldp;
@@ -9,8 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const auto line = fuzz::text_of(bytes, size);
     fuzz::check_reading(size, [&] {
         try {
-            const auto sent = monitor::to_json(monitor::telemetry_from(line));
-            fuzz::require(monitor::to_json(monitor::telemetry_from(sent)) == sent, "it reads back as another one");
+            const auto sent = monitor::to_row(monitor::parse_row(line));
+            fuzz::require(monitor::to_row(monitor::parse_row(sent)) == sent, "it reads back as another one");
         } catch (const error& refusal) {  // names no peer: its reader does
             refuse((fuzz::directory() / "peer: ").string() + refusal.what());
         }

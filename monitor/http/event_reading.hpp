@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "config/base/error.hpp"
-#include "monitor/stream/source.hpp"
+#include "monitor/http/reader.hpp"
 
 namespace rldp::monitor {
 
@@ -44,7 +44,7 @@ class event_reading {
     }
     void expect_something() { boost::beast::get_lowest_layer(stream_).expires_after(silence_); }
     void end_by(error_code failed) {
-        end(failed == boost::asio::error::connection_refused ? source::nobody
+        end(failed == boost::asio::error::connection_refused ? run_reader::nobody
             : failed == boost::beast::error::timeout         ? "the run fell silent"
                                                              : "the connection was lost (" + failed.message() + ")");
     }
@@ -118,7 +118,7 @@ class event_reading {
     const std::function<void(std::string_view)> on_data_;
     boost::beast::flat_buffer bytes_{longest_line + 2 * piece};
     boost::beast::http::response_parser<boost::beast::http::empty_body> head_;
-    std::string ended_ = source::stopped;
+    std::string ended_ = run_reader::stopped;
 };
 
 /// Lets stop() end a follow() that runs an io_context, from another thread.

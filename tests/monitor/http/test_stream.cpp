@@ -1,25 +1,28 @@
-// A watcher of a run, and of what is none.
+// What reads a stream of runs, against servers that are none.
 #include <thread>
 #include <vector>
 
-#include "monitor/stream/reader.hpp"
-#include "monitor/stream/server.hpp"
-#include "monitor/stream/telemetry_json.hpp"
+#include "monitor/http/reader.hpp"
+#include "monitor/http/server.hpp"
+#include "monitor/view/row.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/at_step.hpp"
 #include "tests/monitor/peer.hpp"
 
 using namespace rldp;
 using namespace rldp::testing;
-using monitor::stream_reader;
-using monitor::stream_server;
+using monitor::run_reader;
 
 namespace {
 
 const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 
 std::string event(std::int64_t step) {
-    return "data: " + monitor::to_json(at_step(step)) + "\n\n";
+    return "data: " + monitor::to_row(at_step(step)) + "\n\n";
+}
+
+monitor::watched_place place_of(std::uint16_t port, const std::string& host = "127.0.0.1") {
+    return monitor::parse_place(host + ":" + std::to_string(port));
 }
 
 struct followed {
@@ -34,26 +37,33 @@ followed answers(const std::string& bytes) {
         other.send(bytes);
     });
     followed out;
-    out.why =
-        stream_reader({"127.0.0.1", server.port()}).follow([&](const auto& seen) { out.steps.push_back(seen.step); });
+    out.why = run_reader(place_of(server.port())).follow([&](const auto& seen) { out.steps.push_back(seen.step); });
     return out;
+}
+
+/// One that looks often, and follows nothing but what it is told.
+std::unique_ptr<monitor::http_server> serve(const std::string& host = "127.0.0.1") {
+    monitor::http_config how;
+    how.host = host;
+    how.limits.tick = how.limits.heartbeat = std::chrono::milliseconds(10);
+    return std::make_unique<monitor::http_server>(how, std::vector<std::filesystem::path>{}, "1");
 }
 
 }  // namespace
 
-TEST_CASE("a reader sees what a run shows, to its last value and its end") {
-    for (const auto* host : {"127.0.0.1", "localhost", "::1"}) {
-        auto server = std::make_unique<stream_server>(monitor::endpoint{host, 0});
-        server->show(at_step(1));
-        stream_reader reader({host, server->port()});
+TEST_CASE("a reader sees what a run says of itself, to its last word and its end") {
+    for (const auto* host : {"127.0.0.1", "localhost", "[::1]"}) {
+        auto server = serve(std::string(host) == "[::1]" ? "::1" : host);
+        server->tell(at_step(1));
+        run_reader reader(place_of(server->port(), host));
         std::vector<std::int64_t> steps;
         std::thread ending;
-        const auto why = reader.follow([&](const monitor::telemetry& seen) {
+        const auto why = reader.follow([&](const monitor::run_view& seen) {
             steps.push_back(seen.step);
-            if (seen.step == 1) server->show(at_step(2));
+            if (seen.step == 1) server->tell(at_step(2));
             if (seen.step == 2)
                 ending = std::thread([&] {
-                    server->show(at_step(3));
+                    server->tell(at_step(3));
                     server.reset();
                 });
         });
@@ -64,19 +74,14 @@ TEST_CASE("a reader sees what a run shows, to its last value and its end") {
 }
 
 TEST_CASE("nobody there is said so, each time") {
-    std::uint16_t port = 0;
-    {
-        stream_server server({"127.0.0.1", 0});
-        port = server.port();
-    }
-    stream_reader reader({"127.0.0.1", port});
-    for (int i = 0; i < 2; ++i) CHECK(reader.follow([](const auto&) {}) == stream_reader::nobody);
+    run_reader reader(place_of(serve()->port()));
+    for (int i = 0; i < 2; ++i) CHECK(reader.follow([](const auto&) {}) == run_reader::nobody);
 }
 
 TEST_CASE("a server that goes away in the middle is said to have") {
     CHECK(answers(head + event(1)).why == "the run ended");
     CHECK(answers(head + event(1)).steps == std::vector<std::int64_t>{1});
-    CHECK(answers(head + event(1) + "data: {\"run\"").why == "the run ended");
+    CHECK(answers(head + event(1) + "data: {\"name\"").why == "the run ended");
     CHECK(answers("").why == "it closed the connection; too many may be watching");
     CHECK(answers("HTTP/1.1 200 O").why.starts_with("the connection was lost ("));
     fake_server resetting([&](peer& other) {
@@ -84,14 +89,12 @@ TEST_CASE("a server that goes away in the middle is said to have") {
         other.send(head);
         other.reset();
     });
-    CHECK(stream_reader({"127.0.0.1", resetting.port()})
-              .follow([](const auto&) {})
-              .starts_with("the connection was lost ("));
+    CHECK(run_reader(place_of(resetting.port())).follow([](const auto&) {}).starts_with("the connection was lost ("));
 }
 
 TEST_CASE("comments, empty lines and fields that say nothing are passed over") {
     const auto seen = answers(head + ":\n\n" + event(1) + "event: x\r\nid: 3\n\n:\n" +
-                              "data:" + monitor::to_json(at_step(2)) + "\r\n\r\n");
+                              "data:" + monitor::to_row(at_step(2)) + "\r\n\r\n");
     CHECK(seen.steps == std::vector<std::int64_t>{1, 2});
     CHECK(seen.why == "the run ended");
 }
@@ -108,10 +111,10 @@ TEST_CASE("what answers there may be no run") {
               .why.starts_with("the connection was lost ("));
 }
 
-TEST_CASE("what is no telemetry ends the stream in one line") {
+TEST_CASE("what is no row ends the stream in one line") {
     const auto seen = answers(head + event(1) + "data: {}\n\n" + event(2));
     CHECK(seen.steps == std::vector<std::int64_t>{1});
-    CHECK(seen.why == "it sent what is not a run's telemetry: 'run' is missing");
+    CHECK(seen.why == "it sent what is not a run's row: 'id' is missing");
 }
 
 TEST_CASE("a line has a limit, finished or not") {
@@ -126,16 +129,14 @@ TEST_CASE("a server that falls silent is given up, one that beats is not") {
         other.send(head + event(1));
         other.read_rest();
     });
-    stream_reader reader({"127.0.0.1", silent.port()}, std::chrono::milliseconds(50));
+    run_reader reader(place_of(silent.port()), std::chrono::milliseconds(50));
     CHECK(reader.follow([](const auto&) {}) == "the run fell silent");
 
-    monitor::stream_limits beating;
-    beating.heartbeat = std::chrono::milliseconds(10);
-    auto server = std::make_unique<stream_server>(monitor::endpoint{"127.0.0.1", 0}, beating);
+    auto server = serve();
     // A second watcher counts heart beats: enough of them to outlast the first one's patience.
     peer counting(server->port());
     counting.send(stream_request());
-    stream_reader patient({"127.0.0.1", server->port()}, std::chrono::milliseconds(500));
+    run_reader patient(place_of(server->port()), std::chrono::milliseconds(500));
     std::thread ending([&] {
         for (int i = 0; i < 100; ++i) counting.read_until(":\n\n");
         server.reset();
@@ -145,9 +146,9 @@ TEST_CASE("a server that falls silent is given up, one that beats is not") {
 }
 
 TEST_CASE("a reader can be stopped from another thread, before, while and after it reads") {
-    stream_server server({"127.0.0.1", 0});
-    server.show(at_step(1));
-    stream_reader reader({"127.0.0.1", server.port()});
+    const auto server = serve();
+    server->tell(at_step(1));
+    run_reader reader(place_of(server->port()));
     std::thread stopping;
     CHECK(reader.follow([&](const auto&) { stopping = std::thread([&] { reader.stop(); }); }) == "stopped");
     stopping.join();
@@ -155,9 +156,9 @@ TEST_CASE("a reader can be stopped from another thread, before, while and after 
 }
 
 TEST_CASE("what a watcher throws passes") {
-    stream_server server({"127.0.0.1", 0});
-    server.show(at_step(1));
-    stream_reader reader({"127.0.0.1", server.port()});
+    const auto server = serve();
+    server->tell(at_step(1));
+    run_reader reader(place_of(server->port()));
     for (int i = 0; i < 2; ++i)
         CHECK_THROWS_AS(reader.follow([](const auto&) { throw std::runtime_error("can't show it"); }),
                         std::runtime_error);
