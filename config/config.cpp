@@ -42,6 +42,29 @@ std::string near_word(const key& known, const json& given) {
                : std::string();
 }
 
+/// Keys that 0.1.0 had. Where they ask for nothing, as in the configurations that its runs left, they are passed over.
+struct retired_key {
+    const char* path;
+    bool (*asks_for_nothing)(const json& value);
+};
+constexpr retired_key retired_keys[] = {
+    {"lora.freeze_a", [](const json& value) { return value == false; }},
+    {"lora.b_lr_ratio", [](const json& value) { return value == 1.0; }},
+    // Without the use "subspace", which is refused as an unknown word.
+    {"public.directions", [](const json& value) { return value.is_number_integer(); }},
+};
+
+/// Whether there was such a key. Errors: bad_input where it asks for what is no longer done.
+bool is_retired(const layer& from, const std::string& path, const json& value) {
+    const auto found = std::find_if(std::begin(retired_keys), std::end(retired_keys),
+                                    [&](const auto& one) { return path == one.path; });
+    if (found == std::end(retired_keys)) return false;
+    if (!found->asks_for_nothing(value))
+        refuse(fmt::format("{}: {} is no longer there: it lost against the default (docs/experiments.md); leave it out",
+                           from.origin, path));
+    return true;
+}
+
 void read(const json& object, const std::string& prefix, layer& from, run_config& into) {
     for (const auto& [name, value] : object.items()) {
         const auto path = prefix + name;
@@ -53,6 +76,8 @@ void read(const json& object, const std::string& prefix, layer& from, run_config
                 refuse(fmt::format("{}: {} is {}; give {}{}", from.origin, path, shown(value), known->expectation,
                                    near_word(*known, value)));
             from.given.insert(path);
+        } else if (is_retired(from, path, value)) {
+            continue;
         } else if (!is_section(path)) {
             refuse(fmt::format("{}: {}: unknown key; {}", from.origin, path, did_you_mean(path)));
         } else if (!value.is_object()) {

@@ -56,13 +56,10 @@ struct clip_section {
 struct public_section {
     std::optional<std::string> path;  ///< as data.path, through the same template
     std::vector<public_use> use = {public_use::warm_start};
-    std::int64_t steps = 100;     ///< of training on them, without noise
-    std::optional<double> lr;     ///< of that training; default: train.lr
-    std::int64_t directions = 4;  ///< k of the subspace, for each matrix
+    std::int64_t steps = 100;  ///< of training on them, without noise
+    std::optional<double> lr;  ///< of that training; default: train.lr
 
     bool used_for(public_use what) const { return path && std::find(use.begin(), use.end(), what) != use.end(); }
-    /// Whether gradients are clipped and noised in coordinates of their own.
-    bool changes_coordinates() const { return used_for(public_use::subspace) || used_for(public_use::precondition); }
 };
 
 struct method_section {
@@ -124,8 +121,6 @@ struct lora_section {
     double alpha = 16;
     double dropout = 0.05;
     std::vector<std::string> targets = {"q", "v"};
-    bool freeze_a = false;  ///< only B is trained
-    double b_lr_ratio = 1;  ///< learning rate of B over that of A
 };
 
 struct eval_section {

@@ -277,16 +277,13 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "without noise. Refused where it shares a record with data.path.",
              "no public records")
         .add("use", &public_section::use, any_of<public_use>(), "",
-             "What that is good for: training starts from that adapter; gradients are projected on the directions that "
-             "public ones take; they are clipped and noised on scales on which public ones are more alike, so that "
-             "noise lies where the loss feels it least; the medians of public gradient norms become rldp's radii, in "
+             "What that is good for: training starts from that adapter; the medians of public gradient norms become "
+             "rldp's radii, in "
              "place of private ones; of the last iterate and the average, the one is kept on which 64 public records "
              "lose less.")
         .add("steps", &public_section::steps, between(1, most_steps), "steps", "Length of the training on them.")
         .add("lr", &public_section::lr, above_to(0, 10), "", "AdamW's learning rate in it, the same at every step.",
-             "train.lr")
-        .add("directions", &public_section::directions, between(1, most_width), "",
-             "k: the subspace has so many directions of each matrix's inputs (A) or outputs (B).");
+             "train.lr");
 }
 
 void add_train(std::vector<key>& keys) {
@@ -418,11 +415,7 @@ void add_data_and_model(std::vector<key>& keys) {
         .add("dropout", &lora_section::dropout, half_open(0, 1), "", "Dropout of an adapter's input.")
         .add("targets", &lora_section::targets, form{"module names", is_name}, "",
              "The linear modules that get an adapter: q, k, v, o, all-linear, the end of a module's name, or a regular "
-             "expression for the whole name.")
-        .add("freeze_a", &lora_section::freeze_a, yes_or_no{}, "",
-             "Only B is trained, A stays as it was drawn: half of the numbers that noise enters (FFA-LoRA).")
-        .add("b_lr_ratio", &lora_section::b_lr_ratio, above_to(0, 1000), "",
-             "B's learning rate over A's, which is train.lr (LoRA+).");
+             "expression for the whole name.");
     section(
         keys, "eval.", [](auto& c) -> auto& { return c.eval; })
         .add("target", &eval_section::target, form{"a column's name", is_text}, "",

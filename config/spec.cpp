@@ -102,7 +102,6 @@ reading_spec to_reading_spec(const run_config& config) {
             .declared_population = config.privacy.population,
             .public_path = config.public_data.path,
             .public_uses = has_public ? config.public_data.use : std::vector<public_use>{},
-            .public_directions = config.public_data.directions,
             .value_weight = choices_of(config).value_weight,
             .target = config.eval.target,
             .classes = config.eval.classes,

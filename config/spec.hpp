@@ -29,7 +29,6 @@ struct reading_spec {
     std::optional<std::int64_t> declared_population;  ///< N, where it is declared
     std::optional<std::string> public_path;           ///< records that need no protection
     std::vector<public_use> public_uses;              ///< what they are good for; empty without public_path
-    std::int64_t public_directions = 0;               ///< k of the use subspace, for each matrix
     double value_weight = 1;                          ///< of tokens that carry a value, in a record's mean loss
     std::optional<std::string> target;                ///< a column whose value is guessed in held-out records
     std::optional<std::vector<std::string>> classes;  ///< its values, as records tell them
@@ -40,10 +39,6 @@ struct reading_spec {
     bool on_cpu() const { return device == "cpu"; }
     bool is_whole() const { return parameters.has_value(); }
     bool uses_public(public_use what) const;
-    /// Whether gradients are clipped and noised in coordinates of their own.
-    bool changes_coordinates() const {
-        return uses_public(public_use::subspace) || uses_public(public_use::precondition);
-    }
     /// Whether training wants to know which tokens carry values, or are answers.
     bool marks_training() const { return data.chat || value_weight != 1; }
 };

@@ -76,12 +76,8 @@ finding learning(const run_config& config) {
     if (train.decay && schedule != rate_shape::wsd)
         return fmt::format(R"(train.decay is of train.schedule "wsd"; it is "{}", so leave it out)", name_of(schedule));
     const auto &lessons = config.public_data, none = public_section{};
-    if (!lessons.path &&
-        (lessons.use != none.use || lessons.steps != none.steps || lessons.lr || lessons.directions != none.directions))
-        return "public.use, public.steps, public.lr and public.directions are of public records, but there is no "
-               "public.path";
-    if (lessons.path && !lessons.used_for(public_use::subspace) && lessons.directions != none.directions)
-        return R"(public.directions is of public.use "subspace", which is not there; leave it out)";
+    if (!lessons.path && (lessons.use != none.use || lessons.steps != none.steps || lessons.lr))
+        return "public.use, public.steps and public.lr are of public records, but there is no public.path";
     if (lessons.used_for(public_use::choose) && train.average == averaging::none && !choices_of(config).prepared)
         return R"(public.use "choose" is between the last iterate and an average, but train.average is "none"; give one)";
     if (train.value_weight.value_or(1) != 1 && !config.data.narrative)
@@ -93,11 +89,6 @@ finding learning(const run_config& config) {
     if (config.eval.target && !config.data.narrative)
         return fmt::format(R"(eval.target is "{}", a column, but there is no data.template; leave it out)",
                            *config.eval.target);
-    if (config.lora.freeze_a && config.lora.b_lr_ratio != 1)
-        return fmt::format("lora.b_lr_ratio is {}, but lora.freeze_a leaves no A to compare with; leave it out",
-                           config.lora.b_lr_ratio);
-    if (config.lora.freeze_a && choices_of(config).groups == clip_grouping::factors)
-        return R"(lora.freeze_a is true, but clip.groups "factors" clips A and B apart, and there is no A to clip)";
     return {};
 }
 
@@ -112,7 +103,7 @@ finding whole(const run_config& config) {
     if (!config.train.is_whole()) return {};
     const auto &given = config.lora, none = lora_section{};
     if (given.rank != none.rank || given.alpha != none.alpha || given.dropout != none.dropout ||
-        given.targets != none.targets || given.freeze_a != none.freeze_a || given.b_lr_ratio != none.b_lr_ratio)
+        given.targets != none.targets)
         return "train.parameters trains the base itself, and the keys of lora are of adapters; leave one of them out";
     if (!config.train.lr)
         return "train.lr is open, and what is chosen for it is for adapters; with train.parameters give it, such as "
@@ -277,9 +268,6 @@ finding held_out(const run_config& config) {
 
 finding audit(const run_config& config) {
     const auto& audit = config.audit;
-    if (audit.gradient_canaries > 0 && config.public_data.changes_coordinates())
-        return "audit.gradient_canaries: an audit has no way to know the coordinates of public.use subspace and "
-               "precondition; leave one of them out";
     if (audit.look_canaries > 0 && config.eval.looks_made() == 0)
         return R"(audit.look_canaries are among held-out units that looks are at; they need eval.publish "private")";
     if (!audit.guesses) return {};

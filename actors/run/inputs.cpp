@@ -181,8 +181,7 @@ models::lora_layout layout_of(const config::reading_spec& spec, const models::mo
     return models::make_layout(model, {.rank = spec.lora.rank,
                                        .alpha = spec.lora.alpha,
                                        .dropout = spec.lora.dropout,
-                                       .targets = models::expand_targets(model, spec.lora.targets),
-                                       .frozen_a_seed = spec.lora.freeze_a ? std::optional(spec.seed) : std::nullopt});
+                                       .targets = models::expand_targets(model, spec.lora.targets)});
 }
 
 at::Device device_of(const config::reading_spec& spec) {
@@ -293,7 +292,6 @@ run_model load_model(const config::reading_spec& spec, const model_reading& how)
     out.base = models::causal_lm::from_weights(described, std::move(read.tensors));
     models::choose_threads(described);
     out.layout = layout_of(spec, described);
-    for (auto& ground : out.layout.grounds) ground.a = ground.a.to(device);
     if (out.layout.is_whole()) {
         out.initial_adapter = out.base->flat_of(out.layout);
         out.base = out.base->tuned(out.layout, out.initial_adapter);  // the same numbers, held once

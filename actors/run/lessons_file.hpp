@@ -3,16 +3,13 @@
 #include <filesystem>
 
 #include "actors/run/inputs.hpp"
-#include "config/spec.hpp"
 #include "privacy/keys/seal.hpp"
 
 namespace rldp::actors {
 
-/// What a model was taught, for a resume or for other runs: training again gives it up to rounding alone, and its
-/// coordinates mean nothing in another subspace.
+/// What a model was taught, for a resume or for other runs: training again gives it up to rounding alone.
 void write_lessons(const std::filesystem::path& path, const run_model& taught, const privacy::file_seal& seal);
 /// The model as write_lessons() had it, from one that was not taught yet. Errors: as read_sealed.
-run_model recalled(const config::reading_spec& spec, run_model model, const std::filesystem::path& path,
-                   const privacy::file_seal& seal);
+run_model recalled(run_model model, const std::filesystem::path& path, const privacy::file_seal& seal);
 
 }  // namespace rldp::actors

@@ -262,7 +262,7 @@ run_plan check(const config::run_config& config, const checking& how) {
     const auto reading = config::to_reading_spec(config);
     const auto& path = reading.model.path;
     const auto model = models::read_model(path);
-    const auto layout = layout_once_taught(reading, layout_of(reading, model));
+    const auto layout = layout_of(reading, model);
     const auto card = models::card_of(device_of(reading), "device");
     const auto plan_of = [&](const config::run_spec& spec) {
         auto out = plan_run(spec, model, layout);

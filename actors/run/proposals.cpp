@@ -24,7 +24,7 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
                            smallest, fewest));
     const auto model = models::read_model(config.model.path);
     const auto reading = config::to_reading_spec(config);
-    const auto layout = layout_once_taught(reading, layout_of(reading, model));
+    const auto layout = layout_of(reading, model);
     const auto planned = resolve(config, population, model).train.steps;
     // The same share of other steps; one step at least of what is there at all.
     const auto scaled = [&](std::int64_t length, std::int64_t steps) {

@@ -19,7 +19,6 @@
 #include "data/units/load_tokens.hpp"
 #include "eval/held_out.hpp"
 #include "models/adamw.hpp"
-#include "models/lora/subspace.hpp"
 #include "models/unit_gradients.hpp"
 #include "privacy/keys/digest.hpp"
 #include "privacy/mechanism/clipping.hpp"
@@ -91,48 +90,18 @@ std::vector<double> medians_of(const std::vector<at::Tensor>& norms) {
     return {medians.data_ptr<double>(), medians.data_ptr<double>() + medians.numel()};
 }
 
-}  // namespace
-
-models::lora_layout layout_once_taught(const config::reading_spec& spec, models::lora_layout layout) {
-    if (!spec.uses_public(public_use::subspace)) return layout;
-    const auto count = spec.public_directions;
-    for (const auto& pair : layout.pairs)
-        if (count > models::most_directions(pair))
-            refuse(fmt::format("public.directions: {} is more than the {} of {}; give at most as many", count,
-                               models::most_directions(pair), pair.module));
-    return models::narrowed(std::move(layout), count);
-}
-
-namespace {
-
 run_model teach(const config::run_spec& spec, run_model model,
                 const std::vector<std::vector<models::sequence>>& units) {
-    const bool coordinates = spec.changes_coordinates(), radii = spec.uses_public(public_use::radii);
-    models::main_directions directions(model.layout);
+    const bool radii = spec.uses_public(public_use::radii);
     const auto first = units.end() - std::min<std::ptrdiff_t>(std::ssize(units), sample_size);
     std::for_each(first, units.end(), [&](const auto& unit) { model.public_sample.push_back(unit.front()); });
     if (spec.public_uses == std::vector{public_use::choose}) return model;
     std::vector<at::Tensor> norms;
-    const auto see_norms = [&](const models::lora_layout& layout) {
-        return [&norms, segments = segments_of(spec.clip.groups, layout)](const at::Tensor& gradients) {
-            norms.push_back(privacy::group_norms(gradients, segments).norms.cpu());
-        };
-    };
-    const auto measured = see_norms(model.layout);
+    const auto segments = segments_of(spec.clip.groups, model.layout);
     const auto trained = train(spec, model, units, [&](const at::Tensor& gradients) {
-        if (coordinates) directions.add(gradients);
-        if (radii && !coordinates) measured(gradients);
+        if (radii) norms.push_back(privacy::group_norms(gradients, segments).norms.cpu());
     });
     if (spec.uses_public(public_use::warm_start)) model.initial_adapter = trained;
-    if (coordinates) {
-        const auto count =
-            spec.uses_public(public_use::subspace) ? std::optional(spec.public_directions) : std::nullopt;
-        model.layout = models::in_subspace(
-            model.layout, model.initial_adapter,
-            directions.largest(count, spec.uses_public(public_use::precondition), model.initial_adapter.device()));
-        model.initial_adapter = at::zeros({model.layout.dimension}, model.initial_adapter.options());
-        if (radii) train(spec, model, units, see_norms(model.layout));  // the norms of what is left of gradients
-    }
     if (radii) model.public_norms = medians_of(norms);
     return model;
 }
@@ -191,14 +160,13 @@ public_probe probe_of(const config::run_spec& spec, const run_model& model) {
 
 run_model taught(const config::run_spec& spec, run_model model, const std::optional<std::filesystem::path>& shared) {
     if (!spec.public_path) return model;
-    layout_once_taught(spec, model.layout);  // errors come before the work
     const auto units = public_units(spec, model);
     if (!shared) return teach(spec, std::move(model), units);
     const auto depends_on = name_of_lessons(spec, model.digest, units);
     const auto file = *shared / (depends_on + ".safetensors");
     const auto seal = privacy::file_seal::checksum(depends_on);
     if (std::filesystem::exists(file)) try {
-            return recalled(spec, model, file, seal);
+            return recalled(model, file, seal);
         } catch (const storage_error&) {
             throw;
         } catch (const error&) {

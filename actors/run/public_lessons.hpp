@@ -11,17 +11,14 @@ namespace rldp::actors {
 
 /// The model as training is to begin with it: an adapter is trained on the public records, without noise or clipping,
 /// for public.steps batches of expected_batch_size, or of all records where there are fewer. Then, as public.use says,
-///   warm_start    it begins from that adapter;
-///   subspace      its layout has, of each matrix, the public.directions singular directions of the unit gradients on
-///                 the way that are the largest;
-///   precondition  its layout has directions scaled by what those gradients are along them;
-///   radii         public_norms are the medians of the unit gradients' norms per group on the way;
-///   choose        nothing more is learned.
+///   warm_start  it begins from that adapter;
+///   radii       public_norms are the medians of the unit gradients' norms per group on the way;
+///   choose      nothing more is learned.
 /// In any case public_sample holds the last 64 public records, which training comes to last, if at all.
 /// The same for the same configuration, up to rounding. Where `shared` is given, it is taken from that directory if it
 /// lies there, and left there if not: cells of a grid that learn the same one after another learn it once. Errors:
-/// bad_input for records that can't be read, or none, for more directions than a matrix has, where training on them
-/// ends in numbers that are not finite, and for a file in `shared` that is damaged.
+/// bad_input for records that can't be read, or none, where training on them ends in numbers that are not finite, and
+/// for a file in `shared` that is damaged.
 run_model taught(const config::run_spec& spec, run_model model,
                  const std::optional<std::filesystem::path>& shared = {});
 
@@ -32,8 +29,5 @@ iterate_choice choice_of(const config::run_spec& spec, const run_model& model);
 /// Log of what the public sample loses under an adapter, measured likewise, at most that of a million nats; empty where
 /// no controller learns from it.
 public_probe probe_of(const config::run_spec& spec, const run_model& model);
-
-/// `layout` with the sizes that it will have once it was taught.
-models::lora_layout layout_once_taught(const config::reading_spec& spec, models::lora_layout layout);
 
 }  // namespace rldp::actors

@@ -44,7 +44,6 @@ rl::training_config training_config_of(const config::run_spec& spec, const run_p
                             .interval = spec.controller.interval,
                             .warmup = spec.controller.warmup,
                             .initial_noise_multiplier = plan.noise_multiplier};
-    if (spec.lora.b_lr_ratio != 1) out.optimizer.rate_factors = models::rate_factors(layout, spec.lora.b_lr_ratio);
     out.optimizer.least_root = spec.method.stabiliser;
     if (spec.audit.gradient_canaries > 0) out.traced = sanitizer_config_of(spec, layout);
     if (plan.policy) out.watched = sanitizer_config_of(spec, layout);
@@ -361,13 +360,12 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     auto book = privacy::ledger::open(where.ledger());
     const privacy::file_seal seal(key);
     const auto kept = kept_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, team == nullptr);
-    auto ready = prepare(
-        asked,
-        [&](const auto& full, run_model model) { return recalled(full, std::move(model), where.lessons(), seal); },
-        kept.get(),
-        {.identify = true,
-         .known = how.verify_model ? std::nullopt : std::optional(weights_seen(where, seal)),
-         .tell = how.tell});
+    auto ready =
+        prepare(asked, [&](const auto&, run_model model) { return recalled(std::move(model), where.lessons(), seal); },
+                kept.get(),
+                {.identify = true,
+                 .known = how.verify_model ? std::nullopt : std::optional(weights_seen(where, seal)),
+                 .tell = how.tell});
     const auto& spec = ready.spec;
     const auto hmac = test_hooks::data_hmac(key.hmac(ready.data.digest));
     if (book.content().header.data_hmac != hmac)

@@ -31,15 +31,12 @@ struct names<kept_end> {
 };
 
 /// What public records are good for.
-enum class public_use { warm_start, subspace, precondition, radii, choose };
+enum class public_use { warm_start, radii, choose };
 template <>
 struct names<public_use> {
     static constexpr auto what = "use of public records";
-    static constexpr named_value<public_use> rows[] = {{public_use::warm_start, "warm_start"},
-                                                       {public_use::subspace, "subspace"},
-                                                       {public_use::precondition, "precondition"},
-                                                       {public_use::radii, "radii"},
-                                                       {public_use::choose, "choose"}};
+    static constexpr named_value<public_use> rows[] = {
+        {public_use::warm_start, "warm_start"}, {public_use::radii, "radii"}, {public_use::choose, "choose"}};
 };
 
 /// What is clipped as one: each adapter, all A matrices and all B matrices, or the whole gradient.

@@ -82,8 +82,6 @@ std::vector<adaptation::pair_at_work> adaptation::pairs_of(const modules& group)
                          i,
                          layout_->a(flat_, i),
                          layout_->b(flat_, i),
-                         layout_->directions_in(flat_, i),
-                         layout_->directions_out(flat_, i),
                          pair.a_size,
                          pair.size - pair.a_size,
                          {},
@@ -212,27 +210,13 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         const std::int64_t units = state.sink->gradients.size(0), rank = pair.b.size(1);
         const auto per_unit = [units](const at::Tensor& t) { return t.view({units, -1, t.size(1)}); };
         const auto row = state.sink->gradients.narrow(1, pair.offset, pair.a_size + pair.b_size);
-        if (pair.a_size > 0)
-            unit_products(row.narrow(1, 0, pair.a_size).view({units, rank, -1}), per_unit(d_hidden),
-                          per_unit(pair.in.defined() ? product(pair.input(), pair.in) : pair.input()));
+        unit_products(row.narrow(1, 0, pair.a_size).view({units, rank, -1}), per_unit(d_hidden),
+                      per_unit(pair.input()));
         const auto b = row.narrow(1, pair.a_size, pair.b_size).view({units, -1, rank});
-        if (pair.out.defined())
-            unit_products(b, per_unit(projected(pair, gradients)), per_unit(pair.hidden));
-        else
-            for (const auto& piece : pair.pieces)
-                unit_products(b.narrow(1, piece.first_row, piece.rows), per_unit(gradients[piece.output]),
-                              per_unit(pair.hidden));
+        for (const auto& piece : pair.pieces)
+            unit_products(b.narrow(1, piece.first_row, piece.rows), per_unit(gradients[piece.output]),
+                          per_unit(pair.hidden));
         ++state.sink->written;
-    }
-
-    // The gradients of B's outputs along its directions, [N, k].
-    static at::Tensor projected(const adaptation::pair_at_work& pair, const variable_list& gradients) {
-        at::Tensor sum;
-        for (const auto& piece : pair.pieces) {
-            const auto part = product(gradients[piece.output], pair.out.narrow(0, piece.first_row, piece.rows));
-            sum = sum.defined() ? sum.add_(part) : part;
-        }
-        return sum;
     }
 
     // out [units, m, n] = leftᵀ·right for left [units, T, m], right [units, T, n]. In float32, also of a base in

@@ -53,8 +53,7 @@ class adaptation {
         std::int64_t offset;  ///< in the flat vector
         std::size_t index;
         at::Tensor a, b;              ///< [r, d_in], [d_out, r]
-        at::Tensor in, out;           ///< [d_in, k], [d_out, k]: the directions that are trained; undefined: all
-        std::int64_t a_size, b_size;  ///< in the flat vector; no A where it is frozen
+        std::int64_t a_size, b_size;  ///< in the flat vector
         struct piece {
             std::size_t output;
             std::int64_t first_row, rows;

@@ -46,56 +46,16 @@ void refuse_overlap(const std::vector<linear_module>& chosen) {
             refuse(fmt::format("lora.targets: '{}' is part of '{}'; adapt one of them", module.name, module.inside));
 }
 
-/// Every A as a seed draws it, each flat: Kaiming-uniform with a = √5, which is uniform on ±1/√d_in.
-std::vector<at::Tensor> first_a(const lora_layout& layout, std::int64_t seed) {
-    const at::NoGradGuard no_grad;
-    auto generator = at::make_generator<at::CPUGeneratorImpl>(static_cast<std::uint64_t>(seed));
-    std::vector<at::Tensor> out;
-    for (const auto& pair : layout.pairs) {
-        const double bound = 1 / std::sqrt(static_cast<double>(pair.d_in));
-        out.push_back(at::empty({layout.config.rank * pair.d_in}, at::kFloat).uniform_(-bound, bound, generator));
-    }
-    return out;
-}
-
 }  // namespace
-
-namespace {
-
-/// The part of a flat vector, on top of its ground.
-at::Tensor grounded(const at::Tensor& moved, const at::Tensor& ground) {
-    return ground.defined() ? ground.to(moved.options()) + moved : moved;
-}
-
-at::Tensor in_options_of(const at::Tensor& like, const at::Tensor& what) {
-    return what.defined() ? what.to(like.options()) : what;
-}
-
-}  // namespace
-
-at::Tensor lora_layout::directions_in(const at::Tensor& like, std::size_t pair) const {
-    return grounds.empty() ? at::Tensor() : in_options_of(like, grounds[pair].in);
-}
-
-at::Tensor lora_layout::directions_out(const at::Tensor& like, std::size_t pair) const {
-    return grounds.empty() ? at::Tensor() : in_options_of(like, grounds[pair].out);
-}
 
 at::Tensor lora_layout::a(const at::Tensor& flat, std::size_t pair) const {
     const lora_pair& p = pairs.at(pair);
-    if (p.a_size == 0) return in_options_of(flat, grounds[pair].a);
-    auto own = flat.narrow(0, p.offset, p.a_size).view({config.rank, -1});
-    if (grounds.empty()) return own;
-    const auto along = directions_in(flat, pair);
-    return grounded(along.defined() ? own.mm(along.t()) : own, grounds[pair].a);
+    return flat.narrow(0, p.offset, p.a_size).view({config.rank, -1});
 }
 
 at::Tensor lora_layout::b(const at::Tensor& flat, std::size_t pair) const {
     const lora_pair& p = pairs.at(pair);
-    auto own = flat.narrow(0, p.offset + p.a_size, p.size - p.a_size).view({-1, config.rank});
-    if (grounds.empty()) return own;
-    const auto along = directions_out(flat, pair);
-    return grounded(along.defined() ? along.mm(own) : own, grounds[pair].b);
+    return flat.narrow(0, p.offset + p.a_size, p.size - p.a_size).view({-1, config.rank});
 }
 
 std::vector<std::string> expand_targets(const model_config& model, const std::vector<std::string>& targets) {
@@ -135,15 +95,10 @@ lora_layout make_layout(const model_config& model, const lora_config& config) {
 
     lora_layout layout{config, {}, 0};
     for (const auto& module : chosen) {
-        const std::int64_t a_size = config.frozen_a_seed ? 0 : config.rank * module.d_in;
+        const std::int64_t a_size = config.rank * module.d_in;
         const std::int64_t size = a_size + config.rank * module.d_out;
         layout.pairs.push_back({module.name, module.d_in, module.d_out, layout.dimension, size, a_size});
         layout.dimension += size;
-    }
-    if (config.frozen_a_seed) {
-        const auto drawn = first_a(layout, *config.frozen_a_seed);
-        for (std::size_t i = 0; i < layout.pairs.size(); ++i)
-            layout.grounds.push_back({drawn[i].view({config.rank, layout.pairs[i].d_in}), {}, {}, {}});
     }
     return layout;
 }
@@ -158,17 +113,13 @@ lora_layout whole_layout(const model_config& model, const std::vector<std::strin
 at::Tensor initial_adapter(const lora_layout& layout, std::int64_t seed) {
     const at::NoGradGuard no_grad;
     at::Tensor flat = at::zeros({layout.dimension}, at::kFloat);
-    if (!layout.grounds.empty()) return flat;
-    const auto drawn = first_a(layout, seed);
-    for (std::size_t i = 0; i < layout.pairs.size(); ++i) layout.a(flat, i).copy_(drawn[i].view_as(layout.a(flat, i)));
+    // Kaiming-uniform with a = √5, which is uniform on ±1/√d_in.
+    auto generator = at::make_generator<at::CPUGeneratorImpl>(static_cast<std::uint64_t>(seed));
+    for (std::size_t i = 0; i < layout.pairs.size(); ++i) {
+        const double bound = 1 / std::sqrt(static_cast<double>(layout.pairs[i].d_in));
+        layout.a(flat, i).uniform_(-bound, bound, generator);
+    }
     return flat;
-}
-
-at::Tensor rate_factors(const lora_layout& layout, double ratio) {
-    at::Tensor factors = at::ones({layout.dimension}, at::kFloat);
-    for (const auto& pair : layout.pairs)
-        factors.narrow(0, pair.offset + pair.a_size, pair.size - pair.a_size).fill_(ratio);
-    return factors;
 }
 
 }  // namespace rldp::models

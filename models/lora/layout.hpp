@@ -27,27 +27,16 @@ struct lora_config {
     /// (q_proj, c_attn, model.layers.0.self_attn.q_proj). Where q and v are rows of one module (GPT-2's c_attn, Phi-3's
     /// qkv_proj), they adapt those separately.
     std::vector<std::string> targets;
-    /// Only B is trained, A stays as initial_adapter() draws it from this seed (FFA-LoRA: Sun et al. 2024): noise then
-    /// enters half of the numbers, and no product of two noises arises.
-    std::optional<std::int64_t> frozen_a_seed = {};
 };
 
-/// One adapted linear module. A is [rank, d_in], B is [d_out, rank], both row-major in the flat vector, A before B,
-/// unless the layout has grounds.
+/// One adapted linear module. A is [rank, d_in], B is [d_out, rank], both row-major in the flat vector, A before B.
 struct lora_pair {
     std::string
         module;  ///< "model.layers.0.self_attn.q_proj", "transformer.h.0.attn.q_proj", "transformer.h.0.attn.c_attn"
     std::int64_t d_in, d_out;
     std::int64_t offset;  ///< in the flat vector
-    std::int64_t size;    ///< numbers in the flat vector: rank·(d_in + d_out), or fewer
-    std::int64_t a_size;  ///< how many of them are A's, the first: rank·d_in, or fewer
-};
-
-/// What of a pair is not in the flat vector, float32. A = a + C_A·inᵀ and B = b + out·C_B, where C_A [rank, k] and C_B
-/// [k', rank] are in it: it is these whose gradients are clipped and noised (subspace.hpp).
-struct pair_ground {
-    at::Tensor a, b;     ///< [rank, d_in], [d_out, rank]; undefined: zeros
-    at::Tensor in, out;  ///< [d_in, k], [d_out, k'], orthogonal columns; undefined: the weights' own directions
+    std::int64_t size;    ///< numbers in the flat vector: rank·(d_in + d_out)
+    std::int64_t a_size;  ///< how many of them are A's, the first: rank·d_in
 };
 
 /// Where each pair lies in the flat vector of D numbers; pairs are in layer order, contiguous, without gaps. Where
@@ -55,16 +44,12 @@ struct pair_ground {
 struct lora_layout {
     lora_config config;
     std::vector<lora_pair> pairs;
-    std::int64_t dimension = 0;             ///< D
-    std::vector<pair_ground> grounds = {};  ///< of each pair; or empty
+    std::int64_t dimension = 0;  ///< D
     std::vector<whole_tensor> tensors = {};
     bool is_whole() const { return !tensors.empty(); }
     double scaling() const { return config.alpha / static_cast<double>(config.rank); }
-    at::Tensor a(const at::Tensor& flat, std::size_t pair) const;  ///< [rank, d_in], a view without grounds
-    at::Tensor b(const at::Tensor& flat, std::size_t pair) const;  ///< [d_out, rank], likewise
-    /// Directions of one pair, in the options of `like`; undefined where all are trained.
-    at::Tensor directions_in(const at::Tensor& like, std::size_t pair) const;
-    at::Tensor directions_out(const at::Tensor& like, std::size_t pair) const;
+    at::Tensor a(const at::Tensor& flat, std::size_t pair) const;  ///< [rank, d_in], a view
+    at::Tensor b(const at::Tensor& flat, std::size_t pair) const;  ///< [d_out, rank], a view
 };
 
 /// Targets with each regular expression (recognised by a character that no name has, such as in
@@ -80,9 +65,6 @@ lora_layout whole_layout(const model_config& model, const std::vector<std::strin
 
 /// Kaiming-uniform A (a = √5, as PEFT), zero B; float32 [D] on the CPU from a public seed.
 at::Tensor initial_adapter(const lora_layout& layout, std::int64_t seed);
-
-/// 1 for every number of A, `ratio` for those of B: float32 [D] on the CPU (LoRA+: Hayou, Ghosh and Yu 2024).
-at::Tensor rate_factors(const lora_layout& layout, double ratio);
 
 /// PEFT's directory format: adapter_config.json and adapter_model.safetensors, each written atomically. What PEFT can't
 /// attach, parts of a fused module, is written as the same adapter of the whole at a multiple of the rank, and read

@@ -17,7 +17,6 @@
 #include "models/lora/fused.hpp"
 #include "models/lora/layout.hpp"
 #include "models/lora/peft_modules.hpp"
-#include "models/lora/subspace.hpp"
 
 namespace rldp::models {
 
@@ -173,7 +172,7 @@ loaded_adapter described(loaded_adapter whole, const safetensors_file& file, con
 void save_adapter(const std::filesystem::path& directory, const lora_layout& trained, const at::Tensor& flat,
                   const std::string& base_model, const model_config& model) {
     std::map<std::string, std::string> metadata{{"format", "pt"}};
-    const auto parts = without_grounds(trained, flat.detach().cpu());
+    const loaded_adapter parts{trained, flat.detach().cpu()};
     const bool fuse = adapts_parts(parts.layout, model);
     if (fuse) metadata.merge(describe_parts(parts.layout));
     const auto [layout, numbers] = fuse ? fused(parts.layout, parts.flat, model) : parts;

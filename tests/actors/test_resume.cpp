@@ -286,11 +286,9 @@ TEST_CASE("a run does not go on under another policy") {
 TEST_CASE("whatever else a run does, it resumes to the bits of an uninterrupted run", "[full]") {
     const std::vector<std::vector<std::string>> ways = {
         {"public.path=synthetic:60", "public.steps=3"},
-        {"public.path=synthetic:60", "public.steps=3", "public.use=[\"warm_start\", \"subspace\"]",
-         "public.directions=2"},
         {"public.path=synthetic:60", "public.steps=3", "public.use=[\"radii\"]", "method.name=rldp"},
-        {"lora.freeze_a=true", "train.schedule=cosine"},
-        {"lora.b_lr_ratio=4", "train.schedule=wsd"},
+        {"train.schedule=cosine"},
+        {"train.schedule=wsd"},
         {"train.average=ema", "train.average_window=0.3", "train.schedule=linear"},
         {"train.average=tail", "train.average_window=0.3"},
         {"train.average=tail", "public.path=synthetic:60", "public.steps=3", "public.use=[\"choose\"]"},

@@ -41,12 +41,6 @@ std::map<std::string, at::Tensor> there(std::map<std::string, at::Tensor> weight
     return weights;
 }
 
-models::lora_layout there(models::lora_layout layout) {
-    for (auto& ground : layout.grounds)
-        for (auto* each : {&ground.a, &ground.b, &ground.in, &ground.out}) *each = there(*each);
-    return layout;
-}
-
 double apart(const at::Tensor& here, const at::Tensor& device) {
     return (device.cpu() - here).norm().item<double>() / (here.norm().item<double>() + 1e-6);
 }
@@ -68,7 +62,6 @@ struct both {
         device = models::causal_lm::from_weights(config, there(weights));
         auto lora = models::test::random_lora(random, config);
         lora.dropout = 0.25;
-        if (random.between(0, 3) == 0) lora.frozen_a_seed = 1;
         layout = models::make_layout(config, lora);
         flat = 0.3 * at::randn({layout.dimension});
         for (std::int64_t i = random.between(1, 4); i > 0; --i) {
@@ -188,12 +181,11 @@ TEST_CASE("device: unit gradients and losses are the CPU's, for every family, gr
         CAPTURE(seed, given.config.model_type);
         const auto here = models::unit_gradients(*given.here, given.layout, given.flat, units, all, how,
                                                  actors::dropout_of(key, 1, given.layout, at::kCPU));
-        const auto layout = there(given.layout);
         const auto flat = there(given.flat);
         waits();
-        const auto device = models::unit_gradients(*given.device, layout, flat, units, all, how,
-                                                   actors::dropout_of(key, 1, layout, host_device()));
-        const auto losses = models::unit_losses(*given.device, layout, flat, units, all, how);
+        const auto device = models::unit_gradients(*given.device, given.layout, flat, units, all, how,
+                                                   actors::dropout_of(key, 1, given.layout, host_device()));
+        const auto losses = models::unit_losses(*given.device, given.layout, flat, units, all, how);
         CHECK(waits().empty());
         CHECK(device.gradients.device().type() == at::kPrivateUse1);
         CHECK(device.losses.device().type() == at::kPrivateUse1);
@@ -211,8 +203,7 @@ TEST_CASE("device: gradients of a base in bfloat16 are the CPU's but for its rou
         const auto units = models::views_of(given.units);
         const models::chunk_rule how{.micro_batch = 4};
         const auto here = models::unit_gradients(*given.here, given.layout, given.flat, units, {0}, how);
-        const auto device =
-            models::unit_gradients(*given.device, there(given.layout), there(given.flat), units, {0}, how);
+        const auto device = models::unit_gradients(*given.device, given.layout, there(given.flat), units, {0}, how);
         sum += apart(here.gradients, device.gradients);
         CAPTURE(seed);
         for (const auto& each : {here.gradients, device.gradients.cpu()}) {
@@ -335,14 +326,13 @@ TEST_CASE("device: an evaluation is the CPU's, on a stream that waits for its in
         std::vector<models::sequence> sequences;
         for (const auto& unit : given.units)
             for (const auto& record : unit) sequences.push_back(record);
-        const auto layout = there(given.layout);
         const auto flat = there(given.flat);
         const eval::scoring how{.batch = 2};
         const auto here = eval::score_held_out(*given.here, &given.layout, &given.flat, sequences, how);
         const models::side_stream aside(host_device());
         stream_log();
         const auto device =
-            aside.run([&] { return eval::score_held_out(*given.device, &layout, &flat, sequences, how); });
+            aside.run([&] { return eval::score_held_out(*given.device, &given.layout, &flat, sequences, how); });
         CHECK(stream_log() == std::vector<std::string>{"record 0", "block 1", "use 1", "use 0"});
         CHECK(device.perplexity == Approx(here.perplexity).epsilon(1e-4));
         CHECK(device.value_nats.has_value() == here.value_nats.has_value());

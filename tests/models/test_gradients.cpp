@@ -1,7 +1,6 @@
 // Per-record gradients against autograd alone, one record at a time, on random models.
 #include <ATen/core/grad_mode.h>
 
-#include "models/lora/subspace.hpp"
 #include "models/marked_token.hpp"
 #include "models/unit_gradients.hpp"
 #include "tests/models/random_models.hpp"
@@ -70,101 +69,6 @@ TEST_CASE("per-record gradients are those of autograd, one record at a time", "[
         INFO("seed " << seed << ", " << s.config.model_type);
         compare(s);
     }
-}
-
-TEST_CASE("gradients of a frozen A, and along directions, are autograd's too", "[gradients]") {
-    for (unsigned seed = 1; seed <= 60; ++seed) {
-        setting s(seed);
-        INFO("seed " << seed << ", " << s.config.model_type);
-        if (seed % 3 != 0) {
-            s.layout.config.frozen_a_seed = seed;
-            s.layout = make_layout(s.config, s.layout.config);
-        }
-        if (seed % 3 != 1) {
-            std::vector<pair_directions> along;
-            for (const auto& pair : s.layout.pairs) {
-                const auto some = [&](std::int64_t size) {
-                    const auto count = 1 + static_cast<std::int64_t>(seed) % std::min(pair.d_in, pair.d_out);
-                    return std::get<0>(at::linalg_qr(at::randn({size, count}))) * (0.5 + at::rand({count}));
-                };
-                along.push_back({some(pair.d_in), some(pair.d_out)});
-            }
-            s.layout = in_subspace(s.layout, 0.3 * at::randn({s.layout.dimension}), along);
-        }
-        s.flat = 0.3 * at::randn({s.layout.dimension});
-        compare(s);
-    }
-}
-
-TEST_CASE("an adapter without its grounds is the same adapter", "[gradients]") {
-    setting s(7);
-    const auto batch = make_batch(s.sequences);
-    const auto start = s.model->logits(batch.ids, &s.layout, &s.flat);
-    std::vector<pair_directions> along;
-    for (const auto& pair : s.layout.pairs)
-        along.push_back({std::get<0>(at::linalg_qr(at::randn({pair.d_in, 2}))),
-                         std::get<0>(at::linalg_qr(at::randn({pair.d_out, 1})))});
-    const auto narrow = in_subspace(s.layout, s.flat, along);
-    CHECK(narrow.dimension == 3 * s.layout.config.rank * static_cast<std::int64_t>(narrow.pairs.size()));
-    const auto zero = at::zeros({narrow.dimension}), moved = at::randn({narrow.dimension});
-    CHECK(largest_difference(s.model->logits(batch.ids, &narrow, &zero), start) <= 1e-5);
-    const auto plain = without_grounds(narrow, moved);
-    CHECK(plain.layout.dimension == s.layout.dimension);
-    const auto there = s.model->logits(batch.ids, &narrow, &moved);
-    CHECK(largest_difference(s.model->logits(batch.ids, &plain.layout, &plain.flat), there) <= 1e-4);
-    CHECK(largest_difference(there, start) > 1e-2);
-}
-
-TEST_CASE("the main directions of gradients are those that hold them", "[gradients]") {
-    const setting s(11);
-    const auto rank = s.layout.config.rank;
-    constexpr std::int64_t units = 200;
-    main_directions seen(s.layout);
-    auto gradients = 1e-3 * at::randn({units, s.layout.dimension});
-    std::vector<pair_directions> truth;
-    for (const auto& pair : s.layout.pairs) {
-        const auto plane = [](std::int64_t size) { return std::get<0>(at::linalg_qr(at::randn({size, 2}))); };
-        truth.push_back({plane(pair.d_in), plane(pair.d_out)});
-        const auto a = at::randn({units, rank, 2}).matmul(truth.back().in.t());
-        const auto b = truth.back().out.matmul(at::randn({units, 2, rank}));
-        gradients.narrow(1, pair.offset, pair.a_size) += a.reshape({units, -1});
-        gradients.narrow(1, pair.offset + pair.a_size, pair.size - pair.a_size) += b.reshape({units, -1});
-    }
-    for (const auto& part : gradients.split(64)) seen.add(part);
-    const auto found = seen.largest(2, false, at::kCPU);
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        // Two planes are one if the cosines of the angles between them are 1.
-        const auto same = [](const at::Tensor& one, const at::Tensor& other) {
-            return at::linalg_svdvals(one.t().matmul(other)).min().item<double>();
-        };
-        CHECK(same(found[i].in, truth[i].in) > 0.999);
-        CHECK(same(found[i].out, truth[i].out) > 0.999);
-    }
-    const auto shape = narrowed(s.layout, 2);
-    CHECK(shape.dimension == in_subspace(s.layout, s.flat, found).dimension);
-}
-
-TEST_CASE("scaled directions make the moments of gradients alike, and keep their mean scale", "[gradients]") {
-    const setting s(11);
-    const auto rank = s.layout.config.rank;
-    main_directions seen(s.layout);
-    const auto& pair = s.layout.pairs[0];
-    // Unit gradients whose A has second moments 81, 16, 1, 1, … along the inputs, and nothing elsewhere.
-    auto gradients = at::zeros({pair.d_in, s.layout.dimension});
-    for (std::int64_t k = 0; k < pair.d_in; ++k) gradients[k][pair.offset + k] = k == 0 ? 9 : k == 1 ? 4 : 1;
-    seen.add(gradients);
-    const auto all = seen.largest({}, true, at::kCPU);
-    const auto in = all[0].in;
-    REQUIRE(in.sizes() == at::IntArrayRef({pair.d_in, pair.d_in}));
-    REQUIRE(all[0].out.sizes() == at::IntArrayRef({pair.d_out, pair.d_out}));
-    CHECK(in.square().sum(0).mean().item<double>() == Approx(1));
-    const auto scale = [&](std::int64_t input) { return in[input].norm().item<double>(); };
-    CHECK(scale(2) / scale(0) == Approx(9).epsilon(0.05));
-    CHECK(scale(2) / scale(1) == Approx(4).epsilon(0.05));
-    CHECK(all[0].out.isfinite().all().item<bool>());  // of moments that are all zero
-    const auto whole = in_subspace(s.layout, s.flat, all);
-    CHECK(whole.dimension == s.layout.dimension);
-    CHECK(whole.pairs[0].a_size == rank * pair.d_in);
 }
 
 namespace {

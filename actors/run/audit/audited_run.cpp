@@ -15,7 +15,6 @@
 #include "eval/report/configuration.hpp"
 #include "eval/report/run_certificate.hpp"
 #include "models/checkpoint/safetensors.hpp"
-#include "models/lora/subspace.hpp"
 #include "models/whole_checkpoint.hpp"
 
 namespace rldp::actors {
@@ -37,7 +36,7 @@ void check_run(const eval::run_directory& where, bool during_run) {
 void read_checkpoint_into(audited_run& run) {
     const privacy::file_seal seal(privacy::run_key::load_insecure(run.where.key()));  // no streams are drawn from it
     auto saved = read_checkpoint(run.where.checkpoint(), seal);
-    if (run.spec.public_path) run.model = recalled(run.spec, load_model(run.spec), run.where.lessons(), seal);
+    if (run.spec.public_path) run.model = recalled(load_model(run.spec), run.where.lessons(), seal);
     const auto& last = saved.training.optimizer.parameters;
     const auto& average = saved.training.average;  // where there is one, it is what would be released
     run.adapter = {run.model.layout,
@@ -64,7 +63,7 @@ models::loaded_adapter released_adapter(const eval::run_directory& where, const 
     if (model.layout.is_whole())
         return {model.layout, models::load_whole(where.model(), model.base->config(), model.layout).to(device)};
     auto loaded = models::load_adapter(where.adapter(), model.base->config());
-    const auto described = models::without_grounds(model.layout, model.initial_adapter).layout.dimension;
+    const auto described = model.layout.dimension;
     if (loaded.layout.dimension != described)
         refuse(fmt::format("{}: has {} numbers, but public/config.json describes {}; bring back the run's own",
                            where.adapter().string(), loaded.layout.dimension, described));

@@ -23,7 +23,7 @@ struct audited_run {
     sided_records records;
     std::unique_ptr<const models::tokenizer> words;
     run_model model;
-    models::loaded_adapter adapter;  ///< as it is now, on the device; a released one has no grounds
+    models::loaded_adapter adapter;  ///< as it is now, on the device
     at::Tensor trace;                ///< float64 [D]; undefined where the run kept none
     std::int64_t step = 0;
     privacy::ledger_header header;
