@@ -5,7 +5,7 @@
 namespace rldp::actors {
 
 double accountant_state::epsilon_spent() {
-    const auto& charges = budget->book().charges;
+    const auto& charges = budget->ledger_view().charges;
     if (charges.size() != priced) {
         progress = {budget->epsilon_spent(), charges.back()->step};
         priced = charges.size();
@@ -14,10 +14,10 @@ double accountant_state::epsilon_spent() {
 }
 
 void accountant_state::catch_up(const price_times& times) {
-    const auto& charges = budget->book().charges;
+    const auto& charges = budget->ledger_view().charges;
     const auto step = charges.empty() ? 0 : times.last_through(charges.back()->step);
     if (step == 0) return;
-    priced = budget->book().charges_through(step);
+    priced = budget->ledger_view().charges_through(step);
     progress = {budget->epsilon_spent(priced), step};
 }
 

@@ -19,7 +19,7 @@ using loader_actor = caf::typed_actor<
     // Hands out the draw of a ledger seq; the next one is then made ready ahead of need.
     caf::replies_to<draw_atom, std::uint64_t>::with<trusted<draw>>,
     // To itself: make the draw of this seq ready.
-    caf::reacts_to<prepare_atom, std::uint64_t>>;
+    caf::reacts_to<prefetch_atom, std::uint64_t>>;
 
 using sanitizer_actor = caf::typed_actor<
     // A step begins with these public dials.
@@ -63,7 +63,7 @@ using accountant_actor = caf::typed_actor<
 
 using controller_actor = caf::typed_actor<
     // Dials for the next block, from the current policy, at once; learning follows on its own thread.
-    caf::replies_to<decide_atom, rl::outlook>::with<rl::dials>,
+    caf::replies_to<decide_atom, rl::block_observation>::with<rl::block_action>,
     // To itself: the SAC updates that the last decision brought.
     caf::reacts_to<learn_atom>,
     // Everything that acts, as bytes, for a checkpoint.

@@ -16,14 +16,14 @@ namespace rldp::actors {
 namespace {
 
 /// Names the state that a report was made of.
-std::filesystem::file_time_type age_of(const eval::run_directory& where) {
+std::filesystem::file_time_type read_checkpoint_time(const eval::run_directory& where) {
     std::error_code gone;  // between the run's end and our look
     return std::filesystem::last_write_time(where.checkpoint(), gone);
 }
 
 /// Until a checkpoint is newer than `last`, or the run is over. Looks once a second, for the run is another process.
 void wait_for_change(const eval::run_directory& where, std::filesystem::file_time_type last) {
-    while (!is_over(where) && age_of(where) == last) std::this_thread::sleep_for(std::chrono::seconds(1));
+    while (!is_over(where) && read_checkpoint_time(where) == last) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ void launch_audit(const eval::run_directory& where, const audit_options& options
     };
     bool more = true;
     while (more) {
-        const auto seen = age_of(where);
+        const auto seen = read_checkpoint_time(where);
         const bool last = is_over(where);
         report();
         if (!last) wait_for_change(where, seen);

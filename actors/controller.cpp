@@ -11,7 +11,7 @@ controller_actor::behavior_type make_controller(controller_actor::stateful_point
     use_threads(1);  // small nets, and the gradient needs the cores
     self->state.library = std::move(library);
     return {
-        [self](decide_atom, const rl::outlook& seen) {
+        [self](decide_atom, const rl::block_observation& seen) {
             auto out = self->state.library->decide(seen);
             self->send(self, learn_atom::value);
             return out;

@@ -30,7 +30,7 @@ auto aside(const run_model& model, int threads, const Work& work) {
 
 }  // namespace
 
-evaluation_rule evaluation_rule_of(const session& run, evaluations seen) {
+evaluation_rule make_evaluation_rule(const session& run, evaluations seen) {
     return {.model = run.model,
             .publish = run.spec.publish,
             .looks = run.looks,
@@ -57,7 +57,7 @@ void evaluator_state::open(const trusted<std::shared_ptr<const eval::held_out>>&
 
 privacy::look_release evaluator_state::look(const privacy::look_charge& charged, const at::Tensor& adapter) {
     const auto& made = log->made();
-    privacy::look_sum sum(frame_of(how.looks, made.empty() ? std::nullopt : std::optional(made.back())));
+    privacy::look_sum sum(make_frame(how.looks, made.empty() ? std::nullopt : std::optional(made.back())));
     // On a device one after the other: threads would share its stream.
     const bool device = !how.model.initial_adapter.device().is_cpu();
     const eval::scoring one_by_one{
@@ -79,7 +79,7 @@ privacy::look_release evaluator_state::look(const privacy::look_charge& charged,
     double nats = 0;
     for (const auto& unit : found.units) nats += unit.nats / static_cast<double>(found.units.size());
     owner->add(out.charged->step, found.exact, look_notes{sum.units(), sum.shortened(), nats});
-    how.seen.add(out.charged->step, scores_of(privacy::figures_of(out)));
+    how.seen.add(out.charged->step, to_scores(privacy::decode_figures(out)));
     return out;
 }
 
@@ -138,7 +138,7 @@ evaluator_actor::behavior_type make_evaluator(evaluator_actor::stateful_pointer<
     return {
         [=](look_atom, const privacy::look_charge& charged, const snapshot& at) {
             const auto released = self->state.look(charged, at.adapter);
-            self->send(hub, evaluated_atom::value, at.step, scores_of(privacy::figures_of(released)));
+            self->send(hub, evaluated_atom::value, at.step, to_scores(privacy::decode_figures(released)));
             return at.step;
         },
         [=](evaluate_atom, const snapshot& at) {

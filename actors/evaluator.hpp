@@ -27,7 +27,7 @@ struct evaluation_rule {
     std::filesystem::path looks_log, owners_file, trace;
     std::vector<privacy::look_release> looked = {};  ///< those of a resumed run
 };
-evaluation_rule evaluation_rule_of(const session& run, evaluations seen);
+evaluation_rule make_evaluation_rule(const session& run, evaluations seen);
 
 struct evaluator_state {
     static constexpr const char* name = "evaluator";

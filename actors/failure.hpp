@@ -30,11 +30,11 @@ inline error to_exception(const caf::error& reason) {
     return {errc::failed, "an actor stopped: " + caf::to_string(reason)};
 }
 
-inline std::string what_of(const std::exception_ptr& thrown) {
+inline std::string describe_failure(const std::exception_ptr& thrown) {
     try {
         std::rethrow_exception(thrown);
     } catch (const std::exception& e) {
-        const std::string line = line_of(e), all = e.what();
+        const std::string line = describe_exception(e), all = e.what();
         return all.starts_with(line) ? all : line + "\n" + all;
     } catch (...) {
         return "unknown exception";
@@ -48,7 +48,7 @@ inline caf::error public_failure(const std::string& name, const std::exception_p
     } catch (const error& e) {
         return failure(e.code(), e.what());
     } catch (...) {
-        const auto line = what_of(thrown);
+        const auto line = describe_failure(thrown);
         return failure(errc::failed, name + ": " + line.substr(0, line.find('\n')));
     }
 }
@@ -94,7 +94,7 @@ template <class Self>
 void fail_silently(Self* self, std::shared_ptr<spdlog::logger> trusted_log) {
     self->set_exception_handler(
         [name = std::string(self->state.name), log = std::move(trusted_log)](std::exception_ptr& thrown) -> caf::error {
-            log->error("{} failed: {}", name, what_of(thrown));
+            log->error("{} failed: {}", name, describe_failure(thrown));
             log->flush();
             try {
                 std::rethrow_exception(thrown);

@@ -79,11 +79,11 @@ void follow(const std::function<joined_run()>& join, const std::shared_ptr<ranks
     const caf::scoped_actor self(system);
     const auto run = on_passing_thread(all_threads(), join);
     const auto log = trusted_log_of_rank(trusted_log);
-    auto how = gradient_settings_of(run.spec, run.plan, run.model, team->ranks());
+    auto how = make_gradient_settings(run.spec, run.plan, run.model, team->ranks());
     how.rank = team->rank();
     const auto loader = system.spawn<caf::detached>(make_loader, run.closed, run.plan.sample_rate, log);
     const auto contributor =
-        system.spawn<caf::detached>(make_contributor, segments_of(run.spec.clip.groups, run.model.layout), team, log);
+        system.spawn<caf::detached>(make_contributor, make_segments(run.spec.clip.groups, run.model.layout), team, log);
     const auto gradient =
         system.spawn<caf::detached>(make_gradient, run.closed, run.model, how, loader, contributor, log);
     const std::vector others{caf::actor_cast<caf::actor>(loader), caf::actor_cast<caf::actor>(contributor)};

@@ -22,7 +22,7 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     std::optional<privacy::unit_shares> shares;
     if (how.ranks > 1) shares.emplace(own.key);
     const auto is_mine = [&](const models::unit_records& unit) {
-        return !shares || shares->rank_of(unit, how.ranks) == how.rank;
+        return !shares || shares->assign_rank(unit, how.ranks) == how.rank;
     };
     for (const auto& unit : privacy::opened(drawn).units) {
         if (unit.gradient_canary && how.rank > 0) continue;  // rank 0 makes them
@@ -43,7 +43,7 @@ void gradient_state::compute(const step_task& task, const trusted<draw>& drawn,
     }
     step_gradients(
         model, how, task.adapter, task.order.probes, std::move(units),
-        dropout_of(own.key, task.order.charged->seq, model.layout, device), hand_over,
+        make_dropout(own.key, task.order.charged->seq, model.layout, device), hand_over,
         [&](const std::exception& reason) { trusted_log->error("a unit counts as zero: {}", reason.what()); });
 }
 
@@ -66,7 +66,7 @@ gradient_actor::behavior_type make_gradient(gradient_actor::stateful_pointer<gra
                     self->send(sanitizer, begin_atom::value, task.order);
                     const caf::scoped_actor waiting(self->system());
                     const auto hand_over = [&](trusted<privacy::unit_gradients> chunk) {
-                        if (!self->state.model.layout.is_whole())
+                        if (!self->state.model.layout.trains_base())
                             return self->send(sanitizer, clip_atom::value, std::move(chunk));
                         // The sanitizer multiplies a chunk's factors out, on all threads; two would be too much to
                         // hold.

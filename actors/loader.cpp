@@ -18,7 +18,7 @@ trusted<draw> loader_state::make(std::uint64_t seq) const {
     return trusted<draw>(std::move(out));
 }
 
-void loader_state::prepare(std::uint64_t seq) {
+void loader_state::prefetch(std::uint64_t seq) {
     ready = make(seq);
     ready_seq = seq;
 }
@@ -37,10 +37,10 @@ loader_actor::behavior_type make_loader(loader_actor::stateful_pointer<loader_st
     return {
         [self](draw_atom, std::uint64_t seq) {
             auto out = self->state.hand_out(seq);
-            self->send(self, prepare_atom::value, seq + 1);
+            self->send(self, prefetch_atom::value, seq + 1);
             return out;
         },
-        [self](prepare_atom, std::uint64_t seq) { self->state.prepare(seq); },
+        [self](prefetch_atom, std::uint64_t seq) { self->state.prefetch(seq); },
     };
 }
 

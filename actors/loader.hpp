@@ -20,7 +20,7 @@ struct loader_state {
     std::optional<trusted<draw>> ready;  ///< that draw
 
     trusted<draw> make(std::uint64_t seq) const;
-    void prepare(std::uint64_t seq);
+    void prefetch(std::uint64_t seq);
     trusted<draw> hand_out(std::uint64_t seq);
 };
 

@@ -75,12 +75,12 @@ Handle watch(supervisor_pointer self, Handle actor) {
     return actor;
 }
 
-trainer_schedule schedule_of(const session& run, const privacy::budget& budget) {
+trainer_schedule make_trainer_schedule(const session& run, const privacy::budget& budget) {
     return {.checkpoint = run.where.checkpoint(),
             .belongs_to = run.belongs_to,
             .seal = run.seal,
-            .charged = budget.book().end(),
-            .watch = rounding_watch_of(run),
+            .charged = budget.ledger_view().end(),
+            .watch = make_rounding_watch(run),
             .held_out = run.spec.publish};
 }
 
@@ -91,14 +91,14 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     std::optional<privacy::acknowledgement> unsound;
     if (run.spec.privacy.semantics == semantics::as_published)
         unsound.emplace(run.spec.privacy.acknowledge_no_guarantee);
-    const auto promised = parts.budget->book().header.guarantee();
+    const auto promised = parts.budget->ledger_view().header.guarantee();
     std::vector<std::int64_t> awaited;
     if (run.spec.publish == publication::raw)
         for (const auto& at : run.passed) awaited.push_back(at.step);
     self->send(self->state.hub, announce_atom::value,
                run_header{run.where.metrics().string(), run.plan.steps, run.spec.privacy.epsilon_budget,
                           promised.holds() ? promised.epsilon_guaranteed : std::numeric_limits<double>::infinity(),
-                          awaited, parts.budget->book().header_hash,
+                          awaited, parts.budget->ledger_view().header_hash,
                           run.spec.monitor.tensorboard ? run.where.tensorboard().string() : std::string()});
 
     const auto spawn = [&]<class... Args>(Args&&... args) {
@@ -107,17 +107,17 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     trainer_wiring wiring;
     wiring.hub = self->state.hub;
     const auto loader = spawn(make_loader, closed, run.plan.sample_rate, trusted_log);
-    wiring.sanitizer = spawn(make_sanitizer, closed, sanitizer_config_of(run.spec, run.model.layout), team, unsound,
+    wiring.sanitizer = spawn(make_sanitizer, closed, make_sanitizer_config(run.spec, run.model.layout), team, unsound,
                              run.where.releases(), trusted_log);
-    auto how = gradient_settings_of(run, team ? team->ranks() : 1);
+    auto how = make_gradient_settings(run, team ? team->ranks() : 1);
     // Ranks all finish a step that one has begun.
     if (!team && is_long_step(run.plan, run.model.base->parameters())) how.stop = self->state.stop.get_token();
     wiring.gradient = spawn(make_gradient, closed, run.model, how, loader, wiring.sanitizer, trusted_log);
     if (team) wiring.gradient = spawn(make_leader, team, wiring.gradient);
-    auto schedule = schedule_of(run, *parts.budget);
-    wiring.accountant = spawn(make_accountant, parts.budget, price_times_of(run.spec, run.plan));
+    auto schedule = make_trainer_schedule(run, *parts.budget);
+    wiring.accountant = spawn(make_accountant, parts.budget, make_price_times(run.spec, run.plan));
     if (parts.controller) wiring.controller = spawn(make_controller, parts.controller);
-    wiring.evaluator = spawn(make_evaluator, run.held_out, closed, evaluation_rule_of(run, run.seen), self->state.hub,
+    wiring.evaluator = spawn(make_evaluator, run.held_out, closed, make_evaluation_rule(run, run.seen), self->state.hub,
                              trusted_log, self->state.stop.get_token());
     self->state.evaluator = wiring.evaluator;
     for (const auto& at : run.passed) caf::anon_send(wiring.evaluator, evaluate_atom::value, at);

@@ -135,7 +135,7 @@ void decide(trainer_pointer self) {
                 self->request(state.wiring.controller, caf::infinite, decide_atom::value,
                               state.steps->observe(progress))
                     .then(
-                        [self](const rl::dials& chosen) {
+                        [self](const rl::block_action& chosen) {
                             self->state.steps->decide(chosen);
                             proceed(self);
                         },

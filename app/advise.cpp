@@ -24,7 +24,7 @@ int advise(const advise_arguments& given) {
     const auto run = eval::run_at(given.run);
     if (!std::filesystem::exists(run.summary()))
         refuse(given.run + ": holds no run that has ended (public/summary.json is missing)");
-    const auto advice = eval::advice_of(eval::parse_summary(read_text(run.summary())),
+    const auto advice = eval::advise_next(eval::parse_summary(read_text(run.summary())),
                                         eval::read_metrics(run.metrics()), read_text(run.config()));
     if (given.json)
         say("{}\n", nlohmann::json{{"next", advice}}.dump());

@@ -44,7 +44,7 @@ std::string short_split(const std::string& split) {
     return split.find(' ') == std::string::npos ? split.substr(0, 8) : split;
 }
 
-std::string words_of(const privacy::book_total& total) {
+std::string describe_total(const privacy::book_total& total) {
     return fmt::format("ε {:g} at δ {:g} by {}, {}{}", total.epsilon_budget, total.delta, total.unit,
                        total.by == privacy::composition::pld ? "composed" : "added up",
                        total.records_per_unit
@@ -62,7 +62,7 @@ void print(const privacy::budget_book& book) {
         data.insert(run.data);
     }
     say_text(eval::text_table(rows) + "\n");
-    for (const auto& sum : privacy::sums_of(book)) {
+    for (const auto& sum : privacy::compute_sums(book)) {
         say("{} run{} by {}, {}: ", sum.runs, sum.runs == 1 ? "" : "s", sum.unit,
             sum.split.empty() ? "several splits" : "split " + short_split(sum.split));
         if (!sum.epsilon_guaranteed) {
@@ -74,14 +74,14 @@ void print(const privacy::budget_book& book) {
             say("; {} composed, if no run was set up by what an earlier one released", show(*sum.pld));
         say("\n");
     }
-    if (privacy::sums_of(book).size() > 1)
+    if (privacy::compute_sums(book).size() > 1)
         say("What stands apart has no sum: another unit's contracts, and under raw held-out figures another split's, "
             "for whom one run held out, another may have trained on.\n");
     if (data.size() > 1)
         say("{} different sets of training records: runs are added up as if they shared them, which is the safe "
             "side.\n",
             data.size());
-    for (const auto& total : book.totals) say("total allowed: {}\n", words_of(total));
+    for (const auto& total : book.totals) say("total allowed: {}\n", describe_total(total));
     if (book.totals.empty())
         say("no total is set: rldp book BOOK --total-epsilon E --total-delta D refuses runs beyond it\n");
 }
@@ -99,7 +99,7 @@ void print_json(const privacy::budget_book& book) {
                                {"copy_of", run.copy_of},
                                {"epsilon", written(run.epsilon_guaranteed)},
                                {"delta", run.delta}});
-    for (const auto& sum : privacy::sums_of(book))
+    for (const auto& sum : privacy::compute_sums(book))
         out["sums"].push_back({{"unit", sum.unit},
                                {"split", sum.split},
                                {"runs", sum.runs},

@@ -76,7 +76,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> other_na
                                                                                      {"epsilon", "account"},
                                                                                      {"config", "reference"}}};
 
-std::vector<std::string> names_of(const CLI::App& program) {
+std::vector<std::string> list_names(const CLI::App& program) {
     std::vector<std::string> out;
     for (const auto* one : program.get_subcommands([](const CLI::App*) { return true; }))
         out.push_back(one->get_name());
@@ -89,7 +89,7 @@ std::string nearest_command(const CLI::App& program, std::string_view word) {
     const auto consider = [&](std::string_view spelt, std::string_view command) {
         near.emplace_back(edit_distance(word, spelt), command);
     };
-    for (const auto& name : names_of(program)) consider(name, name);
+    for (const auto& name : list_names(program)) consider(name, name);
     for (const auto& [other, command] : other_names) consider(other, command);
     const auto nearest = std::min_element(near.begin(), near.end());
     return nearest->first <= std::max<std::size_t>(2, word.size() / 2) ? nearest->second : "";
@@ -102,7 +102,7 @@ std::string no_such_command(const CLI::App& program, std::string_view word) {
 }
 
 /// The innermost command that the line names.
-const CLI::App& command_of(const CLI::App& program) {
+const CLI::App& find_command(const CLI::App& program) {
     const auto* out = &program;
     for (auto inner = out->get_subcommands(); !inner.empty(); inner = out->get_subcommands()) out = inner.front();
     return *out;
@@ -140,7 +140,7 @@ std::string missing_option(const CLI::App& command, const CLI::RequiredError& wr
 }
 
 int report_line(const CLI::App& program, const std::vector<std::string>& words, const CLI::ParseError& wrong) {
-    const auto& command = command_of(program);
+    const auto& command = find_command(program);
     const auto* required = dynamic_cast<const CLI::RequiredError*>(&wrong);
     const bool extras = required != nullptr || dynamic_cast<const CLI::ExtrasError*>(&wrong) != nullptr;
     auto what = extras ? unexpected(command, words) : std::string();
@@ -149,7 +149,7 @@ int report_line(const CLI::App& program, const std::vector<std::string>& words, 
 }
 
 /// "--out=~/runs" and "--set data.path=~/records.csv" as their writer means them.
-std::vector<std::string> words_of(int argc, char** argv) {
+std::vector<std::string> list_arguments(int argc, char** argv) {
     std::vector<std::string> out(argv, argv + argc);
     for (std::size_t i = 1; i < out.size(); ++i) {
         const auto value = out[i].find("=~") + 1;
@@ -198,11 +198,11 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
         say_text(program.help());
         return with_output_checked(0);
     }
-    const auto names = names_of(program);
+    const auto names = list_names(program);
     if (!first.starts_with('-') && std::find(names.begin(), names.end(), first) == names.end())
         return report(no_such_command(program, first), errc::bad_input);
     try {
-        std::vector<std::string> words = words_of(argc, argv);
+        std::vector<std::string> words = list_arguments(argc, argv);
         std::reverse(words.begin() + 1, words.end());
         words.erase(words.begin());
         program.parse(words);  // which takes them from the back
@@ -214,9 +214,9 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
     } catch (const error& e) {
         return report(e.what(), e.code());
     } catch (const std::filesystem::filesystem_error& e) {
-        return report(line_of(e), status_of(e.code().value()));
+        return report(describe_exception(e), classify_errno(e.code().value()));
     } catch (const std::exception& e) {
-        return report(line_of(e), errc::failed);
+        return report(describe_exception(e), errc::failed);
     }
 }
 

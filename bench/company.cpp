@@ -59,13 +59,13 @@ int run(int argc, char** argv) {
 
     const auto type = models::use_precision(parse_named<precision>(how.dtype), at::Device(how.device));
     const auto floats = at::TensorOptions(at::Device(how.device)).dtype(type);
-    const auto shape = bench::shape_of(how.model);
-    actors::run_model model{models::causal_lm::from_weights(shape, bench::random_weights_of(shape, floats)),
+    const auto shape = bench::make_shape(how.model);
+    actors::run_model model{models::causal_lm::from_weights(shape, bench::make_random_weights(shape, floats)),
                             how.parameters.empty() ? models::make_layout(shape, {8, 16, how.dropout, {"q", "v"}})
-                                                   : models::whole_layout(shape, how.parameters),
+                                                   : models::make_tensor_layout(shape, how.parameters),
                             {}};
     model.initial_adapter = how.parameters.empty() ? models::initial_adapter(model.layout, 1).to(how.device)
-                                                   : model.base->flat_of(model.layout);
+                                                   : model.base->flatten_tensors(model.layout);
     models::choose_threads(shape, how.threads);
     at::manual_seed(2);
     const auto records = random_records(how, shape.vocab);
@@ -80,10 +80,10 @@ int run(int argc, char** argv) {
         settings.abreast = shared || how.device != "cpu" ? 1 : how.threads;
         settings.threads = how.threads / settings.abreast;
         models::use_threads(settings.threads);
-        return bench::milliseconds_of(at::Device(how.device), [&] {
+        return bench::measure_milliseconds(at::Device(how.device), [&] {
             actors::step_gradients(
                 model, settings, model.initial_adapter, {}, units,
-                actors::dropout_of(key, 1, model.layout, at::Device(how.device)), [](const auto&) {},
+                actors::make_dropout(key, 1, model.layout, at::Device(how.device)), [](const auto&) {},
                 [](const auto&) {});
         });
     };

@@ -23,13 +23,13 @@ void measure(const std::shared_ptr<const rl::prepared_policy>& policy, std::int6
                                                 .noise_multiplier = 0.7,
                                                 .batch = 64,
                                                 .epochs = 2});
-    rl::outlook seen;
+    rl::block_observation seen;
     seen.time = 0.5;
-    seen.signs.assign(n, {0.3, 0.1, 0.2, 0.01});
+    seen.features.assign(n, {0.3, 0.1, 0.2, 0.01});
     const double deciding = bench::median_milliseconds(200, at::kCPU, [&] { controller.decide(seen); });
 
     const auto adapter = at::randn({adapters * size}), released = at::randn({adapters * size});
-    rl::block_watch watch(privacy::segments_of(std::vector<std::int64_t>(n, size)), adapter);
+    rl::block_watch watch(privacy::make_segments(std::vector<std::int64_t>(n, size)), adapter);
     const std::vector<double> deviations(n, 0.1);
     const double looking = bench::median_milliseconds(20, at::kCPU, [&] { watch.add(released, deviations); });
     const double closing = bench::median_milliseconds(20, at::kCPU, [&] { watch.close(adapter); });

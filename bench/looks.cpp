@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
                         own += one / units;
                         sum.add({one, {}, {}});
                     }
-                    const auto found = privacy::figures_of(sum.finish(charged, privacy::run_key::from_system())).nats;
+                    const auto found = privacy::decode_figures(sum.finish(charged, privacy::run_key::from_system())).nats;
                     squares += (found.value - own) * (found.value - own);
                     held += std::abs(found.value - own) <= found.within ? 1 : 0;
                 }

@@ -25,10 +25,10 @@ struct trusted_side {
         loader.closed = gradient.closed = opened.closed;
         loader.sample_rate = run.plan.sample_rate;
         gradient.model = run.model;
-        gradient.how = actors::gradient_settings_of(run);
-        sanitizer.open(opened.closed, actors::sanitizer_config_of(run.spec, run.model.layout), nullptr,
+        gradient.how = actors::make_gradient_settings(run);
+        sanitizer.open(opened.closed, actors::make_sanitizer_config(run.spec, run.model.layout), nullptr,
                        run.where.releases());
-        if (run.spec.train.looks > 0) evaluator.open(run.held_out, opened.closed, actors::evaluation_rule_of(run, {}));
+        if (run.spec.train.looks > 0) evaluator.open(run.held_out, opened.closed, actors::make_evaluation_rule(run, {}));
     }
 
     privacy::release step(const messages::step_task& task) {
@@ -46,10 +46,10 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
     const auto& parts = opened.parts;
     trusted_side trusted(opened);
     std::ofstream metrics(run.where.metrics(), std::ios::app);
-    const auto prices = actors::price_times_of(run.spec, run.plan);
+    const auto prices = actors::make_price_times(run.spec, run.plan);
     eval::progress_price progress;
     eval::metrics_line last;
-    last.ledger = parts.budget->book().header_hash;
+    last.ledger = parts.budget->ledger_view().header_hash;
     const auto write = [&] { metrics << eval::with_checksum(eval::to_json(last)) << '\n' << std::flush; };
     auto& steps = *parts.steps;
     for (;;) switch (steps.next()) {
@@ -61,13 +61,13 @@ at::Tensor run_plain(const actors::opened_run& opened, std::int64_t until) {
                 // Exact figures steer nothing, and are left out.
                 if (run.spec.train.looks > 0)
                     if (const auto granted = parts.budget->grant_look(steps.training().step()))
-                        put(last, actors::scores_of(privacy::figures_of(
+                        put(last, actors::to_scores(privacy::decode_figures(
                                       trusted.evaluator.look(*granted, steps.training().result()))));
                 steps.evaluated();
                 if (last.step > 0 || last.eval_perplexity) write();
                 break;
             case actors::step_machine::due::checkpoint:
-                actors::write_checkpoint(run.where.checkpoint(), actors::checkpoint_of(parts, run.belongs_to),
+                actors::write_checkpoint(run.where.checkpoint(), actors::make_checkpoint(parts, run.belongs_to),
                                          run.seal);
                 trusted.sanitizer.log->clear();
                 steps.saved();

@@ -28,7 +28,7 @@ void show(const std::string& who, const rl::paired& found) {
 
 void measure(const rl::preparation_config& config, const std::string& out) {
     const auto begin = std::chrono::steady_clock::now();
-    const auto found = rl::prepare(
+    const auto found = rl::train_policy(
         config, [&](const std::string& stage) { fmt::print(stderr, "{:7.1f} s  {}\n", seconds_since(begin), stage); });
     const auto& parts = found.policy.parts();
     fmt::print("rates off by up to ×{:g} ({:.0f} s)\n", config.offset, seconds_since(begin));
@@ -38,7 +38,7 @@ void measure(const rl::preparation_config& config, const std::string& out) {
     fmt::print("  rule: log rate {:.2f}, tilt {:.2f}, tail {:.2f}; {:.3f}\n", parts.fixed.log_rate, parts.fixed.tilt,
                parts.fixed.tail, fmt::join(parts.how.numbers, " "));
     show("hindsight", found.gate.hindsight);
-    show("timetable", found.gate.timetable);
+    show("timetable", found.gate.open_loop_schedule);
     show("rule", found.gate.rule);
     show("policy", found.gate.policy);
     show("policy − timetable", found.gate.feedback);

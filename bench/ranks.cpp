@@ -30,11 +30,11 @@ nlohmann::ordered_json measure(std::size_t ranks, std::int64_t coordinates, int 
         const std::string adapter(static_cast<std::size_t>(coordinates) * 4, 'a');
         std::vector<double> tells, sums;
         for (int i = 0; i <= repeats; ++i) {
-            tells.push_back(bench::milliseconds_of(at::kCPU, [&] { team->broadcast(adapter); }));
+            tells.push_back(bench::measure_milliseconds(at::kCPU, [&] { team->broadcast(adapter); }));
             auto mine = numbers;
             team->exchange("ready");  // so that nobody is waited for
             sums.push_back(
-                bench::milliseconds_of(at::kCPU, [&] { team->reduce(static_cast<std::uint64_t>(i) + 1, mine); }));
+                bench::measure_milliseconds(at::kCPU, [&] { team->reduce(static_cast<std::uint64_t>(i) + 1, mine); }));
         }
         team->leave();
         if (team->rank() != 0) return;

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
         const auto loaded = rldp::actors::load_model(spec);
         for (const auto batch : batches) {
             spec.train.expected_batch_size = batch;
-            const double margin = rldp::actors::rounding_margin_of(spec);
+            const double margin = rldp::actors::compute_rounding_margin(spec);
             const bool apart = !together && rldp::actors::computes_apart(spec);
             rldp::actors::company_probe probe(loaded.base, loaded.layout, apart, micro_batch, longest, 1);
             rldp::actors::rounding_effect worst;

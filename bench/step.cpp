@@ -66,7 +66,7 @@ void print_profile(const run_options& given) {
     for (const auto& [part, spans] : parts) out["parts_milliseconds"][part] = median(spans);
     double whole = 0;
     const auto ops = profile_ops([&] {
-        whole = milliseconds_of(at::Device(given.shape.device), [&] {
+        whole = measure_milliseconds(at::Device(given.shape.device), [&] {
             for (int i = 0; i < given.steps; ++i) steps.private_step();
         });
     });
@@ -93,7 +93,7 @@ ordered_json compare(const run_options& given) {
             t.process.push_back(child.peak_mebibytes);
         }
     const auto bound = in_child([&] {
-        const auto config = shape_of(given.shape.model);
+        const auto config = make_shape(given.shape.model);
         models::choose_threads(config, given.shape.threads);
         const auto device = at::Device(given.shape.device);
         const auto options =

@@ -17,7 +17,7 @@ namespace {
 
 std::shared_ptr<const models::causal_lm> random_model(const models::model_config& config,
                                                       const at::TensorOptions& options) {
-    return models::causal_lm::from_weights(config, random_weights_of(config, options));
+    return models::causal_lm::from_weights(config, make_random_weights(config, options));
 }
 
 models::token_batch random_batch(const step_shape& shape, std::int64_t vocabulary) {
@@ -25,17 +25,17 @@ models::token_batch random_batch(const step_shape& shape, std::int64_t vocabular
     return {ids, ids, {}};
 }
 
-privacy::sanitizer_config sanitizer_of(const models::lora_layout& layout) {
+privacy::sanitizer_config make_bench_sanitizer(const models::lora_layout& layout) {
     std::vector<std::int64_t> sizes;
     for (const auto& pair : layout.pairs) sizes.push_back(pair.size);
-    return {.segments = privacy::segments_of(sizes)};
+    return {.segments = privacy::make_segments(sizes)};
 }
 
 constexpr double learning_rate = 1e-4;
 
 }  // namespace
 
-models::model_config shape_of(const std::string& model) {
+models::model_config make_shape(const std::string& model) {
     models::model_config c;
     if (model == "gpt2-small") {
         c.model_type = "gpt2";
@@ -73,7 +73,7 @@ models::model_config shape_of(const std::string& model) {
     return c;
 }
 
-std::map<std::string, at::Tensor> random_weights_of(const models::model_config& config,
+std::map<std::string, at::Tensor> make_random_weights(const models::model_config& config,
                                                     const at::TensorOptions& options) {
     at::manual_seed(1);
     std::map<std::string, at::Tensor> weights;
@@ -88,16 +88,16 @@ step_kinds::step_kinds(const step_shape& shape)
     : shape_(shape),
       options_(at::TensorOptions(at::Device(shape.device))
                    .dtype(models::use_precision(parse_named<precision>(shape.dtype), at::Device(shape.device)))),
-      model_(random_model(shape_of(shape.model), options_)),
+      model_(random_model(make_shape(shape.model), options_)),
       layout_(models::make_layout(model_->config(), {8, 16, shape.dropout, {"q", "v"}})),
       batch_(random_batch(shape, model_->config().vocab)),
       optimizer_(models::initial_adapter(layout_, 1).to(options_.device())),
-      sanitizer_(sanitizer_of(layout_), key_) {
+      sanitizer_(make_bench_sanitizer(layout_), key_) {
     models::choose_threads(model_->config(), shape.threads);
 }
 
 models::dropout_source step_kinds::keyed_dropout() {
-    const auto factory = actors::dropout_of(key_, seq_, layout_, options_.device());
+    const auto factory = actors::make_dropout(key_, seq_, layout_, options_.device());
     if (!factory) return {};
     std::vector<std::vector<std::int32_t>> records;
     const auto ids = batch_.ids.to(at::kInt).contiguous();
@@ -153,15 +153,15 @@ void step_kinds::private_step() {
 std::map<std::string, double> step_kinds::private_parts() {
     std::map<std::string, double> parts;
     const auto device = options_.device();
-    parts["noise"] = milliseconds_of(device, [&] { begin(); });
+    parts["noise"] = measure_milliseconds(device, [&] { begin(); });
     models::record_gradients made;
-    parts["gradients"] = milliseconds_of(
+    parts["gradients"] = measure_milliseconds(
         device, [&] { made = model_->gradients(batch_, layout_, optimizer_.parameters(), keyed_dropout()); });
-    parts["clip and sum"] = milliseconds_of(device, [&] { sanitizer_.add({made.gradients, made.losses}); });
+    parts["clip and sum"] = measure_milliseconds(device, [&] { sanitizer_.add({made.gradients, made.losses}); });
     std::optional<privacy::release> out;
-    parts["add noise and round"] = milliseconds_of(device, [&] { out = sanitizer_.finish(); });
+    parts["add noise and round"] = measure_milliseconds(device, [&] { out = sanitizer_.finish(); });
     parts["AdamW"] =
-        milliseconds_of(device, [&] { optimizer_.step(out->gradient.to(device) / shape_.batch, learning_rate); });
+        measure_milliseconds(device, [&] { optimizer_.step(out->gradient.to(device) / shape_.batch, learning_rate); });
     return parts;
 }
 

@@ -19,10 +19,10 @@ struct step_shape {
 };
 
 /// Errors: bad_input for a name that is not known.
-models::model_config shape_of(const std::string& model);
+models::model_config make_shape(const std::string& model);
 
 /// A model of that shape, from a seed.
-std::map<std::string, at::Tensor> random_weights_of(const models::model_config& config,
+std::map<std::string, at::Tensor> make_random_weights(const models::model_config& config,
                                                     const at::TensorOptions& options);
 
 class step_kinds {

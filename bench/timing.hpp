@@ -11,7 +11,7 @@ namespace rldp::bench {
 
 /// Milliseconds until `work` is done, on its device too.
 template <class Work>
-double milliseconds_of(at::Device device, const Work& work) {
+double measure_milliseconds(at::Device device, const Work& work) {
     const auto wait = [&] {
         if (device.is_cuda()) torch::cuda::synchronize();
     };
@@ -27,7 +27,7 @@ template <class Work>
 double median_milliseconds(int repeats, at::Device device, const Work& work) {
     work();
     std::vector<double> spans;
-    for (int i = 0; i < repeats; ++i) spans.push_back(milliseconds_of(device, work));
+    for (int i = 0; i < repeats; ++i) spans.push_back(measure_milliseconds(device, work));
     return median(spans);
 }
 

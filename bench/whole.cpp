@@ -73,7 +73,7 @@ ordered_json compare(const options& given) {
             {"ratio_tensor_memory", median(priv.tensors) / median(ordinary.tensors)}};
 }
 
-ordered_json parts_of(const options& given) {
+ordered_json measure_parts(const options& given) {
     actors::share_heap();
     whole_kinds steps(given.shape, given.parameters, !given.by_module);
     steps.private_step();
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
     program.add_flag("--profile", given.profile, "print where the private step's time goes instead");
     CLI11_PARSE(program, argc, argv);
     try {
-        fmt::print("{}\n", (given.profile ? parts_of(given) : compare(given)).dump(2));
+        fmt::print("{}\n", (given.profile ? measure_parts(given) : compare(given)).dump(2));
         return 0;
     } catch (const error& e) {
         fmt::print(stderr, "bench: {}\n", e.what());

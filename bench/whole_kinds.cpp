@@ -20,7 +20,7 @@ namespace {
 constexpr double rate = 1e-4;
 
 std::vector<privacy::segment> segments_for(const models::lora_layout& layout, bool flat) {
-    return actors::segments_of(flat ? clip_grouping::flat : clip_grouping::adapters, layout);
+    return actors::make_segments(flat ? clip_grouping::flat : clip_grouping::adapters, layout);
 }
 
 std::vector<std::vector<models::sequence>> random_units(const step_shape& shape, std::int64_t vocabulary) {
@@ -37,16 +37,16 @@ std::vector<std::vector<models::sequence>> random_units(const step_shape& shape,
 
 whole_kinds::whole_kinds(const step_shape& shape, const std::vector<std::string>& parameters, bool flat)
     : shape_(shape),
-      described_(shape_of(shape.model)),
-      weights_(random_weights_of(described_, at::TensorOptions().dtype(at::kFloat))),
-      layout_(models::whole_layout(described_, parameters)),
+      described_(make_shape(shape.model)),
+      weights_(make_random_weights(described_, at::TensorOptions().dtype(at::kFloat))),
+      layout_(models::make_tensor_layout(described_, parameters)),
       units_(random_units(shape, described_.vocab)),
-      optimizer_(models::flat_of(layout_.tensors, weights_)),
+      optimizer_(models::flatten_tensors(layout_.tensors, weights_)),
       sanitizer_({.segments = segments_for(layout_, flat)}, key_),
       groups_(privacy::sizes_of_groups(segments_for(layout_, flat)).size()) {
     models::choose_threads(described_, shape.threads);
     for (const auto& tensor : layout_.tensors)  // the same numbers, held once
-        weights_.at(tensor.name) = models::part_of(optimizer_.parameters(), tensor);
+        weights_.at(tensor.name) = models::view_part(optimizer_.parameters(), tensor);
     model_ = models::causal_lm::from_weights(described_, weights_);
 }
 
@@ -56,8 +56,8 @@ void whole_kinds::ordinary() {
     auto weights = weights_;
     for (const auto& tensor : layout_.tensors) {
         auto& leaf = weights.at(tensor.name);
-        leaf = models::part_of(optimizer_.parameters(), tensor).detach().requires_grad_();
-        leaf.mutable_grad() = models::part_of(gradient, tensor);
+        leaf = models::view_part(optimizer_.parameters(), tensor).detach().requires_grad_();
+        leaf.mutable_grad() = models::view_part(gradient, tensor);
     }
     std::vector<models::sequence> records;
     for (const auto& unit : units_) records.push_back(unit.front());
@@ -67,11 +67,11 @@ void whole_kinds::ordinary() {
     optimizer_.step(gradient, rate);
 }
 
-models::whole_unit_gradients whole_kinds::made() const {
+models::tensor_unit_gradients whole_kinds::made() const {
     std::vector<std::size_t> all(units_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    const auto views = models::views_of(units_);
-    return models::gradients_of_whole(*model_, layout_, optimizer_.parameters(), views, all,
+    const auto views = models::view_units(units_);
+    return models::compute_tensor_gradients(*model_, layout_, optimizer_.parameters(), views, all,
                                       {.micro_batch = shape_.batch});
 }
 
@@ -99,15 +99,15 @@ std::map<std::string, double> whole_kinds::private_parts() {
     std::map<std::string, double> parts;
     const at::Device device(at::kCPU);
     begin();
-    std::optional<models::whole_unit_gradients> units;
-    parts["forward and backward"] = milliseconds_of(device, [&] { units.emplace(made()); });
+    std::optional<models::tensor_unit_gradients> units;
+    parts["forward and backward"] = measure_milliseconds(device, [&] { units.emplace(made()); });
     const auto losses = units->losses;
     const auto kept = actors::as_parts(std::move(units->gradients));
-    parts["norms"] = milliseconds_of(device, [&] { kept->norm_bounds(); });
-    parts["norms, clip and sum"] = milliseconds_of(device, [&] { sanitizer_.add({{}, losses, 0, kept}); });
+    parts["norms"] = measure_milliseconds(device, [&] { kept->norm_bounds(); });
+    parts["norms, clip and sum"] = measure_milliseconds(device, [&] { sanitizer_.add({{}, losses, 0, kept}); });
     std::optional<privacy::release> out;
-    parts["noise"] = milliseconds_of(device, [&] { out = sanitizer_.finish(); });
-    parts["AdamW"] = milliseconds_of(device, [&] { optimizer_.step(out->gradient.div_(shape_.batch), rate); });
+    parts["noise"] = measure_milliseconds(device, [&] { out = sanitizer_.finish(); });
+    parts["AdamW"] = measure_milliseconds(device, [&] { optimizer_.step(out->gradient.div_(shape_.batch), rate); });
     return parts;
 }
 

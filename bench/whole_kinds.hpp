@@ -24,7 +24,7 @@ class whole_kinds {
 
   private:
     void begin();
-    models::whole_unit_gradients made() const;
+    models::tensor_unit_gradients made() const;
 
     step_shape shape_;
     models::model_config described_;

@@ -106,9 +106,9 @@ void apply(const std::vector<std::string>& overrides, run_config& into) {
 
 /// Made-up records are nobody's. Up to 0.1 a book stood beside the configuration, "patients.book" for "patients.csv",
 /// or under a name given without a '/': one that stands there is the data's still.
-std::string book_of(const run_config& config, const std::filesystem::path& directory) {
+std::string resolve_book(const run_config& config, const std::filesystem::path& directory) {
     const auto& given = config.privacy.book;
-    if (!given && is_made_up(config.data.path)) return std::string(no_book);
+    if (!given && is_synthetic(config.data.path)) return std::string(no_book);
     if (given && (is_book_path(*given) || *given == no_book || *given == found_book)) return *given;
     for (const auto& name : {given.value_or(""), bare_name(config.data.path) + ".book"})
         if (std::error_code absent; !name.empty() && std::filesystem::exists(directory / name / "book.key", absent))
@@ -155,14 +155,14 @@ run_config load(const std::filesystem::path& file, const std::vector<std::string
     auto config = parse(read_file(file), file.string(), directory, overrides);
     if (config.data.path.empty()) refuse_missing(file, "data.path");
     if (config.model.path.empty()) refuse_missing(file, "model.path");
-    config.privacy.book = book_of(config, directory);
+    config.privacy.book = resolve_book(config, directory);
     return config;
 }
 
 namespace {
 
 /// Paths are what `shown` makes of them.
-json document_of(run_config config, const std::function<std::string(const key&, const std::string&)>& shown) {
+json make_document(run_config config, const std::function<std::string(const key&, const std::string&)>& shown) {
     if (!config.train.epochs && !config.train.steps) config.train.epochs = default_epochs;
     json document = json::object();
     for (const auto& key : schema()) {
@@ -190,14 +190,14 @@ std::string without_place(const key& key, const std::string& path) {
 }  // namespace
 
 std::string to_json(const run_config& config) {
-    return document_of(config, [](const key&, const std::string& path) { return shown_text(path); }).dump(2) + "\n";
+    return make_document(config, [](const key&, const std::string& path) { return shown_text(path); }).dump(2) + "\n";
 }
 
 std::string to_public_json(const run_config& config) {
-    return document_of(config, without_place).dump(2) + "\n";
+    return make_document(config, without_place).dump(2) + "\n";
 }
 
-std::vector<std::string> places_of(const run_config& config) {
+std::vector<std::string> list_places(const run_config& config) {
     std::vector<std::string> out;
     for (const auto& key : schema())
         if (const auto value = key.write(config);
@@ -223,12 +223,12 @@ std::int64_t planned_steps(const run_config& config, std::int64_t population) {
     const auto epochs = train.epochs.value_or(default_epochs);
     // 0.29·100 is 28.999…96 in floating point and means 29.
     const auto steps =
-        std::floor(epochs * static_cast<double>(population) / static_cast<double>(batch_of(config)) + 1e-9);
+        std::floor(epochs * static_cast<double>(population) / static_cast<double>(read_batch_size(config)) + 1e-9);
     if (steps < 1 || steps > most_steps)
         refuse(
             fmt::format("train.epochs is {}, which is {} steps with {} units and expected_batch_size {}; a run has 1 "
                         "to {} steps",
-                        epochs, steps, population, batch_of(config), most_steps));
+                        epochs, steps, population, read_batch_size(config), most_steps));
     return static_cast<std::int64_t>(steps);
 }
 

@@ -89,7 +89,7 @@ struct train_section {
     std::optional<std::int64_t> eval_every;    ///< steps
     std::optional<std::int64_t> eval_records;  ///< held-out units that are looked at, about
 
-    bool is_whole() const { return parameters.has_value(); }
+    bool trains_base() const { return parameters.has_value(); }
 };
 
 struct data_section {
@@ -236,7 +236,7 @@ std::string to_json(const run_config& config);
 std::string to_public_json(const run_config& config);
 
 /// The paths that to_public_json() leaves out, as overrides: "data.path=/home/…/records.csv".
-std::vector<std::string> places_of(const run_config& config);
+std::vector<std::string> list_places(const run_config& config);
 
 /// What the ranks of a run must have the same: to_json() without paths, monitor, cluster and run.
 std::string common_json(const run_config& config);

@@ -16,7 +16,7 @@ constexpr std::size_t most_bytes = 256 << 10;
 json parse_json(const std::string& text, const std::string& origin) {
     if (text.size() > most_bytes)
         refuse(fmt::format("{}: {} bytes; a configuration has at most {}", origin, text.size(), most_bytes));
-    if (const auto flaw = flaw_of(text)) refuse(origin + ": " + words_of(*flaw, text));
+    if (const auto flaw = find_flaw(text)) refuse(origin + ": " + describe_flaw(*flaw, text));
     return json::parse(text);
 }
 

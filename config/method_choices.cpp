@@ -15,14 +15,14 @@ double resolved(const scaled_default& value, const run_config& config) {
 bool leaves_room_for_a_policy(const run_config& config) {
     const auto& rl = config.rl;
     const auto& noise = config.noise;
-    return !published_key_of(config) && !schedule_key_of(config) && !rl.interval && !rl.warmup && !rl.radius_scale &&
+    return !find_published_key(config) && !find_schedule_key(config) && !rl.interval && !rl.warmup && !rl.radius_scale &&
            !rl.rescale && noise.policy.value_or(policy_kind::fixed) == policy_kind::fixed &&
            noise.allocation.value_or(allocation::shares) == allocation::shares && noise.deck == noise_section{}.deck;
 }
 
 bool is_prepared(const run_config& config) {
     if (config.rl.state) return *config.rl.state == controller_kind::prepared;
-    if (!method_of(config).steered() || config.privacy.semantics != semantics::sound) return false;
+    if (!find_method(config).steered() || config.privacy.semantics != semantics::sound) return false;
     return config.rl.controller || config.rl.online || leaves_room_for_a_policy(config);
 }
 
@@ -37,7 +37,7 @@ std::optional<std::string_view> first_given(const key_and_whether (&all)[Count])
 
 }  // namespace
 
-std::optional<std::string_view> published_key_of(const run_config& config) {
+std::optional<std::string_view> find_published_key(const run_config& config) {
     const auto &rl = config.rl, none = rl_section{};
     return first_given({{"rl.actions", rl.actions != none.actions},
                         {"rl.batch", rl.batch != none.batch},
@@ -52,7 +52,7 @@ std::optional<std::string_view> published_key_of(const run_config& config) {
                         {"rl.clip_action", rl.clip_action != none.clip_action}});
 }
 
-std::optional<std::string_view> schedule_key_of(const run_config& config) {
+std::optional<std::string_view> find_schedule_key(const run_config& config) {
     const auto &train = config.train, plain = train_section{};
     return first_given({{"train.schedule", train.schedule != plain.schedule},
                         {"train.warmup", train.warmup != plain.warmup},
@@ -60,8 +60,8 @@ std::optional<std::string_view> schedule_key_of(const run_config& config) {
                         {"train.average", train.average != plain.average}});
 }
 
-method_choices choices_of(const run_config& config) {
-    const auto& row = method_of(config);
+method_choices resolve_choices(const run_config& config) {
+    const auto& row = find_method(config);
     const bool sound = config.privacy.semantics == semantics::sound;
     const bool prepared = is_prepared(config);  // on runs of one noise level
     return {.prepared = prepared,

@@ -10,9 +10,9 @@
 namespace rldp::config {
 
 /// The first key of those given that the published controller alone has, or nothing.
-std::optional<std::string_view> published_key_of(const run_config& config);
+std::optional<std::string_view> find_published_key(const run_config& config);
 /// The first key of those given that sets a rate schedule or an average, which a prepared policy brings itself.
-std::optional<std::string_view> schedule_key_of(const run_config& config);
+std::optional<std::string_view> find_schedule_key(const run_config& config);
 
 struct method_choices {
     bool prepared;  ///< rl.state: where it is open, "prepared" for a steered method unless a key is given that
@@ -38,6 +38,6 @@ inline double default_radius_scale(semantics how) {
     return how == semantics::sound ? 0.1 : 1;
 }
 
-method_choices choices_of(const run_config& config);
+method_choices resolve_choices(const run_config& config);
 
 }  // namespace rldp::config

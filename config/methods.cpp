@@ -124,7 +124,7 @@ const method_row& method_named(const std::string& name) {
     return *found;
 }
 
-const method_row& method_of(const run_config& config) {
+const method_row& find_method(const run_config& config) {
     return method_named(config.method.name);
 }
 

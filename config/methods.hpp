@@ -68,7 +68,7 @@ const std::vector<method_row>& methods();
 
 /// Errors: bad_input for a name that no row has.
 const method_row& method_named(const std::string& name);
-const method_row& method_of(const run_config& config);
+const method_row& find_method(const run_config& config);
 
 /// Of the rows that have something.
 template <class Has>

@@ -70,7 +70,7 @@ std::int64_t interval_for(std::int64_t steps) {
     return best;
 }
 
-std::int64_t share_of(std::int64_t steps, std::int64_t parts) {
+std::int64_t compute_share(std::int64_t steps, std::int64_t parts) {
     return std::max<std::int64_t>(1, steps / parts);
 }
 
@@ -82,7 +82,7 @@ void choose_eval_records(chooser& of, run_config& config, std::int64_t steps) {
     const auto looks = config.eval.looks_made();
     const auto between = looks > 0 ? std::max<std::int64_t>(1, steps / looks) : *config.train.eval_every;
     const auto affordable =
-        static_cast<std::int64_t>(3 * evaluation_share * static_cast<double>(between * batch_of(config)));
+        static_cast<std::int64_t>(3 * evaluation_share * static_cast<double>(between * read_batch_size(config)));
     of.choose("train.eval_records", config.train.eval_records,
               std::clamp(affordable, least_eval_records, most_eval_records(config)),
               affordable < least_eval_records
@@ -104,8 +104,8 @@ std::vector<choice> as_published(run_config& config, std::int64_t population) {
     of.choose<std::int64_t>("train.expected_batch_size", train.expected_batch_size, 16, reason);
     of.choose<double>("train.lr", train.lr, 5e-4, reason);
     of.choose<std::int64_t>("train.warmup", train.warmup, 100, reason);
-    of.choose("train.schedule", train.schedule, choices_of(config).schedule, reason);
-    of.choose("train.value_weight", train.value_weight, choices_of(config).value_weight, reason);
+    of.choose("train.schedule", train.schedule, resolve_choices(config).schedule, reason);
+    of.choose("train.value_weight", train.value_weight, resolve_choices(config).value_weight, reason);
     of.choose<std::int64_t>("train.eval_every", train.eval_every, 48, reason);
     of.choose<std::int64_t>("rl.interval", rl.interval, 112, reason);
     of.choose<std::int64_t>("rl.warmup", rl.warmup, 50, reason);
@@ -120,7 +120,7 @@ std::vector<choice> as_published(run_config& config, std::int64_t population) {
 /// root of the width, as measured up to 256 and at 576 (docs/choosing.md), and from there on as one over the
 /// width (Yang et al. 2021, "Tensor Programs V"). Two digits.
 double rate_for(const run_config& config, std::int64_t width) {
-    const bool falls = !choices_of(config).prepared && choices_of(config).schedule != rate_shape::constant;
+    const bool falls = !resolve_choices(config).prepared && resolve_choices(config).schedule != rate_shape::constant;
     const double best = falls && !config.public_data.used_for(public_use::warm_start) ? 2e-2 : 1e-2;
     constexpr double measured = 576;
     const auto wide = static_cast<double>(std::max<std::int64_t>(width, 64));
@@ -130,10 +130,10 @@ double rate_for(const run_config& config, std::int64_t width) {
 }
 
 std::optional<choice> choose_state(run_config& config, bool vouched_for) {
-    const bool open = method_of(config).steered() && config.privacy.semantics == semantics::sound && !config.rl.state;
+    const bool open = find_method(config).steered() && config.privacy.semantics == semantics::sound && !config.rl.state;
     if (!open) return std::nullopt;
     const bool asked = config.rl.controller || config.rl.online;
-    const bool room = choices_of(config).prepared, prepared = room && (vouched_for || asked);
+    const bool room = resolve_choices(config).prepared, prepared = room && (vouched_for || asked);
     config.rl.state = prepared ? controller_kind::prepared : controller_kind::published;
     return choice{"rl.state", written(*config.rl.state).dump(),
                   prepared ? "its policy passed its gate on runs of families that it had not seen"
@@ -163,7 +163,7 @@ std::optional<choice> choose_clip(run_config& config, std::int64_t vocabulary) {
 std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, std::int64_t width) {
     if (config.privacy.semantics == semantics::as_published) return as_published(config, population);
     auto& train = config.train;
-    const bool scheduled = !choices_of(config).prepared;  // a prepared policy brings a schedule of its own
+    const bool scheduled = !resolve_choices(config).prepared;  // a prepared policy brings a schedule of its own
     chooser of;
     if (population > 0) {
         const double work = train.epochs.value_or(default_epochs) * static_cast<double>(population);
@@ -176,14 +176,14 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
               fmt::format("the best found at width 64, less for wider models (docs/choosing.md); this one has width {}",
                           width));
     if (scheduled) {
-        const bool sets_its_rate = method_of(config).kind == method_kind::hyfreedp;
-        of.choose("train.warmup", train.warmup, std::min(share_of(steps, 20), steps - 1), "a twentieth of the steps");
-        of.choose("train.schedule", train.schedule, choices_of(config).schedule,
+        const bool sets_its_rate = find_method(config).kind == method_kind::hyfreedp;
+        of.choose("train.warmup", train.warmup, std::min(compute_share(steps, 20), steps - 1), "a twentieth of the steps");
+        of.choose("train.schedule", train.schedule, resolve_choices(config).schedule,
                   sets_its_rate ? "hyfreedp sets the rate itself"
                                 : "noise is averaged out while the rate falls, and a rate too high is forgiven");
     }
-    of.choose("train.value_weight", train.value_weight, choices_of(config).value_weight, reason_of_weight(config));
-    of.choose("train.eval_every", train.eval_every, share_of(steps, 20),
+    of.choose("train.value_weight", train.value_weight, resolve_choices(config).value_weight, reason_of_weight(config));
+    of.choose("train.eval_every", train.eval_every, compute_share(steps, 20),
               config.eval.looks_made() > 0 ? "twenty checkpoints" : "twenty looks at held-out records");
     choose_eval_records(of, config, steps);
     of.choose("rl.interval", config.rl.interval, interval_for(steps), "some twelve decisions, or looks at the budget");

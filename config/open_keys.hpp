@@ -54,10 +54,10 @@ const Value& chosen(const std::optional<Value>& value, const char* key) {
     return *value;
 }
 
-inline std::int64_t batch_of(const run_config& config) {
+inline std::int64_t read_batch_size(const run_config& config) {
     return chosen(config.train.expected_batch_size, "train.expected_batch_size");
 }
-inline std::int64_t micro_batch_of(const run_config& config) {
+inline std::int64_t read_micro_batch(const run_config& config) {
     return chosen(config.train.micro_batch, "train.micro_batch");
 }
 

@@ -98,11 +98,11 @@ std::vector<std::string> policy_names() {
 /// "0.5 for autoclip_quantile, 0.3 for dcsgd_p": rows of one default together. Where every row has one, the commonest
 /// stands last: "0.02 for rldp, else 0".
 template <class Default>
-std::string by_method(Default words_of) {
+std::string by_method(Default describe_row) {
     std::vector<std::pair<std::string, std::vector<std::string>>> kinds;
     bool all = true;
     for (const auto& row : methods()) {
-        const std::optional<std::string> words = words_of(row);
+        const std::optional<std::string> words = describe_row(row);
         all = all && words;
         if (!words) continue;
         const auto found =
@@ -272,7 +272,7 @@ void add_noise_and_clip(std::vector<key>& keys) {
     section(
         keys, "public.", [](auto& c) -> auto& { return c.public_data; })
         .add("path", &public_section::path,
-             location{"the path of a CSV, JSONL or text file, or synthetic:N[@WORLD]", is_made_up}, "",
+             location{"the path of a CSV, JSONL or text file, or synthetic:N[@WORLD]", is_synthetic}, "",
              "Records that need no protection, of the private ones' kind: an adapter is trained on them beforehand, "
              "without noise. Refused where it shares a record with data.path.",
              "no public records")
@@ -366,7 +366,7 @@ void add_data_and_model(std::vector<key>& keys) {
     section(
         keys, "data.", [](auto& c) -> auto& { return c.data; })
         .add("path", &data_section::path,
-             location{"the path of a CSV, JSONL or text file, or synthetic:N[@WORLD]", is_made_up}, "",
+             location{"the path of a CSV, JSONL or text file, or synthetic:N[@WORLD]", is_synthetic}, "",
              "The records: a CSV table, JSONL or text with one record per line, or synthetic:N for N made-up "
              "encounters; synthetic:N@WORLD takes them from a world where the same values have other frequencies.")
         .add("ids_mapping", &data_section::ids_mapping, location{"the path of IDs_mapping.csv"}, "",

@@ -9,7 +9,7 @@ namespace rldp::config {
 
 namespace {
 
-privacy_spec privacy_of(const run_config& config, std::int64_t population, const method_choices& choices) {
+privacy_spec resolve_privacy(const run_config& config, std::int64_t population, const method_choices& choices) {
     const auto& given = config.privacy;
     return {.epsilon_budget = given.epsilon,
             .delta = given.delta,
@@ -37,11 +37,11 @@ method_spec method_of(const run_config& config, const method_choices& choices) {
             .rank = choices.rank};
 }
 
-train_spec train_of(const run_config& config, std::int64_t population, const method_choices& choices) {
+train_spec resolve_training(const run_config& config, std::int64_t population, const method_choices& choices) {
     const auto& given = config.train;
     train_spec out{.steps = planned_steps(config, population),
-                   .expected_batch_size = batch_of(config),
-                   .micro_batch = micro_batch_of(config),
+                   .expected_batch_size = read_batch_size(config),
+                   .micro_batch = read_micro_batch(config),
                    .lr = chosen(given.lr, "train.lr"),
                    .schedule = choices.schedule,
                    .final_lr = given.final_lr,
@@ -59,7 +59,7 @@ train_spec train_of(const run_config& config, std::int64_t population, const met
     return out;
 }
 
-controller_spec controller_of(const run_config& config, const method_choices& choices) {
+controller_spec resolve_controller(const run_config& config, const method_choices& choices) {
     const auto& given = config.rl;
     return {.kind = choices.prepared ? controller_kind::prepared : controller_kind::published,
             .interval = chosen(given.interval, "rl.interval"),
@@ -102,7 +102,7 @@ reading_spec to_reading_spec(const run_config& config) {
             .declared_population = config.privacy.population,
             .public_path = config.public_data.path,
             .public_uses = has_public ? config.public_data.use : std::vector<public_use>{},
-            .value_weight = choices_of(config).value_weight,
+            .value_weight = resolve_choices(config).value_weight,
             .target = config.eval.target,
             .classes = config.eval.classes,
             .publish = config.eval.publish,
@@ -111,21 +111,21 @@ reading_spec to_reading_spec(const run_config& config) {
 }
 
 clip_spec to_clip_spec(const run_config& config) {
-    const auto choices = choices_of(config);
+    const auto choices = resolve_choices(config);
     return {choices.groups, choices.initial_radius, config.clip.min, config.clip.max};
 }
 
 run_spec to_spec(const run_config& config, std::int64_t population) {
-    const auto choices = choices_of(config);
+    const auto choices = resolve_choices(config);
     chosen(config.train.eval_records, "train.eval_records");
     run_spec out;
     static_cast<reading_spec&>(out) = to_reading_spec(config);
     out.config = config;
-    out.privacy = privacy_of(config, population, choices);
+    out.privacy = resolve_privacy(config, population, choices);
     out.clip = to_clip_spec(config);
     out.method = method_of(config, choices);
-    out.train = train_of(config, population, choices);
-    out.controller = controller_of(config, choices);
+    out.train = resolve_training(config, population, choices);
+    out.controller = resolve_controller(config, choices);
     out.monitor = config.monitor;
     out.run = config.run;
     return out;

@@ -37,7 +37,7 @@ struct reading_spec {
     audit_section audit;
 
     bool on_cpu() const { return device == "cpu"; }
-    bool is_whole() const { return parameters.has_value(); }
+    bool trains_base() const { return parameters.has_value(); }
     bool uses_public(public_use what) const;
     /// Whether training wants to know which tokens carry values, or are answers.
     bool marks_training() const { return data.chat || value_weight != 1; }

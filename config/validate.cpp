@@ -41,7 +41,7 @@ finding contract(const run_config& config) {
     if (!sound && !privacy.acknowledge_no_guarantee)
         return R"(privacy.semantics "as_published" guarantees nothing; set privacy.acknowledge_no_guarantee to true, or )"
                R"(use "sound")";
-    if (!sound && !method_of(config).steered())
+    if (!sound && !find_method(config).steered())
         return fmt::format(R"(privacy.semantics "as_published" reproduces method rldp; method.name is "{}")",
                            config.method.name);
     if (!sound && (config.noise.policy || config.noise.allocation))
@@ -62,13 +62,13 @@ finding book(const run_config& config) {
 
 finding learning(const run_config& config) {
     const auto& train = config.train;
-    const auto schedule = choices_of(config).schedule;
+    const auto schedule = resolve_choices(config).schedule;
     if (schedule == rate_shape::constant && train.final_lr != 0)
         return fmt::format(R"(train.final_lr is {}, but train.schedule "constant" never falls; leave it out)",
                            train.final_lr);
     if (train.lr && train.final_lr > *train.lr)
         return fmt::format("train.final_lr is {}, above train.lr {}; a rate falls to it", train.final_lr, *train.lr);
-    if (method_of(config).kind == method_kind::hyfreedp && schedule != rate_shape::constant)
+    if (find_method(config).kind == method_kind::hyfreedp && schedule != rate_shape::constant)
         return fmt::format(R"(train.schedule is "{}", but method hyfreedp sets the rate itself; give "constant")",
                            name_of(schedule));
     if (train.average == averaging::none && train.average_window != train_section{}.average_window)
@@ -78,7 +78,7 @@ finding learning(const run_config& config) {
     const auto &lessons = config.public_data, none = public_section{};
     if (!lessons.path && (lessons.use != none.use || lessons.steps != none.steps || lessons.lr))
         return "public.use, public.steps and public.lr are of public records, but there is no public.path";
-    if (lessons.used_for(public_use::choose) && train.average == averaging::none && !choices_of(config).prepared)
+    if (lessons.used_for(public_use::choose) && train.average == averaging::none && !resolve_choices(config).prepared)
         return R"(public.use "choose" is between the last iterate and an average, but train.average is "none"; give one)";
     if (train.value_weight.value_or(1) != 1 && !config.data.narrative)
         return fmt::format("train.value_weight is {}, but only data.template tells values from other words; give 1",
@@ -100,7 +100,7 @@ finding number_types(const run_config& config) {
 
 /// What is trained whole has no adapters, and its unit gradients are known by their norms alone.
 finding whole(const run_config& config) {
-    if (!config.train.is_whole()) return {};
+    if (!config.train.trains_base()) return {};
     const auto &given = config.lora, none = lora_section{};
     if (given.rank != none.rank || given.alpha != none.alpha || given.dropout != none.dropout ||
         given.targets != none.targets)
@@ -116,11 +116,11 @@ finding whole(const run_config& config) {
                "out, and lower train.micro_batch";
     if (config.privacy.semantics != semantics::sound)
         return R"(privacy.semantics "as_published" reproduces adapters; leave train.parameters out)";
-    if (const auto& row = method_of(config); row.adapters_only)
+    if (const auto& row = find_method(config); row.adapters_only)
         return fmt::format(
             "method.name is {}, which asks for more of unit gradients than train.parameters has; take {}", row.name,
             names_of_methods([](auto& m) { return !m.adapters_only; }));
-    if (choices_of(config).groups == clip_grouping::factors)
+    if (resolve_choices(config).groups == clip_grouping::factors)
         return R"(clip.groups "factors" clips A and B of adapters apart, and train.parameters has none; give "flat")";
     if (config.public_data.path)
         return "public.path teaches adapters; with train.parameters, tune the base on those records first (rldp "
@@ -133,7 +133,7 @@ finding whole(const run_config& config) {
 /// Keys of a method that is not the one chosen do nothing: they are refused.
 finding method_keys(const run_config& config) {
     const auto& given = config.method;
-    const auto& row = method_of(config);
+    const auto& row = find_method(config);
     const auto meaningless = [&](const char* key, bool is_given, auto has) -> finding {
         if (!is_given || has(row)) return {};
         return fmt::format("method.{} has no meaning for method {}, only for {}; leave it out", key, row.name,
@@ -153,8 +153,8 @@ finding method_keys(const run_config& config) {
 
 finding unsteered(const run_config& config) {
     const auto& name = config.method.name;
-    const auto choices = choices_of(config);
-    const auto& row = method_of(config);
+    const auto choices = resolve_choices(config);
+    const auto& row = find_method(config);
     if (row.statistics_share == 0 && choices.statistics_share != 0)
         return fmt::format("noise.statistics_share is {}, but method {} uses no statistics; give 0 or leave it out",
                            choices.statistics_share, name);
@@ -193,7 +193,7 @@ finding unsteered(const run_config& config) {
 /// Keys of the learner that a prepared policy has no use for, and of the schedule that it brings.
 finding prepared(const run_config& config) {
     const auto& rl = config.rl;
-    const bool chosen = choices_of(config).prepared;
+    const bool chosen = resolve_choices(config).prepared;
     if (rl.signer && !rl.controller) return "rl.signer says who signed rl.controller, which is not there; leave it out";
     if (!chosen && rl.policy == controller_mode::shuffled)
         return R"(rl.policy "shuffled" is a control of prepared policies; give "random" or "frozen")";
@@ -210,32 +210,32 @@ finding prepared(const run_config& config) {
                              : finding();
     if (config.privacy.semantics != semantics::sound)
         return R"(rl.state "prepared" is no part of as_published; give "published")";
-    if (choices_of(config).policy != policy_kind::fixed)
+    if (resolve_choices(config).policy != policy_kind::fixed)
         return fmt::format(
             R"(noise.policy is "{}", but policies are prepared on runs of one noise level; give "fixed" or )"
             "leave it out",
-            name_of(choices_of(config).policy));
-    if (const auto divided = choices_of(config).allocation; divided != allocation::shares)
+            name_of(resolve_choices(config).policy));
+    if (const auto divided = resolve_choices(config).allocation; divided != allocation::shares)
         return fmt::format(R"(noise.allocation is "{}", but rl.state "prepared" sets shares; give "shares")",
                            name_of(divided));
-    if (const auto given = published_key_of(config))
+    if (const auto given = find_published_key(config))
         return fmt::format(R"({} is of rl.state "published"; leave it out)", *given);
-    if (const auto given = schedule_key_of(config))
+    if (const auto given = find_schedule_key(config))
         return fmt::format("{} has no part in a run whose schedule rl.controller brings; leave it out", *given);
     return {};
 }
 
 finding steered(const run_config& config) {
-    const auto& row = method_of(config);
+    const auto& row = find_method(config);
     if (auto found = prepared(config)) return found;
-    if (choices_of(config).statistics_share == 0 && config.privacy.semantics == semantics::sound)
+    if (resolve_choices(config).statistics_share == 0 && config.privacy.semantics == semantics::sound)
         return fmt::format(
             "noise.statistics_share is 0, but method {} steers by the statistics it pays for; give {}, or use "
             "method.name static",
             row.name, row.statistics_share);
-    if (acts_on(config, controller_action::shares) && choices_of(config).allocation != allocation::shares)
+    if (acts_on(config, controller_action::shares) && resolve_choices(config).allocation != allocation::shares)
         return fmt::format(R"(rl.actions has "shares", but noise.allocation is "{}"; set noise.allocation to "shares")",
-                           name_of(choices_of(config).allocation));
+                           name_of(resolve_choices(config).allocation));
     if (config.rl.replay < config.rl.batch)
         return fmt::format("rl.replay is {}, below rl.batch {}; no update could ever run", config.rl.replay,
                            config.rl.batch);
@@ -243,12 +243,12 @@ finding steered(const run_config& config) {
 }
 
 finding method(const run_config& config) {
-    return method_of(config).steered() ? steered(config) : unsteered(config);
+    return find_method(config).steered() ? steered(config) : unsteered(config);
 }
 
 finding sizes(const run_config& config) {
     const auto& clip = config.clip;
-    const double initial = choices_of(config).initial_radius;
+    const double initial = resolve_choices(config).initial_radius;
     if (!(clip.min <= initial && initial <= clip.max))
         return fmt::format("clip.initial is {}, outside [clip.min, clip.max] = [{}, {}]", initial, clip.min, clip.max);
     return length_problem(config);

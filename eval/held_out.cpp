@@ -50,7 +50,7 @@ void in_lanes(int lanes, std::size_t count, const Work& work) {
 }
 
 /// Nothing where these records alone are at fault: whether a run ends must not depend on one (docs/privacy.md §2).
-std::optional<models::sequence_loss> loss_of(const models::causal_lm& model, const models::lora_layout* layout,
+std::optional<models::sequence_loss> compute_loss(const models::causal_lm& model, const models::lora_layout* layout,
                                              const at::Tensor* adapter, const std::vector<models::token_span>& records,
                                              const scoring& how) {
     const auto of = [&](const std::vector<models::token_span>& all) {
@@ -68,7 +68,7 @@ std::optional<models::sequence_loss> loss_of(const models::causal_lm& model, con
     }
 }
 
-losses losses_of(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
+losses compute_losses(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
                  const std::vector<const models::sequence*>& sequences, const scoring& how) {
     // Neighbours of similar length share a batch, so that little is padding. Stable, hence always the same batches.
     std::vector<std::size_t> order(sequences.size());
@@ -83,7 +83,7 @@ losses losses_of(const models::causal_lm& model, const models::lora_layout* layo
         const auto end = std::min(begin + step, order.size());
         std::vector<models::token_span> together;
         for (std::size_t i = begin; i < end; ++i) together.emplace_back(*sequences[order[i]]);
-        const auto found = loss_of(model, layout, adapter, together, how);
+        const auto found = compute_loss(model, layout, adapter, together, how);
         if (!found) return;
         const auto nll = found->nll.cpu(), value_nll = found->value_nll.cpu(), predicted = found->tokens.cpu();
         for (std::size_t i = begin; i < end; ++i) {
@@ -95,7 +95,7 @@ losses losses_of(const models::causal_lm& model, const models::lora_layout* layo
     return out;
 }
 
-double sum_of(const std::vector<double>& values) {
+double compute_sum(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
@@ -108,7 +108,7 @@ struct area {
 /// The share of pairs of which the one with `is` scores higher, an equal pair counting half (Mann and Whitney 1947),
 /// and its standard deviation by Hanley and McNeil's formula of 1982; absent where there is no pair.
 template <class Is>
-std::optional<area> auc_of(const std::vector<double>& scores, Is is) {
+std::optional<area> compute_auc(const std::vector<double>& scores, Is is) {
     std::vector<std::size_t> order(scores.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a] < scores[b]; });
@@ -142,7 +142,7 @@ std::vector<std::vector<double>> posteriors(const std::vector<double>& nll, std:
     return out;
 }
 
-double predicted_of(const held_out& records) {
+double count_predicted(const held_out& records) {
     std::int64_t out = 0;
     for (const auto& sequence : records.sequences)
         out += records.answers_only ? std::count_if(sequence.begin() + 1, sequence.end(), models::is_marked)
@@ -174,12 +174,12 @@ scores scores_in(const metrics_line& line) {
 }
 
 double held_out::bits_per_byte(double perplexity) const {
-    return std::log2(perplexity) * predicted_of(*this) / static_cast<double>(bytes);
+    return std::log2(perplexity) * count_predicted(*this) / static_cast<double>(bytes);
 }
 
 std::optional<double> held_out::template_perplexity() const {
     if (!marginal_nats) return std::nullopt;
-    return std::exp(*marginal_nats * static_cast<double>(sequences.size()) / predicted_of(*this));
+    return std::exp(*marginal_nats * static_cast<double>(sequences.size()) / count_predicted(*this));
 }
 
 scores score_held_out(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
@@ -193,22 +193,22 @@ scores score_held_out(const models::causal_lm& model, const models::lora_layout*
         marked += std::any_of(sequence.begin(), sequence.end(), models::is_marked) ? 1 : 0;
     }
     if (predicted.empty()) refuse("perplexity: no sequence has two tokens or more, so there is nothing to predict");
-    const auto found = losses_of(model, layout, adapter, predicted, how);
+    const auto found = compute_losses(model, layout, adapter, predicted, how);
     if (found.tokens() == 0) refuse("perplexity: no token is to be predicted");
-    scores out{std::exp(sum_of(found.nll) / static_cast<double>(found.tokens()))};
-    if (marked > 0 && !how.answers_only) out.value_nats = sum_of(found.value_nll) / marked;
+    scores out{std::exp(compute_sum(found.nll) / static_cast<double>(found.tokens()))};
+    if (marked > 0 && !how.answers_only) out.value_nats = compute_sum(found.value_nll) / marked;
     return out;
 }
 
 namespace {
 
 /// Predicted tokens that carry a value.
-std::int64_t value_tokens_of(const models::sequence& record) {
+std::int64_t count_value_tokens(const models::sequence& record) {
     return record.empty() ? 0 : std::count_if(record.begin() + 1, record.end(), models::is_marked);
 }
 
 /// Whether each record that can be asked is answered right; empty for the others.
-std::vector<std::optional<bool>> hits_of(const models::causal_lm& model, const models::lora_layout* layout,
+std::vector<std::optional<bool>> find_hits(const models::causal_lm& model, const models::lora_layout* layout,
                                          const at::Tensor* adapter, const held_out& records, const scoring& how) {
     std::vector<std::optional<bool>> out(records.sequences.size());
     if (!records.target || !records.target->declared) return out;
@@ -218,7 +218,7 @@ std::vector<std::optional<bool>> hits_of(const models::causal_lm& model, const m
         for (const auto& one : record) all.push_back(&one);
     auto whole = how;
     whole.answers_only = false;
-    const auto nll = losses_of(model, layout, adapter, all, whole).nll;
+    const auto nll = compute_losses(model, layout, adapter, all, whole).nll;
     const auto clauses = among.clauses.size();
     for (std::size_t r = 0; r < among.records.size(); ++r) {
         const auto* row = nll.data() + r * clauses;
@@ -246,8 +246,8 @@ looked look_at(const models::causal_lm& model, const models::lora_layout* layout
     apart.skip_failing = true;
     std::vector<const models::sequence*> all;
     for (const auto& sequence : records.sequences) all.push_back(&sequence);
-    const auto found = losses_of(model, layout, adapter, all, apart);
-    const auto hits = hits_of(model, layout, adapter, records, apart);
+    const auto found = compute_losses(model, layout, adapter, all, apart);
+    const auto hits = find_hits(model, layout, adapter, records, apart);
     looked out;
     mean values;
     for (std::size_t u = 0; u + 1 < records.first.size(); ++u) {
@@ -255,7 +255,7 @@ looked look_at(const models::causal_lm& model, const models::lora_layout* layout
         for (auto r = records.first[u]; r < records.first[u + 1]; ++r) {
             if (found.predicted[r] == 0) continue;
             nats.add(found.nll[r] / static_cast<double>(found.predicted[r]));
-            const auto carrying = value_tokens_of(records.sequences[r]);
+            const auto carrying = count_value_tokens(records.sequences[r]);
             if (!how.answers_only && carrying > 0) {
                 value_token_nats.add(found.value_nll[r] / static_cast<double>(carrying));
                 values.add(found.value_nll[r]);
@@ -265,7 +265,7 @@ looked look_at(const models::causal_lm& model, const models::lora_layout* layout
         if (const auto own = nats.get()) out.units.push_back({*own, value_token_nats.get(), right.get()});
     }
     if (const auto tokens = found.tokens(); tokens > 0)
-        out.exact.perplexity = std::exp(sum_of(found.nll) / static_cast<double>(tokens));
+        out.exact.perplexity = std::exp(compute_sum(found.nll) / static_cast<double>(tokens));
     out.exact.value_nats = values.get();
     return out;
 }
@@ -277,7 +277,7 @@ std::optional<prediction> predict(const models::causal_lm& model, const models::
     for (const auto& record : among.alternatives)
         for (const auto& one : record) all.push_back(&one);
     if (all.empty()) return std::nullopt;
-    const auto nll = losses_of(model, layout, adapter, all, how).nll;
+    const auto nll = compute_losses(model, layout, adapter, all, how).nll;
     if (!std::all_of(nll.begin(), nll.end(), [](double each) { return std::isfinite(each); })) return std::nullopt;
     const auto likely = posteriors(nll, clauses);
 
@@ -287,7 +287,7 @@ std::optional<prediction> predict(const models::causal_lm& model, const models::
         std::vector<double> of_clause;
         of_clause.reserve(likely.size());
         for (const auto& row : likely) of_clause.push_back(row[c]);
-        if (const auto found = auc_of(of_clause, [&](auto r) { return among.truth[r] == c; })) {
+        if (const auto found = compute_auc(of_clause, [&](auto r) { return among.truth[r] == c; })) {
             aucs.push_back(found->value);
             deviations.push_back(found->deviation);
         }
@@ -300,7 +300,7 @@ std::optional<prediction> predict(const models::causal_lm& model, const models::
     }
     // A mean deviates by the mean of the deviations at most, however they go together.
     const auto curves = static_cast<double>(aucs.size());
-    const double auc = sum_of(aucs) / curves, within = z_95 * sum_of(deviations) / curves;
+    const double auc = compute_sum(aucs) / curves, within = z_95 * compute_sum(deviations) / curves;
     return prediction{.auc = auc,
                       .auc_in = {std::max(0.0, auc - within), std::min(1.0, auc + within)},
                       .records = std::ssize(likely),

@@ -11,7 +11,7 @@ namespace rldp::messages {
 using monitor::run_view;
 
 using draw_atom = caf::atom_constant<caf::atom("draw")>;
-using prepare_atom = caf::atom_constant<caf::atom("prepare")>;
+using prefetch_atom = caf::atom_constant<caf::atom("prepare")>;
 using compute_atom = caf::atom_constant<caf::atom("compute")>;
 using begin_atom = caf::atom_constant<caf::atom("begin")>;
 using clip_atom = caf::atom_constant<caf::atom("clip")>;
@@ -46,8 +46,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::trusted<rldp::privacy::unit_gradien
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::step_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::release)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::privacy::look_charge)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::rl::outlook)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::rl::dials)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::rl::block_observation)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::rl::block_action)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::eval::metrics_line)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::step_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(rldp::messages::charged)

@@ -21,7 +21,7 @@ struct block {
     std::int64_t query, queries, key, keys;  // first and count
 };
 
-std::vector<block> blocks_of(std::int64_t length, std::optional<std::int64_t> window) {
+std::vector<block> list_blocks(std::int64_t length, std::optional<std::int64_t> window) {
     std::vector<block> blocks;
     for (std::int64_t begin = 0; begin < length; begin += queries_at_a_time) {
         const std::int64_t end = std::min(begin + queries_at_a_time, length);
@@ -52,7 +52,7 @@ struct attention_function : torch::autograd::Function<attention_function> {
                    values = grouped(v, kv_heads);
         auto out = at::empty_like(queries);
         variable_list saved{queries, keys, values};
-        for (const block& at : blocks_of(length, rule.window)) {
+        for (const block& at : list_blocks(length, rule.window)) {
             auto weights = at::bmm(queries.narrow(1, at.query * group, at.queries * group),
                                    keys.narrow(1, at.key, at.keys).transpose(1, 2));
             if (rule.cap) {
@@ -88,7 +88,7 @@ struct attention_function : torch::autograd::Function<attention_function> {
         auto d_k = wants_k ? at::zeros_like(keys) : at::Tensor(), d_v = wants_v ? at::zeros_like(values) : at::Tensor();
         const auto g_all = grouped(gradients[0], keys.size(0) / batch);
         std::size_t next = 3;
-        for (const block& at : blocks_of(length, ctx->saved_data["window"].toInt())) {
+        for (const block& at : list_blocks(length, ctx->saved_data["window"].toInt())) {
             const auto rows = [&](const at::Tensor& t) { return t.narrow(1, at.query * group, at.queries * group); };
             const auto columns = [&](const at::Tensor& t) { return t.narrow(1, at.key, at.keys); };
             const auto curve = ctx->saved_data["capped"].toBool() ? saved[next++] : at::Tensor();  // tanh(s / c)
@@ -119,8 +119,8 @@ at::Tensor causal_mask(std::int64_t length, std::optional<std::int64_t> window, 
     return at::zeros({length, length}, options).masked_fill_(hidden, -std::numeric_limits<double>::infinity());
 }
 
-attention_rule rule_of(const model_config& config, std::int64_t layer) {
-    return {config.score_scale(), config.attention_cap, config.window_of(layer)};
+attention_rule make_attention_rule(const model_config& config, std::int64_t layer) {
+    return {config.score_scale(), config.attention_cap, config.find_window(layer)};
 }
 
 bool needs_mask(const attention_rule& rule, std::int64_t length) {

@@ -28,7 +28,7 @@ attention_memory::attention_memory(const model_config& config, std::vector<std::
       kv_heads_(config.kv_heads),
       sliding_window_(config.sliding_window),
       layers_(static_cast<std::size_t>(config.layers)) {
-    for (std::int64_t layer = 0; layer < config.layers; ++layer) rules_.push_back(rule_of(config, layer));
+    for (std::int64_t layer = 0; layer < config.layers; ++layer) rules_.push_back(make_attention_rule(config, layer));
     for (const auto length : lengths_) {
         if (length < 1) refuse("a prompt has no tokens; give at least one");
         if (most_new > config.window - length)
@@ -108,7 +108,7 @@ at::Tensor forward_pass::attend(std::size_t layer, const at::Tensor& q, const at
                                 const at::Tensor& v) const {
     if (memory && memory->has_prompts()) return memory->attend(layer, q, k, v);
     if (memory) memory->keep_prompts(layer, k, v);
-    const layer_kind& kind = kind_of(layer);
+    const layer_kind& kind = find_layer_kind(layer);
     return models::attend(q, k, v, kind.mask, kind.rule);
 }
 

@@ -42,7 +42,7 @@ std::optional<blas_threading> threading() {
 }
 
 // Which core a processor belongs to: "package core", as Linux numbers them.
-std::string core_of(int processor) {
+std::string find_core(int processor) {
     std::string name;
     for (const char* part : {"physical_package_id", "core_id"}) {
         std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/{}", processor, part));
@@ -59,7 +59,7 @@ int usable_cores() {
         return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     std::set<std::string> cores;
     for (int processor = 0; processor < CPU_SETSIZE; ++processor)
-        if (CPU_ISSET(processor, &allowed)) cores.insert(core_of(processor));
+        if (CPU_ISSET(processor, &allowed)) cores.insert(find_core(processor));
     return static_cast<int>(cores.size());
 }
 

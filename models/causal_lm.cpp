@@ -40,7 +40,7 @@ at::Tensor of_predicted(const at::Tensor& labelled, const token_batch& batch) {
 }
 
 /// float64 [M] on the device: a label's share of its record's mean; records without any weight nothing.
-at::Tensor shares_of(const predicted_positions& where, const token_batch& batch) {
+at::Tensor compute_shares(const predicted_positions& where, const token_batch& batch) {
     const auto there = [&](const at::Tensor& shares) { return shares.to(where.rows.device(), /*non_blocking=*/true); };
     if (!batch.weights.defined())
         return there(where.tokens.clamp_min(1).to(at::kDouble).reciprocal().index_select(0, where.record));
@@ -136,7 +136,7 @@ const at::Tensor& causal_lm::head() const {
 }
 
 // Of hidden states after the final norm, [N, width].
-at::Tensor causal_lm::logits_of(const at::Tensor& normed) const {
+at::Tensor causal_lm::compute_logits(const at::Tensor& normed) const {
     return soft_cap(product(normed, head().t()), config_.final_cap);
 }
 
@@ -155,10 +155,10 @@ at::Tensor causal_lm::on_device(const at::Tensor& ids) const {
     return ids.to(head().device(), /*non_blocking=*/true);
 }
 
-layer_kind causal_lm::kind_of(bool sliding, const at::Tensor& positions, std::int64_t length) const {
+layer_kind causal_lm::make_layer_kind(bool sliding, const at::Tensor& positions, std::int64_t length) const {
     for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
         if (config_.slides(layer) != sliding) continue;
-        const auto rule = rule_of(config_, layer);
+        const auto rule = make_attention_rule(config_, layer);
         return {rule, needs_mask(rule, length) ? causal_mask(length, rule.window, options()) : at::Tensor(),
                 rotations_at(positions, sliding)};
     }
@@ -171,8 +171,8 @@ at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, s
     const std::int64_t length = ids.size(1);
     const auto positions = memory && memory->has_prompts() ? memory->next_positions() : at::arange(length, at::kLong);
     const auto pass = std::make_shared<const forward_pass>(forward_pass{config_, ids.size(0), length, adapter,
-                                                                        kind_of(false, positions, length),
-                                                                        kind_of(true, positions, length), memory});
+                                                                        make_layer_kind(false, positions, length),
+                                                                        make_layer_kind(true, positions, length), memory});
     at::Tensor x = embed(ids, positions);
     for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
         if (states) states->push_back(x.view({ids.size(0), length, -1}));
@@ -189,7 +189,7 @@ at::Tensor causal_lm::logits(const at::Tensor& ids, const lora_layout* layout, c
     if (const auto model = stood_for(layout, adapter)) return model->logits(ids, nullptr, nullptr);
     const auto tokens = on_device(ids);
     const auto x = final_norm(hidden(tokens, adapted(layout, adapter, options())));
-    return logits_of(x).view({ids.size(0), ids.size(1), config_.vocab});
+    return compute_logits(x).view({ids.size(0), ids.size(1), config_.vocab});
 }
 
 at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, const lora_layout* layout,
@@ -205,7 +205,7 @@ at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, co
     // What follows a prompt's last token is the same for all its samples.
     const auto last = at::tensor(memory.prompt_lengths(), at::kLong) + at::arange(memory.prompts()) * ids.size(1) - 1;
     if (prompts) x = x.index_select(0, last.to(x.device()));
-    const auto logits = logits_of(final_norm(x)).to(at::kFloat);
+    const auto logits = compute_logits(final_norm(x)).to(at::kFloat);
     return prompts ? logits.repeat_interleave(memory.samples(), 0) : logits;
 }
 
@@ -226,7 +226,7 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
     check_batch(batch);
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels, ids.device());
-    const auto x = rows_of(hidden(ids, adapted(layout, adapter, options())), where);
+    const auto x = take_rows(hidden(ids, adapted(layout, adapter, options())), where);
     const auto nll = head_losses(final_norm(x), head(), config_.final_cap, where.targets, {}).nll.to(at::kDouble);
     const auto values = batch.values.defined()
                             ? nll * of_predicted(batch.values, batch).to(nll.device(), /*non_blocking=*/true)
@@ -236,7 +236,7 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
 
 record_gradients causal_lm::backward(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
                                      const dropout_source& dropout, bool per_record, activations between) const {
-    require(!layout.is_whole(), "gradients of whole tensors are not held by row");
+    require(!layout.trains_base(), "gradients of whole tensors are not held by row");
     check_batch(batch);
     const at::AutoGradMode recording(true);
     const auto ids = on_device(batch.ids);
@@ -249,8 +249,8 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     if (count == 0) return {sink.gradients, at::zeros({records}, options().dtype(at::kDouble))};
 
     const adaptation adapted_model(layout, flat, &sink, dropout);
-    const auto x = final_norm(rows_of(hidden(ids, adapted_model, nullptr, nullptr, between), where));
-    const auto weights = shares_of(where, batch);
+    const auto x = final_norm(take_rows(hidden(ids, adapted_model, nullptr, nullptr, between), where));
+    const auto weights = compute_shares(where, batch);
     const auto parts = head_losses(x.detach(), head(), config_.final_cap, where.targets, weights.to(at::kFloat));
     torch::autograd::backward({x}, {parts.d_hidden});
     require(sink.written == layout.pairs.size(), "an adapter got no gradient");
@@ -269,9 +269,9 @@ at::Tensor causal_lm::record_losses_with(const token_batch& batch, const adaptat
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels, ids.device());
     if (where.rows.size(0) == 0) return at::zeros({ids.size(0)}, options().dtype(at::kDouble));
-    const auto x = final_norm(rows_of(hidden(ids, adapter), where));
+    const auto x = final_norm(take_rows(hidden(ids, adapter), where));
     const auto nll = head_losses(x, head(), config_.final_cap, where.targets, {}).nll;
-    return record_means(nll, shares_of(where, batch), where);
+    return record_means(nll, compute_shares(where, batch), where);
 }
 
 record_gradients causal_lm::gradients(const token_batch& batch, const lora_layout& layout, const at::Tensor& adapter,
@@ -284,15 +284,15 @@ record_gradients causal_lm::summed_gradient(const token_batch& batch, const lora
     return backward(batch, layout, adapter, dropout, false, activations::kept);
 }
 
-at::Tensor causal_lm::flat_of(const lora_layout& layout) const {
-    return models::flat_of(layout.tensors, weights_);
+at::Tensor causal_lm::flatten_tensors(const lora_layout& layout) const {
+    return models::flatten_tensors(layout.tensors, weights_);
 }
 
 std::shared_ptr<causal_lm> causal_lm::with_tensors(const lora_layout& layout, const at::Tensor& flat) const {
     require(flat.dim() == 1 && flat.size(0) == layout.dimension, "numbers of another layout's size");
     auto weights = weights_;
     const auto numbers = flat.to(options());
-    for (const auto& tensor : layout.tensors) weights.at(tensor.name) = part_of(numbers, tensor);
+    for (const auto& tensor : layout.tensors) weights.at(tensor.name) = view_part(numbers, tensor);
     return make_family(config_, std::move(weights));
 }
 
@@ -301,10 +301,10 @@ std::shared_ptr<const causal_lm> causal_lm::tuned(const lora_layout& layout, con
 }
 
 std::shared_ptr<const causal_lm> causal_lm::stood_for(const lora_layout* layout, const at::Tensor* adapter) const {
-    return layout && adapter && layout->is_whole() ? tuned(*layout, *adapter) : nullptr;
+    return layout && adapter && layout->trains_base() ? tuned(*layout, *adapter) : nullptr;
 }
 
-whole_gradients causal_lm::gradients_of_units(const token_batch& batch, const lora_layout& layout,
+tensor_gradients causal_lm::gradients_of_units(const token_batch& batch, const lora_layout& layout,
                                               const at::Tensor& flat, const std::vector<std::int64_t>& first_record,
                                               const std::vector<double>& shares) const {
     check_batch(batch);
@@ -316,33 +316,33 @@ whole_gradients causal_lm::gradients_of_units(const token_batch& batch, const lo
     const auto model = with_tensors(layout, flat.detach());
     std::vector<at::Tensor> trained;
     for (const auto& tensor : layout.tensors) trained.push_back(model->weights_.at(tensor.name));
-    gradient_book book(trained, {first_record, batch.ids.size(1)});
-    model->book_ = &book;
+    backward_cache book(trained, {first_record, batch.ids.size(1)});
+    model->backward_cache_ = &book;
 
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels, ids.device());
     const auto units = std::ssize(first_record) - 1;
     if (where.rows.size(0) == 0)
-        return {kept_gradients(layout.tensors, book.pages(), units),
+        return {factored_gradients(layout.tensors, book.pages(), units),
                 at::zeros({records}, options().dtype(at::kDouble))};
     book.set_predictions(where.tokens);
-    const auto x = model->final_norm(rows_of(model->hidden(ids, adaptation(&book)), where));
-    const auto means = shares_of(where, batch);
+    const auto x = model->final_norm(take_rows(model->hidden(ids, adaptation(&book)), where));
+    const auto means = compute_shares(where, batch);
     const auto of_record = at::tensor(shares, at::kDouble).index_select(0, where.record).to(ids.device());
-    const auto head_index = book.index_of(model->head());
+    const auto head_index = book.find_index(model->head());
     const auto parts = head_losses(x.detach(), model->head(), config_.final_cap, where.targets,
                                    (means * of_record).to(at::kFloat), head_index.has_value());
     if (head_index) book.add_product(*head_index, parts.d_logits, x.detach());
     if (x.requires_grad()) torch::autograd::backward({x}, {parts.d_hidden});
-    return {kept_gradients(layout.tensors, book.pages(), units), record_means(parts.nll, means, where)};
+    return {factored_gradients(layout.tensors, book.pages(), units), record_means(parts.nll, means, where)};
 }
 
 at::Tensor causal_lm::training_loss(const token_batch& batch) const {
     check_batch(batch);
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels, ids.device());
-    const auto x = final_norm(rows_of(hidden(ids, {}), where));
-    return at::cross_entropy_loss(logits_of(x), where.targets);
+    const auto x = final_norm(take_rows(hidden(ids, {}), where));
+    return at::cross_entropy_loss(compute_logits(x), where.targets);
 }
 
 }  // namespace rldp::models

@@ -21,7 +21,7 @@ namespace rldp::models {
 
 class adaptation;
 class attention_memory;
-class gradient_book;
+class backward_cache;
 struct forward_pass;
 struct layer_kind;
 struct rotation;
@@ -57,8 +57,8 @@ struct record_gradients {
     at::Tensor losses;     ///< [b] float64, that mean, nats
 };
 
-struct whole_gradients {
-    kept_gradients units;  ///< gradient of each unit's loss, below
+struct tensor_gradients {
+    factored_gradients units;  ///< gradient of each unit's loss, below
     at::Tensor losses;     ///< [b] float64, each record's mean token loss, nats
 };
 
@@ -102,11 +102,11 @@ class causal_lm {
     /// The same of tensors that are trained whole, by unit, and not multiplied out. A unit's loss is Σ shares·losses
     /// over its records, which follow each other in the batch: those of unit u are `first_record[u]` up to
     /// `first_record[u + 1]`. `shares` [b]. Only for a base in float32.
-    whole_gradients gradients_of_units(const token_batch& batch, const lora_layout& layout, const at::Tensor& flat,
+    tensor_gradients gradients_of_units(const token_batch& batch, const lora_layout& layout, const at::Tensor& flat,
                                        const std::vector<std::int64_t>& first_record,
                                        const std::vector<double>& shares) const;
     /// Of tensors that are trained whole, where they lie now: float32 [D].
-    at::Tensor flat_of(const lora_layout& layout) const;
+    at::Tensor flatten_tensors(const lora_layout& layout) const;
     /// This model with such tensors in their place: views of `flat`, where that is of the base's type.
     std::shared_ptr<const causal_lm> tuned(const lora_layout& layout, const at::Tensor& flat) const;
 
@@ -129,7 +129,7 @@ class causal_lm {
 
     model_config config_;
     std::map<std::string, at::Tensor> weights_;
-    gradient_book* book_ = nullptr;  ///< of the one pass that a model of tuned weights is made for
+    backward_cache* backward_cache_ = nullptr;  ///< of the one pass that a model of tuned weights is made for
 
   private:
     std::shared_ptr<causal_lm> with_tensors(const lora_layout& layout, const at::Tensor& flat) const;
@@ -137,8 +137,8 @@ class causal_lm {
     std::shared_ptr<const causal_lm> stood_for(const lora_layout* layout, const at::Tensor* adapter) const;
     at::TensorOptions options() const;
     const at::Tensor& head() const;
-    at::Tensor logits_of(const at::Tensor& normed) const;
-    layer_kind kind_of(bool sliding, const at::Tensor& positions, std::int64_t length) const;
+    at::Tensor compute_logits(const at::Tensor& normed) const;
+    layer_kind make_layer_kind(bool sliding, const at::Tensor& positions, std::int64_t length) const;
     at::Tensor on_device(const at::Tensor& ids) const;
     /// Of a pass that is not recorded the others may be null or anything; else `adapter` lives until it is backwards.
     at::Tensor hidden(const at::Tensor& ids, const adaptation& adapter, std::vector<at::Tensor>* states = nullptr,

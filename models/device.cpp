@@ -43,7 +43,7 @@ void ask_cuda(const std::string& key, const char* name, Values... values) {
 
 }  // namespace
 
-std::optional<card> card_of(at::Device device, const std::string& key) {
+std::optional<card> find_card(at::Device device, const std::string& key) {
     if (!device.is_cuda()) return std::nullopt;
     const c10::DeviceGuard current(device);
     card out;

@@ -26,7 +26,7 @@ struct card {
 
 /// Nothing for the CPU. Errors: bad_input, beginning with `key`, where the card can't be used: another program has it
 /// for itself, its driver is too old, it fell off the bus.
-std::optional<card> card_of(at::Device device, const std::string& key);
+std::optional<card> find_card(at::Device device, const std::string& key);
 
 /// Errors: bad_input, beginning with `key`, where `type` is bfloat16 and the card is older than compute capability
 /// 8.0, with which it came.

@@ -13,7 +13,7 @@ namespace rldp::models {
 namespace {
 
 // The module of a role in one block, with its weights.
-linear linear_of(const model_config& config, const std::map<std::string, at::Tensor>& weights, std::int64_t layer,
+linear find_linear(const model_config& config, const std::map<std::string, at::Tensor>& weights, std::int64_t layer,
                  const std::string& role) {
     for (const auto& module : block_modules(config, layer)) {
         if (module.role != role) continue;
@@ -35,29 +35,29 @@ std::shared_ptr<causal_lm> make_family(const model_config& config, std::map<std:
 // -- GPT-2 (Radford et al. 2019) --
 
 gpt2::gpt2(const model_config& config, std::map<std::string, at::Tensor> weights)
-    : causal_lm(config, std::move(weights)), final_(norm_of("transformer.ln_f")) {
+    : causal_lm(config, std::move(weights)), final_(find_norm("transformer.ln_f")) {
     for (std::int64_t layer = 0; layer < config.layers; ++layer) {
         const auto name = fmt::format("transformer.h.{}.", layer);
-        const auto module = [&](const char* role) { return linear_of(config, weights_, layer, role); };
-        blocks_.push_back({norm_of(name + "ln_1"), norm_of(name + "ln_2"), module("q"), module("k"), module("v"),
+        const auto module = [&](const char* role) { return find_linear(config, weights_, layer, role); };
+        blocks_.push_back({find_norm(name + "ln_1"), find_norm(name + "ln_2"), module("q"), module("k"), module("v"),
                            module("o"), module("fc"), module("proj")});
     }
 }
 
-gpt2::norm gpt2::norm_of(const std::string& name) const {
+gpt2::norm gpt2::find_norm(const std::string& name) const {
     return {weights_.at(name + ".weight"), weights_.at(name + ".bias")};
 }
 
 at::Tensor gpt2::apply(const norm& by, const at::Tensor& x) const {
-    return layer_norm(x, by.weight, by.bias, config_.norm_epsilon, book_);
+    return layer_norm(x, by.weight, by.bias, config_.norm_epsilon, backward_cache_);
 }
 
 at::Tensor gpt2::embed(const at::Tensor& ids, const at::Tensor& positions) const {
-    const auto tokens = look_up(weights_.at("transformer.wte.weight"), ids, book_);
+    const auto tokens = look_up(weights_.at("transformer.wte.weight"), ids, backward_cache_);
     // A unit has its own part in each position's row.
     const auto there = positions.to(ids.device(), /*non_blocking=*/true);
-    const auto rows = book_ ? there.expand(ids.sizes()) : there;
-    const auto places = look_up(weights_.at("transformer.wpe.weight"), rows, book_);
+    const auto rows = backward_cache_ ? there.expand(ids.sizes()) : there;
+    const auto places = look_up(weights_.at("transformer.wpe.weight"), rows, backward_cache_);
     return (tokens + places).view({-1, config_.width});
 }
 
@@ -81,14 +81,14 @@ at::Tensor gpt2::final_norm(const at::Tensor& x) const {
 
 decoder::decoder(const model_config& config, std::map<std::string, at::Tensor> weights)
     : causal_lm(config, std::move(weights)),
-      family_(family_of(config.model_type)),
+      family_(require_family(config.model_type)),
       frequencies_(inverse_frequencies(config.rope, config.head_dim)),
       sliding_frequencies_(inverse_frequencies(config.sliding_rope.value_or(config.rope), config.head_dim)) {
     for (std::int64_t layer = 0; layer < config.layers; ++layer) {
         const auto name = fmt::format("model.layers.{}.", layer);
         const auto norm = [&](const char* of) { return weights_.at(name + of + ".weight"); };
         const auto norm_if = [&](bool there, const char* of) { return there ? norm(of) : at::Tensor(); };
-        const auto module = [&](const char* role) { return linear_of(config, weights_, layer, role); };
+        const auto module = [&](const char* role) { return find_linear(config, weights_, layer, role); };
         // With norms on both sides, that after attention has the name that else is of the one before the MLP.
         const bool outer = family_.outer_norms;
         blocks_.push_back({norm("input_layernorm"), norm_if(outer, "post_attention_layernorm"),
@@ -101,7 +101,7 @@ decoder::decoder(const model_config& config, std::map<std::string, at::Tensor> w
 }
 
 at::Tensor decoder::embed(const at::Tensor& ids, const at::Tensor&) const {
-    const auto x = look_up(weights_.at("model.embed_tokens.weight"), ids, book_).view({-1, config_.width});
+    const auto x = look_up(weights_.at("model.embed_tokens.weight"), ids, backward_cache_).view({-1, config_.width});
     if (!family_.scaled_embedding) return x;
     // Rounded to the embedding's type first, as the reference does it.
     return x * at::scalar_tensor(std::sqrt(static_cast<double>(config_.width)), x.options().requires_grad(false));
@@ -115,7 +115,7 @@ rotation decoder::rotations_at(const at::Tensor& positions, bool sliding) const 
 
 at::Tensor decoder::normed(const at::Tensor& x, const at::Tensor& weight) const {
     return rms_norm(x, weight, config_.norm_epsilon,
-                    family_.gains_from_one ? gain_rule::one_and_weight : gain_rule::weight, book_);
+                    family_.gains_from_one ? gain_rule::one_and_weight : gain_rule::weight, backward_cache_);
 }
 
 // [b·T, H·d] as [b, T, H, d], each head normed where there is a norm.
@@ -133,7 +133,7 @@ at::Tensor decoder::add(const at::Tensor& residual, const at::Tensor& x, const l
 
 at::Tensor decoder::block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const {
     const block_weights& w = blocks_[layer];
-    const auto& positions = pass.kind_of(layer).positions;
+    const auto& positions = pass.find_layer_kind(layer).positions;
     const auto qkv = pass.adapter.apply(normed(x, w.before_attention), {&w.q, &w.k, &w.v});
     const auto attended = pass.attend(layer, rotate(heads(qkv[0], w.q_norm, pass), positions),
                                       rotate(heads(qkv[1], w.k_norm, pass), positions), heads(qkv[2], {}, pass));

@@ -30,7 +30,7 @@ class gpt2 final : public causal_lm {
     at::Tensor embed(const at::Tensor& ids, const at::Tensor& positions) const override;
     at::Tensor block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const override;
     at::Tensor final_norm(const at::Tensor& x) const override;
-    norm norm_of(const std::string& name) const;
+    norm find_norm(const std::string& name) const;
     at::Tensor apply(const norm& by, const at::Tensor& x) const;
 
     std::vector<block_weights> blocks_;

@@ -22,7 +22,7 @@ struct forward_pass {
     layer_kind full, sliding;            ///< each only where the model has such layers
     attention_memory* memory = nullptr;  ///< of a generation
 
-    const layer_kind& kind_of(std::size_t layer) const {
+    const layer_kind& find_layer_kind(std::size_t layer) const {
         return config.slides(static_cast<std::int64_t>(layer)) ? sliding : full;
     }
     /// attend(), which with a memory keeps keys and values, and sees those it has.

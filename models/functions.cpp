@@ -33,14 +33,14 @@ void for_rows(std::int64_t rows, std::int64_t width, const Body& body) {
 struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
     /// The fifth leads back to the book; without one it is any tensor.
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, double epsilon,
-                              gain_rule rule, const at::Tensor&, gradient_book* book) {
+                              gain_rule rule, const at::Tensor&, backward_cache* book) {
         if (book) {
             ctx->saved_data["book"] = reinterpret_cast<std::int64_t>(book);
-            ctx->saved_data["tensor"] = static_cast<std::int64_t>(*book->index_of(weight));
+            ctx->saved_data["tensor"] = static_cast<std::int64_t>(*book->find_index(weight));
         }
         ctx->saved_data["from_one"] = rule == gain_rule::one_and_weight;
         if (in_rows_of_floats(x)) {
-            const auto gain = gain_of(weight, rule == gain_rule::one_and_weight);
+            const auto gain = make_gain(weight, rule == gain_rule::one_and_weight);
             auto out = at::empty_like(x), inverse = at::empty({x.size(0), 1}, x.options());
             ctx->save_for_backward({x, weight, inverse});
             const auto width = x.size(1);
@@ -53,7 +53,7 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
         const auto wide = x.to(at::kFloat);  // as the reference does for a base in bfloat16
         const auto inverse = wide.square().mean({-1}, true).add_(epsilon).rsqrt_();
         ctx->save_for_backward({x, weight, inverse});
-        if (rule == gain_rule::one_and_weight) return (wide * inverse).mul_(gain_of(weight, true)).to(x.scalar_type());
+        if (rule == gain_rule::one_and_weight) return (wide * inverse).mul_(make_gain(weight, true)).to(x.scalar_type());
         return (wide * inverse).to(x.scalar_type()).mul_(weight);
     }
 
@@ -62,7 +62,7 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
         const auto& weight = saved[1];
         const auto& inverse = saved[2];
         const auto g = gradients[0].to(at::kFloat);
-        const auto gain = gain_of(weight, ctx->saved_data["from_one"].toBool());
+        const auto gain = make_gain(weight, ctx->saved_data["from_one"].toBool());
         const auto book = ctx->saved_data.find("book");
         const bool noted = book != ctx->saved_data.end();
         if (!noted && !weight.requires_grad() && in_rows_of_floats(saved[0]))
@@ -76,7 +76,7 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
         at::Tensor d_weight;
         if (weight.requires_grad()) d_weight = (g * normed).sum(0).to(weight.scalar_type());
         if (noted)
-            reinterpret_cast<gradient_book*>(book->second.toInt())
+            reinterpret_cast<backward_cache*>(book->second.toInt())
                 ->add_summands(static_cast<std::size_t>(ctx->saved_data["tensor"].toInt()), g * normed);
         if (!ctx->needs_input_grad(0)) return {{}, d_weight, {}, {}, {}, {}};
         auto d_x = g * gain;
@@ -86,7 +86,7 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
     }
 
   private:
-    static at::Tensor gain_of(const at::Tensor& weight, bool from_one) {
+    static at::Tensor make_gain(const at::Tensor& weight, bool from_one) {
         return from_one ? weight.to(at::kFloat) + 1 : weight.contiguous();
     }
 
@@ -141,8 +141,8 @@ struct rotate_function : torch::autograd::Function<rotate_function> {
 }  // namespace
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule,
-                    gradient_book* book) {
-    const bool notes = book && book->index_of(weight);
+                    backward_cache* book) {
+    const bool notes = book && book->find_index(weight);
     return rms_norm_function::apply(x, weight, epsilon, rule, notes ? book->anchor() : weight, notes ? book : nullptr);
 }
 

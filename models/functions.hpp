@@ -9,7 +9,7 @@
 
 namespace rldp::models {
 
-class gradient_book;
+class backward_cache;
 
 /// How a norm's weight multiplies: rounded to x's type before (Llama) or, 1 + weight, after (Gemma). In float32 there
 /// is nothing to round.
@@ -18,7 +18,7 @@ enum class gain_rule { weight, one_and_weight };
 /// x / rms(x) · gain over the last dimension of x [N, d], weight [d]; differentiable in both. A book in which the
 /// weight stands gets its gradient's summands.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule = gain_rule::weight,
-                    gradient_book* book = nullptr);
+                    backward_cache* book = nullptr);
 
 /// c·tanh(x / c), in x's type and differentiable; without a cap x itself.
 at::Tensor soft_cap(const at::Tensor& x, std::optional<double> cap);
@@ -45,7 +45,7 @@ struct attention_rule {
     std::optional<double> cap = {};           ///< soft_cap of the scaled products
     std::optional<std::int64_t> window = {};  ///< keys a query sees, itself included; absent: all before it
 };
-attention_rule rule_of(const model_config& config, std::int64_t layer);
+attention_rule make_attention_rule(const model_config& config, std::int64_t layer);
 
 /// Whether attend() needs the mask for T tokens.
 bool needs_mask(const attention_rule& rule, std::int64_t length);

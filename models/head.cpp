@@ -58,7 +58,7 @@ at::Tensor spread_out(const at::Tensor& values, const predicted_positions& where
     return at::cat({values, at::zeros(shape, values.options())}).index_select(0, where.places);
 }
 
-at::Tensor rows_of(const at::Tensor& x, const predicted_positions& where) {
+at::Tensor take_rows(const at::Tensor& x, const predicted_positions& where) {
     return rows_function::apply(x, where);
 }
 

@@ -19,7 +19,7 @@ predicted_positions predicted(const at::Tensor& labels, at::Device device);
 
 /// x[rows], [M, width], differentiable. As spread_out(), by reading: nothing is added to one place by many threads of a
 /// device, in whichever order they come.
-at::Tensor rows_of(const at::Tensor& x, const predicted_positions& where);
+at::Tensor take_rows(const at::Tensor& x, const predicted_positions& where);
 /// values [M, …] where they belong, [b·T, …], zeros elsewhere.
 at::Tensor spread_out(const at::Tensor& values, const predicted_positions& where);
 

@@ -30,7 +30,7 @@ struct change {
 };
 using changes = std::map<std::string, std::vector<change>>;
 
-changes changes_of(const model_config& model, const lora_layout& layout) {
+changes list_changes(const model_config& model, const lora_layout& layout) {
     std::map<std::string, linear_module> modules;
     for (std::int64_t layer = 0; layer < model.layers; ++layer)
         for (auto& module : block_modules(model, layer)) modules.emplace(module.name, module);
@@ -93,7 +93,7 @@ void write_index(const fs::path& path, const std::map<std::string, std::vector<s
 
 std::map<std::string, at::Tensor> merged_weights(const model_config& model, std::map<std::string, at::Tensor> weights,
                                                  const loaded_adapter& adapter) {
-    for (const auto& [name, by] : changes_of(model, adapter.layout)) {
+    for (const auto& [name, by] : list_changes(model, adapter.layout)) {
         auto& weight = weights.at(name);
         weight = changed(weight, by, adapter, is_conv1d(model));
     }
@@ -105,8 +105,8 @@ void merge(const fs::path& base, const fs::path& adapter, const fs::path& out) {
     const auto model = read_model(base);
     weight_files files(base, model);
     const auto loaded = load_adapter(adapter, model, base);
-    const auto by_name = changes_of(model, loaded.layout);
-    nascent_directory directory(out);
+    const auto by_name = list_changes(model, loaded.layout);
+    staged_directory directory(out);
     copy_companions(base, directory.path(), model.head_beside_config);
     const auto names_by_file = files.names_by_file();
     std::size_t bytes = 0;
@@ -118,14 +118,14 @@ void merge(const fs::path& base, const fs::path& adapter, const fs::path& out) {
             bytes += stored.nbytes();
         }
         std::optional<std::string> written;
-        const auto tensor_of = [&](const std::string& name) {
+        const auto load_tensor = [&](const std::string& name) {
             if (written) files.forget(*written);
             written = name;
             const auto weight = files.tensor(name, std::nullopt);
             const auto by = by_name.find(name);
             return by == by_name.end() ? weight : changed(weight, by->second, loaded, is_conv1d(model));
         };
-        save_safetensors(directory.path() / file, forms, tensor_of, {{"format", "pt"}});
+        save_safetensors(directory.path() / file, forms, load_tensor, {{"format", "pt"}});
     }
     if (names_by_file.size() > 1 || !names_by_file.contains("model.safetensors"))
         write_index(directory.path() / "model.safetensors.index.json", names_by_file, bytes);

@@ -21,7 +21,7 @@ std::uint64_t mixed(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-std::vector<std::int32_t> tokens_of(const at::Tensor& ids) {
+std::vector<std::int32_t> to_tokens(const at::Tensor& ids) {
     const auto narrow = ids.flatten().to(at::kInt).contiguous();
     const auto* data = narrow.data_ptr<std::int32_t>();
     return {data, data + narrow.numel()};
@@ -48,7 +48,7 @@ void validate(const sampling& how) {
 std::vector<std::int32_t> sample(const at::Tensor& logits, const sampling& how, const std::vector<double>& uniform) {
     const at::NoGradGuard no_grad;
     const auto scores = logits.cpu().to(at::kDouble);
-    if (how.temperature == 0) return tokens_of(scores.argmax(1));
+    if (how.temperature == 0) return to_tokens(scores.argmax(1));
     const std::int64_t vocabulary = scores.size(1);
     const std::int64_t kept = how.top_k > 0 ? std::min(how.top_k, vocabulary) : vocabulary;
     const bool ordered = kept < vocabulary || how.top_p < 1;
@@ -61,7 +61,7 @@ std::vector<std::int32_t> sample(const at::Tensor& logits, const sampling& how, 
     const auto wanted = at::tensor(uniform, at::kDouble).unsqueeze(1) * total;
     // The first token whose running sum is above the wanted one; rounding never leads past the last that has any.
     const auto chosen = (sums <= wanted).logical_and(sums < total).sum(1, true);
-    return tokens_of(ordered ? ids.gather(1, chosen) : chosen);
+    return to_tokens(ordered ? ids.gather(1, chosen) : chosen);
 }
 
 double uniform_number(std::uint64_t seed, std::uint64_t sample, std::uint64_t step) {

@@ -9,7 +9,7 @@
 
 namespace rldp::models {
 
-std::vector<unit_records> views_of(const std::vector<std::vector<sequence>>& units) {
+std::vector<unit_records> view_units(const std::vector<std::vector<sequence>>& units) {
     std::vector<unit_records> out;
     for (const auto& unit : units) out.emplace_back(unit.begin(), unit.end());
     return out;
@@ -58,7 +58,7 @@ struct chunk_records {
     std::vector<std::int64_t> owner;
 };
 
-chunk_records records_of(std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
+chunk_records list_records(std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                          std::int64_t at_least) {
     chunk_records out;
     for (std::size_t row = 0; row < chunk.size(); ++row) {
@@ -71,7 +71,7 @@ chunk_records records_of(std::span<const unit_records> units, const std::vector<
     return out;
 }
 
-batch_rule batching_of(const chunk_rule& how) {
+batch_rule make_batch_rule(const chunk_rule& how) {
     return {how.shape ? std::optional(how.shape->tokens) : std::nullopt, how.value_weight, how.answers_only};
 }
 
@@ -86,8 +86,8 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
                                 std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                                 const chunk_rule& how, const dropout_factory& dropout) {
     const auto micro_batch = how.micro_batch;
-    const auto batching = batching_of(how);
-    const auto held = records_of(units, chunk, how.shape ? how.shape->records : 0);
+    const auto batching = make_batch_rule(how);
+    const auto held = list_records(units, chunk, how.shape ? how.shape->records : 0);
     const auto& records = held.records;  // no structured binding: clang before 16 lets no lambda capture one
     const auto& owner = held.owner;
     const auto pass = [&](std::size_t begin, std::size_t end) {
@@ -115,10 +115,10 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
     return units_out;
 }
 
-whole_unit_gradients gradients_of_whole(const causal_lm& model, const lora_layout& layout, const at::Tensor& flat,
+tensor_unit_gradients compute_tensor_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& flat,
                                         std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                                         const chunk_rule& how) {
-    const auto held = records_of(units, chunk, how.shape ? how.shape->records : 0);
+    const auto held = list_records(units, chunk, how.shape ? how.shape->records : 0);
     std::vector<std::int64_t> first_record{0};
     std::vector<double> shares;
     for (std::size_t i = 0; i < held.owner.size(); ++i) {
@@ -129,7 +129,7 @@ whole_unit_gradients gradients_of_whole(const causal_lm& model, const lora_layou
     first_record.resize(chunk.size() + 1, std::ssize(held.owner));
     require(!held.records.empty(), "a chunk without a record");
     auto made =
-        model.gradients_of_units(make_batch(held.records, batching_of(how)), layout, flat, first_record, shares);
+        model.gradients_of_units(make_batch(held.records, make_batch_rule(how)), layout, flat, first_record, shares);
     const auto rows = std::ssize(chunk);
     const auto losses = made.losses * at::tensor(shares, at::kDouble).to(made.losses.device());
     const auto owner = at::tensor(held.owner, at::kLong).to(made.losses.device());
@@ -139,12 +139,12 @@ whole_unit_gradients gradients_of_whole(const causal_lm& model, const lora_layou
 at::Tensor unit_losses(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,
                        std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                        const chunk_rule& how) {
-    const auto held = records_of(units, chunk, how.shape ? how.shape->records : 0);
+    const auto held = list_records(units, chunk, how.shape ? how.shape->records : 0);
     const auto most = static_cast<std::size_t>(how.micro_batch);
     auto out = at::zeros({static_cast<std::int64_t>(chunk.size())}, adapter.options().dtype(at::kDouble));
     for (std::size_t begin = 0; begin < held.records.size(); begin += most) {
         const auto some = std::span(held.records).subspan(begin, std::min(most, held.records.size() - begin));
-        const auto losses = model.record_losses(make_batch(some, batching_of(how)), layout, adapter);
+        const auto losses = model.record_losses(make_batch(some, make_batch_rule(how)), layout, adapter);
         for (std::size_t i = 0; i < some.size(); ++i) {
             const auto row = held.owner[begin + i];
             out[row].add_(losses[static_cast<std::int64_t>(i)],

@@ -15,7 +15,7 @@ using sequence = std::vector<std::int32_t>;
 using unit_records = std::vector<token_span>;  ///< of one unit; the tokens lie elsewhere, and have to stay there
 
 /// For units that somebody holds.
-std::vector<unit_records> views_of(const std::vector<std::vector<sequence>>& units);
+std::vector<unit_records> view_units(const std::vector<std::vector<sequence>>& units);
 
 /// Unit indices of each chunk, longest sequences together so that little is padded; a chunk holds about `micro_batch`
 /// records and always whole units. Deterministic.
@@ -49,11 +49,11 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
                                 const chunk_rule& how, const dropout_factory& dropout = {});
 
 /// The same of tensors that are trained whole, all records of the chunk in one pass.
-struct whole_unit_gradients {
-    kept_gradients gradients;
+struct tensor_unit_gradients {
+    factored_gradients gradients;
     at::Tensor losses;  ///< [units of the chunk] float64
 };
-whole_unit_gradients gradients_of_whole(const causal_lm& model, const lora_layout& layout, const at::Tensor& flat,
+tensor_unit_gradients compute_tensor_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& flat,
                                         std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
                                         const chunk_rule& how);
 

@@ -51,7 +51,7 @@ std::map<std::string, std::string> indexed_files(const fs::path& index) {
 bool has_weights(const fs::path& directory) {
     if (fs::exists(directory / single_name) || fs::exists(directory / index_name)) return true;
     std::vector<fs::path> others;
-    for (const auto& entry : entries_of(directory)) {
+    for (const auto& entry : list_entries(directory)) {
         const auto name = entry.path().filename().string();
         if (name.starts_with("pytorch_model") && name.find(".bin") != std::string::npos)
             refuse(
@@ -76,7 +76,7 @@ model_config read_model(const fs::path& directory) {
     return config;
 }
 
-std::optional<std::string> doubt_of(const model_config& config, const fs::path& directory) {
+std::optional<std::string> find_warning(const model_config& config, const fs::path& directory) {
     if (!config.head_beside_config) return std::nullopt;
     return fmt::format(
         "{}: tie_word_embeddings is true, but the weights hold an lm_head.weight that differs from the "
@@ -104,9 +104,9 @@ weight_files::weight_files(const fs::path& directory, const model_config& config
         opened(found->second);
         const auto view = stored(name);
         if (!view.is_floating_point())
-            refuse(fmt::format("{}: tensor '{}' is not of floats", path_of(name).string(), name));
+            refuse(fmt::format("{}: tensor '{}' is not of floats", find_path(name).string(), name));
         if (view.sizes() != at::IntArrayRef(shape))
-            refuse(fmt::format("{}: tensor '{}' has shape [{}]; config.json asks for [{}]", path_of(name).string(),
+            refuse(fmt::format("{}: tensor '{}' has shape [{}]; config.json asks for [{}]", find_path(name).string(),
                                name, fmt::join(view.sizes(), ", "), fmt::join(shape, ", ")));
     }
 }
@@ -122,7 +122,7 @@ const safetensors_file& weight_files::opened(const std::string& file) {
     return files_.try_emplace(file, directory_ / file).first->second;
 }
 
-fs::path weight_files::path_of(const std::string& name) const {
+fs::path weight_files::find_path(const std::string& name) const {
     return directory_ / places_.at(name).file;
 }
 
@@ -145,7 +145,7 @@ at::Tensor weight_files::tensor(const std::string& name, std::optional<at::Scala
         refuse(
             fmt::format("{}: tensor '{}' holds numbers that are not finite in {}; the file is damaged, bring back "
                         "the original",
-                        path_of(name).string(), name, *dtype_name(out.scalar_type())));
+                        find_path(name).string(), name, *dtype_name(out.scalar_type())));
     return out;
 }
 
@@ -166,11 +166,11 @@ namespace {
 
 using digest = std::array<unsigned char, crypto_generichash_BYTES>;
 
-std::string_view bytes_of(const at::Tensor& numbers) {
+std::string_view view_bytes(const at::Tensor& numbers) {
     return {static_cast<const char*>(numbers.data_ptr()), numbers.nbytes()};
 }
 
-std::string_view bytes_of(const digest& from) {
+std::string_view view_bytes(const digest& from) {
     return {reinterpret_cast<const char*>(from.data()), from.size()};
 }
 
@@ -208,7 +208,7 @@ loaded_weights load_weights(const fs::path& directory, const model_config& confi
     std::int64_t done = 0;
     const auto load = [&](std::size_t i) {
         const auto stored = files.stored(names[i]);
-        if (how.digest) loaded[i].stored = hash(bytes_of(stored));
+        if (how.digest) loaded[i].stored = hash(view_bytes(stored));
         const auto wanted =
             how.known_good ? stored.to(dtype.value_or(stored.scalar_type())) : files.tensor(names[i], dtype);
         loaded[i].tensor = wanted.to(device);
@@ -239,7 +239,7 @@ loaded_weights load_weights(const fs::path& directory, const model_config& confi
         const auto stored = files.stored(names[i]);
         facts +=
             fmt::format("{} {} [{}]\n", names[i], *dtype_name(stored.scalar_type()), fmt::join(stored.sizes(), ", "));
-        facts += bytes_of(loaded[i].stored);
+        facts += view_bytes(loaded[i].stored);
         out.tensors.emplace(names[i], std::move(loaded[i].tensor));
     }
     if (how.digest) out.digest = hex(hash(facts));

@@ -21,7 +21,7 @@ bool has_weights(const std::filesystem::path& directory);
 /// files that differs from the embedding is the model's, whatever config.json says. Errors: those of both.
 model_config read_model(const std::filesystem::path& directory);
 /// What is to be said of a model that read_model read: a line for its owner, or nothing.
-std::optional<std::string> doubt_of(const model_config& config, const std::filesystem::path& directory);
+std::optional<std::string> find_warning(const model_config& config, const std::filesystem::path& directory);
 
 /// The tensors of base_tensors(config) where they lie, one at a time.
 class weight_files {
@@ -47,7 +47,7 @@ class weight_files {
     };
 
     const safetensors_file& opened(const std::string& file);
-    std::filesystem::path path_of(const std::string& name) const;
+    std::filesystem::path find_path(const std::string& name) const;
 
     std::filesystem::path directory_;
     std::string embedding_;                       ///< its name, the first of base_tensors(config)

@@ -33,7 +33,7 @@ void put(std::string& out, T value) {
     put(out, &value, 1);
 }
 
-std::string payload_of(const release& value, const at::Tensor& gradient) {
+std::string encode_payload(const release& value, const at::Tensor& gradient) {
     std::string out;
     const auto count = static_cast<std::uint64_t>(gradient.numel());
     out.reserve(count * sizeof(float) + value.statistics.size() * sizeof(double) + 128);
@@ -117,7 +117,7 @@ std::optional<stored_release> parse(std::string_view payload) {
     return value;
 }
 
-charge charge_of(const stored_release& made, const ledger_content& book, const std::filesystem::path& log) {
+charge find_charge(const stored_release& made, const ledger_content& book, const std::filesystem::path& log) {
     if (made.seq == 0 || made.seq > book.charges.size())
         refuse(
             fmt::format("{}: release {} (step {}) was never charged, the ledger ends at charge {}: it was cut, or "
@@ -216,7 +216,7 @@ void release_log::append(const release& value) {
     require(value.gradient.defined() && value.gradient.dim() == 1 && value.gradient.scalar_type() == at::kFloat &&
                 value.gradient.device().is_cpu(),
             "release log: the gradient is no float32 vector on the CPU");
-    const auto payload = payload_of(value, value.gradient.contiguous());
+    const auto payload = encode_payload(value, value.gradient.contiguous());
     const auto sum = seal_(sealed_as, payload);
     std::string record(magic);
     record.reserve(prefix + payload.size());
@@ -236,7 +236,7 @@ std::vector<release> release_log::read(const std::filesystem::path& path, const 
     scan(path, seal, [&](const std::string& payload) {
         auto found = parse(payload);
         if (!found) return false;
-        out.push_back({charge_of(*found, book, path), std::move(found->gradient), std::move(found->statistics),
+        out.push_back({find_charge(*found, book, path), std::move(found->gradient), std::move(found->statistics),
                        std::move(found->unsound)});
         return true;
     });

@@ -33,14 +33,14 @@ std::vector<double> products(const std::vector<privacy::segment>& segments, std:
 
 block_watch::block_watch(std::vector<privacy::segment> segments, const at::Tensor& adapter)
     : segments_(std::move(segments)),
-      sum_(at::zeros({privacy::coordinates_of(segments_)}, at::kDouble)),
+      sum_(at::zeros({privacy::count_coordinates(segments_)}, at::kDouble)),
       last_sum_(at::zeros_like(sum_)),
       last_moved_(at::zeros_like(sum_)),
       before_(host(adapter)),
-      signs_(privacy::sizes_of_groups(segments_).size()) {}
+      features_(privacy::sizes_of_groups(segments_).size()) {}
 
 void block_watch::add(const at::Tensor& gradient, const std::vector<double>& deviations) {
-    require(deviations.size() == signs_.size(), "a watch needs the noise of every adapter");
+    require(deviations.size() == features_.size(), "a watch needs the noise of every adapter");
     std::int64_t begin = 0;
     for (const auto& part : segments_) {
         sum_.narrow(0, begin, part.size)
@@ -53,19 +53,19 @@ void block_watch::add(const at::Tensor& gradient, const std::vector<double>& dev
 void block_watch::close(const at::Tensor& adapter) {
     const models::one_thread same_bits_everywhere;
     const auto now = host(adapter), moved = now - before_;
-    const auto of = [&](const at::Tensor& a, const at::Tensor& b) { return products(segments_, signs_.size(), a, b); };
+    const auto of = [&](const at::Tensor& a, const at::Tensor& b) { return products(segments_, features_.size(), a, b); };
     const auto path = of(moved, moved), size = of(now, now);
-    for (std::size_t i = 0; i < signs_.size(); ++i)
-        signs_[i].update = update_of(std::sqrt(path[i]), std::sqrt(size[i]));
+    for (std::size_t i = 0; i < features_.size(); ++i)
+        features_[i].update = compute_update(std::sqrt(path[i]), std::sqrt(size[i]));
     before_ = now;
     if (releases_ == 0) return;
     const auto numbers = privacy::sizes_of_groups(segments_);
     const auto squares = of(sum_, sum_), before = of(last_sum_, last_sum_), across = of(sum_, last_sum_);
     const auto last_path = of(last_moved_, last_moved_), product = of(sum_, last_moved_);
-    for (std::size_t i = 0; i < signs_.size(); ++i) {
-        signs_[i].signal = signal_of(squares[i], static_cast<double>(releases_ * numbers[i]));
-        signs_[i].cosine = cosine_of(across[i], std::sqrt(squares[i]), std::sqrt(before[i]));
-        signs_[i].along = along_of(product[i], std::sqrt(squares[i]), std::sqrt(last_path[i]));
+    for (std::size_t i = 0; i < features_.size(); ++i) {
+        features_[i].signal = compute_signal(squares[i], static_cast<double>(releases_ * numbers[i]));
+        features_[i].cosine = compute_cosine(across[i], std::sqrt(squares[i]), std::sqrt(before[i]));
+        features_[i].along = compute_along(product[i], std::sqrt(squares[i]), std::sqrt(last_path[i]));
     }
     last_moved_ = moved;
     std::swap(sum_, last_sum_);
@@ -79,7 +79,7 @@ at::Tensor block_watch::tensors() const {
 
 std::string block_watch::numbers() const {
     nlohmann::json out = {{"releases", releases_}, {"signs", nlohmann::json::array()}};
-    for (const auto& one : signs_) out["signs"].push_back({one.signal, one.cosine, one.along, one.update});
+    for (const auto& one : features_) out["signs"].push_back({one.signal, one.cosine, one.along, one.update});
     return out.dump();
 }
 
@@ -87,10 +87,10 @@ void block_watch::restore(const at::Tensor& tensors, const std::string& numbers)
     refuse_unless(tensors.defined() && tensors.sizes() == at::IntArrayRef{4, sum_.numel()},
                   "checkpoint: it lacks what the controller watches; bring back the run's own");
     const auto in = nlohmann::json::parse(numbers);
-    const auto& signs = in.at("signs");
-    refuse_unless(signs.size() == signs_.size(), "checkpoint: it watches another number of adapters");
-    for (std::size_t i = 0; i < signs_.size(); ++i)
-        signs_[i] = {signs[i].at(0), signs[i].at(1), signs[i].at(2), signs[i].at(3)};
+    const auto& features = in.at("signs");
+    refuse_unless(features.size() == features_.size(), "checkpoint: it watches another number of adapters");
+    for (std::size_t i = 0; i < features_.size(); ++i)
+        features_[i] = {features[i].at(0), features[i].at(1), features[i].at(2), features[i].at(3)};
     releases_ = in.at("releases");
     sum_ = tensors[0].clone();
     last_sum_ = tensors[1].clone();

@@ -22,7 +22,7 @@ class block_watch {
     /// A block is over, and `adapter` is what it led to. A block without releases leaves signal, cosine and along as
     /// they were.
     void close(const at::Tensor& adapter);
-    const std::vector<adapter_signs>& signs() const { return signs_; }  ///< [n], of the last block
+    const std::vector<adapter_features>& features() const { return features_; }  ///< [n], of the last block
 
     /// Everything that acts, for a checkpoint.
     at::Tensor tensors() const;   ///< float64 [4, D]
@@ -36,7 +36,7 @@ class block_watch {
     at::Tensor last_moved_;      ///< how that last one moved the adapter, float64 [D]
     at::Tensor before_;          ///< the adapter before this block, float64 [D]
     std::int64_t releases_ = 0;
-    std::vector<adapter_signs> signs_;
+    std::vector<adapter_features> features_;
 };
 
 }  // namespace rldp::rl

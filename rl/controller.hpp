@@ -11,16 +11,16 @@
 namespace rldp::rl {
 
 /// Of a block that has ended.
-struct outlook {
+struct block_observation {
     privacy::observation released;               ///< of its statistics
     std::vector<double> base_radii;              ///< what clip_action delta is relative to
     double time = 0;                             ///< t/T
-    std::vector<adapter_signs> signs = {};       ///< [n], of its gradients; empty where nobody asked for them
+    std::vector<adapter_features> features = {};       ///< [n], of its gradients; empty where nobody asked for them
     std::optional<double> log_public_loss = {};  ///< log of the loss on public records at its end; likewise
 };
 
 /// What the controller sets for the next block.
-struct dials {
+struct block_action {
     std::vector<double> radii;         ///< C_i; empty: leave as they are
     std::vector<double> shares;        ///< w_i², sum 1; empty: equal
     double noise_multiplier;           ///< σ asked of the spending policy
@@ -33,7 +33,7 @@ class controller {
   public:
     virtual ~controller() = default;
     /// The decision for the next block. Takes well under a millisecond.
-    virtual dials decide(const outlook& seen) = 0;
+    virtual block_action decide(const block_observation& seen) = 0;
     /// What this decision has to teach; to be called after decide() and before the next one.
     virtual void learn() = 0;
     virtual std::int64_t decisions() const = 0;  ///< so far

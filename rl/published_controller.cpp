@@ -62,7 +62,7 @@ bool published_controller::acts_on(controller_action one) const {
     return contains(config_.actions, one);
 }
 
-dials published_controller::decide(const outlook& at) {
+block_action published_controller::decide(const block_observation& at) {
     const auto& seen = at.released;
     auto state = normaliser_.add(seen.flat());
     if (open_)
@@ -70,13 +70,13 @@ dials published_controller::decide(const outlook& at) {
                            reward(seen.utility - open_->utility, seen.epsilon - open_->epsilon, config_.reward_floor),
                            state});
     const auto action = config_.mode == controller_mode::random ? random_action() : learner_.act(state);
-    const auto result = dials_for(action, seen, at.base_radii);
+    const auto result = make_block_action(action, seen, at.base_radii);
     open_ = step{std::move(state), action, seen.utility, seen.epsilon};
     ++decisions_;
     return result;
 }
 
-dials published_controller::dials_for(const std::vector<double>& action, const privacy::observation& seen,
+block_action published_controller::make_block_action(const std::vector<double>& action, const privacy::observation& seen,
                                       const std::vector<double>& base_radii) {
     std::span<const double> rest = action;
     const auto take = [&](std::size_t count) {
@@ -84,7 +84,7 @@ dials published_controller::dials_for(const std::vector<double>& action, const p
         rest = rest.subspan(count);
         return front;
     };
-    dials result;
+    block_action result;
     if (acts_on(controller_action::radii)) {
         const bool delta = config_.clip_action == clip_action::delta;
         require(!delta || base_radii.size() == config_.groups, "controller: there is not one base radius per group");

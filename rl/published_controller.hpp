@@ -33,7 +33,7 @@ class published_controller final : public controller {
     explicit published_controller(const controller_config& config);
 
     /// Stores the transition that ended here, then acts with the current policy.
-    dials decide(const outlook& seen) override;
+    block_action decide(const block_observation& seen) override;
     /// The SAC updates that the last decision brought.
     void learn() override;
     std::int64_t decisions() const override { return decisions_; }
@@ -49,7 +49,7 @@ class published_controller final : public controller {
 
     bool acts_on(controller_action one) const;
     std::vector<double> random_action() const;  ///< of this decision, from the seed
-    dials dials_for(const std::vector<double>& action, const privacy::observation& seen,
+    block_action make_block_action(const std::vector<double>& action, const privacy::observation& seen,
                     const std::vector<double>& base_radii);
 
     controller_config config_;

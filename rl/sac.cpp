@@ -185,10 +185,10 @@ std::string sac::save() const {
     const auto& my = *impl_;
     json content = {{"critics", stored(my.critics.snapshot())},
                     {"heads", stored(my.heads.snapshot())},
-                    {"targets", bytes_of(my.targets)},
-                    {"generator", bytes_of(my.generator.get_state())},
+                    {"targets", to_bytes(my.targets)},
+                    {"generator", to_bytes(my.generator.get_state())},
                     {"rounds", my.rounds}};
-    content["replay"] = bytes_of(my.rows(remembered(), [](std::int64_t i) { return i; }));
+    content["replay"] = to_bytes(my.rows(remembered(), [](std::int64_t i) { return i; }));
     std::string out;
     json::to_cbor(content, out);
     return out;

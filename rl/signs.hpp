@@ -6,21 +6,21 @@
 
 namespace rldp::rl {
 
-struct adapter_signs {
-    double signal = 0;             ///< see signal_of()
+struct adapter_features {
+    double signal = 0;             ///< see compute_signal()
     double cosine = 0;             ///< between the sums of the last two blocks that it took part in; 0 before
-    double along = 0;              ///< see along_of(); 0 before a second block with releases
-    double update = std::exp(-9);  ///< see update_of()
+    double along = 0;              ///< see compute_along(); 0 before a second block with releases
+    double update = std::exp(-9);  ///< see compute_update()
 };
 
 /// asinh(‖x‖²/v − 1): how much longer a block's sum of releases is than noise alone would make it. `squares` is ‖x‖²,
 /// `noise` v what it would be on average, releases × numbers × variance.
-inline double signal_of(double squares, double noise) {
+inline double compute_signal(double squares, double noise) {
     return std::asinh(squares / std::max(noise, 1e-300) - 1);
 }
 
 /// 0 where a sum is zero.
-inline double cosine_of(double product, double norm, double other_norm) {
+inline double compute_cosine(double product, double norm, double other_norm) {
     return norm > 0 && other_norm > 0 ? product / (norm * other_norm) : 0;
 }
 
@@ -29,12 +29,12 @@ inline double cosine_of(double product, double norm, double other_norm) {
 /// block went past the lowest point of its line; 0 is that point, where the slope along the line vanishes. Δ knows
 /// nothing of Σ's noise, so noise shortens the mean and doesn't bias it. The sign of hypergradient descent (Baydin et
 /// al. 2018), from noisy sums.
-inline double along_of(double product, double norm, double moved) {
-    return cosine_of(-product, norm, moved);
+inline double compute_along(double product, double norm, double moved) {
+    return compute_cosine(-product, norm, moved);
 }
 
 /// How far a block moved an adapter over how large it is, e⁻⁹ at least.
-inline double update_of(double moved, double size) {
+inline double compute_update(double moved, double size) {
     return std::max(size > 0 ? moved / size : 0, std::exp(-9));
 }
 

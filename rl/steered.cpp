@@ -21,7 +21,7 @@ steered::steered(const steered_config& config)
     follow_medians();
 }
 
-privacy::step_terms steered::prepare(double noise_multiplier) const {
+privacy::step_terms steered::next_terms(double noise_multiplier) const {
     privacy::step_terms out;
     out.radii = radii_;
     out.shares = shares_;
@@ -73,7 +73,7 @@ privacy::method_state steered::save() const {
 }
 
 void steered::load(const privacy::method_state& from) try {
-    const auto numbers = privacy::numbers_of(from, "rldp");
+    const auto numbers = privacy::read_numbers(from, "rldp");
     tracker_.load(numbers.at("tracker").get<std::string>());
     radii_ = numbers.at("radii").get<std::vector<double>>();
     shares_ = numbers.at("shares").get<std::vector<double>>();

@@ -29,7 +29,7 @@ class steered final : public privacy::method {
   public:
     explicit steered(const steered_config& config);
 
-    privacy::step_terms prepare(double noise_multiplier) const override;
+    privacy::step_terms next_terms(double noise_multiplier) const override;
     at::Tensor absorb(const privacy::release& value) override;
     std::vector<double> radii() const override { return radii_; }
     privacy::method_state save() const override;

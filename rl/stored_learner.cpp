@@ -10,7 +10,7 @@ namespace rldp::rl {
 
 using nlohmann::json;
 
-json::binary_t bytes_of(const at::Tensor& tensor) {
+json::binary_t to_bytes(const at::Tensor& tensor) {
     const auto whole = tensor.contiguous();
     const auto* begin = static_cast<const std::uint8_t*>(whole.data_ptr());
     return json::binary_t(std::vector<std::uint8_t>(begin, begin + whole.nbytes()));
@@ -26,9 +26,9 @@ at::Tensor tensor_from(const json& stored, const at::Tensor& pattern) {
 }
 
 json stored(const models::adamw::state& state) {
-    return {{"parameters", bytes_of(state.parameters)},
-            {"first", bytes_of(state.first)},
-            {"second", bytes_of(state.second)},
+    return {{"parameters", to_bytes(state.parameters)},
+            {"first", to_bytes(state.first)},
+            {"second", to_bytes(state.second)},
             {"steps", state.steps}};
 }
 

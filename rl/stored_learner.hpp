@@ -9,7 +9,7 @@
 
 namespace rldp::rl {
 
-nlohmann::json::binary_t bytes_of(const at::Tensor& tensor);
+nlohmann::json::binary_t to_bytes(const at::Tensor& tensor);
 /// A tensor like `pattern`. Errors: bad_input where the bytes are not as many as its own.
 at::Tensor tensor_from(const nlohmann::json& stored, const at::Tensor& pattern);
 

@@ -26,16 +26,16 @@ std::optional<double> training::released_loss() const {
 }
 
 privacy::step_order training::order(const privacy::charge& charged) const {
-    privacy::step_order out{charged, method_->prepare(charged->noise_multiplier)};
+    privacy::step_order out{charged, method_->next_terms(charged->noise_multiplier)};
     for (const double far : out.terms.probes) out.probes.push_back(adapter() + (adapter() - before_) * far);
     return out;
 }
 
 void training::apply(const privacy::release& value) {
     if (trace_ || watch_) {
-        const auto terms = method_->prepare(value.charged->noise_multiplier);  // the method has not moved on yet
+        const auto terms = method_->next_terms(value.charged->noise_multiplier);  // the method has not moved on yet
         if (trace_) trace_->add(terms, value);
-        if (watch_) watch_->add(value.gradient, privacy::noise_of(*config_.watched, value.charged, terms));
+        if (watch_) watch_->add(value.gradient, privacy::compute_noise_deviations(*config_.watched, value.charged, terms));
     }
     ++step_;
     const auto estimate = method_->absorb(value);
@@ -62,11 +62,11 @@ bool training::decision_due() const {
     return steered_ && step_ > config_.warmup && step_ % config_.interval == 0 && !finished();
 }
 
-outlook training::observe(double epsilon_spent) {
+block_observation training::observe(double epsilon_spent) {
     return {.released = steered_->observe(epsilon_spent),
             .base_radii = steered_->base_radii(),
             .time = static_cast<double>(step_) / static_cast<double>(config_.steps),
-            .signs = watch_ ? watch_->signs() : std::vector<adapter_signs>{}};
+            .features = watch_ ? watch_->features() : std::vector<adapter_features>{}};
 }
 
 void training::apply_rates() {
@@ -79,7 +79,7 @@ void training::apply_rates() {
     optimizer_.set_rate_factors(always.defined() ? at::cat(parts) * always : at::cat(parts));
 }
 
-void training::set(const dials& chosen) {
+void training::set(const block_action& chosen) {
     steered_->set(chosen.radii, chosen.shares);
     chosen_ = chosen;
     apply_rates();

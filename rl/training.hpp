@@ -50,7 +50,7 @@ class training {
     std::vector<double> radii() const { return method_->radii(); }
     double requested_noise_multiplier() const { return chosen_.noise_multiplier; }
     /// Set last. Radii are the method's: see radii().
-    const dials& chosen() const { return chosen_; }
+    const block_action& chosen() const { return chosen_; }
     /// Mean loss of the last step as released, if statistics were.
     std::optional<double> released_loss() const;
 
@@ -64,8 +64,8 @@ class training {
     /// Whether the controller decides now: after step t > T_warm with t mod T_RL = 0, while steps remain.
     bool decision_due() const;
     /// The interval's observation; starts a new interval. Only where decisions are due, as the next.
-    outlook observe(double epsilon_spent);
-    void set(const dials& chosen);
+    block_observation observe(double epsilon_spent);
+    void set(const block_action& chosen);
 
     /// The sum of releases that an audit keeps, float64 [D]; undefined where none does.
     at::Tensor trace() const { return trace_ ? trace_->sum() : at::Tensor(); }
@@ -94,7 +94,7 @@ class training {
     std::unique_ptr<privacy::method> method_;
     at::Tensor before_;  ///< the adapter before the last update, where the method probes along it
     steered* steered_;   ///< the method, where a controller steers it
-    dials chosen_;
+    block_action chosen_;
     bool released_ = false;  ///< whether the last step brought statistics
     bool last_kept_ = false;
     std::optional<privacy::release_trace> trace_;

@@ -18,10 +18,10 @@ using Catch::Approx;
 #if __has_include(<catch2/catch_all.hpp>)
 using catch_listener = Catch::EventListenerBase;
 using catch_assertion_result = void;
-inline const Catch::TestCaseInfo& info_of(const Catch::TestCaseStats& stats) {
+inline const Catch::TestCaseInfo& find_info(const Catch::TestCaseStats& stats) {
     return *stats.testInfo;
 }
-inline const Catch::TestCaseInfo& info_of(const Catch::TestCaseInfo* info) {
+inline const Catch::TestCaseInfo& find_info(const Catch::TestCaseInfo* info) {
     return *info;
 }
 inline const auto& all_cases() {
@@ -30,10 +30,10 @@ inline const auto& all_cases() {
 #else
 using catch_listener = Catch::TestEventListenerBase;
 using catch_assertion_result = bool;
-inline const Catch::TestCaseInfo& info_of(const Catch::TestCaseStats& stats) {
+inline const Catch::TestCaseInfo& find_info(const Catch::TestCaseStats& stats) {
     return stats.testInfo;
 }
-inline const Catch::TestCaseInfo& info_of(const Catch::TestCase& one) {
+inline const Catch::TestCaseInfo& find_info(const Catch::TestCase& one) {
     return one;
 }
 inline const auto& all_cases() {

@@ -17,7 +17,7 @@ namespace {
 
 std::string program;
 
-std::string stem_of(const char* file) {
+std::string find_stem(const char* file) {
     const std::string path = file;
     const auto begin = path.rfind('/') + 1;
     return path.substr(begin, path.rfind('.') - begin);
@@ -46,13 +46,13 @@ class case_log : public catch_listener {
         catch_listener::testCaseEnded(stats);
         const char* file = std::getenv("RLDP_TEST_LOG");
         if (file == nullptr || *file == '\0') return;
-        const auto& info = info_of(stats);
+        const auto& info = find_info(stats);
         const bool failed = stats.totals.assertions.failed > 0 || stats.totals.testCases.failed > 0;
         std::string line = std::to_string(timer_.getElapsedSeconds());
         for (const auto& field : {std::string(failed             ? "failed"
                                               : skipped_.empty() ? "passed"
                                                                  : "skipped"),
-                                  program, stem_of(info.lineInfo.file), info.name, skipped_}) {
+                                  program, find_stem(info.lineInfo.file), info.name, skipped_}) {
             line += '\t' + field;
         }
         for (auto& character : line) {
@@ -102,8 +102,8 @@ int main(int count, char** arguments) {
     program.erase(0, program.rfind('/') + 1);
     if (count == 2 && std::string_view(arguments[1]) == "--cases") {
         for (const auto& one : all_cases()) {
-            const auto& info = info_of(one);
-            std::cout << stem_of(info.lineInfo.file) << '\t' << info.tagsAsString() << '\t' << info.name << '\n';
+            const auto& info = find_info(one);
+            std::cout << find_stem(info.lineInfo.file) << '\t' << info.tagsAsString() << '\t' << info.name << '\n';
         }
         return 0;
     }

@@ -69,7 +69,7 @@ company_probe::company_probe(std::shared_ptr<const models::causal_lm> model, mod
     std::vector<std::int64_t> sizes;
     for (const auto& pair : layout_.pairs) sizes.push_back(pair.size);
     for (const auto& tensor : layout_.tensors) sizes.push_back(tensor.size);
-    segments_ = privacy::segments_of(sizes);
+    segments_ = privacy::make_segments(sizes);
 }
 
 rounding_effect company_probe::compare(const at::Tensor& adapter, std::size_t batch) {
@@ -94,13 +94,13 @@ std::vector<std::vector<models::sequence>> company_probe::draw(std::size_t count
 
 company_probe::company company_probe::computed(const at::Tensor& adapter,
                                                const std::vector<std::vector<models::sequence>>& held) const {
-    const auto units = models::views_of(held);
+    const auto units = models::view_units(held);
     company out{{}, at::zeros({std::ssize(units)}, at::kDouble), {}};
-    if (!layout_.is_whole()) out.gradients = at::zeros({std::ssize(units), layout_.dimension}, adapter.options());
+    if (!layout_.trains_base()) out.gradients = at::zeros({std::ssize(units), layout_.dimension}, adapter.options());
     for (const auto& chunk : models::plan_chunks(units, apart_ ? 1 : micro_batch_)) {
         const auto rows = at::tensor(std::vector<std::int64_t>(chunk.begin(), chunk.end()));
-        if (layout_.is_whole()) {
-            auto made = models::gradients_of_whole(*model_, layout_, adapter, units, chunk, {micro_batch_});
+        if (layout_.trains_base()) {
+            auto made = models::compute_tensor_gradients(*model_, layout_, adapter, units, chunk, {micro_batch_});
             out.losses.index_copy_(0, rows, made.losses);
             out.parts.emplace_back(chunk, actors::as_parts(std::move(made.gradients)));
             continue;
@@ -112,7 +112,7 @@ company_probe::company company_probe::computed(const at::Tensor& adapter,
     return out;
 }
 
-at::Tensor company_probe::norms_of(const company& of) const {
+at::Tensor company_probe::compute_norms(const company& of) const {
     if (of.parts.empty()) return privacy::group_norms(of.gradients, segments_).norms.cpu();
     auto out = at::zeros({of.losses.size(0), std::ssize(segments_)}, at::kDouble);
     for (const auto& [chunk, parts] : of.parts)
@@ -121,7 +121,7 @@ at::Tensor company_probe::norms_of(const company& of) const {
     return out;
 }
 
-at::Tensor company_probe::sum_of(const company& of, std::size_t left_out, const privacy::step_terms& terms) const {
+at::Tensor company_probe::compute_sum(const company& of, std::size_t left_out, const privacy::step_terms& terms) const {
     privacy::clipped_sum sum(segments_, terms);
     if (of.parts.empty()) {
         const auto rows = others(of.losses.size(0), left_out);
@@ -138,7 +138,7 @@ at::Tensor company_probe::sum_of(const company& of, std::size_t left_out, const 
 
 rounding_effect company_probe::effect(const company& alone, const company& beside, std::size_t extra) const {
     const auto rows = others(beside.losses.size(0), extra);
-    const auto norms = norms_of(alone), other_norms = norms_of(beside).index_select(0, rows);
+    const auto norms = compute_norms(alone), other_norms = compute_norms(beside).index_select(0, rows);
     const auto losses = alone.losses, other_losses = beside.losses.index_select(0, rows);
     // Radii and trackers amid the norms, where they are while training: about half of the units are clipped.
     // Units that count as zero have no norm.
@@ -153,7 +153,7 @@ rounding_effect company_probe::effect(const company& alone, const company& besid
     frame.norm_range = 2 * medians.max().item<double>();
 
     rounding_effect out;
-    const auto gap = sum_of(alone, nobody, terms) - sum_of(beside, extra, terms);
+    const auto gap = compute_sum(alone, nobody, terms) - compute_sum(beside, extra, terms);
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < segments_.size(); offset += segments_[i].size, ++i)
         out.gradient =

@@ -43,8 +43,8 @@ class company_probe {
     std::vector<std::vector<models::sequence>> draw(std::size_t count);
     company computed(const at::Tensor& adapter, const std::vector<std::vector<models::sequence>>& held) const;
     /// [units, groups]; of parts what the clipper takes for their norms.
-    at::Tensor norms_of(const company& of) const;
-    at::Tensor sum_of(const company& of, std::size_t left_out, const privacy::step_terms& terms) const;
+    at::Tensor compute_norms(const company& of) const;
+    at::Tensor compute_sum(const company& of, std::size_t left_out, const privacy::step_terms& terms) const;
     rounding_effect effect(const company& alone, const company& beside, std::size_t extra) const;
 
     std::shared_ptr<const models::causal_lm> model_;

@@ -46,7 +46,7 @@ void add_utility(eval::run_summary& out, const evaluations& found) {
     if (found.best) out.perplexity_best = found.best->perplexity;
     out.marginal_nats = found.floors.marginal_nats;
     out.template_perplexity = found.floors.template_perplexity;
-    if (const auto& of = found.predicted) out.target = scores_of(*of);
+    if (const auto& of = found.predicted) out.target = to_scores(*of);
 }
 
 std::string name_of_model(const config::model_section& model) {
@@ -97,7 +97,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     out.epsilon_budget = run.spec.privacy.epsilon_budget;
     out.delta = run.spec.privacy.delta;
     out.epsilon_guaranteed = book.header.epsilon_guaranteed;
-    if (!spent.empty()) out.epsilon_spent = epsilon_of(spent, book.header.mechanism_delta());
+    if (!spent.empty()) out.epsilon_spent = compute_epsilon(spent, book.header.mechanism_delta());
     for (const auto& [name, value] : out.epsilon_spent)
         out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
     out.sample_rate = run.plan.sample_rate;
@@ -117,7 +117,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     }
     out.kept = ended.kept;
     out.controller = run.plan.controller;
-    const auto places = config::places_of(run.spec.config);
+    const auto places = config::list_places(run.spec.config);
     for (const auto& warning : run.plan.warnings) out.warnings.push_back(without_places(warning, places));
     return out;
 }
@@ -125,14 +125,14 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
 }  // namespace
 
 eval::run_summary finish_run(const session& run, const outcome& ended, const privacy::signing_key* signed_by) {
-    if (run.model.layout.is_whole())
-        models::save_whole(run.spec.model.path, run.model.layout, ended.adapter.cpu(), run.where.model());
+    if (run.model.layout.trains_base())
+        models::save_full_model(run.spec.model.path, run.model.layout, ended.adapter.cpu(), run.where.model());
     else
         models::save_adapter(run.where.adapter(), run.model.layout, ended.adapter.cpu(), name_of_model(run.spec.model),
                              run.model.base->config());
     if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);
     auto out = summarise(run, ended);
-    if (ended.how != ending::interrupted) out.samples = samples_of(run.spec, run.model, ended.adapter);
+    if (ended.how != ending::interrupted) out.samples = generate_samples(run.spec, run.model, ended.adapter);
     reopen(run.where);
     write_file(run.where.summary(), eval::to_json(out) + "\n");
     const auto metrics = eval::read_metrics(run.where.metrics());

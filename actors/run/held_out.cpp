@@ -19,11 +19,11 @@ namespace {
 using data::clause;
 using data::held_out_record;
 
-std::string text_of(const data::record& told, const text_range& part) {
+std::string take_text(const data::record& told, const text_range& part) {
     return told.text.substr(part.begin, part.end - part.begin);
 }
 
-const clause* clause_of(const data::record& told, std::size_t column) {
+const clause* find_clause(const data::record& told, std::size_t column) {
     const auto found =
         std::find_if(told.clauses.begin(), told.clauses.end(), [&](const clause& one) { return one.column == column; });
     return found == told.clauses.end() ? nullptr : &*found;
@@ -37,9 +37,9 @@ bool has_word(std::string_view text, std::size_t begin, std::size_t end) {
 
 /// Of the text that the predicted tokens stand for: not the first, which nothing predicts (of most models it stands for
 /// none), and of a conversation the answers alone.
-std::int64_t bytes_of(const held_out_record& one, const models::tokenizer& words, bool answers_only) {
+std::int64_t count_bytes(const held_out_record& one, const models::tokenizer& words, bool answers_only) {
     const auto of = [&](std::int32_t token) {
-        return static_cast<std::int64_t>(words.bytes_of(models::unmarked(token)));
+        return static_cast<std::int64_t>(words.count_bytes(models::unmarked(token)));
     };
     if (!one.cut && !answers_only) return std::ssize(one.told.text) - of(one.tokens.front());
     std::int64_t bytes = 0;
@@ -62,14 +62,14 @@ double marginal_nats(const data::held_out_side& side) {
     for (const auto& one : side.records)
         for (const auto& part : one.told.clauses) {
             const auto& counts = side.values.at(part.column);
-            const double others = static_cast<double>(counts.at(text_of(one.told, part.whole))) - 1;
+            const double others = static_cast<double>(counts.at(take_text(one.told, part.whole))) - 1;
             const double half_each = 0.5 * static_cast<double>(counts.size());
             sum -= std::log((others + 0.5) / (totals[part.column] - 1 + half_each));
         }
     return sum / static_cast<double>(side.records.size());
 }
 
-std::size_t index_of(const std::string& column, const std::vector<std::string>& columns) {
+std::size_t find_index(const std::string& column, const std::vector<std::string>& columns) {
     const auto found = std::find(columns.begin(), columns.end(), column);
     if (found != columns.end()) return static_cast<std::size_t>(found - columns.begin());
     if (columns.empty())
@@ -86,7 +86,7 @@ struct asked {
 
 /// Each record with each class in its place; those that can't be asked are left out.
 template <class Ask>
-eval::choices asked_of(const data::held_out_side& side, const held_out_rule& how, std::vector<std::string> classes,
+eval::choices make_choices(const data::held_out_side& side, const held_out_rule& how, std::vector<std::string> classes,
                        Ask ask) {
     eval::choices out{*how.target, how.classes.has_value(), std::move(classes), {}, {}, {}};
     for (std::size_t record = 0; record < side.records.size(); ++record) {
@@ -116,19 +116,19 @@ std::optional<std::size_t> place_in(const std::vector<std::string>& all, const s
 
 /// Of declared classes. A record of another value, or cut, is not asked: that follows from the record alone.
 eval::choices declared_choices(const data::held_out_side& side, const held_out_rule& how) {
-    const auto column = index_of(*how.target, side.columns);
-    return asked_of(side, how, *how.classes, [&](const held_out_record& one) -> std::optional<asked> {
-        const auto* part = clause_of(one.told, column);
+    const auto column = find_index(*how.target, side.columns);
+    return make_choices(side, how, *how.classes, [&](const held_out_record& one) -> std::optional<asked> {
+        const auto* part = find_clause(one.told, column);
         if (one.cut || part == nullptr || part->values.size() != 1) return std::nullopt;
         const auto place = part->values.front();
-        const auto truth = place_in(*how.classes, text_of(one.told, place));
+        const auto truth = place_in(*how.classes, take_text(one.told, place));
         return truth ? std::optional(asked{place, *truth}) : std::nullopt;
     });
 }
 
 eval::choices collected_choices(const data::held_out_side& side, const held_out_rule& how) {
     constexpr std::size_t most = 64;
-    const auto column = index_of(*how.target, side.columns);
+    const auto column = find_index(*how.target, side.columns);
     std::set<std::string> clauses;
     for (const auto& one : side.records) {
         if (one.cut)
@@ -136,7 +136,7 @@ eval::choices collected_choices(const data::held_out_side& side, const held_out_
                 "eval.target: \"{}\" can't be asked for where records are cut, for a longer value would push "
                 "out other words; raise data.max_tokens, or leave eval.target out",
                 *how.target));
-        if (const auto* part = clause_of(one.told, column)) clauses.insert(text_of(one.told, part->whole));
+        if (const auto* part = find_clause(one.told, column)) clauses.insert(take_text(one.told, part->whole));
     }
     if (clauses.empty())
         refuse(
@@ -145,18 +145,18 @@ eval::choices collected_choices(const data::held_out_side& side, const held_out_
         refuse(fmt::format("eval.target: \"{}\" has {} values among the held-out records; give a column of at most {}",
                            *how.target, clauses.size(), most));
     const std::vector<std::string> classes(clauses.begin(), clauses.end());
-    return asked_of(side, how, classes, [&](const held_out_record& one) -> std::optional<asked> {
-        const auto* part = clause_of(one.told, column);
+    return make_choices(side, how, classes, [&](const held_out_record& one) -> std::optional<asked> {
+        const auto* part = find_clause(one.told, column);
         if (part == nullptr) return std::nullopt;
-        return asked{part->whole, *place_in(classes, text_of(one.told, part->whole))};
+        return asked{part->whole, *place_in(classes, take_text(one.told, part->whole))};
     });
 }
 
-std::optional<eval::choices> choices_of(const data::held_out_side& side, const held_out_rule& how) {
+std::optional<eval::choices> find_choices(const data::held_out_side& side, const held_out_rule& how) {
     if (!how.target) return std::nullopt;
     if (how.classes) return declared_choices(side, how);
     if (how.refuses) return collected_choices(side, how);
-    index_of(*how.target, side.columns);
+    find_index(*how.target, side.columns);
     try {
         return collected_choices(side, how);
     } catch (const error&) {
@@ -191,7 +191,7 @@ void mark_values(const data::record& told, const models::tokenizer& words, std::
     for (const auto& answer : told.answers) mark_within(answer, true);
 }
 
-eval::held_out held_out_of(const data::held_out_side& side, const held_out_rule& how) {
+eval::held_out make_held_out(const data::held_out_side& side, const held_out_rule& how) {
     eval::held_out out;
     out.answers_only = how.answers_only;
     bool values_known = !side.records.empty() && !how.answers_only;
@@ -199,14 +199,14 @@ eval::held_out held_out_of(const data::held_out_side& side, const held_out_rule&
         if (out.sequences.empty() || one.unit != side.records[out.sequences.size() - 1].unit)
             out.first.push_back(out.sequences.size());
         out.sequences.push_back(one.tokens);
-        out.bytes += bytes_of(one, how.words, how.answers_only);
+        out.bytes += count_bytes(one, how.words, how.answers_only);
         values_known = values_known && !one.cut && std::any_of(one.tokens.begin(), one.tokens.end(), models::is_marked);
     }
     out.first.push_back(out.sequences.size());
     if (how.refuses && how.answers_only && !has_answer(out.sequences))
         refuse("data.chat: no held-out conversation has an answer that is kept; raise data.max_tokens");
     if (values_known) out.marginal_nats = marginal_nats(side);
-    out.target = choices_of(side, how);
+    out.target = find_choices(side, how);
     return out;
 }
 

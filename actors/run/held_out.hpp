@@ -31,6 +31,6 @@ struct held_out_rule {
 /// Errors: bad_input for a target that is no column of the template, or has more than 64 values, and where records are
 /// cut: a longer value would push other words out, and likelihoods of different texts can't be compared; also where
 /// answers alone are predicted and there is none.
-eval::held_out held_out_of(const data::held_out_side& side, const held_out_rule& how);
+eval::held_out make_held_out(const data::held_out_side& side, const held_out_rule& how);
 
 }  // namespace rldp::actors

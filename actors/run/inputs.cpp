@@ -34,7 +34,7 @@ namespace rldp::actors {
 
 namespace {
 
-std::shared_ptr<const data::chat_template> chat_of(const config::reading_spec& spec) {
+std::shared_ptr<const data::chat_template> load_chat_template(const config::reading_spec& spec) {
     if (!spec.data.chat) return nullptr;
     auto found = data::chat_template::read(spec.model.path);
     if (!found)
@@ -53,7 +53,7 @@ data::source public_source(const config::reading_spec& spec) {
             .narrative = spec.data.narrative,
             .group = std::nullopt,
             .made_up_seed = 2,  // not the rows that are trained on
-            .chat = chat_of(spec)};
+            .chat = load_chat_template(spec)};
 }
 
 data::source private_source(const config::reading_spec& spec) {
@@ -61,7 +61,7 @@ data::source private_source(const config::reading_spec& spec) {
             .ids_mapping = spec.data.ids_mapping,
             .narrative = spec.data.narrative,
             .group = spec.group,
-            .chat = chat_of(spec)};
+            .chat = load_chat_template(spec)};
 }
 
 void check_sources(const config::reading_spec& spec, bool without_data) {
@@ -69,7 +69,7 @@ void check_sources(const config::reading_spec& spec, bool without_data) {
         refuse("--without-data: declare privacy.population, from which it plans");
     if (without_data) return;
     const auto& path = spec.data.path;
-    if (spec.declared_population && !is_made_up(path) && !std::filesystem::exists(path))
+    if (spec.declared_population && !is_synthetic(path) && !std::filesystem::exists(path))
         refuse(fmt::format("data.path: {}: no such file; --without-data plans from privacy.population alone", path));
     for (const auto& [key, named] :
          {std::pair("data.template", spec.data.narrative), std::pair("data.ids_mapping", spec.data.ids_mapping)})
@@ -85,7 +85,7 @@ class public_records {
   public:
     explicit public_records(const config::reading_spec& spec) {
         // Made-up records are nobody's, also where some happen to be worded as a person's.
-        if (!spec.public_path || is_made_up(*spec.public_path) || is_made_up(spec.data.path)) return;
+        if (!spec.public_path || is_synthetic(*spec.public_path) || is_synthetic(spec.data.path)) return;
         path_ = *spec.public_path;
         std::error_code absent;
         if (std::filesystem::equivalent(path_, spec.data.path, absent)) refuse_it();
@@ -97,8 +97,8 @@ class public_records {
     }
 
     /// Errors: bad_input where the file holds this record, too, which is to be protected.
-    void operator()(const data::record& told) const {
-        if (net_.holds(told)) refuse_it();
+    void operator()(const data::record& rendered) const {
+        if (net_.holds(rendered)) refuse_it();
     }
 
   private:
@@ -113,7 +113,7 @@ class public_records {
     data::record_net net_;
 };
 
-data::split_rule split_of(const config::reading_spec& spec) {
+data::split_rule make_split_rule(const config::reading_spec& spec) {
     return {.how = spec.data.split,
             .seed = spec.data.split_seed,
             .canaries = spec.data.canaries,
@@ -122,14 +122,14 @@ data::split_rule split_of(const config::reading_spec& spec) {
             .population = spec.declared_population};
 }
 
-data::audit_rule audit_rule_of(const config::reading_spec& spec) {
+data::audit_rule make_audit_rule(const config::reading_spec& spec) {
     return {.seed = spec.data.split_seed, .targets = spec.audit.targets, .canaries = spec.audit.canaries};
 }
 
 std::vector<std::filesystem::path> files_with(const std::filesystem::path& directory,
                                               std::initializer_list<std::string_view> extensions) {
     std::vector<std::filesystem::path> out;
-    for (const auto& entry : entries_of(directory))
+    for (const auto& entry : list_entries(directory))
         if (entry.is_regular_file() &&
             std::find(extensions.begin(), extensions.end(), entry.path().extension()) != extensions.end())
             out.push_back(entry.path());
@@ -148,11 +148,11 @@ std::string digest_beside_weights(const std::filesystem::path& directory) {
 }
 
 /// What encodes, marks and inspects records: the tokenizer, and the public records that must not be among them.
-std::string identity_of(const config::reading_spec& spec) {
+std::string make_identity(const config::reading_spec& spec) {
     auto out = digest_beside_weights(spec.model.path);
     if (!spec.public_path) return out;
     const auto from = public_source(spec);
-    return out + data::file_facts(from.path) + data::file_facts(data::code_book_of(from).value_or(""));
+    return out + data::file_facts(from.path) + data::file_facts(data::find_code_book_path(from).value_or(""));
 }
 
 void mark_all(std::vector<data::token_unit>& units) {
@@ -162,8 +162,8 @@ void mark_all(std::vector<data::token_unit>& units) {
 
 }  // namespace
 
-data::split_rule training_split_of(const config::reading_spec& spec) {
-    auto out = split_of(spec);
+data::split_rule make_training_split(const config::reading_spec& spec) {
+    auto out = make_split_rule(spec);
     if (spec.audit.shadow) out.shadow = {.targets = spec.audit.targets, .number = *spec.audit.shadow};
     return out;
 }
@@ -176,55 +176,55 @@ std::int64_t token_limit(const config::reading_spec& spec, const models::model_c
     return limit;
 }
 
-models::lora_layout layout_of(const config::reading_spec& spec, const models::model_config& model) {
-    if (spec.is_whole()) return models::whole_layout(model, *spec.parameters);
+models::lora_layout choose_layout(const config::reading_spec& spec, const models::model_config& model) {
+    if (spec.trains_base()) return models::make_tensor_layout(model, *spec.parameters);
     return models::make_layout(model, {.rank = spec.lora.rank,
                                        .alpha = spec.lora.alpha,
                                        .dropout = spec.lora.dropout,
                                        .targets = models::expand_targets(model, spec.lora.targets)});
 }
 
-at::Device device_of(const config::reading_spec& spec) {
+at::Device resolve_device(const config::reading_spec& spec) {
     const auto out = models::find_device(spec.device, "device");
-    if (const auto card = models::card_of(out, "device"))
+    if (const auto card = models::find_card(out, "device"))
         models::check_precision(*card, spec.model.dtype, "model.dtype");
     return out;
 }
 
-sided_records load_records(const config::reading_spec& spec) {
-    sided_records out;
-    out.corpus = data::load_corpus(private_source(spec), split_of(spec));
+split_records load_records(const config::reading_spec& spec) {
+    split_records out;
+    out.corpus = data::load_corpus(private_source(spec), make_split_rule(spec));
     const public_records refuse_public(spec);
     for (const auto* side : {&out.corpus.train, &out.corpus.eval, &out.corpus.attack})
         for (const auto& unit : *side)
             for (const auto& text : unit.records) refuse_public({.text = text, .key = {}, .group = {}});
-    out.pool = data::choose_audit_pool(out.corpus, audit_rule_of(spec));
-    if (spec.audit.shadow) out.corpus = data::load_corpus(private_source(spec), training_split_of(spec));
+    out.pool = data::choose_audit_pool(out.corpus, make_audit_rule(spec));
+    if (spec.audit.shadow) out.corpus = data::load_corpus(private_source(spec), make_training_split(spec));
     return out;
 }
 
 run_data load_data(const config::reading_spec& spec, const models::tokenizer& tokens, std::int64_t max_tokens,
-                   kept_corpus* kept, const on_loading& tell) {
+                   cached_corpus* kept, const on_loading& tell) {
     std::optional<public_records> refuse_public;
     const data::token_rule how{
-        .identity = kept ? identity_of(spec) : "",
+        .identity = kept ? make_identity(spec) : "",
         .encode = [&](const std::string& text) { return tokens.encode(text); },
         .max_tokens = max_tokens,
         .keep_tail = spec.data.keep == kept_end::tail,
         .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
-        .mark = [&](const data::record& told, std::vector<std::int32_t>& ids) { mark_values(told, tokens, ids); },
+        .mark = [&](const data::record& rendered, std::vector<std::int32_t>& ids) { mark_values(rendered, tokens, ids); },
         .mark_training = spec.marks_training(),
         .held_out = spec.eval_records,
-        .inspect = [&](const data::record& told) { (*refuse_public)(told); },
+        .inspect = [&](const data::record& rendered) { (*refuse_public)(rendered); },
         .tell = tell};
     const auto from = private_source(spec);
-    const auto split = training_split_of(spec);
+    const auto split = make_training_split(spec);
     const auto read_now = [&](auto&... sink) {
         refuse_public.emplace(spec);
         return data::load_tokens(from, split, how, sink...);
     };
     const auto read_into = [&](data::token_sink& sink) { return read_now(sink); };
-    auto read = kept ? kept->get(data::facts_of(from, split, how), read_into) : read_now();
+    auto read = kept ? kept->get(data::list_corpus_facts(from, split, how), read_into) : read_now();
     run_data out;
     if (read.held_out.records.empty() && spec.publish == publication::raw)
         refuse(spec.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
@@ -236,7 +236,7 @@ run_data load_data(const config::reading_spec& spec, const models::tokenizer& to
     out.split = std::move(read.split);
     out.sketches = std::move(read.sketches);
     for (auto& [id, secret] : read.planted) out.planted.push_back({fmt::format("{:016x}", id), std::move(secret)});
-    const auto canaries = data::choose_audit_pool({}, audit_rule_of(spec)).canaries;  // they depend on no record
+    const auto canaries = data::choose_audit_pool({}, make_audit_rule(spec)).canaries;  // they depend on no record
     out.audit_canaries = data::tokenise(canaries, how.encode, max_tokens, how.keep_tail, how.threads).units;
     if (spec.data.chat) mark_all(out.audit_canaries);  // or they would not be learned
     out.warnings = std::move(read.warnings);
@@ -251,11 +251,11 @@ run_data load_data(const config::reading_spec& spec, const models::tokenizer& to
     return out;
 }
 
-eval::held_out held_out_of(const config::reading_spec& spec, data::held_out_side side, const models::tokenizer& tokens,
+eval::held_out make_held_out(const config::reading_spec& spec, data::held_out_side side, const models::tokenizer& tokens,
                            std::int64_t max_tokens) {
     const auto share = data::share_of_held_out(spec.eval_records, side.expected_units);
     std::erase_if(side.records, [&](const auto& one) { return !data::is_looked_at(one.unit, share); });
-    return held_out_of(
+    return make_held_out(
         side, {tokens, max_tokens, spec.target, spec.classes, spec.data.chat, spec.publish == publication::raw});
 }
 
@@ -279,7 +279,7 @@ std::string weight_file_facts(const std::filesystem::path& directory) {
 }
 
 run_model load_model(const config::reading_spec& spec, const model_reading& how) {
-    const auto device = device_of(spec);
+    const auto device = resolve_device(spec);
     const std::filesystem::path directory = spec.model.path;
     const auto described = models::read_model(directory);
     run_model out;
@@ -291,9 +291,9 @@ run_model load_model(const config::reading_spec& spec, const model_reading& how)
     if (how.identify) out.digest = privacy::sha256(digest_beside_weights(directory) + out.weights.digest);
     out.base = models::causal_lm::from_weights(described, std::move(read.tensors));
     models::choose_threads(described);
-    out.layout = layout_of(spec, described);
-    if (out.layout.is_whole()) {
-        out.initial_adapter = out.base->flat_of(out.layout);
+    out.layout = choose_layout(spec, described);
+    if (out.layout.trains_base()) {
+        out.initial_adapter = out.base->flatten_tensors(out.layout);
         out.base = out.base->tuned(out.layout, out.initial_adapter);  // the same numbers, held once
     } else {
         out.initial_adapter = models::initial_adapter(out.layout, spec.seed).to(device);
@@ -308,8 +308,8 @@ void check_loss(const at::Tensor& losses, const std::string& path) {
         refuse(path + ": the model's loss is not finite; its weights are damaged, bring back the original files");
 }
 
-void check_whole(const run_model& model, const std::vector<models::unit_records>& unit, const std::string& path) {
-    const auto made = models::gradients_of_whole(*model.base, model.layout, model.initial_adapter, unit, {0}, {});
+void check_tensor_gradients(const run_model& model, const std::vector<models::unit_records>& unit, const std::string& path) {
+    const auto made = models::compute_tensor_gradients(*model.base, model.layout, model.initial_adapter, unit, {0}, {});
     check_loss(made.losses, path);
     const auto& tensors = model.layout.tensors;
     std::vector<double> squares(tensors.size());
@@ -335,7 +335,7 @@ void check_gradients(const run_model& model, const std::string& path) {
     for (std::int64_t i = 0; i < std::min(longest, described.window); ++i)
         tokens.push_back(static_cast<std::int32_t>((i * 7919 + 1) % described.vocab));
     const std::vector<models::unit_records> unit = {{tokens}};
-    if (model.layout.is_whole()) return check_whole(model, unit, path);
+    if (model.layout.trains_base()) return check_tensor_gradients(model, unit, path);
     const auto made = models::unit_gradients(*model.base, model.layout, model.initial_adapter, unit, {0}, {});
     check_loss(made.losses, path);
     std::int64_t offset = 0;

@@ -22,7 +22,7 @@
 
 namespace rldp::actors {
 
-class kept_corpus;
+class cached_corpus;
 
 /// The data of a run, in clear: belongs on the trusted side but for `held_out`.
 struct run_data {
@@ -41,7 +41,7 @@ struct run_data {
 std::int64_t token_limit(const config::reading_spec& spec, const models::model_config& model);
 
 /// Adapters, or the tensors of train.parameters. Errors: bad_input for a word that matches nothing.
-models::lora_layout layout_of(const config::reading_spec& spec, const models::model_config& model);
+models::lora_layout choose_layout(const config::reading_spec& spec, const models::model_config& model);
 
 /// data.path, by privacy.unit.
 data::source private_source(const config::reading_spec& spec);
@@ -51,26 +51,26 @@ data::source private_source(const config::reading_spec& spec);
 void check_sources(const config::reading_spec& spec, bool without_data);
 
 /// Who trains, in a shadow run too.
-data::split_rule training_split_of(const config::reading_spec& spec);
+data::split_rule make_training_split(const config::reading_spec& spec);
 
 /// public.path, each record a unit. Only where it is given.
 data::source public_source(const config::reading_spec& spec);
 
 /// The records on their sides, and whom an audit looks at; of a shadow run, its own training units. Errors: bad_input.
-struct sided_records {
+struct split_records {
     data::corpus corpus;
     data::audit_pool pool;
 };
-sided_records load_records(const config::reading_spec& spec);
+split_records load_records(const config::reading_spec& spec);
 
 /// Reads, verbalises, splits, tokenises, on all cores and without ever holding the texts; or finds that done in
 /// `kept`, and else leaves it there. Errors: bad_input, one line each.
 run_data load_data(const config::reading_spec& spec, const models::tokenizer& tokens, std::int64_t max_tokens,
-                   kept_corpus* kept, const on_loading& tell = {});
+                   cached_corpus* kept, const on_loading& tell = {});
 
 /// The fixed subset of the Eval side that is evaluated: the first spec.eval_records of `side`. Errors: as of the
-/// other held_out_of.
-eval::held_out held_out_of(const config::reading_spec& spec, data::held_out_side side, const models::tokenizer& tokens,
+/// other make_held_out.
+eval::held_out make_held_out(const config::reading_spec& spec, data::held_out_side side, const models::tokenizer& tokens,
                            std::int64_t max_tokens);
 
 /// The tokenizer beside a model. Errors: bad_input where it can give a token that the model has no embedding for,
@@ -110,6 +110,6 @@ run_model load_model(const config::reading_spec& spec, const model_reading& how 
 void check_gradients(const run_model& model, const std::string& path);
 
 /// Errors: bad_input for one that LibTorch does not see.
-at::Device device_of(const config::reading_spec& spec);
+at::Device resolve_device(const config::reading_spec& spec);
 
 }  // namespace rldp::actors

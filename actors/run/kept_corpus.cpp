@@ -32,11 +32,11 @@ std::string letters_of_machine() {
 
 }  // namespace
 
-std::unique_ptr<kept_corpus> kept_corpus::of_run(const config::reading_spec& spec,
+std::unique_ptr<cached_corpus> cached_corpus::of_run(const config::reading_spec& spec,
                                                  const std::filesystem::path& directory,
                                                  const std::optional<std::filesystem::path>& shared, bool alone) {
     const auto make = [&](const std::filesystem::path& place, whose owner) {
-        return std::unique_ptr<kept_corpus>(new kept_corpus(place, owner, alone));
+        return std::unique_ptr<cached_corpus>(new cached_corpus(place, owner, alone));
     };
     const eval::run_directory where{directory};
     if (is_none(spec.data.cache)) return nullptr;
@@ -47,32 +47,32 @@ std::unique_ptr<kept_corpus> kept_corpus::of_run(const config::reading_spec& spe
     }
     std::error_code absent;
     if (std::filesystem::is_directory(where.trusted_side(), absent)) return make(where.corpus(), whose::run);
-    return make(nascent_directory::shared_name(directory, letters_of_machine()), whose::run_to_be);
+    return make(staged_directory::shared_name(directory, letters_of_machine()), whose::run_to_be);
 }
 
-std::unique_ptr<kept_corpus> kept_corpus::of_reader(const config::reading_spec& spec) {
+std::unique_ptr<cached_corpus> cached_corpus::of_reader(const config::reading_spec& spec) {
     if (!spec.data.cache || is_none(spec.data.cache)) return nullptr;
-    return std::unique_ptr<kept_corpus>(new kept_corpus(*spec.data.cache, whose::everybody, true));
+    return std::unique_ptr<cached_corpus>(new cached_corpus(*spec.data.cache, whose::everybody, true));
 }
 
-kept_corpus::~kept_corpus() {
+cached_corpus::~cached_corpus() {
     if (owner_ != whose::run_to_be) return;
-    const auto place = shelf_.place();
-    shelf_.leave();
+    const auto place = token_cache_.place();
+    token_cache_.leave();
     try {
-        nascent_directory::remove_abandoned(place);
+        staged_directory::remove_abandoned(place);
     } catch (const error&) {  // rldp clean finds it
     }
 }
 
-data::token_corpus kept_corpus::get(const std::string& facts,
+data::token_corpus cached_corpus::get(const std::string& facts,
                                     const std::function<data::token_corpus(data::token_sink&)>& read) {
-    return shelf_.get(RLDP_VERSION + facts, alone_ && owner_ != whose::everybody, read);
+    return token_cache_.get(RLDP_VERSION + facts, alone_ && owner_ != whose::everybody, read);
 }
 
-void kept_corpus::settle(const eval::run_directory& made) {
+void cached_corpus::settle(const eval::run_directory& made) {
     if (owner_ != whose::run_to_be) return;
-    shelf_.move_to(made.corpus());
+    token_cache_.move_to(made.corpus());
     owner_ = whose::run;
 }
 

@@ -14,20 +14,20 @@
 
 namespace rldp::actors {
 
-class kept_corpus {
+class cached_corpus {
   public:
     /// Of the run in `directory`, whether it is there or to be made; `shared`: where a grid's cells have theirs;
     /// `alone`: not one of several ranks, who may have other files of the same records. Null where data.cache is none.
     /// Errors: see corpus_shelf.
-    static std::unique_ptr<kept_corpus> of_run(const config::reading_spec& spec, const std::filesystem::path& directory,
+    static std::unique_ptr<cached_corpus> of_run(const config::reading_spec& spec, const std::filesystem::path& directory,
                                                const std::optional<std::filesystem::path>& shared, bool alone);
     /// What data.cache has for whoever reads the records and makes no run; null where it names no directory.
-    static std::unique_ptr<kept_corpus> of_reader(const config::reading_spec& spec);
+    static std::unique_ptr<cached_corpus> of_reader(const config::reading_spec& spec);
     /// Removes what lies beside the run's place, where nobody else uses it: of a run that was not made, or is another
     /// machine's.
-    ~kept_corpus();
-    kept_corpus(const kept_corpus&) = delete;
-    kept_corpus& operator=(const kept_corpus&) = delete;
+    ~cached_corpus();
+    cached_corpus(const cached_corpus&) = delete;
+    cached_corpus& operator=(const cached_corpus&) = delete;
 
     /// See corpus_shelf; another version of the program makes its own.
     data::token_corpus get(const std::string& facts, const std::function<data::token_corpus(data::token_sink&)>& read);
@@ -36,10 +36,10 @@ class kept_corpus {
 
   private:
     enum class whose { everybody, run, run_to_be };
-    kept_corpus(const std::filesystem::path& place, whose owner, bool alone)
-        : shelf_(place), owner_(owner), alone_(alone) {}
+    cached_corpus(const std::filesystem::path& place, whose owner, bool alone)
+        : token_cache_(place), owner_(owner), alone_(alone) {}
 
-    data::corpus_shelf shelf_;
+    data::token_cache token_cache_;
     whose owner_;
     bool alone_;
 };

@@ -25,7 +25,7 @@ void write_lessons(const std::filesystem::path& path, const run_model& taught, c
     write_sealed(path, lessons_kind, std::move(out), seal);
 }
 
-run_model recalled(run_model model, const std::filesystem::path& path, const privacy::file_seal& seal) {
+run_model read_lessons(run_model model, const std::filesystem::path& path, const privacy::file_seal& seal) {
     const auto read = read_sealed(path, lessons_kind, seal);
     const auto device = model.initial_adapter.device();
     model.initial_adapter = read.tensors.at("initial_adapter").to(device);

@@ -27,7 +27,7 @@ eval::interval around(const privacy::noised_figure& figure) {
 
 }  // namespace
 
-look_rule look_rule_of(const config::run_spec& spec, std::int64_t vocabulary) {
+look_rule make_look_rule(const config::run_spec& spec, std::int64_t vocabulary) {
     look_rule out;
     if (spec.train.looks == 0) return out;
     out.reach = spec.train.look_clip;
@@ -37,13 +37,13 @@ look_rule look_rule_of(const config::run_spec& spec, std::int64_t vocabulary) {
     return out;
 }
 
-privacy::look_frame frame_of(const look_rule& rule, const std::optional<privacy::look_release>& before) {
+privacy::look_frame make_frame(const look_rule& rule, const std::optional<privacy::look_release>& before) {
     privacy::look_frame out;
     out.nats = {rule.evenly / 2, rule.reach};
     if (rule.values) out.value_token_nats = out.nats;
     out.hits = rule.hits;
     if (!before) return out;
-    const auto found = privacy::figures_of(*before);
+    const auto found = privacy::decode_figures(*before);
     const auto halfway = [&](double before_it) { return std::clamp(before_it, 0.0, rule.evenly) / 2; };
     out.nats.centre = halfway(found.nats.value);
     if (out.value_token_nats && found.value_token_nats)
@@ -51,7 +51,7 @@ privacy::look_frame frame_of(const look_rule& rule, const std::optional<privacy:
     return out;
 }
 
-eval::scores scores_of(const privacy::look_figures& figures) {
+eval::scores to_scores(const privacy::look_figures& figures) {
     eval::scores out;
     const auto nats = around(figures.nats);
     out.perplexity = std::exp(figures.nats.value);
@@ -77,7 +77,7 @@ void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::l
             at->step = step;
             at->ledger = header_hash;
         }
-        put(*at, scores_of(privacy::figures_of(look)));
+        put(*at, to_scores(privacy::decode_figures(look)));
     }
 }
 
@@ -149,7 +149,7 @@ void owner_figures::add(std::int64_t step, const eval::scores& exact, const std:
     write(path_, all);
 }
 
-eval::run_summary::target_scores scores_of(const predictions& found) {
+eval::run_summary::target_scores to_scores(const predictions& found) {
     return {.column = found.column,
             .auc_before = found.before.auc,
             .auc_after = found.after.auc,
@@ -164,7 +164,7 @@ void owner_figures::end(const eval::floors& floors, const std::optional<predicti
     auto all = read_figures(path_);
     put(all, "template_perplexity", floors.template_perplexity);
     put(all, "marginal_nats", floors.marginal_nats);
-    if (predicted) all["target"] = eval::to_json(scores_of(*predicted));
+    if (predicted) all["target"] = eval::to_json(to_scores(*predicted));
     write(path_, all);
 }
 

@@ -24,13 +24,13 @@ struct look_rule {
     bool values = false;  ///< whether a template tells which tokens carry a value
     bool hits = false;    ///< whether eval.target is guessed, among declared classes
 };
-look_rule look_rule_of(const config::run_spec& spec, std::int64_t vocabulary);
+look_rule make_look_rule(const config::run_spec& spec, std::int64_t vocabulary);
 
 /// Halfway between nothing and where the look before found them, for training lowers them; or else halfway to what a
 /// model costs that has learned nothing.
-privacy::look_frame frame_of(const look_rule& rule, const std::optional<privacy::look_release>& before);
+privacy::look_frame make_frame(const look_rule& rule, const std::optional<privacy::look_release>& before);
 
-eval::scores scores_of(const privacy::look_figures& figures);
+eval::scores to_scores(const privacy::look_figures& figures);
 
 /// Puts what earlier looks found into the lines of a run log that goes on, with the ledger's header's hash at step 0.
 void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::look_release>& found,
@@ -62,7 +62,7 @@ struct look_notes {
     double nats = 0;  ///< mean over units, as they are
 };
 
-eval::run_summary::target_scores scores_of(const predictions& found);
+eval::run_summary::target_scores to_scores(const predictions& found);
 
 /// trusted/held_out.json: exact figures of held-out units, for their owner's eyes.
 class owner_figures {

@@ -50,7 +50,7 @@ bool keeps_scores(const config::reading_spec& spec, const models::model_config& 
 double kept_scores(const models::model_config& model, double length) {
     double keys = 0;
     for (std::int64_t layer = 0; layer < model.layers; ++layer) {
-        const auto window = model.window_of(layer);
+        const auto window = model.find_window(layer);
         const double before = window ? std::min(length / 2, static_cast<double>(*window)) : length / 2;
         keys += before + models::queries_at_a_time / 2;
     }
@@ -60,7 +60,7 @@ double kept_scores(const models::model_config& model, double length) {
 
 /// As models/families.cpp and models/lora/adaptation.cpp keep them: the inputs of norms, of adapters (with dropout a
 /// mask of bytes for each), of attention and of the MLP's products.
-layer_numbers numbers_of(const config::reading_spec& spec, const models::model_config& model,
+layer_numbers count_numbers(const config::reading_spec& spec, const models::model_config& model,
                          const std::set<std::string>& adapted) {
     const bool gpt2 = model.model_type == "gpt2";
     const double bytes = spec.model.dtype == precision::bfloat16 ? 2 : 4;
@@ -77,7 +77,7 @@ layer_numbers numbers_of(const config::reading_spec& spec, const models::model_c
     kept += inputs({"q", "k", "v"}, width) + inputs({"o"}, queries);
     kept += (gpt2 ? 1 : 3) * inner + inputs({"gate", "up", "fc"}, width) + inputs({"down", "proj"}, inner);
     if (!gpt2) {
-        const auto& family = models::family_of(model.model_type);
+        const auto& family = models::require_family(model.model_type);
         if (family.outer_norms) kept += 2 * width;
         if (family.head_norms) kept += queries + keys;
     }
@@ -86,7 +86,7 @@ layer_numbers numbers_of(const config::reading_spec& spec, const models::model_c
 
 }  // namespace
 
-lanes lanes_of(const config::reading_spec& spec, const models::model_config& model, std::int64_t expected_batch_size,
+lanes choose_lanes(const config::reading_spec& spec, const models::model_config& model, std::int64_t expected_batch_size,
                std::int64_t micro_batch) {
     const int all = models::default_threads();
     if (!spec.on_cpu()) return {1, all, micro_batch};
@@ -95,22 +95,22 @@ lanes lanes_of(const config::reading_spec& spec, const models::model_config& mod
     };
     if (models::is_narrow(model)) return each(std::min<std::int64_t>(all, expected_batch_size));
     // What is kept of a whole tensor's unit is too much to be there several times.
-    const bool many = std::min(expected_batch_size, micro_batch) >= all && !spec.is_whole();
+    const bool many = std::min(expected_batch_size, micro_batch) >= all && !spec.trains_base();
     return many ? each(all) : lanes{1, all, micro_batch};
 }
 
-memory_need memory_of(const config::reading_spec& spec, const models::model_config& model,
+memory_need estimate_memory(const config::reading_spec& spec, const models::model_config& model,
                       const models::lora_layout& layout, const workload& work) {
     const auto layers = static_cast<double>(model.layers), width = static_cast<double>(model.width);
     const double bytes = spec.model.dtype == precision::bfloat16 ? 2 : 4;
     const auto most = static_cast<double>(work.max_tokens);
-    const auto lanes = lanes_of(spec, model, work.expected_batch_size, work.micro_batch);
+    const auto lanes = choose_lanes(spec, model, work.expected_batch_size, work.micro_batch);
     // Apart, a pass holds records of one unit.
     const auto of_unit = spec.records_per_unit;
     const auto together =
         static_cast<double>(computes_apart(spec) ? std::min(lanes.micro_batch, of_unit) : lanes.micro_batch);
     // Of whole tensors all records of a unit go through one pass.
-    const bool whole = layout.is_whole();
+    const bool whole = layout.trains_base();
     const double tokens = (whole ? std::max(together, static_cast<double>(of_unit)) : together) * most;
     const double abreast = lanes.abreast;
     memory_need out;
@@ -126,7 +126,7 @@ memory_need memory_of(const config::reading_spec& spec, const models::model_conf
     }
     out.weights = std::llround(bytes * parameters);
 
-    const auto numbers = numbers_of(spec, model, adapted_roles(model, layout));
+    const auto numbers = count_numbers(spec, model, adapted_roles(model, layout));
     const bool scored = keeps_scores(spec, model);
     const double layer = numbers.kept + (scored ? kept_scores(model, most) : 0);
     const double kept = spec.model.checkpoint_activations ? layer + layers * width : layers * layer;
@@ -172,8 +172,8 @@ memory_need memory_of(const config::reading_spec& spec, const models::model_conf
     return out;
 }
 
-memory_room room_of(const config::reading_spec& spec) {
-    const auto card = models::card_of(device_of(spec), "device");
+memory_room find_room(const config::reading_spec& spec) {
+    const auto card = models::find_card(resolve_device(spec), "device");
     return card ? memory_room{card->all, "the CUDA device"} : memory_room{memory_there(), "this machine"};
 }
 
@@ -181,11 +181,11 @@ micro_batch_choice choose_micro_batch(const config::reading_spec& spec, const mo
                                       const models::lora_layout& layout, workload work) {
     const auto most = std::max<std::int64_t>(16, models::default_threads());
     constexpr double share = 0.75;
-    const auto room = room_of(spec);
+    const auto room = find_room(spec);
     const double most_bytes = share * static_cast<double>(room.bytes);
     const auto fits = [&](std::int64_t count) {
         work.micro_batch = count;
-        return static_cast<double>(memory_of(spec, model, layout, work).total()) <= most_bytes;
+        return static_cast<double>(estimate_memory(spec, model, layout, work).total()) <= most_bytes;
     };
     std::int64_t count = most;
     while (count > 1 && !fits(count)) count /= 2;

@@ -19,7 +19,7 @@ struct lanes {
 /// On the CPU as many chunks abreast as there are threads, each on one, where the batch has as many units and
 /// train.micro_batch allows for as many records; else one after the other, on all threads. A narrow model's operators
 /// are never shared out.
-lanes lanes_of(const config::reading_spec& spec, const models::model_config& model, std::int64_t expected_batch_size,
+lanes choose_lanes(const config::reading_spec& spec, const models::model_config& model, std::int64_t expected_batch_size,
                std::int64_t micro_batch);
 
 /// The peak, in bytes, by what takes them.
@@ -40,7 +40,7 @@ struct workload {
     std::int64_t max_tokens = 0;   ///< of a record
     std::int64_t micro_batch = 0;  ///< records of a forward pass
 };
-memory_need memory_of(const config::reading_spec& spec, const models::model_config& model,
+memory_need estimate_memory(const config::reading_spec& spec, const models::model_config& model,
                       const models::lora_layout& layout, const workload& work);
 
 /// The memory that the model is computed in: the card's, else this machine's.
@@ -49,15 +49,15 @@ struct memory_room {
     std::string owner;  ///< "this machine", "the CUDA device"
 };
 
-/// Errors: models::card_of's.
-memory_room room_of(const config::reading_spec& spec);
+/// Errors: models::find_card's.
+memory_room find_room(const config::reading_spec& spec);
 
 struct micro_batch_choice {
     std::int64_t count;
     std::string reason;
 };
 /// For train.micro_batch the largest power of two up to 16, or the number of threads, with which a run takes three
-/// quarters of room_of() at most; the workload's own is not looked at.
+/// quarters of find_room() at most; the workload's own is not looked at.
 micro_batch_choice choose_micro_batch(const config::reading_spec& spec, const models::model_config& model,
                                       const models::lora_layout& layout, workload work);
 

@@ -15,10 +15,10 @@ namespace rldp::actors {
 std::vector<std::string> group_names(clip_grouping groups, const models::lora_layout& layout);
 
 /// Which coordinates belong to which group.
-std::vector<privacy::segment> segments_of(clip_grouping groups, const models::lora_layout& layout);
+std::vector<privacy::segment> make_segments(clip_grouping groups, const models::lora_layout& layout);
 
 /// Errors: bad_input for a method that does not go with the plan.
-std::unique_ptr<privacy::method> method_of(const config::run_spec& spec, const run_plan& plan, const run_model& model);
+std::unique_ptr<privacy::method> make_run_method(const config::run_spec& spec, const run_plan& plan, const run_model& model);
 
 /// Errors: bad_input where what the method asks of a batch besides the gradient would take the whole multiplier z_0:
 /// before anything is charged.

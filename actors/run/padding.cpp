@@ -18,7 +18,7 @@ double excess(std::int64_t population, std::int64_t batch, std::size_t ranks, st
 
 }  // namespace
 
-std::optional<padding> padding_of(const config::run_spec& spec, std::int64_t max_tokens) {
+std::optional<padding> choose_padding(const config::run_spec& spec, std::int64_t max_tokens) {
     if (!spec.privacy.pad_batches) return std::nullopt;
     const auto batch = spec.train.expected_batch_size, population = spec.privacy.population;
     const double factor =

@@ -19,7 +19,7 @@ struct padding {
 };
 
 /// The least room for which larger draws take at most δ/100; nothing without pad_batches. `max_tokens` per record.
-std::optional<padding> padding_of(const config::run_spec& spec, std::int64_t max_tokens);
+std::optional<padding> choose_padding(const config::run_spec& spec, std::int64_t max_tokens);
 
 /// Of one rank: each unit drawn is its with probability 1/ranks, and that any rank's share exceeds its room is no
 /// likelier than that the draw exceeds `all`'s.

@@ -33,7 +33,7 @@ namespace rldp::actors {
 namespace {
 
 privacy::spending_plan privacy_plan(const config::run_spec& spec) {
-    const auto padded = padding_of(spec, 1);  // what it costs does not depend on lengths
+    const auto padded = choose_padding(spec, 1);  // what it costs does not depend on lengths
     return {.epsilon_budget = spec.privacy.epsilon_budget,
             .delta = spec.privacy.delta - (padded ? padded->delta : 0),
             .sample_rate =
@@ -48,16 +48,16 @@ privacy::spending_plan privacy_plan(const config::run_spec& spec) {
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
 void check_memory(const config::reading_spec& spec, const workload& work, const models::model_config& model,
                   const models::lora_layout& layout, run_plan& plan) {
-    const auto room = room_of(spec);
+    const auto room = find_room(spec);
     if (plan.memory.total() <= room.bytes) return;
     auto less = work;
     less.micro_batch = choose_micro_batch(spec, model, layout, work).count;
-    const auto left = memory_of(spec, model, layout, less).total();
+    const auto left = estimate_memory(spec, model, layout, less).total();
     const auto said =
         fmt::format("a run takes about {} where records are as long as data.max_tokens, {}, and {} has {}; ",
                     memory_text(plan.memory.total()), plan.max_tokens, room.owner, memory_text(room.bytes)) +
         (left <= room.bytes  ? fmt::format("train.micro_batch {} takes {}", less.micro_batch, memory_text(left))
-         : layout.is_whole() ? "lower data.max_tokens"
+         : layout.trains_base() ? "lower data.max_tokens"
                              : "lower data.max_tokens, or take model.checkpoint_activations or model.dtype bfloat16");
     if (plan.padded) refuse("privacy.pad_batches: " + said);
     plan.warnings.push_back("memory: " + said);
@@ -74,14 +74,14 @@ void warn_of_others(const models::card& card, run_plan& plan) {
 
 }  // namespace
 
-std::unique_ptr<privacy::spending_policy> policy_of(const config::run_spec& spec,
+std::unique_ptr<privacy::spending_policy> make_spending_policy(const config::run_spec& spec,
                                                     std::vector<privacy::card> ledger_deck) {
     auto plan = privacy_plan(spec);
     plan.ledger_deck = std::move(ledger_deck);
     return privacy::make_policy(spec.privacy.policy, plan);
 }
 
-std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs, double delta) {
+std::map<std::string, double> compute_epsilon(const std::vector<privacy::phase>& runs, double delta) {
     std::map<std::string, double> out;
     for (const auto& name : all_names<accountant_kind>())
         out[name] = privacy::make_accountant(name)->epsilon(runs, delta);
@@ -100,7 +100,7 @@ bool computes_apart(const config::reading_spec& spec) {
 
 static_assert(2 * config::most_batch <= privacy::most_units, "no draw is larger than what a step's sum holds");
 
-double rounding_margin_of(const config::run_spec& spec) {
+double compute_rounding_margin(const config::run_spec& spec) {
     if (spec.privacy.semantics == semantics::as_published) return 0;  // which charges nothing for it either
     if (computes_apart(spec)) return 0;
     // A hundred times what was measured at B = 64 (bench_rounding). The others' errors are independent of each other,
@@ -183,7 +183,7 @@ void plan_looks(const config::run_spec& spec, run_plan& plan) {
 run_plan plan_run(const config::run_spec& spec, const models::model_config& model, const models::lora_layout& layout) {
     run_plan out;
     out.choices = spec.choices;
-    if (auto doubt = models::doubt_of(model, spec.model.path)) out.warnings.push_back(std::move(*doubt));
+    if (auto doubt = models::find_warning(model, spec.model.path)) out.warnings.push_back(std::move(*doubt));
     out.population = spec.privacy.population;
     out.steps = spec.train.steps;
     if (spec.controller.kind == controller_kind::published) check_schedule(spec.train);
@@ -192,8 +192,8 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     out.delta = spec.privacy.delta;
     check_delta(spec.privacy, out.warnings);
     out.max_tokens = token_limit(spec, model);
-    out.padded = padding_of(spec, out.max_tokens);
-    const auto policy = policy_of(spec);
+    out.padded = choose_padding(spec, out.max_tokens);
+    const auto policy = make_spending_policy(spec);
     out.noise_multiplier = policy->initial_noise_multiplier();
     out.epsilon_guaranteed = policy->epsilon_guaranteed();
     warn_of_budget(spec, out);
@@ -201,7 +201,7 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     auto planned = policy->committed();
     if (planned.empty()) planned = {{out.noise_multiplier, out.sample_rate, out.steps}};
     const double mechanism_delta = out.delta - (out.padded ? out.padded->delta : 0);
-    out.epsilon_committed = epsilon_of(planned, mechanism_delta);
+    out.epsilon_committed = compute_epsilon(planned, mechanism_delta);
     out.groups = group_names(spec.clip.groups, layout);
     check_noise_left(spec, model, layout, out);
     if (spec.privacy.semantics == semantics::as_published)
@@ -211,9 +211,9 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
                         .expected_batch_size = spec.train.expected_batch_size,
                         .max_tokens = out.max_tokens,
                         .micro_batch = spec.train.micro_batch};
-    out.memory = memory_of(spec, model, layout, work);
+    out.memory = estimate_memory(spec, model, layout, work);
     out.max_records_per_unit = spec.records_per_unit;
-    out.rounding_margin = rounding_margin_of(spec);
+    out.rounding_margin = compute_rounding_margin(spec);
     check_memory(spec, work, model, layout, out);
     if (spec.privacy.insecure_reproducible)
         out.warnings.emplace_back(
@@ -240,12 +240,12 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     const auto& steering = spec.controller;
     if (steering.kind == controller_kind::prepared) {
         out.policy = load_policy(steering.file, steering.signer, steering.online);
-        out.controller = rl::description_of(*out.policy);
+        out.controller = rl::describe_policy(*out.policy);
         if (steering.mode != controller_mode::learned)
             out.controller.push_back(fmt::format("rl.policy \"{}\": a control in its place", name_of(steering.mode)));
         if (steering.online)
             out.controller.emplace_back("rl.online: it goes on learning in the run, from the loss on public records");
-        for (auto& doubt : rl::doubts_of(*out.policy, out.steps)) out.warnings.push_back(std::move(doubt));
+        for (auto& doubt : rl::list_warnings(*out.policy, out.steps)) out.warnings.push_back(std::move(doubt));
     }
     if (spec.data.canaries > 0 && spec.data.keep == kept_end::head)
         out.warnings.emplace_back(
@@ -262,9 +262,9 @@ run_plan check(const config::run_config& config, const checking& how) {
     const auto reading = config::to_reading_spec(config);
     const auto& path = reading.model.path;
     const auto model = models::read_model(path);
-    const auto layout = layout_of(reading, model);
-    const auto card = models::card_of(device_of(reading), "device");
-    const auto plan_of = [&](const config::run_spec& spec) {
+    const auto layout = choose_layout(reading, model);
+    const auto card = models::find_card(resolve_device(reading), "device");
+    const auto make_plan = [&](const config::run_spec& spec) {
         auto out = plan_run(spec, model, layout);
         if (card) warn_of_others(*card, out);
         return out;
@@ -274,7 +274,7 @@ run_plan check(const config::run_config& config, const checking& how) {
     if (weights) check_gradients(load_model(reading, {.tell = how.tell}), path);
     const auto bare = path + ": holds config.json only; a run needs the model's safetensors and tokenizer there";
     if (reading.declared_population && (how.without_data || !weights)) {
-        auto out = plan_of(resolve(config, *reading.declared_population, model));
+        auto out = make_plan(resolve(config, *reading.declared_population, model));
         if (how.without_data) out.warnings.emplace_back("--without-data: neither data.path nor its template was read");
         if (!weights) out.warnings.push_back(bare);
         return out;
@@ -282,11 +282,11 @@ run_plan check(const config::run_config& config, const checking& how) {
     if (!weights) refuse(bare);
     const auto tokens = load_tokenizer(reading, model);
     auto data =
-        load_data(reading, *tokens, token_limit(reading, model), kept_corpus::of_reader(reading).get(), how.tell);
+        load_data(reading, *tokens, token_limit(reading, model), cached_corpus::of_reader(reading).get(), how.tell);
     const auto spec = resolve(config, static_cast<std::int64_t>(data.train.size()), model);
-    auto out = plan_of(spec);
-    held_out_of(spec, std::move(data.held_out), *tokens, out.max_tokens);  // for its refusals
-    out.counts = counts_of(data);
+    auto out = make_plan(spec);
+    make_held_out(spec, std::move(data.held_out), *tokens, out.max_tokens);  // for its refusals
+    out.counts = count_data(data);
     // For the owner, who asked: a run says nothing of it.
     if (2 * out.counts->cut > out.counts->records)
         out.warnings.push_back(
@@ -297,7 +297,7 @@ run_plan check(const config::run_config& config, const checking& how) {
     return out;
 }
 
-run_plan::private_counts counts_of(const run_data& data) {
+run_plan::private_counts count_data(const run_data& data) {
     return {.units = std::ssize(data.train),
             .records = data.records,
             .cut = data.cut,

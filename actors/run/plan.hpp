@@ -67,14 +67,14 @@ bool computes_apart(const config::reading_spec& spec);
 
 /// η of the arithmetic that a run computes with, for its expected batch; 0 where units are computed apart
 /// (docs/privacy.md §6).
-double rounding_margin_of(const config::run_spec& spec);
+double compute_rounding_margin(const config::run_spec& spec);
 
 /// How the budget is spent. `ledger_deck`: of a run that is resumed.
-std::unique_ptr<privacy::spending_policy> policy_of(const config::run_spec& spec,
+std::unique_ptr<privacy::spending_policy> make_spending_policy(const config::run_spec& spec,
                                                     std::vector<privacy::card> ledger_deck = {});
 
 /// ε of runs under each of pld, rdp, gdp_clt.
-std::map<std::string, double> epsilon_of(const std::vector<privacy::phase>& runs, double delta);
+std::map<std::string, double> compute_epsilon(const std::vector<privacy::phase>& runs, double delta);
 
 published_price price_as_published(std::vector<privacy::phase> charged, std::size_t groups, double delta);
 
@@ -82,7 +82,7 @@ published_price price_as_published(std::vector<privacy::phase> charged, std::siz
 run_plan plan_run(const config::run_spec& spec, const models::model_config& model, const models::lora_layout& layout);
 
 /// What was read of the data, for plan.counts.
-run_plan::private_counts counts_of(const run_data& data);
+run_plan::private_counts count_data(const run_data& data);
 
 struct checking {
     bool without_data = false;  ///< plans from privacy.population, for data that lie elsewhere

@@ -9,10 +9,10 @@
 
 namespace rldp::actors {
 
-prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept,
+run_inputs load_run_inputs(const config::run_config& asked, const public_training& teach, cached_corpus* kept,
                  const model_reading& reading) {
     const auto reading_spec = config::to_reading_spec(asked);
-    prepared out;
+    run_inputs out;
     out.model = load_model(reading_spec, reading);
     check_gradients(out.model, reading_spec.model.path);
     const auto& described = out.model.base->config();
@@ -20,23 +20,23 @@ prepared prepare(const config::run_config& asked, const teaching& teach, kept_co
     const auto most = token_limit(reading_spec, described);
     out.data = load_data(reading_spec, *tokens, most, kept, reading.tell);  // refuses public records that are private
     out.spec = resolve(asked, static_cast<std::int64_t>(out.data.train.size()), described);
-    out.looks = look_rule_of(out.spec, described.vocab);
-    out.held_out = held_out_of(out.spec, std::move(out.data.held_out), *tokens, most);
+    out.looks = make_look_rule(out.spec, described.vocab);
+    out.held_out = make_held_out(out.spec, std::move(out.data.held_out), *tokens, most);
     if (out.spec.public_path) out.model = teach(out.spec, std::move(out.model));
     out.plan = plan_run(out.spec, described, out.model.layout);
-    out.plan.counts = counts_of(out.data);
+    out.plan.counts = count_data(out.data);
     out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
     return out;
 }
 
-privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key,
+privacy::trusted<std::shared_ptr<const secrets>> take_secrets(run_inputs& ready, const privacy::run_key& key,
                                                             const eval::membership_record& who) {
     return privacy::trusted<std::shared_ptr<const secrets>>(std::make_shared<secrets>(
         secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who), key,
-                gradient_canaries_of(ready.spec, ready.spec.clip, ready.model.layout), who.look_canary_in}));
+                make_gradient_canaries(ready.spec, ready.spec.clip, ready.model.layout), who.look_canary_in}));
 }
 
-std::vector<std::pair<std::string, std::string>> common_facts(const prepared& ready) {
+std::vector<std::pair<std::string, std::string>> common_facts(const run_inputs& ready) {
     if (ready.spec.privacy.semantics == semantics::as_published)
         refuse(
             "privacy.semantics: as_published releases raw statistics of whole batches, which no rank has; run it in "

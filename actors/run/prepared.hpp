@@ -11,7 +11,7 @@
 
 namespace rldp::actors {
 
-struct prepared {
+struct run_inputs {
     config::run_spec spec;
     run_model model;
     run_data data;
@@ -21,19 +21,19 @@ struct prepared {
 };
 
 /// Makes the model what public records taught it.
-using teaching = std::function<run_model(const config::run_spec&, run_model)>;
+using public_training = std::function<run_model(const config::run_spec&, run_model)>;
 
 /// `kept`: where the records may lie as tokens already, or null. Errors: bad_input, one line each.
-prepared prepare(const config::run_config& asked, const teaching& teach, kept_corpus* kept,
+run_inputs load_run_inputs(const config::run_config& asked, const public_training& teach, cached_corpus* kept,
                  const model_reading& reading);
 
 /// Takes the training units out of `ready`; of the canaries those that are in.
-privacy::trusted<std::shared_ptr<const secrets>> secrets_of(prepared& ready, const privacy::run_key& key,
+privacy::trusted<std::shared_ptr<const secrets>> take_secrets(run_inputs& ready, const privacy::run_key& key,
                                                             const eval::membership_record& who);
 
 /// What every rank of a run must have the same of, by name: program, configuration but for paths, model, records,
 /// and what the same numbers amount to.
 /// Errors: bad_input for a run that several ranks can't share.
-std::vector<std::pair<std::string, std::string>> common_facts(const prepared& ready);
+std::vector<std::pair<std::string, std::string>> common_facts(const run_inputs& ready);
 
 }  // namespace rldp::actors

@@ -24,7 +24,7 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
                            smallest, fewest));
     const auto model = models::read_model(config.model.path);
     const auto reading = config::to_reading_spec(config);
-    const auto layout = layout_of(reading, model);
+    const auto layout = choose_layout(reading, model);
     const auto planned = resolve(config, population, model).train.steps;
     // The same share of other steps; one step at least of what is there at all.
     const auto scaled = [&](std::int64_t length, std::int64_t steps) {
@@ -56,7 +56,7 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
     return out;
 }
 
-const proposal& best_of(const std::vector<proposal>& all) {
+const proposal& choose_best(const std::vector<proposal>& all) {
     const auto beyond =
         std::find_if(all.begin(), all.end(), [](const auto& one) { return one.steps < config::least_steps; });
     return beyond == all.begin() ? all.front() : *(beyond - 1);
@@ -77,11 +77,11 @@ class timed_passes {
     double once(std::int64_t micro_batch, std::int64_t micro_batches) {
         auto spec = spec_;
         spec.train.micro_batch = micro_batch;
-        const auto how = gradient_settings_of(spec, model_);
+        const auto how = make_gradient_settings(spec, model_);
         const auto count = std::max<std::int64_t>(1, micro_batches * how.micro_batch * how.abreast / records_);
         std::vector<std::vector<models::sequence>> made(static_cast<std::size_t>(count));
         for (auto& unit : made) unit.assign(static_cast<std::size_t>(records_), made_up());
-        const auto units = models::views_of(made);
+        const auto units = models::view_units(made);
         const auto began = std::chrono::steady_clock::now();
         step_gradients(
             model_, how, model_.initial_adapter, {}, units, {}, [](const privacy::unit_gradients&) {},
@@ -117,7 +117,7 @@ double seconds_per_unit(const config::run_config& config, std::int64_t populatio
     return std::min(passes.as_planned(), passes.as_planned());
 }
 
-plan_time time_of(const config::run_config& config, const run_plan& plan) {
+plan_time estimate_time(const config::run_config& config, const run_plan& plan) {
     plan_time out;
     out.seconds_per_unit = seconds_per_unit(config, plan.population, timing::rough);
     out.seconds = out.seconds_per_unit * plan.sample_rate * static_cast<double>(plan.population) *
@@ -125,7 +125,7 @@ plan_time time_of(const config::run_config& config, const run_plan& plan) {
     if (out.seconds <= an_hour) return out;
     try {
         const auto all = proposals(config, plan.population, static_cast<std::int64_t>(an_hour / out.seconds_per_unit));
-        out.of_an_hour = best_of(all);
+        out.of_an_hour = choose_best(all);
     } catch (const error& too_little) {
         if (too_little.code() != errc::bad_input) throw;  // an hour is too short for any
     }

@@ -24,7 +24,7 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
 
 /// The one of the least noise that leaves enough steps, else the one of the most steps: with B·steps given, z_0 / B
 /// falls as the batch grows.
-const proposal& best_of(const std::vector<proposal>& all);
+const proposal& choose_best(const std::vector<proposal>& all);
 
 enum class timing : std::uint8_t {
     rough,  ///< of two units where they take long, else of a few micro-batches
@@ -43,6 +43,6 @@ struct plan_time {
     std::optional<proposal> of_an_hour;  ///< where the plan takes longer, and an hour is enough for any
 };
 /// In a second, or as long as a large model takes for a unit. Errors: as step_gradients.
-plan_time time_of(const config::run_config& config, const run_plan& plan);
+plan_time estimate_time(const config::run_config& config, const run_plan& plan);
 
 }  // namespace rldp::actors

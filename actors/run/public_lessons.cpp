@@ -57,12 +57,12 @@ using on_gradients = std::function<void(const at::Tensor& unit_gradients)>;
 /// The adapter after training on batches of the records in their order; `see` gets all unit gradients, [b, D].
 at::Tensor train(const config::run_spec& spec, const run_model& model,
                  const std::vector<std::vector<models::sequence>>& held, const on_gradients& see) {
-    const auto units = models::views_of(held);
+    const auto units = models::view_units(held);
     const auto batch = std::min(static_cast<std::size_t>(spec.train.expected_batch_size), units.size());
     const models::chunk_rule how{.micro_batch = spec.train.micro_batch,
                                  .value_weight = spec.value_weight,
                                  .answers_only = spec.data.chat,
-                                 .between = activations_of(spec)};
+                                 .between = choose_activations(spec)};
     models::adamw optimizer(model.initial_adapter);
     std::size_t next = 0;
     for (std::int64_t step = 0; step < spec.train.public_steps; ++step) {
@@ -85,24 +85,24 @@ at::Tensor train(const config::run_spec& spec, const run_model& model,
     return optimizer.parameters();
 }
 
-std::vector<double> medians_of(const std::vector<at::Tensor>& norms) {
+std::vector<double> compute_medians(const std::vector<at::Tensor>& norms) {
     const auto medians = std::get<0>(at::cat(norms).median(0)).contiguous();
     return {medians.data_ptr<double>(), medians.data_ptr<double>() + medians.numel()};
 }
 
-run_model teach(const config::run_spec& spec, run_model model,
+run_model train_adapter(const config::run_spec& spec, run_model model,
                 const std::vector<std::vector<models::sequence>>& units) {
     const bool radii = spec.uses_public(public_use::radii);
     const auto first = units.end() - std::min<std::ptrdiff_t>(std::ssize(units), sample_size);
     std::for_each(first, units.end(), [&](const auto& unit) { model.public_sample.push_back(unit.front()); });
     if (spec.public_uses == std::vector{public_use::choose}) return model;
     std::vector<at::Tensor> norms;
-    const auto segments = segments_of(spec.clip.groups, model.layout);
+    const auto segments = make_segments(spec.clip.groups, model.layout);
     const auto trained = train(spec, model, units, [&](const at::Tensor& gradients) {
         if (radii) norms.push_back(privacy::group_norms(gradients, segments).norms.cpu());
     });
     if (spec.uses_public(public_use::warm_start)) model.initial_adapter = trained;
-    if (radii) model.public_norms = medians_of(norms);
+    if (radii) model.public_norms = compute_medians(norms);
     return model;
 }
 
@@ -141,7 +141,7 @@ double nats_of_sample(const run_model& model, const config::run_spec& spec, cons
 
 }  // namespace
 
-iterate_choice choice_of(const config::run_spec& spec, const run_model& model) {
+iterate_choice make_iterate_choice(const config::run_spec& spec, const run_model& model) {
     if (!spec.uses_public(public_use::choose)) return {};
     return [model, spec](const at::Tensor& last, const at::Tensor& average) {
         const auto nats = [&](const at::Tensor& adapter) { return nats_of_sample(model, spec, adapter); };
@@ -149,7 +149,7 @@ iterate_choice choice_of(const config::run_spec& spec, const run_model& model) {
     };
 }
 
-public_probe probe_of(const config::run_spec& spec, const run_model& model) {
+public_probe make_public_probe(const config::run_spec& spec, const run_model& model) {
     if (!spec.controller.online) return {};
     return [model, spec](const at::Tensor& adapter) {
         constexpr double least = 1e-6, most = 1e6;  // a run that diverges ends elsewhere, and by name
@@ -158,21 +158,21 @@ public_probe probe_of(const config::run_spec& spec, const run_model& model) {
     };
 }
 
-run_model taught(const config::run_spec& spec, run_model model, const std::optional<std::filesystem::path>& shared) {
+run_model train_on_public(const config::run_spec& spec, run_model model, const std::optional<std::filesystem::path>& shared) {
     if (!spec.public_path) return model;
     const auto units = public_units(spec, model);
-    if (!shared) return teach(spec, std::move(model), units);
+    if (!shared) return train_adapter(spec, std::move(model), units);
     const auto depends_on = name_of_lessons(spec, model.digest, units);
     const auto file = *shared / (depends_on + ".safetensors");
     const auto seal = privacy::file_seal::checksum(depends_on);
     if (std::filesystem::exists(file)) try {
-            return recalled(model, file, seal);
+            return read_lessons(model, file, seal);
         } catch (const storage_error&) {
             throw;
         } catch (const error&) {
             refuse(file.string() + ": is damaged; delete it, and it is made again");
         }
-    model = teach(spec, std::move(model), units);
+    model = train_adapter(spec, std::move(model), units);
     make_directory(*shared);
     const auto own = *shared / fmt::format("{}.{}", depends_on, getpid());  // several processes may learn the same
     write_lessons(own, model, seal);

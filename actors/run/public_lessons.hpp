@@ -19,15 +19,15 @@ namespace rldp::actors {
 /// lies there, and left there if not: cells of a grid that learn the same one after another learn it once. Errors:
 /// bad_input for records that can't be read, or none, where training on them ends in numbers that are not finite, and
 /// for a file in `shared` that is damaged.
-run_model taught(const config::run_spec& spec, run_model model,
+run_model train_on_public(const config::run_spec& spec, run_model model,
                  const std::optional<std::filesystem::path>& shared = {});
 
 /// Which iterate the public sample loses less on, per token, or per record on its values where the loss weighs those;
 /// empty where nothing is to be chosen.
-iterate_choice choice_of(const config::run_spec& spec, const run_model& model);
+iterate_choice make_iterate_choice(const config::run_spec& spec, const run_model& model);
 
 /// Log of what the public sample loses under an adapter, measured likewise, at most that of a million nats; empty where
 /// no controller learns from it.
-public_probe probe_of(const config::run_spec& spec, const run_model& model);
+public_probe make_public_probe(const config::run_spec& spec, const run_model& model);
 
 }  // namespace rldp::actors

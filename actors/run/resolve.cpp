@@ -20,15 +20,15 @@ namespace {
 
 /// Whether the policy that ships was prepared on runs of as many steps.
 bool is_vouched_for(config::run_config config, std::int64_t population, std::int64_t width) {
-    if (config.rl.state || !config::choices_of(config).prepared) return false;  // nobody asks
-    if (config.train.is_whole()) return false;                                  // prepared on adapters
+    if (config.rl.state || !config::resolve_choices(config).prepared) return false;  // nobody asks
+    if (config.train.trains_base()) return false;                                  // prepared on adapters
     config::choose_open_keys(config, population, width);
-    return rl::doubts_of(rl::prepared_policy::shipped(), config::planned_steps(config, population)).empty();
+    return rl::list_warnings(rl::prepared_policy::shipped(), config::planned_steps(config, population)).empty();
 }
 
 /// Of a run whose controller is prepared: what its policy decides by.
 std::optional<config::choice> choose_interval(config::run_config& config) {
-    if (!config::choices_of(config).prepared) return {};
+    if (!config::resolve_choices(config).prepared) return {};
     auto& rl = config.rl;
     const auto wanted = load_policy(rl.controller, rl.signer, rl.online)->parts().interval;
     if (!rl.interval) {
@@ -66,9 +66,9 @@ config::run_spec resolve(config::run_config asked, std::int64_t units, const mod
     note(config::choose_clip(asked, model.vocab));
     if (auto& micro_batch = asked.train.micro_batch; !micro_batch) {
         const auto reading = config::to_reading_spec(asked);
-        auto [count, reason] = choose_micro_batch(reading, model, layout_of(reading, model),
+        auto [count, reason] = choose_micro_batch(reading, model, choose_layout(reading, model),
                                                   {.population = population,
-                                                   .expected_batch_size = config::batch_of(asked),
+                                                   .expected_batch_size = config::read_batch_size(asked),
                                                    .max_tokens = token_limit(reading, model)});
         micro_batch = count;
         made.push_back({"train.micro_batch", std::to_string(count), std::move(reason)});

@@ -37,11 +37,11 @@ rounding_watch watch_with(const std::shared_ptr<company_probe>& probe, std::int6
     };
 }
 
-rounding_watch rounding_watch_of(const session& run) {
+rounding_watch make_rounding_watch(const session& run) {
     const auto every =
         config::steps_between_probes(run.spec.device, run.spec.privacy.semantics, run.spec.train.expected_batch_size);
     if (every == 0) return {};
-    const auto settings = gradient_settings_of(run);
+    const auto settings = make_gradient_settings(run);
     const auto probe =
         std::make_shared<company_probe>(run.model.base, run.model.layout, settings.apart, settings.micro_batch,
                                         run.plan.max_tokens, static_cast<std::uint64_t>(run.spec.data.split_seed));

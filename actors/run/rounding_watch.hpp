@@ -17,7 +17,7 @@ struct session;
 using rounding_watch = std::function<void(std::int64_t step, const at::Tensor& adapter)>;
 
 /// Empty where there is nothing to watch.
-rounding_watch rounding_watch_of(const session& run);
+rounding_watch make_rounding_watch(const session& run);
 
 /// The same of a probe, for a margin η.
 rounding_watch watch_with(const std::shared_ptr<company_probe>& probe, std::int64_t every, double margin,

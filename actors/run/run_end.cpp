@@ -42,7 +42,7 @@ void erase(const fs::path& path) {
 
 void erase_secrets(const eval::run_directory& where) {
     remove_file(where.key());
-    data::erase_shelf(where.corpus());
+    data::erase_token_cache(where.corpus());
     for (const auto& path : other_secrets(where)) erase(path);
     sync_directory(where.key());
 }
@@ -52,7 +52,7 @@ void append(std::vector<fs::path>& to, std::vector<fs::path> more) {
 }
 
 void clean_run(const eval::run_directory& run, cleaning& done) {
-    const auto found = eval::state_of(run);
+    const auto found = eval::read_state(run);
     if (found == eval::run_state::unfinished) done.unfinished.push_back(run.root);
     if (found == eval::run_state::lost) {  // nothing opens what is left of it
         append(done.erased, other_secrets(run));
@@ -64,11 +64,11 @@ void clean_run(const eval::run_directory& run, cleaning& done) {
 
 void clean_below(const fs::path& directory, cleaning& done) {
     clean_run({directory}, done);
-    for (const auto& entry : entries_of(directory)) {
+    for (const auto& entry : list_entries(directory)) {
         if (entry.is_symlink() || !entry.is_directory()) continue;
-        if (!nascent_directory::is_one(entry.path()))
+        if (!staged_directory::is_one(entry.path()))
             clean_below(entry.path(), done);
-        else if (nascent_directory::remove_abandoned(entry.path()))
+        else if (staged_directory::remove_abandoned(entry.path()))
             done.erased.push_back(entry.path());
     }
 }
@@ -76,7 +76,7 @@ void clean_below(const fs::path& directory, cleaning& done) {
 }  // namespace
 
 bool is_over(const eval::run_directory& where) {
-    return eval::state_of(where) == eval::run_state::over;
+    return eval::read_state(where) == eval::run_state::over;
 }
 
 void reopen(const eval::run_directory& where) {
@@ -91,7 +91,7 @@ void end_run(const eval::run_directory& where, const privacy::signing_key* signe
 }
 
 std::vector<fs::path> finish_end(const eval::run_directory& where) {
-    const auto found = eval::state_of(where);
+    const auto found = eval::read_state(where);
     if (found != eval::run_state::ending && found != eval::run_state::over) return {};
     const auto left = other_secrets(where);
     if (left.empty() && !fs::exists(where.waiting_certificate())) return {};
@@ -102,7 +102,7 @@ std::vector<fs::path> finish_end(const eval::run_directory& where) {
 }
 
 void await_end(const eval::run_directory& where) {
-    while (eval::state_of(where) == eval::run_state::ending) {
+    while (eval::read_state(where) == eval::run_state::ending) {
         if (is_being_written(where.ledger()))
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         else
@@ -112,7 +112,7 @@ void await_end(const eval::run_directory& where) {
 
 cleaning clean(const fs::path& root) {
     const bool there = fs::is_directory(root);
-    cleaning done{.erased = nascent_directory::remove_abandoned_of(root), .ended = {}, .unfinished = {}};
+    cleaning done{.erased = staged_directory::remove_abandoned_of(root), .ended = {}, .unfinished = {}};
     if (!there && done.erased.empty())
         refuse(root.string() + ": no such directory; give a run, a grid, or a folder of them");
     if (there) clean_below(root, done);

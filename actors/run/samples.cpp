@@ -13,7 +13,7 @@ namespace rldp::actors {
 namespace {
 
 /// What a public text may begin with.
-std::string opening_of(const config::reading_spec& spec) {
+std::string find_opening(const config::reading_spec& spec) {
     if (spec.data.chat) {
         const std::vector<data::chat_message> greeting = {{"user", "Hello."}};
         return private_source(spec).chat->render(greeting, true);
@@ -23,13 +23,13 @@ std::string opening_of(const config::reading_spec& spec) {
 
 }  // namespace
 
-std::vector<std::string> samples_of(const config::reading_spec& spec, const run_model& model,
+std::vector<std::string> generate_samples(const config::reading_spec& spec, const run_model& model,
                                     const at::Tensor& adapter) {
     constexpr std::int64_t most_parameters = 1'500'000'000, samples = 3, length = 80;
     const auto& described = model.base->config();
     if (spec.on_cpu() && model.base->parameters() > most_parameters) return {};
     const auto words = load_tokenizer(spec, described);
-    const auto opening = opening_of(spec);
+    const auto opening = find_opening(spec);
     auto ids = words->encode(opening);
     if (ids.empty() && !described.bos) return {};
     if (ids.empty()) ids.push_back(static_cast<std::int32_t>(*described.bos));

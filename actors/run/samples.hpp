@@ -11,7 +11,7 @@ namespace rldp::actors {
 
 /// A few beginnings of records: the template's opening, or nothing, continued at temperature 0.8. None where the model
 /// is so large that this would take minutes on a processor.
-std::vector<std::string> samples_of(const config::reading_spec& spec, const run_model& model,
+std::vector<std::string> generate_samples(const config::reading_spec& spec, const run_model& model,
                                     const at::Tensor& adapter);
 
 }  // namespace rldp::actors

@@ -14,7 +14,7 @@ namespace {
 const std::string sealed = "seal";  // metadata key
 
 /// Over all texts but the seal itself, and all tensors: contiguous, on the CPU.
-std::string seal_of(const sealed_tensors& value, const std::string& kind, const privacy::file_seal& seal) {
+std::string compute_seal(const sealed_tensors& value, const std::string& kind, const privacy::file_seal& seal) {
     privacy::file_seal::stream out(seal, kind);
     for (const auto& [key, text] : value.texts)
         if (key != sealed) out.add(key).add(text);
@@ -31,7 +31,7 @@ std::string seal_of(const sealed_tensors& value, const std::string& kind, const 
 void write_sealed(const std::filesystem::path& path, const std::string& kind, sealed_tensors value,
                   const privacy::file_seal& seal) {
     for (auto& [name, tensor] : value.tensors) tensor = tensor.detach().cpu().contiguous();
-    value.texts[sealed] = seal_of(value, kind, seal);
+    value.texts[sealed] = compute_seal(value, kind, seal);
     models::save_safetensors(path, value.tensors, value.texts);
 }
 
@@ -40,7 +40,7 @@ sealed_tensors read_sealed(const std::filesystem::path& path, const std::string&
     sealed_tensors out{{}, file.metadata()};
     for (const auto& name : file.names()) out.tensors[name] = file.tensor(name).clone();
     const auto found = out.texts.find(sealed);
-    if (found == out.texts.end() || found->second != seal_of(out, kind, seal))
+    if (found == out.texts.end() || found->second != compute_seal(out, kind, seal))
         refuse(path.string() +
                ": is not as this run wrote it: damaged, edited, or another run's; bring back the run's own");
     out.texts.erase(sealed);

@@ -36,26 +36,26 @@ namespace rldp::actors {
 
 namespace {
 
-rl::training_config training_config_of(const config::run_spec& spec, const run_plan& plan,
+rl::training_config make_training_config(const config::run_spec& spec, const run_plan& plan,
                                        const models::lora_layout& layout) {
     rl::training_config out{.steps = plan.steps,
-                            .rate = rates_of(spec, plan),
-                            .average = average_of(spec, plan),
+                            .rate = make_rate_schedule(spec, plan),
+                            .average = make_average_config(spec, plan),
                             .interval = spec.controller.interval,
                             .warmup = spec.controller.warmup,
                             .initial_noise_multiplier = plan.noise_multiplier};
     out.optimizer.least_root = spec.method.stabiliser;
-    if (spec.audit.gradient_canaries > 0) out.traced = sanitizer_config_of(spec, layout);
-    if (plan.policy) out.watched = sanitizer_config_of(spec, layout);
+    if (spec.audit.gradient_canaries > 0) out.traced = make_sanitizer_config(spec, layout);
+    if (plan.policy) out.watched = make_sanitizer_config(spec, layout);
     return out;
 }
 
-evaluation_times evaluation_times_of(const config::run_spec& spec, const run_plan& plan) {
+evaluation_times make_evaluation_times(const config::run_spec& spec, const run_plan& plan) {
     return {spec.train.eval_every, std::max<std::int64_t>(1, plan.population / spec.train.expected_batch_size),
             config::look_steps(spec.train.looks, plan.steps)};
 }
 
-privacy::ledger_header header_of(const config::run_spec& spec, const run_plan& plan,
+privacy::ledger_header make_header(const config::run_spec& spec, const run_plan& plan,
                                  const privacy::spending_policy& policy, const std::string& data_hmac) {
     privacy::ledger_header out;
     out.delta = spec.privacy.delta;
@@ -89,7 +89,7 @@ std::string ownership(const privacy::run_key& key, const privacy::ledger_content
 }
 
 /// Which book it is follows from the data, and so is for the owner alone.
-std::string words_of(const privacy::book_answer& found, privacy::start_kind kind) {
+std::string describe_book(const privacy::book_answer& found, privacy::start_kind kind) {
     std::string out = found.directory.string();
     if (found.fresh)
         out += ", made now";
@@ -102,12 +102,12 @@ std::string words_of(const privacy::book_answer& found, privacy::start_kind kind
 
 /// Into the book of all runs on the data, before anything is charged. `now` and `run`: where the directory is, and will
 /// be.
-void enter_in_book(prepared& ready, std::vector<privacy::phase> committed, const privacy::ledger_content& ledger,
+void enter_in_book(run_inputs& ready, std::vector<privacy::phase> committed, const privacy::ledger_content& ledger,
                    const eval::run_directory& now, const std::filesystem::path& run) {
     const auto& asked = ready.spec.privacy.book;
     if (asked == no_book) return;
     const auto found = privacy::find_book({.asked = asked,
-                                           .name = book_name_of(bare_name(ready.spec.data.path)),
+                                           .name = make_book_name(bare_name(ready.spec.data.path)),
                                            .sketches = ready.data.sketches,
                                            .started = privacy::read_mark(now.book()).book});
     const auto kind = privacy::enter_run(found.directory, {.ledger = ledger,
@@ -117,7 +117,7 @@ void enter_in_book(prepared& ready, std::vector<privacy::phase> committed, const
                                                            .place = std::filesystem::absolute(run).lexically_normal(),
                                                            .mark = now.book(),
                                                            .sketches = ready.data.sketches});
-    if (ready.plan.counts) ready.plan.counts->book = words_of(found, kind);
+    if (ready.plan.counts) ready.plan.counts->book = describe_book(found, kind);
 }
 
 /// The two sides of a run directory that is being made.
@@ -126,14 +126,14 @@ void make_sides(const eval::run_directory& where) {
     create_private_directory(where.trusted_side());
 }
 
-moving_parts parts_of(const prepared& ready, std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book) {
+moving_parts make_moving_parts(const run_inputs& ready, std::unique_ptr<privacy::spending_policy> policy, privacy::ledger book) {
     const auto& spec = ready.spec;
-    rl::training training(training_config_of(spec, ready.plan, ready.model.layout),
-                          method_of(spec, ready.plan, ready.model), ready.model.initial_adapter);
-    return {.steps = std::make_shared<step_machine>(std::move(training), evaluation_times_of(spec, ready.plan),
-                                                    choice_of(spec, ready.model), probe_of(spec, ready.model)),
+    rl::training training(make_training_config(spec, ready.plan, ready.model.layout),
+                          make_run_method(spec, ready.plan, ready.model), ready.model.initial_adapter);
+    return {.steps = std::make_shared<step_machine>(std::move(training), make_evaluation_times(spec, ready.plan),
+                                                    make_iterate_choice(spec, ready.model), make_public_probe(spec, ready.model)),
             .budget = std::make_shared<privacy::budget>(std::move(policy), std::move(book)),
-            .controller = controller_of(spec, ready.plan)};
+            .controller = make_run_controller(spec, ready.plan)};
 }
 
 /// What a resume found that a new run has not.
@@ -144,9 +144,9 @@ struct found_before {
     std::vector<privacy::look_release> looked = {};
 };
 
-std::shared_ptr<const session> facts_of(const eval::run_directory& where, prepared ready, std::string belongs_to,
+std::shared_ptr<const session> make_session(const eval::run_directory& where, run_inputs ready, std::string belongs_to,
                                         const privacy::run_key& key, found_before found = {}) {
-    const auto date = start_of(ready.spec.run.date.value_or(today()));
+    const auto date = parse_date(ready.spec.run.date.value_or(today()));
     auto times = std::make_shared<const fixed_time>(where.public_side(), date);
     return std::make_shared<session>(session{.where = where,
                                              .spec = std::move(ready.spec),
@@ -183,21 +183,21 @@ class replay {
         std::map<std::uint64_t, const privacy::release*> logged;
         for (const auto& release : releases) logged[release.charged->seq] = &release;
         auto& budget = *parts_.budget;
-        for (const auto& charged : budget.book().charges) {
+        for (const auto& charged : budget.ledger_view().charges) {
             if (charged->step < steps_.next_step()) continue;
             const auto found = logged.find(charged->seq);
             step(charged, found == logged.end() ? nullptr : found->second);
         }
         // A line that was torn by a crash was a charge under way: it is charged anew, and its step is lost. Where a
         // look is due it was the look's: nothing was opened for it, and the next charge takes its place.
-        if (budget.book().torn && steps_.next() == step_machine::due::step)
+        if (budget.ledger_view().torn && steps_.next() == step_machine::due::step)
             if (const auto charged = budget.grant(steps_.next_step(), steps_.requested_noise_multiplier()))
                 step(*charged, nullptr);
         return std::move(found_);
     }
 
   private:
-    bool looks() const { return parts_.budget->book().header.looks.count > 0; }
+    bool looks() const { return parts_.budget->ledger_view().header.looks.count > 0; }
 
     void step(const privacy::charge& charged, const privacy::release* released) {
         if (steps_.next() == step_machine::due::evaluation) {  // nobody looked where a look was due
@@ -216,7 +216,7 @@ class replay {
                     break;
                 case step_machine::due::evaluation:
                     // A look that was charged is over, or lost; one that was not is still to come.
-                    if (looks() && !parts_.budget->book().look_at(steps_.training().step())) return;
+                    if (looks() && !parts_.budget->ledger_view().look_at(steps_.training().step())) return;
                     if (!looks()) found_.passed.push_back({steps_.training().step(), steps_.training().result()});
                     if (!found_.known.empty() && found_.known.back().step == steps_.training().step())
                         found_.known.back().progress = price_through(steps_.training().step());
@@ -234,7 +234,7 @@ class replay {
     /// Progress ε after `step`, at which the accountant actor, too, prices it.
     eval::progress_price price_through(std::int64_t step) {
         if (step > 0 && step != price_.step)
-            price_ = {parts_.budget->epsilon_spent(parts_.budget->book().charges_through(step)), step};
+            price_ = {parts_.budget->epsilon_spent(parts_.budget->ledger_view().charges_through(step)), step};
         return step > 0 ? price_ : eval::progress_price{};
     }
 
@@ -267,7 +267,7 @@ void begin_together(ranks::team& team, const privacy::run_key& key, const eval::
 }
 
 /// As it was when the run began: coins that are tossed again would make its audit blind.
-eval::membership_record membership_before(const eval::run_directory& where, const prepared& ready) {
+eval::membership_record membership_before(const eval::run_directory& where, const run_inputs& ready) {
     if (!std::filesystem::exists(where.membership()))
         refuse(where.membership().string() +
                ": is missing, so who was in training is not known; bring back the run's own file");
@@ -278,20 +278,20 @@ eval::membership_record membership_before(const eval::run_directory& where, cons
 
 }  // namespace
 
-privacy::sanitizer_config sanitizer_config_of(const config::run_spec& spec, const models::lora_layout& layout) {
-    return {.segments = segments_of(spec.clip.groups, layout),
+privacy::sanitizer_config make_sanitizer_config(const config::run_spec& spec, const models::lora_layout& layout) {
+    return {.segments = make_segments(spec.clip.groups, layout),
             .how = spec.method.allocation,
             .as_published = spec.privacy.semantics == semantics::as_published,
-            .rounding_margin = rounding_margin_of(spec)};
+            .rounding_margin = compute_rounding_margin(spec)};
 }
 
-price_times price_times_of(const config::run_spec& spec, const run_plan& plan) {
-    return {.interval = spec.controller.interval, .evaluations = evaluation_times_of(spec, plan), .last = plan.steps};
+price_times make_price_times(const config::run_spec& spec, const run_plan& plan) {
+    return {.interval = spec.controller.interval, .evaluations = make_evaluation_times(spec, plan), .last = plan.steps};
 }
 
-checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_to) {
+checkpoint make_checkpoint(const moving_parts& parts, const std::string& belongs_to) {
     return {parts.steps->training().snapshot(), parts.controller ? parts.controller->save() : std::string(),
-            parts.budget->book().end(), belongs_to};
+            parts.budget->ledger_view().end(), belongs_to};
 }
 
 void decide_in_line(const moving_parts& parts, double epsilon_spent) {
@@ -306,19 +306,19 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());
-    const auto kept = kept_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, team == nullptr);
+    const auto kept = cached_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, team == nullptr);
     auto ready =
-        prepare(asked, [&](const auto& full, run_model model) { return taught(full, std::move(model), how.lessons); },
+        load_run_inputs(asked, [&](const auto& full, run_model model) { return train_on_public(full, std::move(model), how.lessons); },
                 kept.get(), {.identify = true, .tell = how.tell});
     const auto& spec = ready.spec;
     if (team) team->agree(common_facts(ready));
     const auto key = spec.privacy.insecure_reproducible ? privacy::run_key::insecure_from_seed(spec.seed)
                                                         : privacy::run_key::from_system();
-    nascent_directory nascent(directory);
+    staged_directory nascent(directory);
     const eval::run_directory partial{nascent.path()};
     make_sides(partial);
-    auto policy = policy_of(spec);
-    const auto header = header_of(spec, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
+    auto policy = make_spending_policy(spec);
+    const auto header = make_header(spec, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
     key.save(partial.key());
     eval::write_configuration(partial, spec.config);
     const auto who = toss_membership(spec, ready.data, key);
@@ -326,16 +326,16 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     auto book = privacy::ledger::create(partial.ledger(), header);
     auto owner = ownership(key, book.content(), partial, ready.model, ready.plan);
     auto committed = policy->committed();
-    const auto parts = parts_of(ready, std::move(policy), std::move(book));
-    write_checkpoint(partial.checkpoint(), checkpoint_of(parts, owner), privacy::file_seal(key));
+    const auto parts = make_moving_parts(ready, std::move(policy), std::move(book));
+    write_checkpoint(partial.checkpoint(), make_checkpoint(parts, owner), privacy::file_seal(key));
     note_weights(partial, ready.model.weights, privacy::file_seal(key));
     if (spec.public_path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
     if (kept) kept->settle(partial);
-    enter_in_book(ready, std::move(committed), parts.budget->book(), partial, directory);
+    enter_in_book(ready, std::move(committed), parts.budget->ledger_view(), partial, directory);
     nascent.settle();
     if (team) begin_together(*team, key, eval::run_directory{directory}, who);
-    auto closed = secrets_of(ready, key, who);
-    return {facts_of(eval::run_directory{directory}, std::move(ready), std::move(owner), key), parts, std::move(closed),
+    auto closed = take_secrets(ready, key, who);
+    return {make_session(eval::run_directory{directory}, std::move(ready), std::move(owner), key), parts, std::move(closed),
             team};
 }
 
@@ -344,7 +344,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     const eval::run_directory where{directory};
     if (!std::filesystem::exists(where.ledger()))
         refuse(directory.string() + ": holds no run (public/ledger.jsonl is missing)");
-    nascent_directory::remove_abandoned_of(directory);
+    staged_directory::remove_abandoned_of(directory);
     finish_end(where);
     if (is_over(where))
         refuse(directory.string() +
@@ -359,9 +359,9 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
                                                        : privacy::run_key::load(where.key());
     auto book = privacy::ledger::open(where.ledger());
     const privacy::file_seal seal(key);
-    const auto kept = kept_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, team == nullptr);
+    const auto kept = cached_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, team == nullptr);
     auto ready =
-        prepare(asked, [&](const auto&, run_model model) { return recalled(std::move(model), where.lessons(), seal); },
+        load_run_inputs(asked, [&](const auto&, run_model model) { return read_lessons(std::move(model), where.lessons(), seal); },
                 kept.get(),
                 {.identify = true,
                  .known = how.verify_model ? std::nullopt : std::optional(weights_seen(where, seal)),
@@ -403,25 +403,25 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     { privacy::release_log durable(where.releases(), seal); }
     const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
     auto looked = looks_log::read(where.looks(), seal, book.content());
-    auto policy = policy_of(spec, book.content().header.deck);
+    auto policy = make_spending_policy(spec, book.content().header.deck);
     enter_in_book(ready, policy->committed(), book.content(), where, directory);
-    const auto parts = parts_of(ready, std::move(policy), std::move(book));
+    const auto parts = make_moving_parts(ready, std::move(policy), std::move(book));
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);
-    auto found = replay(parts, price_times_of(spec, ready.plan), ready.model.initial_adapter,
-                        known_lines(where, parts.budget->book(), parts.steps->training().step(), how.accept_lost_lines))
+    auto found = replay(parts, make_price_times(spec, ready.plan), ready.model.initial_adapter,
+                        known_lines(where, parts.budget->ledger_view(), parts.steps->training().step(), how.accept_lost_lines))
                      .all(releases);
-    add_looks(found.known, looked, parts.budget->book().header_hash);
+    add_looks(found.known, looked, parts.budget->ledger_view().header_hash);
     found.looked = std::move(looked);
     if (saved.evaluating)
         found.passed.insert(found.passed.begin(),
-                            {saved.evaluating->step, saved.evaluating->adapter.to(device_of(spec))});
+                            {saved.evaluating->step, saved.evaluating->adapter.to(resolve_device(spec))});
     std::erase_if(found.passed, [&](const snapshot& at) { return evaluated(found.known, at.step); });
     found.seen = evaluations_in(found.known);
     eval::write_metrics(where.metrics(), found.known);
     if (team) begin_together(*team, key, where, who);
-    auto closed = secrets_of(ready, key, who);
-    return {facts_of(where, std::move(ready), std::move(ours), key, std::move(found)), parts, std::move(closed), team};
+    auto closed = take_secrets(ready, key, who);
+    return {make_session(where, std::move(ready), std::move(ours), key, std::move(found)), parts, std::move(closed), team};
 }
 
 }  // namespace rldp::actors

@@ -88,12 +88,12 @@ opened_run create_run(const config::run_config& config, const std::filesystem::p
 opened_run resume_run(const std::filesystem::path& directory, const opening& how = {},
                       const std::shared_ptr<ranks::team>& team = {});
 
-privacy::sanitizer_config sanitizer_config_of(const config::run_spec& spec, const models::lora_layout& layout);
+privacy::sanitizer_config make_sanitizer_config(const config::run_spec& spec, const models::lora_layout& layout);
 
-price_times price_times_of(const config::run_spec& spec, const run_plan& plan);
+price_times make_price_times(const config::run_spec& spec, const run_plan& plan);
 
 /// What a resume goes on from.
-checkpoint checkpoint_of(const moving_parts& parts, const std::string& belongs_to);
+checkpoint make_checkpoint(const moving_parts& parts, const std::string& belongs_to);
 
 /// A decision at a block's end, in line: observe, decide, set, learn. Used by replay and the plain loop.
 void decide_in_line(const moving_parts& parts, double epsilon_spent);

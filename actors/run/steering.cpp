@@ -11,7 +11,7 @@ namespace rldp::actors {
 namespace {
 
 /// What remains of a prepared policy's schedules: its own, or where it did not pass its gate the best fixed one.
-const rl::schedule& schedule_of(const rl::prepared_policy& policy) {
+const rl::schedule& choose_schedule(const rl::prepared_policy& policy) {
     return policy.parts().passed ? policy.parts().fixed : policy.parts().best_fixed;
 }
 
@@ -28,7 +28,7 @@ void check_signature(const rl::prepared_policy& policy, const std::string& path,
                            signer->fingerprint(), file, wanted.fingerprint()));
 }
 
-std::shared_ptr<rl::controller> published_controller_of(const config::run_spec& spec, const run_plan& plan) {
+std::shared_ptr<rl::controller> make_published_controller(const config::run_spec& spec, const run_plan& plan) {
     const auto& how = spec.controller;
     rl::controller_config out{.actions = how.actions,
                               .mode = how.mode,
@@ -74,9 +74,9 @@ std::shared_ptr<const rl::prepared_policy> load_policy(const std::optional<std::
     return out;
 }
 
-std::shared_ptr<rl::controller> controller_of(const config::run_spec& spec, const run_plan& plan) {
+std::shared_ptr<rl::controller> make_run_controller(const config::run_spec& spec, const run_plan& plan) {
     if (!spec.method.steered()) return {};
-    if (!plan.policy) return published_controller_of(spec, plan);
+    if (!plan.policy) return make_published_controller(spec, plan);
     const auto batch = static_cast<double>(spec.train.expected_batch_size);
     return std::make_shared<rl::prepared_controller>(
         plan.policy,
@@ -90,9 +90,9 @@ std::shared_ptr<rl::controller> controller_of(const config::run_spec& spec, cons
         spec.controller.mode);
 }
 
-rl::rate_schedule rates_of(const config::run_spec& spec, const run_plan& plan) {
+rl::rate_schedule make_rate_schedule(const config::run_spec& spec, const run_plan& plan) {
     const auto& how = spec.train;
-    if (plan.policy) return rl::rates_of(schedule_of(*plan.policy), how.lr, plan.steps);
+    if (plan.policy) return rl::make_rate_schedule(choose_schedule(*plan.policy), how.lr, plan.steps);
     return {.shape = how.schedule,
             .peak = how.lr,
             .last = how.final_lr,
@@ -101,8 +101,8 @@ rl::rate_schedule rates_of(const config::run_spec& spec, const run_plan& plan) {
             .decay = how.decay};
 }
 
-rl::average_config average_of(const config::run_spec& spec, const run_plan& plan) {
-    if (plan.policy) return {.how = averaging::tail, .window = schedule_of(*plan.policy).tail, .steps = plan.steps};
+rl::average_config make_average_config(const config::run_spec& spec, const run_plan& plan) {
+    if (plan.policy) return {.how = averaging::tail, .window = choose_schedule(*plan.policy).tail, .steps = plan.steps};
     return {.how = spec.train.average, .window = spec.train.average_window, .steps = plan.steps};
 }
 

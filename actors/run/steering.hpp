@@ -21,10 +21,10 @@ std::shared_ptr<const rl::prepared_policy> load_policy(const std::optional<std::
                                                        const std::optional<std::string>& signer, bool online);
 
 /// Null for methods without a controller.
-std::shared_ptr<rl::controller> controller_of(const config::run_spec& spec, const run_plan& plan);
+std::shared_ptr<rl::controller> make_run_controller(const config::run_spec& spec, const run_plan& plan);
 
 /// A prepared policy brings both; else they are those of train.schedule and train.average.
-rl::rate_schedule rates_of(const config::run_spec& spec, const run_plan& plan);
-rl::average_config average_of(const config::run_spec& spec, const run_plan& plan);
+rl::rate_schedule make_rate_schedule(const config::run_spec& spec, const run_plan& plan);
+rl::average_config make_average_config(const config::run_spec& spec, const run_plan& plan);
 
 }  // namespace rldp::actors

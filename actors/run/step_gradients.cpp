@@ -21,7 +21,7 @@
 
 namespace rldp::actors {
 
-models::dropout_factory dropout_of(const privacy::run_key& key, std::uint64_t seq, const models::lora_layout& layout,
+models::dropout_factory make_dropout(const privacy::run_key& key, std::uint64_t seq, const models::lora_layout& layout,
                                    at::Device device) {
     const double p = layout.config.dropout;
     if (p == 0) return {};
@@ -53,7 +53,7 @@ void pad(step_work& work, const padding& to) {
     work.units.resize(filled);
 }
 
-std::optional<models::unit_shape> shape_of(const std::optional<padding>& padded) {
+std::optional<models::unit_shape> find_shape(const std::optional<padding>& padded) {
     return padded ? std::optional(padded->shape) : std::nullopt;
 }
 
@@ -97,16 +97,16 @@ struct chunk_worker {
         } catch (...) {
             check_gradients({model.base, model.layout, adapter}, "the model");
         }
-        if (model.layout.is_whole()) return whole_one_by_one(work.chunks[i]);
+        if (model.layout.trains_base()) return tensors_one_by_one(work.chunks[i]);
         return one_by_one(work.chunks[i]);
     }
 
     privacy::unit_gradients made(const std::vector<std::size_t>& units) const {
-        const models::chunk_rule rule{how.micro_batch, shape_of(how.padded), how.value_weight, how.answers_only,
+        const models::chunk_rule rule{how.micro_batch, find_shape(how.padded), how.value_weight, how.answers_only,
                                       how.between};
         privacy::unit_gradients out;
-        if (model.layout.is_whole()) {
-            auto whole = models::gradients_of_whole(*model.base, model.layout, adapter, work.units, units, rule);
+        if (model.layout.trains_base()) {
+            auto whole = models::compute_tensor_gradients(*model.base, model.layout, adapter, work.units, units, rule);
             out.parts = as_parts(std::move(whole.gradients));
             out.losses = whole.losses;
         } else {
@@ -132,11 +132,11 @@ struct chunk_worker {
         return out;
     }
 
-    privacy::unit_gradients whole_one_by_one(const std::vector<std::size_t>& units) const {
+    privacy::unit_gradients tensors_one_by_one(const std::vector<std::size_t>& units) const {
         const auto rows = std::ssize(units);
         privacy::unit_gradients out{{}, no_losses(rows)};
-        const models::kept_gradients nothing(model.layout.tensors,
-                                             std::vector<models::kept_factors>(model.layout.tensors.size()), 1);
+        const models::factored_gradients nothing(model.layout.tensors,
+                                             std::vector<models::backward_factors>(model.layout.tensors.size()), 1);
         std::vector<std::shared_ptr<const privacy::gradient_parts>> parts(units.size(), as_parts(nothing));
         each_alone(units, [&](std::int64_t row, const privacy::unit_gradients& alone) {
             parts[static_cast<std::size_t>(row)] = alone.parts;
@@ -173,19 +173,19 @@ void go_on(const gradient_settings& how) {
 
 }  // namespace
 
-models::activations activations_of(const config::reading_spec& spec) {
+models::activations choose_activations(const config::reading_spec& spec) {
     return spec.model.checkpoint_activations ? models::activations::recomputed : models::activations::kept;
 }
 
-gradient_settings gradient_settings_of(const config::run_spec& spec, const run_model& model) {
-    const auto lanes = lanes_of(spec, model.base->config(), spec.train.expected_batch_size, spec.train.micro_batch);
+gradient_settings make_gradient_settings(const config::run_spec& spec, const run_model& model) {
+    const auto lanes = choose_lanes(spec, model.base->config(), spec.train.expected_batch_size, spec.train.micro_batch);
     return {.micro_batch = lanes.micro_batch,
             .apart = computes_apart(spec),
             .abreast = lanes.abreast,
             .threads = lanes.threads,
             .value_weight = spec.value_weight,
             .answers_only = spec.data.chat,
-            .between = activations_of(spec)};
+            .between = choose_activations(spec)};
 }
 
 bool is_long_step(const run_plan& plan, std::int64_t parameters) {
@@ -196,16 +196,16 @@ bool is_long_step(const run_plan& plan, std::int64_t parameters) {
     return 6 * tokens * static_cast<double>(parameters) > operations;
 }
 
-gradient_settings gradient_settings_of(const config::run_spec& spec, const run_plan& plan, const run_model& model,
+gradient_settings make_gradient_settings(const config::run_spec& spec, const run_plan& plan, const run_model& model,
                                        std::size_t ranks) {
-    auto out = gradient_settings_of(spec, model);
+    auto out = make_gradient_settings(spec, model);
     out.ranks = ranks;
     if (plan.padded) out.padded = padding_of_rank(*plan.padded, spec, ranks);
     return out;
 }
 
-gradient_settings gradient_settings_of(const session& run, std::size_t ranks) {
-    return gradient_settings_of(run.spec, run.plan, run.model, ranks);
+gradient_settings make_gradient_settings(const session& run, std::size_t ranks) {
+    return make_gradient_settings(run.spec, run.plan, run.model, ranks);
 }
 
 std::string digest_of_arithmetic(const config::run_spec& spec, const run_model& model, std::int64_t max_tokens) {
@@ -219,14 +219,14 @@ std::string digest_of_arithmetic(const config::run_spec& spec, const run_model& 
     // Where an adapter begins, half of the gradient is zero.
     const auto place = at::arange(model.initial_adapter.size(0), model.initial_adapter.options());
     const auto adapter =
-        model.layout.is_whole() ? model.initial_adapter : model.initial_adapter + 0.01 * at::sin(place);
+        model.layout.trains_base() ? model.initial_adapter : model.initial_adapter + 0.01 * at::sin(place);
     std::string bytes;
     const auto add = [&](const at::Tensor& numbers) {
         const auto here = numbers.cpu().contiguous();
         bytes.append(static_cast<const char*>(here.data_ptr()), here.nbytes());
     };
     step_gradients(
-        model, gradient_settings_of(spec, model), adapter, {}, models::views_of(made), {},
+        model, make_gradient_settings(spec, model), adapter, {}, models::view_units(made), {},
         [&](const privacy::unit_gradients& chunk) {
             add(chunk.parts ? chunk.parts->norm_bounds() : chunk.gradients);
             add(chunk.losses);

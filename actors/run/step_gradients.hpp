@@ -34,14 +34,14 @@ struct gradient_settings {
 /// given up.
 bool is_long_step(const run_plan& plan, std::int64_t parameters);
 
-models::activations activations_of(const config::reading_spec& spec);
+models::activations choose_activations(const config::reading_spec& spec);
 
-/// As lanes_of().
-gradient_settings gradient_settings_of(const config::run_spec& spec, const run_model& model);
+/// As choose_lanes().
+gradient_settings make_gradient_settings(const config::run_spec& spec, const run_model& model);
 /// And as the plan pads, on one of so many ranks.
-gradient_settings gradient_settings_of(const config::run_spec& spec, const run_plan& plan, const run_model& model,
+gradient_settings make_gradient_settings(const config::run_spec& spec, const run_plan& plan, const run_model& model,
                                        std::size_t ranks = 1);
-gradient_settings gradient_settings_of(const session& run, std::size_t ranks = 1);
+gradient_settings make_gradient_settings(const session& run, std::size_t ranks = 1);
 
 /// SHA-256 of the gradients and losses of a few made-up units of several lengths: two processes that compute units to
 /// the same bits have the same.
@@ -49,7 +49,7 @@ std::string digest_of_arithmetic(const config::run_spec& spec, const run_model& 
 
 /// Dropout masks of step `seq`, made on the device: those of a record by (run key, dropout, seq), its tokens and the
 /// pair, whoever else was drawn.
-models::dropout_factory dropout_of(const privacy::run_key& key, std::uint64_t seq, const models::lora_layout& layout,
+models::dropout_factory make_dropout(const privacy::run_key& key, std::uint64_t seq, const models::lora_layout& layout,
                                    at::Device device);
 
 using on_chunk = std::function<void(privacy::unit_gradients)>;

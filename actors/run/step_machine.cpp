@@ -17,13 +17,13 @@ step_machine::due step_machine::next() const {
     return training_.finished() ? due::end : due::step;
 }
 
-rl::outlook step_machine::observe(double epsilon_spent) {
+rl::block_observation step_machine::observe(double epsilon_spent) {
     auto out = training_.observe(epsilon_spent);
     if (probe_) out.log_public_loss = probe_(training_.adapter());
     return out;
 }
 
-void step_machine::decide(const rl::dials& chosen) {
+void step_machine::decide(const rl::block_action& chosen) {
     training_.set(chosen);
     decision_ = false;
 }

@@ -54,8 +54,8 @@ class step_machine {
     due next() const;
 
     /// The interval's observation; begins a new interval. Only where a decision is due, as the next.
-    rl::outlook observe(double epsilon_spent);
-    void decide(const rl::dials& chosen);
+    rl::block_observation observe(double epsilon_spent);
+    void decide(const rl::block_action& chosen);
     void evaluated() { evaluation_ = false; }  ///< or the snapshot is with whoever does it
     void saved() { checkpoint_ = owed_ = false; }
     /// The checkpoint that is due is written behind a later step.

@@ -11,7 +11,7 @@ namespace {
 
 class kept_parts final : public privacy::gradient_parts {
   public:
-    explicit kept_parts(models::kept_gradients gradients) : gradients_(std::move(gradients)) {
+    explicit kept_parts(models::factored_gradients gradients) : gradients_(std::move(gradients)) {
         for (const auto& tensor : gradients_.tensors()) sizes_.push_back(tensor.size);
     }
     std::int64_t units() const override { return gradients_.units(); }
@@ -20,7 +20,7 @@ class kept_parts final : public privacy::gradient_parts {
     void show(const std::vector<bool>& wanted, const viewer& see) const override { gradients_.each(wanted, see); }
 
   private:
-    models::kept_gradients gradients_;
+    models::factored_gradients gradients_;
     std::vector<std::int64_t> sizes_;
 };
 
@@ -56,7 +56,7 @@ class joined_parts final : public privacy::gradient_parts {
 
 }  // namespace
 
-std::shared_ptr<const privacy::gradient_parts> as_parts(models::kept_gradients gradients) {
+std::shared_ptr<const privacy::gradient_parts> as_parts(models::factored_gradients gradients) {
     return std::make_shared<kept_parts>(std::move(gradients));
 }
 

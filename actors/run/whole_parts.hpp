@@ -8,7 +8,7 @@
 
 namespace rldp::actors {
 
-std::shared_ptr<const privacy::gradient_parts> as_parts(models::kept_gradients gradients);
+std::shared_ptr<const privacy::gradient_parts> as_parts(models::factored_gradients gradients);
 
 /// The units of several, one after the other, of the same tensors.
 std::shared_ptr<const privacy::gradient_parts> joined(

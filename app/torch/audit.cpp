@@ -65,7 +65,7 @@ std::vector<std::filesystem::path> run_shadows(const eval::run_directory& where,
 }
 
 /// How to attack, where that is said only now. None of it changes who was in training.
-std::vector<std::string> overrides_of(const audit_arguments& given) {
+std::vector<std::string> list_overrides(const audit_arguments& given) {
     std::vector<std::string> out;
     if (!given.ending.empty()) out.push_back("audit.ending=" + nlohmann::json(given.ending).dump());
     if (!given.prompt.empty()) out.push_back("audit.prompt=" + nlohmann::json(given.prompt).dump());
@@ -86,7 +86,7 @@ int audit(const audit_arguments& given) {
         refuse(given.directory + ": holds no run (public/ledger.jsonl is missing)");
     const auto shadows = run_shadows(where, given);
     actors::launch_audit(
-        where, {.during_run = given.during_run, .shadows = shadows, .overrides = overrides_of(given), .on_report = [&] {
+        where, {.during_run = given.during_run, .shadows = shadows, .overrides = list_overrides(given), .on_report = [&] {
                     say_text(read_file(given.json ? where.audit_json() : where.audit_text()));
                     if (!given.json) say("{}\n", where.audit_page().string());
                 }});

@@ -123,8 +123,8 @@ void add_check(CLI::App& program, action& chosen) {
                 return 0;
             }
             std::optional<actors::plan_time> time;
-            if (models::has_weights(config.model.path)) time = actors::time_of(config, plan);
-            print(plan, actors::room_of(config::to_reading_spec(config)), time, given->private_counts);
+            if (models::has_weights(config.model.path)) time = actors::estimate_time(config, plan);
+            print(plan, actors::find_room(config::to_reading_spec(config)), time, given->private_counts);
             return 0;
         };
     });

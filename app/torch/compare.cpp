@@ -30,7 +30,7 @@ struct compare_arguments : grid_options {
     protocol_options protocol;
 };
 
-std::vector<std::string> words_of(const eval::compare_options& given) {
+std::vector<std::string> list_arguments(const eval::compare_options& given) {
     std::vector<std::string> out = {"--methods", given.methods, "--epsilons", given.epsilons, "--seeds", given.seeds};
     if (given.tune_lr.empty()) return out;
     out.insert(out.end(), {"--tune-lr", given.tune_lr, "--tune-seeds", given.tune_seeds});
@@ -51,8 +51,8 @@ std::vector<eval::compare_cell> at_own_rates(const eval::compare_plan& plan, con
 bool run_stage(std::vector<eval::compare_cell> cells, eval::stage when, const eval::selection& chosen,
                const compare_arguments& given, const std::filesystem::path& out) {
     std::erase_if(cells, [&](const auto& one) { return one.when != when; });
-    const auto runs = chosen_runs(eval::part_of(cells, eval::shard_from(given.shard)), chosen);
-    auto how = settings_of(given, out);
+    const auto runs = chosen_runs(eval::take_shard(cells, eval::shard_from(given.shard)), chosen);
+    auto how = make_run_settings(given, out);
     if (when == eval::stage::tuning) how.audit = false;  // on made-up records there is nobody to betray
     return eval::run_cells(runs, how, eval::progress_on_terminal(runs.size(), out, given.quiet));
 }
@@ -69,10 +69,10 @@ int run(compare_arguments given) {
     if (!given.protocol.file.empty()) return run_protocol(given, given.protocol);
     if (given.config.empty()) refuse("compare: give a configuration, or --protocol FILE");
     settle_rate(given);
-    const auto plan = eval::plan_compare(given.grid, eval::resolver_of(given.config, given.set));
+    const auto plan = eval::plan_compare(given.grid, eval::make_resolver(given.config, given.set));
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
     const auto shard = eval::shard_from(given.shard);
-    const auto out = directory_of(given, "compare");
+    const auto out = find_directory(given, "compare");
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
     collect_shards(given, out, plan.what);
@@ -87,13 +87,13 @@ int run(compare_arguments given) {
     cells.insert(cells.end(), tuned.begin(), tuned.end());
     finished = finished && run_all(tuned, eval::stage::tuned);
 
-    const auto command = command_line("compare", given, out, words_of(given.grid));
-    const auto report = eval::report_of(plan, measure(cells, out), command);
+    const auto command = command_line("compare", given, out, list_arguments(given.grid));
+    const auto report = eval::make_report(plan, measure(cells, out), command);
     eval::write_files(out, report);
     eval::write_owner_files(out, eval::read_owned(out, chosen_runs(cells)));
     say_text(given.json ? eval::compare_json(report) : eval::compare_text(report));
     if (!given.json) print_pages(out, "compare");
-    return grid_status(finished, out, chosen_runs(eval::part_of(cells, shard), chosen), command);
+    return grid_status(finished, out, chosen_runs(eval::take_shard(cells, shard), chosen), command);
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ void add_compare(CLI::App& program, action& chosen) {
     command
         ->add_option("--tune-records", grid.tune_records,
                      "made-up records of the choice (default: as many as give privacy.population, else 6000)")
-        ->check(CLI::Range(std::int64_t{1}, limits::most_made_up_records));
+        ->check(CLI::Range(std::int64_t{1}, limits::most_synthetic_records));
     add_grid_options(*command, *given,
                      "method, epsilon, seed, stage, tune_lr, tune_seed; of a protocol: arm, epsilon, seed, stage");
     command->get_option("config")->required(false);

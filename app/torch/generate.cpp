@@ -40,7 +40,7 @@ struct generate_arguments {
 };
 
 /// From the command line, a file, or, as "-", standard input; a line's end at the end of a file is not part of it.
-std::string prompt_of(const generate_arguments& given) {
+std::string read_prompt(const generate_arguments& given) {
     if (given.prompt_file.empty()) return given.prompt;
     auto text = given.prompt_file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
                                          : read_text(given.prompt_file);
@@ -68,7 +68,7 @@ std::vector<std::int32_t> prompt_ids(const std::string& prompt, const models::to
 }
 
 /// For each new token its likeliest rivals as [id, log-probability].
-json alternatives_of(const models::continuation& text) {
+json list_alternatives(const models::continuation& text) {
     json steps = json::array();
     for (const auto& step : text.alternatives) {
         json list = json::array();
@@ -87,24 +87,24 @@ void check(const generate_arguments& given) {
     if (given.config.alternatives != 0 && !given.json) refuse("--logprobs: they are printed with --json only");
 }
 
-at::Device device_of(const generate_arguments& given) {
+at::Device resolve_device(const generate_arguments& given) {
     return models::find_device(given.device, "--device");
 }
 
-at::ScalarType precision_of(const generate_arguments& given, at::Device device) {
+at::ScalarType choose_precision(const generate_arguments& given, at::Device device) {
     if (given.dtype.empty()) return models::own_precision(given.model, models::read_model(given.model));
     const auto type = parse_named<precision>(given.dtype);
-    if (const auto card = models::card_of(device, "--device")) models::check_precision(*card, type, "--dtype");
+    if (const auto card = models::find_card(device, "--device")) models::check_precision(*card, type, "--dtype");
     return models::use_precision(type, device);
 }
 
 int generate(const generate_arguments& given) {
     check(given);
-    const auto device = device_of(given);
+    const auto device = resolve_device(given);
     models::choose_threads(models::read_model_config(given.model));
     const auto model =
-        models::causal_lm::load(given.model, precision_of(given, device), device, monitor::loading_line());
-    if (const auto doubt = models::doubt_of(model->config(), given.model)) say(stderr, "warning: {}\n", *doubt);
+        models::causal_lm::load(given.model, choose_precision(given, device), device, monitor::loading_line());
+    if (const auto doubt = models::find_warning(model->config(), given.model)) say(stderr, "warning: {}\n", *doubt);
     auto words = models::tokenizer::load(given.model);
     if (given.chat) words = models::once_begun(std::move(words));
     std::optional<models::loaded_adapter> adapter;
@@ -115,7 +115,7 @@ int generate(const generate_arguments& given) {
 
     auto config = given.config;
     config.stop = models::read_stop_tokens(given.model);
-    const auto prompt = given.chat ? asked_in_chat(given, prompt_of(given)) : prompt_of(given);
+    const auto prompt = given.chat ? asked_in_chat(given, read_prompt(given)) : read_prompt(given);
     const auto ids = prompt_ids(prompt, *words, model->config());
     models::growing_text text(*words, ids, given.stop);
     const auto show = [&](bool all) {
@@ -142,7 +142,7 @@ int generate(const generate_arguments& given) {
              {"stopped", found.stopped ? "eos"
                          : found.ended ? "stop"
                                        : "length"}};
-    if (config.alternatives > 0) out["logprobs"] = alternatives_of(found);
+    if (config.alternatives > 0) out["logprobs"] = list_alternatives(found);
     say("{}\n", out.dump(-1, ' ', false, json::error_handler_t::replace));
     return 0;
 }

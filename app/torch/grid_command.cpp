@@ -36,14 +36,14 @@ void add_grid_options(CLI::App& command, grid_options& given, const std::string&
     command.add_flag("--quiet", given.quiet, "no progress");
 }
 
-std::filesystem::path directory_of(const grid_options& given, const std::string& kind) {
+std::filesystem::path find_directory(const grid_options& given, const std::string& kind) {
     if (given.out.empty())
         return std::filesystem::path("runs") / (std::filesystem::path(given.config).stem().string() + "-" + kind);
     const auto clean = std::filesystem::path(given.out).lexically_normal();
     return clean.has_filename() ? clean : clean.parent_path();
 }
 
-eval::run_settings settings_of(const grid_options& given, const std::filesystem::path& out) {
+eval::run_settings make_run_settings(const grid_options& given, const std::filesystem::path& out) {
     return {.config = given.config, .set = given.set, .out = out, .jobs = given.jobs, .audit = given.audit};
 }
 

@@ -27,10 +27,10 @@ struct grid_options {
 void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes);
 
 /// --out, or runs/NAME-OF-CONFIG-KIND.
-std::filesystem::path directory_of(const grid_options& given, const std::string& kind);
+std::filesystem::path find_directory(const grid_options& given, const std::string& kind);
 
 /// How cells are run for these options.
-eval::run_settings settings_of(const grid_options& given, const std::filesystem::path& out);
+eval::run_settings make_run_settings(const grid_options& given, const std::filesystem::path& out);
 
 /// Shows what goes on below `directory` to browsers while it lives, and says where; null where nobody asked.
 std::unique_ptr<monitor::http_server> shown(const monitor::http_options& how, const std::filesystem::path& directory);

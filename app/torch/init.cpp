@@ -35,13 +35,13 @@ struct init_arguments {
     bool record = false, force = false;
 };
 
-std::string fate_of(const data::column_facts& column, const actors::first_config& made) {
+std::string describe_column(const data::column_facts& column, const actors::first_config& made) {
     const auto& found = made.found;
     switch (column.role) {
-        case data::column_role::told:
+        case data::column_role::rendered:
             if (column.named != data::naming::nothing) return "told, though it identifies (--keep-identifier)";
             return column.name == found.target ? "told; its value will be guessed at the end (eval.target)" : "told";
-        case data::column_role::prose:
+        case data::column_role::free_text:
             return "told as it is";
         case data::column_role::person:
             return "the person: all their records are protected together; never told";
@@ -61,7 +61,7 @@ std::string fate_of(const data::column_facts& column, const actors::first_config
     return "";
 }
 
-std::string kind_of(const data::survey& found) {
+std::string describe_data(const data::survey& found) {
     switch (found.kind) {
         case data::data_kind::table:
             return fmt::format("a table, fields end at {}", found.delimiter == '\t'  ? "tabs"
@@ -83,7 +83,7 @@ void print_columns(const actors::first_config& made) {
     const auto& found = made.found;
     if (found.columns.empty()) return;
     std::vector<std::vector<std::string>> rows = {{"  column", "what becomes of it"}};
-    for (const auto& column : found.columns) rows.push_back({"  " + column.name, fate_of(column, made)});
+    for (const auto& column : found.columns) rows.push_back({"  " + column.name, describe_column(column, made)});
     say_text(eval::text_table(rows));
 }
 
@@ -111,7 +111,7 @@ using readings = std::vector<std::pair<std::string, std::string>>;
 
 /// How a column's values are read, where its owner may think otherwise, and what to write in the template then.
 void add_readings(const data::column_facts& column, std::size_t records, readings& into) {
-    if (column.role != data::column_role::told) return;
+    if (column.role != data::column_role::rendered) return;
     for (const auto& [word, count] : column.taken_for_none)
         into.emplace_back("taken for none",
                           fmt::format("{} is {} in {} of {} records; where that is a value, take it out of \"missing\"",
@@ -178,7 +178,7 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
     row("privacy.population", fmt::format("{}, as declared; public", made.plan.population));
     row("privacy.delta", fmt::format("{:g}: a tenth of 1/N or less", made.plan.delta));
     row("privacy.book", fmt::format("{}, by the file's name: what all runs on this population spend adds up there",
-                                    book_name_of(bare_name(asked.data))));
+                                    make_book_name(bare_name(asked.data))));
     row("data.max_tokens", fmt::format("{}: memory grows with it; PRIVATE: {} of the {} records looked at are cut",
                                        made.plan.max_tokens, made.advice.cut, made.advice.looked_at));
     row("batch, steps",
@@ -219,7 +219,7 @@ int init(const init_arguments& given) {
     if (!given.person.empty()) asked.hints.person = given.person;
     if (!given.target.empty()) asked.hints.target = given.target;
     const auto made = actors::write_first_config(asked);
-    say("{}: {} (its values are private; none is shown)\n", given.data, kind_of(made.found));
+    say("{}: {} (its values are private; none is shown)\n", given.data, describe_data(made.found));
     print_columns(made);
     for (const auto& name : given.kept)
         say("warning: {} is told as it is. A model can learn it by heart, and whoever knows it finds its records' "

@@ -21,7 +21,7 @@ struct merge_arguments {
 
 int merge(const merge_arguments& given) {
     models::reserve_blas_memory(models::default_threads());
-    if (const auto doubt = models::doubt_of(models::read_model(given.model), given.model))
+    if (const auto doubt = models::find_warning(models::read_model(given.model), given.model))
         say(stderr, "warning: {}\n", *doubt);
     models::merge(given.model, given.adapter, given.out);
     say("{}: {} with {} merged\n", given.out, given.model, given.adapter);

@@ -35,7 +35,7 @@ struct model_here {
     std::int64_t parameters = 0;
 };
 
-std::int64_t parameters_of(const models::model_config& config) {
+std::int64_t count_parameters(const models::model_config& config) {
     std::int64_t out = 0;
     for (const auto& [name, shape] : models::base_tensors(config)) {
         std::int64_t numbers = 1;
@@ -50,7 +50,7 @@ model_here look_at(const fs::path& directory) {
     try {
         const auto config = models::read_model_config(directory);
         out.type = config.model_type;
-        out.parameters = parameters_of(config);
+        out.parameters = count_parameters(config);
         out.state = models::has_weights(directory) ? "can be fine-tuned" : "has no weights yet";
     } catch (const error& refused) {
         out.state = "can't be read: " + std::string(refused.what());

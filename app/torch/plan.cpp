@@ -31,12 +31,12 @@ struct plan_arguments {
     bool json = false, without_data = false;
 };
 
-std::int64_t population_of(const config::run_config& config) {
+std::int64_t find_population(const config::run_config& config) {
     return config.privacy.population ? *config.privacy.population : actors::check(config).population;
 }
 
 /// What the configuration itself draws, unless a budget is given.
-std::int64_t units_of(const plan_arguments& given, const config::run_config& config, std::int64_t population,
+std::int64_t count_units(const plan_arguments& given, const config::run_config& config, std::int64_t population,
                       double seconds) {
     if (given.examples > 0) return given.examples;
     if (given.minutes > 0) return static_cast<std::int64_t>(std::floor(given.minutes * 60 / seconds));
@@ -44,7 +44,7 @@ std::int64_t units_of(const plan_arguments& given, const config::run_config& con
     return own.expected_batch_size * own.steps;
 }
 
-nlohmann::ordered_json json_of(const std::optional<std::int64_t>& value) {
+nlohmann::ordered_json to_json_value(const std::optional<std::int64_t>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
@@ -66,7 +66,7 @@ void print_table(const std::vector<actors::proposal>& all, const actors::proposa
                   "No batch leaves {} steps, below which steps and not noise are short: a larger budget is better "
                   "than any of these.",
                   config::least_steps),
-        settings_of(best));
+        format_settings(best));
 }
 
 void print_json(const std::vector<actors::proposal>& all, const actors::proposal& best, double seconds) {
@@ -74,8 +74,8 @@ void print_json(const std::vector<actors::proposal>& all, const actors::proposal
     for (const auto& one : all)
         plans.push_back({{"expected_batch_size", one.expected_batch_size},
                          {"steps", one.steps},
-                         {"warmup", json_of(one.warmup)},
-                         {"decay", json_of(one.decay)},
+                         {"warmup", to_json_value(one.warmup)},
+                         {"decay", to_json_value(one.decay)},
                          {"noise_multiplier", one.noise_multiplier},
                          {"noise_per_unit", one.noise_per_unit},
                          {"proposed", &one == &best}});
@@ -85,10 +85,10 @@ void print_json(const std::vector<actors::proposal>& all, const actors::proposal
 int plan(const plan_arguments& given) {
     const auto config = eval::load_configuration(given.config, given.set);
     actors::check_sources(config::to_reading_spec(config), given.without_data);
-    const auto population = population_of(config);
+    const auto population = find_population(config);
     const double seconds = actors::seconds_per_unit(config, population, actors::timing::fine);
-    const auto all = actors::proposals(config, population, units_of(given, config, population, seconds));
-    (given.json ? print_json : print_table)(all, actors::best_of(all), seconds);
+    const auto all = actors::proposals(config, population, count_units(given, config, population, seconds));
+    (given.json ? print_json : print_table)(all, actors::choose_best(all), seconds);
     return 0;
 }
 

@@ -8,7 +8,7 @@ namespace rldp::app {
 
 namespace {
 
-std::string set_of(const char* key, const std::optional<std::int64_t>& value) {
+std::string format_override(const char* key, const std::optional<std::int64_t>& value) {
     return value ? fmt::format(" --set {}={}", key, *value) : "";
 }
 
@@ -21,9 +21,9 @@ std::string in_round_figures(double seconds) {
 
 }  // namespace
 
-std::string settings_of(const actors::proposal& one) {
+std::string format_settings(const actors::proposal& one) {
     return fmt::format("--set train.expected_batch_size={} --set train.steps={}{}{}", one.expected_batch_size,
-                       one.steps, set_of("train.warmup", one.warmup), set_of("train.decay", one.decay));
+                       one.steps, format_override("train.warmup", one.warmup), format_override("train.decay", one.decay));
 }
 
 void print_time(const actors::plan_time& found, const actors::run_plan& plan,
@@ -33,7 +33,7 @@ void print_time(const actors::plan_time& found, const actors::run_plan& plan,
                     in_round_figures(found.seconds), in_round_figures(found.seconds_per_unit), plan.max_tokens,
                     plan.sample_rate * static_cast<double>(plan.population)));
     if (found.of_an_hour)
-        row("in an hour", settings_of(*found.of_an_hour) +
+        row("in an hour", format_settings(*found.of_an_hour) +
                               (found.of_an_hour->steps < config::least_steps ? "  (too few steps to learn much)" : ""));
     else if (found.seconds > actors::an_hour)
         row("in an hour", "no plan; take a smaller model, a smaller data.max_tokens or a GPU");

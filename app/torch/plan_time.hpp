@@ -8,7 +8,7 @@
 namespace rldp::app {
 
 /// "--set train.expected_batch_size=64 --set train.steps=94 …".
-std::string settings_of(const actors::proposal& one);
+std::string format_settings(const actors::proposal& one);
 
 /// Rows for check and init: the time, and what an hour would do. `row` prints a name and a value.
 void print_time(const actors::plan_time& found, const actors::run_plan& plan,

@@ -80,7 +80,7 @@ int prepare(const prepare_arguments& given) {
     made.policy.save(given.out);
     const auto shown = std::filesystem::path(given.out).replace_extension(".html");
     write_file(shown, eval::preparation_html(made.policy, made.paths));
-    for (const auto& sentence : rl::description_of(made.policy)) say("{}\n", sentence);
+    for (const auto& sentence : rl::describe_policy(made.policy)) say("{}\n", sentence);
     say("{}\n{}\n", given.out, shown.string());
     return 0;
 }

@@ -115,7 +115,7 @@ void add_preview(CLI::App& program, action& chosen) {
     command->footer("Example: rldp preview mine.json -n 1");
     command->callback([given, &chosen] {
         chosen = [given] {
-            const auto seen = actors::preview_of(
+            const auto seen = actors::make_preview(
                 config::to_reading_spec(eval::load_configuration(given->config, given->set)), given->count);
             given->json ? print_preview_json(seen) : print(seen);
             return 0;

@@ -22,7 +22,7 @@ std::vector<eval::measured_cell> measure(const std::vector<eval::protocol_cell>&
     return all;
 }
 
-std::vector<std::string> words_of(const protocol_options& how) {
+std::vector<std::string> list_arguments(const protocol_options& how) {
     return {"--protocol", how.file};
 }
 
@@ -30,12 +30,12 @@ std::vector<std::string> words_of(const protocol_options& how) {
 
 int run_protocol(const grid_options& given, const protocol_options& how) {
     const auto written = eval::read_protocol(how.file);
-    const auto plan = eval::plan_protocol(written, eval::resolver_of(written.base, {}));
+    const auto plan = eval::plan_protocol(written, eval::make_resolver(written.base, {}));
     const auto shard = eval::shard_from(given.shard);
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
     auto place = given;
     place.config = how.file;  // names the directory
-    const auto out = directory_of(place, "protocol");
+    const auto out = find_directory(place, "protocol");
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
     const auto dashboard = shown(given.dashboard, out);
@@ -45,11 +45,11 @@ int run_protocol(const grid_options& given, const protocol_options& how) {
         say(stderr, "{}: with {} seeds and {} arms no p can be below {:.3g}: nothing can be won; give it more seeds\n",
             how.file, written.seeds.size(), written.arms.size(), written.least_p());
 
-    auto settings = settings_of(given, out);
+    auto settings = make_run_settings(given, out);
     settings.config = plan.how.base;
     std::vector<eval::cell> mine;
     const auto run_stage = [&](const std::vector<eval::protocol_cell>& cells, bool attacked) {
-        const auto runs = chosen_runs(eval::part_of(cells, shard), chosen);
+        const auto runs = chosen_runs(eval::take_shard(cells, shard), chosen);
         settings.audit = attacked;
         mine.insert(mine.end(), runs.begin(), runs.end());
         return eval::run_cells(runs, settings, eval::progress_on_terminal(runs.size(), out, given.quiet));
@@ -61,8 +61,8 @@ int run_protocol(const grid_options& given, const protocol_options& how) {
     cells.insert(cells.end(), tests.begin(), tests.end());
     finished = finished && run_stage(tests, given.audit);
 
-    const auto command = command_line("compare", given, out, words_of(how));
-    const auto report = eval::report_of(plan, measure(cells, out), command);
+    const auto command = command_line("compare", given, out, list_arguments(how));
+    const auto report = eval::make_report(plan, measure(cells, out), command);
     eval::write_files(out, report);
     eval::write_owner_files(out, eval::read_owned(out, chosen_runs(cells)));
     say_text(given.json ? eval::protocol_json(report) : eval::protocol_text(report));

@@ -174,7 +174,7 @@ int run_workers(const run_arguments& given) {
 }
 
 /// The ranks that this process is one of; null where it is alone.
-std::shared_ptr<ranks::team> team_of(const config::run_config& config, const std::optional<ranks::place>& where) {
+std::shared_ptr<ranks::team> make_team(const config::run_config& config, const std::optional<ranks::place>& where) {
     const auto& keys = config.cluster;
     if (!where) return nullptr;
     refuse_unless(!config.device.starts_with("cuda:"),
@@ -212,7 +212,7 @@ std::filesystem::path named(const std::string& path) {
     return clean.has_filename() ? clean : clean.parent_path();  // "runs/first/" is runs/first
 }
 
-beginning beginning_of(const run_arguments& given) {
+beginning find_beginning(const run_arguments& given) {
     if (!given.resume.empty()) {
         const eval::run_directory own{named(given.resume)};
         // Where there is none, resume_run says what is missing.
@@ -229,7 +229,7 @@ beginning beginning_of(const run_arguments& given) {
 /// What rank 0 tells the others first: whether there is anything to do.
 const std::string nothing_to_do = "over", go = "go";
 
-actors::opening opening_of(const run_arguments& given) {
+actors::opening make_opening(const run_arguments& given) {
     const auto place = [](const std::string& path) {
         return path.empty() ? std::nullopt : std::optional<std::filesystem::path>(path);
     };
@@ -266,7 +266,7 @@ void say_cut(const std::filesystem::path& directory) {
 }
 
 void say_next(const eval::run_summary& summary, const eval::run_directory& where) {
-    say("next: {}\n", eval::advice_of(summary, eval::read_metrics(where.metrics()), read_text(where.config())));
+    say("next: {}\n", eval::advise_next(summary, eval::read_metrics(where.metrics()), read_text(where.config())));
 }
 
 /// Prints it; the exit status.
@@ -305,11 +305,11 @@ int run(const run_arguments& given) {
     const auto key = given.sign.empty() || !first
                          ? nullptr
                          : std::make_shared<const privacy::signing_key>(privacy::signing_key::load(given.sign));
-    const auto from = beginning_of(given);
+    const auto from = find_beginning(given);
     const auto& directory = from.directory;
-    const auto team = team_of(from.config, where);
-    if (!first) return follow(from, opening_of(given), team);
-    const auto found = from.resumed ? eval::state_of({directory}) : eval::run_state::none;
+    const auto team = make_team(from.config, where);
+    if (!first) return follow(from, make_opening(given), team);
+    const auto found = from.resumed ? eval::read_state({directory}) : eval::run_state::none;
     const bool over = found == eval::run_state::ending || (found == eval::run_state::over && given.resume_or_start);
     if (team) team->broadcast(over ? nothing_to_do : go);
     if (over) {
@@ -318,7 +318,7 @@ int run(const run_arguments& given) {
         if (!given.quiet) say(stderr, "rldp: {}: that run has finished already\n", directory.string());
         return 0;
     }
-    const auto how = opening_of(given);
+    const auto how = make_opening(given);
     const auto open = [&] {
         return from.resumed ? actors::resume_run(directory, how, team)
                             : actors::create_run(from.config, directory, how, team);

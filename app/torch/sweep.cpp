@@ -23,7 +23,7 @@ struct sweep_arguments : grid_options {
     std::string seeds;
 };
 
-std::vector<std::string> words_of(const sweep_arguments& given) {
+std::vector<std::string> list_arguments(const sweep_arguments& given) {
     std::vector<std::string> out;
     for (const auto& text : given.grid) out.insert(out.end(), {"--grid", text});
     if (!given.seeds.empty()) out.insert(out.end(), {"--seeds", given.seeds});
@@ -31,22 +31,22 @@ std::vector<std::string> words_of(const sweep_arguments& given) {
 }
 
 int run(const sweep_arguments& given) {
-    const auto plan = eval::plan_sweep(given.grid, given.seeds, eval::resolver_of(given.config, given.set));
+    const auto plan = eval::plan_sweep(given.grid, given.seeds, eval::make_resolver(given.config, given.set));
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
-    const auto out = directory_of(given, "sweep");
+    const auto out = find_directory(given, "sweep");
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
     collect_shards(given, out, plan.what);
     const auto dashboard = shown(given.dashboard, out);
 
-    const auto runs = chosen_runs(eval::part_of(plan.cells, eval::shard_from(given.shard)), chosen);
+    const auto runs = chosen_runs(eval::take_shard(plan.cells, eval::shard_from(given.shard)), chosen);
     const bool finished =
-        eval::run_cells(runs, settings_of(given, out), eval::progress_on_terminal(runs.size(), out, given.quiet));
+        eval::run_cells(runs, make_run_settings(given, out), eval::progress_on_terminal(runs.size(), out, given.quiet));
 
-    const auto command = command_line("sweep", given, out, words_of(given));
+    const auto command = command_line("sweep", given, out, list_arguments(given));
     std::vector<eval::swept> cells;
     for (const auto& one : plan.cells) cells.push_back({one, eval::read_result({out, one.run.id})});
-    const auto report = eval::report_of(plan, std::move(cells), command);
+    const auto report = eval::make_report(plan, std::move(cells), command);
     eval::write_files(out, report);
     eval::write_owner_files(out, eval::read_owned(out, chosen_runs(plan.cells)));
     say_text(given.json ? eval::sweep_json(report) : eval::sweep_text(report));

@@ -25,7 +25,7 @@ inline bool is_book_name(std::string_view text) {
 }
 
 /// A file's bare name as that of a book: "our patients (new)" is our-patients-new.
-inline std::string book_name_of(std::string_view bare) {
+inline std::string make_book_name(std::string_view bare) {
     std::string out;
     for (const char c : bare.substr(0, 60)) {
         const bool kept = is_alphanumeric(c) || c == '.' || c == '_';

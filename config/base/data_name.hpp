@@ -10,7 +10,7 @@ namespace rldp {
 
 /// "/secret/place/notes.csv.gz" is notes.csv.gz; made-up data are called as they are asked for.
 inline std::string without_directory(const std::string& path) {
-    return is_made_up(path) ? path : std::filesystem::path(path).filename().string();
+    return is_synthetic(path) ? path : std::filesystem::path(path).filename().string();
 }
 
 /// What the model in `directory` is called: on the Hugging Face Hub ("org/name") where that is its cache, which keeps a

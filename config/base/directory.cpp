@@ -17,7 +17,7 @@ std::vector<std::filesystem::directory_entry> all(const std::filesystem::path& d
 
 }  // namespace
 
-std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& directory) {
+std::vector<std::filesystem::directory_entry> list_entries(const std::filesystem::path& directory) {
     return all<std::filesystem::directory_iterator>(directory);
 }
 

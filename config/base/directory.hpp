@@ -6,7 +6,7 @@
 
 namespace rldp {
 
-std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& directory);
+std::vector<std::filesystem::directory_entry> list_entries(const std::filesystem::path& directory);
 
 /// And in the directories below it. Links are not followed.
 std::vector<std::filesystem::directory_entry> entries_below(const std::filesystem::path& directory);

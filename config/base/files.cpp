@@ -48,7 +48,7 @@ bool can_be_mended(int reason) {
     storage_fault(path, what, reason);
 }
 
-std::filesystem::path directory_of(const std::filesystem::path& entry) {
+std::filesystem::path find_directory(const std::filesystem::path& entry) {
     return entry.has_parent_path() ? entry.parent_path() : std::filesystem::path(".");
 }
 
@@ -59,12 +59,12 @@ bool names_directory(const std::filesystem::path& path) {
 
 }  // namespace
 
-errc status_of(int reason) {
+errc classify_errno(int reason) {
     return can_be_mended(reason) ? errc::bad_input : errc::failed;
 }
 
 void storage_fault(const std::filesystem::path& path, const std::string& what, int reason) {
-    throw storage_error(status_of(reason), path.string() + ": " + what + ": " + std::strerror(reason));
+    throw storage_error(classify_errno(reason), path.string() + ": " + what + ": " + std::strerror(reason));
 }
 
 bool write_all(int descriptor, std::string_view bytes) {
@@ -84,7 +84,7 @@ void write_file(const std::filesystem::path& path, std::string_view bytes, unsig
 
 unsigned mode_of_new(const std::filesystem::path& file, unsigned mode) {
     struct stat found {};
-    const bool is_private = ::stat(directory_of(file).c_str(), &found) == 0 && (found.st_mode & 077) == 0;
+    const bool is_private = ::stat(find_directory(file).c_str(), &found) == 0 && (found.st_mode & 077) == 0;
     return is_private ? mode & 0700 : mode;
 }
 
@@ -136,7 +136,7 @@ void refuse_existing_pair(const std::filesystem::path& first, const std::filesys
 }
 
 void sync_directory(const std::filesystem::path& entry) {
-    const auto parent = directory_of(entry);
+    const auto parent = find_directory(entry);
     const descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory) storage_fault(parent, "can't be opened to make a name in it durable", errno);
     // EINVAL: a file system that knows no such thing, whose names are as durable as it makes them.
@@ -147,7 +147,7 @@ void sync_directory(const std::filesystem::path& entry) {
 void make_directory(const std::filesystem::path& path) {
     const auto plain = path.has_filename() ? path : path.parent_path();  // "out/"
     if (plain.empty() || names_directory(plain)) return;
-    make_directory(directory_of(plain));
+    make_directory(find_directory(plain));
     // Another process may have been faster.
     if (::mkdir(plain.c_str(), 0777) != 0 && !(errno == EEXIST && names_directory(plain)))
         storage_fault(plain, "can't be created", errno);
@@ -168,7 +168,7 @@ void put_in_place(const std::filesystem::path& from, const std::filesystem::path
 
 void remove_file(const std::filesystem::path& path) {
     if (::unlink(path.c_str()) == 0) {
-        fixed_time::apply(directory_of(path));
+        fixed_time::apply(find_directory(path));
         return sync_directory(path);
     }
     if (errno != ENOENT) storage_fault(path, "can't be removed", errno);

@@ -21,7 +21,7 @@ class storage_error : public error {
 };
 
 /// bad_input where another path, other rights or more room would mend `reason`, an errno, else failed.
-errc status_of(int reason);
+errc classify_errno(int reason);
 
 /// Throws "PATH: WHAT: REASON" with the status that `reason`, an errno, deserves.
 [[noreturn]] void storage_fault(const std::filesystem::path& path, const std::string& what, int reason);

@@ -17,7 +17,7 @@ constexpr std::size_t deepest_nesting = 32;  // levels; every file read here nee
 }  // namespace
 
 nlohmann::json parse_object(std::string_view text, const std::string& origin) {
-    if (const auto flaw = flaw_of(text, deepest_nesting)) switch (flaw->what) {
+    if (const auto flaw = find_flaw(text, deepest_nesting)) switch (flaw->what) {
             case json_flaw::kind::depth:
                 refuse(fmt::format("{}: nested deeper than {} levels", origin, deepest_nesting));
             case json_flaw::kind::repeated_key:

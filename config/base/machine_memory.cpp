@@ -69,7 +69,7 @@ std::string memory_text(std::int64_t bytes) {
     return amount < 100 ? fmt::format("{:.1f} MiB", amount) : fmt::format("{:.1f} GiB", amount / 1024);
 }
 
-std::string line_of(const std::exception& thrown) {
+std::string describe_exception(const std::exception& thrown) {
     if (const auto short_of = shortage(thrown))
         return fmt::format(
             "not enough memory: {}; a smaller train.micro_batch or data.max_tokens, model.checkpoint_activations and "

@@ -15,6 +15,6 @@ std::string memory_text(std::int64_t bytes);
 /// One line on an exception that is not ours. Where memory ran out (std::bad_alloc, LibTorch's allocators), it says how
 /// much was asked for, as far as that is known, how much there is and what takes less. Where a CUDA device is lost,
 /// that a run can go on.
-std::string line_of(const std::exception& thrown);
+std::string describe_exception(const std::exception& thrown);
 
 }  // namespace rldp

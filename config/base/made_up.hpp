@@ -5,11 +5,11 @@
 
 namespace rldp {
 
-inline constexpr std::string_view made_up_prefix = "synthetic:";
+inline constexpr std::string_view synthetic_prefix = "synthetic:";
 
 /// Whether `path` asks for made-up records; how many is checked where they are made.
-inline bool is_made_up(const std::string& path) {
-    return path.starts_with(made_up_prefix);
+inline bool is_synthetic(const std::string& path) {
+    return path.starts_with(synthetic_prefix);
 }
 
 }  // namespace rldp

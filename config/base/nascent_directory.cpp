@@ -29,7 +29,7 @@ std::string some_letters() {
     return out;
 }
 
-fs::path parent_of(const fs::path& target) {
+fs::path find_parent(const fs::path& target) {
     return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
 
@@ -39,8 +39,8 @@ fs::path without_slash(const fs::path& target) {
 
 }  // namespace
 
-nascent_directory::nascent_directory(const fs::path& target) : target_(without_slash(target)) {
-    make_directory(parent_of(target_));
+staged_directory::staged_directory(const fs::path& target) : target_(without_slash(target)) {
+    make_directory(find_parent(target_));
     remove_abandoned_of(target_);
     while (!lock_) {  // again where the name was taken, or somebody who cleans up was faster than the lock
         partial_ = target_.string() + std::string(mark) + some_letters();
@@ -57,12 +57,12 @@ nascent_directory::nascent_directory(const fs::path& target) : target_(without_s
     }
 }
 
-nascent_directory::~nascent_directory() {
+staged_directory::~staged_directory() {
     std::error_code ignored;
     if (!partial_.empty()) fs::remove_all(partial_, ignored);
 }
 
-void nascent_directory::settle() {
+void staged_directory::settle() {
     // Files made their names durable in their own directories; the directories' names are these.
     for (const auto& entry : entries_below(partial_))
         if (entry.is_directory()) sync_directory(entry.path());
@@ -70,11 +70,11 @@ void nascent_directory::settle() {
     partial_.clear();
 }
 
-fs::path nascent_directory::shared_name(const fs::path& target, std::string_view letters) {
+fs::path staged_directory::shared_name(const fs::path& target, std::string_view letters) {
     return without_slash(target).string() + std::string(mark) + std::string(letters);
 }
 
-bool nascent_directory::is_one(const fs::path& path) {
+bool staged_directory::is_one(const fs::path& path) {
     const auto name = path.filename().string();
     const auto at = name.rfind(mark);
     return at != std::string::npos && at > 0 && name.size() == at + mark.size() + random_letters &&
@@ -82,7 +82,7 @@ bool nascent_directory::is_one(const fs::path& path) {
                        [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
 }
 
-bool nascent_directory::remove_abandoned(const fs::path& path) {
+bool staged_directory::remove_abandoned(const fs::path& path) {
     const auto abandoned = directory_lock::take(path, directory_lock::kind::exclusive);
     if (!abandoned) return false;
     std::error_code reason;
@@ -91,12 +91,12 @@ bool nascent_directory::remove_abandoned(const fs::path& path) {
     return true;
 }
 
-std::vector<fs::path> nascent_directory::remove_abandoned_of(const fs::path& place) {
+std::vector<fs::path> staged_directory::remove_abandoned_of(const fs::path& place) {
     const auto target = without_slash(place);
     std::vector<fs::path> out;
     const auto name = target.filename().string() + std::string(mark);
     std::error_code unreadable;
-    for (const auto& entry : fs::directory_iterator(parent_of(target), unreadable))
+    for (const auto& entry : fs::directory_iterator(find_parent(target), unreadable))
         if (is_one(entry.path()) && entry.path().filename().string().starts_with(name) &&
             remove_abandoned(entry.path()))
             out.push_back(entry.path());

@@ -11,16 +11,16 @@
 
 namespace rldp {
 
-class nascent_directory {
+class staged_directory {
   public:
     /// Makes it, locked for as long as this lives, and first removes what killed processes left at `target`'s place; a
     /// slash at `target`'s end says nothing.
     /// Errors: bad_input where it can't be made.
-    explicit nascent_directory(const std::filesystem::path& target);
+    explicit staged_directory(const std::filesystem::path& target);
     /// Removes it unless it was settled.
-    ~nascent_directory();
-    nascent_directory(const nascent_directory&) = delete;
-    nascent_directory& operator=(const nascent_directory&) = delete;
+    ~staged_directory();
+    staged_directory(const staged_directory&) = delete;
+    staged_directory& operator=(const staged_directory&) = delete;
 
     const std::filesystem::path& path() const { return partial_; }
     /// Makes its entries durable and puts it in place, durably. Errors: bad_input where something is there already.

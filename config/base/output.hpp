@@ -34,7 +34,7 @@ auto in_a_line(const T& value) {
 }
 
 template <class... Args>
-std::string line_of(std::string_view text, const Args&... args) {
+std::string format_line(std::string_view text, const Args&... args) {
     return fmt::vformat(text, fmt::make_format_args(args...));
 }
 
@@ -47,7 +47,7 @@ inline void write_out(std::FILE* to, std::string_view text) {
 template <class... Args>
 void say(std::FILE* to, fmt::format_string<Args...> text, Args&&... args) {
     const auto format = fmt::string_view(text);
-    detail::write_out(to, detail::line_of({format.data(), format.size()}, detail::in_a_line(args)...));
+    detail::write_out(to, detail::format_line({format.data(), format.size()}, detail::in_a_line(args)...));
 }
 
 template <class... Args>

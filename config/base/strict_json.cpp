@@ -94,7 +94,7 @@ std::string reason(std::string text) {
 }
 
 /// "line 3, column 7" of the byte that the parser stopped at, which counts from 1.
-std::string place_of(std::string_view text, std::size_t byte) {
+std::string describe_place(std::string_view text, std::size_t byte) {
     const auto before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const auto start = before.rfind('\n');
@@ -125,7 +125,7 @@ std::optional<std::size_t> missing_comma(std::string_view text, std::size_t byte
 
 }  // namespace
 
-std::string words_of(const json_flaw& flaw, std::string_view text) {
+std::string describe_flaw(const json_flaw& flaw, std::string_view text) {
     switch (flaw.what) {
         case json_flaw::kind::repeated_key:
             return flaw.path + " appears twice; keep one of the two";
@@ -137,11 +137,11 @@ std::string words_of(const json_flaw& flaw, std::string_view text) {
             break;
     }
     if (const auto at = missing_comma(text, flaw.byte, flaw.reason))
-        return place_of(text, *at) + ": not JSON: a comma is missing behind this value";
-    return fmt::format("{}: not JSON: {}", place_of(text, flaw.byte), reason(flaw.reason));
+        return describe_place(text, *at) + ": not JSON: a comma is missing behind this value";
+    return fmt::format("{}: not JSON: {}", describe_place(text, flaw.byte), reason(flaw.reason));
 }
 
-std::optional<json_flaw> flaw_of(std::string_view text, std::size_t deepest) {
+std::optional<json_flaw> find_flaw(std::string_view text, std::size_t deepest) {
     watcher watch(deepest);
     if (json::sax_parse(text, &watch))
         if (const auto at = text.find('\0'); at != std::string_view::npos)

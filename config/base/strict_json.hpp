@@ -25,9 +25,9 @@ struct json_flaw {
 
 /// Reads `text` as one JSON value, objects and lists nested at most `deepest` in one another. Nothing where all is
 /// well.
-std::optional<json_flaw> flaw_of(std::string_view text, std::size_t deepest = std::numeric_limits<std::size_t>::max());
+std::optional<json_flaw> find_flaw(std::string_view text, std::size_t deepest = std::numeric_limits<std::size_t>::max());
 
 /// "line 3, column 7: not JSON: …", or which key is wrong, on one printable line, of the text that it was found in.
-std::string words_of(const json_flaw& flaw, std::string_view text);
+std::string describe_flaw(const json_flaw& flaw, std::string_view text);
 
 }  // namespace rldp

@@ -28,7 +28,7 @@ std::string today() {
     return fmt::format("{:%Y-%m-%d}", moment());
 }
 
-std::int64_t start_of(const std::string& date) {
+std::int64_t parse_date(const std::string& date) {
     std::tm parts{};
     if (::strptime(date.c_str(), "%Y-%m-%d", &parts) == nullptr) return 0;
     return static_cast<std::int64_t>(::timegm(&parts));

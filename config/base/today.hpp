@@ -11,6 +11,6 @@ std::string today();
 std::string now();
 
 /// Of a date, as today() writes it, in seconds since 1970; 0 for what is none.
-std::int64_t start_of(const std::string& date);
+std::int64_t parse_date(const std::string& date);
 
 }  // namespace rldp

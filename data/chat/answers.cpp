@@ -60,7 +60,7 @@ class answer_finder {
     answer_finder(const written_talk& talk, const std::string& text)
         : talk_(talk),
           text_(text),
-          shadows_(shadows_of(talk.messages, talk.literals)),
+          shadows_(make_shadows(talk.messages, talk.literals)),
           owners_(owners_in(text, shadows_.size(), false)) {}
 
     /// Whether the text there is, as far as is known, of no message but those of which `may` is true.
@@ -132,7 +132,7 @@ class answer_finder {
     /// Of `text`, which the template makes of so many messages.
     std::optional<byte_owners> owners_in(const std::string& text, std::size_t messages, bool prompt) const {
         const auto shadow = attempt(talk_, std::span(shadows_).first(messages), prompt);
-        return shadow ? owners_of(text, *shadow) : std::nullopt;
+        return shadow ? find_owners(text, *shadow) : std::nullopt;
     }
 
     /// What follows all messages in such a text, where `owner` is whose text comes last; 0 where there is none.

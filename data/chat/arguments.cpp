@@ -26,15 +26,15 @@ const value& arranged::at(std::size_t index) const {
 }
 
 const std::string& arranged::text(std::size_t index) const {
-    const auto* out = text_of(at(index));
-    if (out == nullptr) throw fault(fmt::format("'{}' needs a text, not {}", whose_, kind_of(at(index))));
+    const auto* out = find_text(at(index));
+    if (out == nullptr) throw fault(fmt::format("'{}' needs a text, not {}", whose_, describe_kind(at(index))));
     return *out;
 }
 
 std::int64_t arranged::integer(std::size_t index, std::int64_t missing) const {
     if (found_[index] == nullptr || std::holds_alternative<none>(*found_[index])) return missing;
     const auto* out = std::get_if<std::int64_t>(found_[index]);
-    if (out == nullptr) throw fault(fmt::format("'{}' needs an integer, not {}", whose_, kind_of(at(index))));
+    if (out == nullptr) throw fault(fmt::format("'{}' needs an integer, not {}", whose_, describe_kind(at(index))));
     return *out;
 }
 

@@ -10,7 +10,7 @@
 
 namespace rldp::data::jinja {
 
-arguments interpreter::arguments_of(const node& here) {
+arguments interpreter::evaluate_arguments(const node& here) {
     arguments out;
     for (std::size_t i = 1; i < here.parts.size(); ++i) {
         const node& part = at(here.parts[i]);
@@ -28,7 +28,7 @@ value interpreter::call(const node& here) {
     if (callee.what == op::attribute) {
         const auto object = evaluate(callee.parts[0]);
         if (is_method(object, callee.name)) {
-            const auto given = arguments_of(here);
+            const auto given = evaluate_arguments(here);
             line_ = here.line;
             return called_method(left_, object, callee.name, given);
         }
@@ -36,10 +36,10 @@ value interpreter::call(const node& here) {
     } else {
         called = evaluate(here.parts[0]);
     }
-    const auto given = arguments_of(here);
+    const auto given = evaluate_arguments(here);
     line_ = here.line;
     const auto* which = std::get_if<function>(&called);
-    if (which == nullptr) throw fault(kind_of(called) + " can't be called");
+    if (which == nullptr) throw fault(describe_kind(called) + " can't be called");
     return call_function(*which, given);
 }
 

@@ -87,11 +87,11 @@ jinja::value message_list(jinja::allowance& left, std::span<const chat_message> 
 }
 
 /// Texts that the template may look for in a message. Words without a sign are roles and keys.
-std::vector<std::string> literals_of(const jinja::program& program) {
+std::vector<std::string> list_literals(const jinja::program& program) {
     std::vector<std::string> out;
     const auto is_sign = [](unsigned char c) { return c > ' ' && c != '_' && std::isalnum(c) == 0; };
     for (const auto& node : program.nodes) {
-        const auto* text = node.what == jinja::op::constant ? jinja::text_of(node.constant) : nullptr;
+        const auto* text = node.what == jinja::op::constant ? jinja::find_text(node.constant) : nullptr;
         if (text != nullptr && std::any_of(text->begin(), text->end(), is_sign)) out.push_back(*text);
     }
     return out;
@@ -125,7 +125,7 @@ std::optional<chat_template> chat_template::read(const fs::path& directory,
     if (source->size() > longest_template)
         refuse(fmt::format("{}: longer than {} bytes, too long for what it is", held->where, longest_template));
     held->program = jinja::parse(*source, held->where);
-    held->literals = literals_of(held->program);
+    held->literals = list_literals(held->program);
     held->marks_answers = std::any_of(held->program.nodes.begin(), held->program.nodes.end(),
                                       [](const auto& node) { return node.what == jinja::op::generation; });
     return chat_template(std::move(held));

@@ -53,9 +53,9 @@ value interpreter::evaluate_operation(const node& here) {
         case op::comparison:
             return comparison(here);
         case op::list:
-            return make_series(left_, series::kind::list, all_of(here));
+            return make_series(left_, series::kind::list, evaluate_all(here));
         case op::tuple:
-            return make_series(left_, series::kind::tuple, all_of(here));
+            return make_series(left_, series::kind::tuple, evaluate_all(here));
         case op::dict:
             return dict(here);
         case op::arithmetic: {
@@ -64,12 +64,12 @@ value interpreter::evaluate_operation(const node& here) {
         }
         case op::filter: {
             const auto of = evaluate(here.parts[0]);
-            const auto given = arguments_of(here);
+            const auto given = evaluate_arguments(here);
             return filtered(left_, here.name, of, given);
         }
         case op::test: {
             const auto of = evaluate(here.parts[0]);
-            const auto given = arguments_of(here);
+            const auto given = evaluate_arguments(here);
             return passes(left_, here.name, of, given);
         }
         default:
@@ -94,7 +94,7 @@ value interpreter::named(std::string_view name) const {
 
 value interpreter::attribute(const value& object, std::string_view name) {
     if (std::holds_alternative<undefined>(object))
-        throw fault(fmt::format("'{}' of {} is asked for", name, kind_of(object)));
+        throw fault(fmt::format("'{}' of {} is asked for", name, describe_kind(object)));
     if (const auto* place = std::get_if<std::shared_ptr<const loop_place>>(&object))
         return loop_attribute(**place, name);
     if (const auto* of = std::get_if<space*>(&object)) {
@@ -102,10 +102,10 @@ value interpreter::attribute(const value& object, std::string_view name) {
         return found != (*of)->names.end() ? found->second : undefined{name};
     }
     if (is_method(object, name)) throw fault(fmt::format("the method '{}' is not called", name));
-    if (const auto* entries = mapping_of(object)) {
+    if (const auto* entries = find_mapping(object)) {
         left_.step(entries->entries.size() / 4);
         for (const auto& [key, held] : entries->entries)
-            if (const auto* bytes = text_of(key); bytes != nullptr && *bytes == name) return held;
+            if (const auto* bytes = find_text(key); bytes != nullptr && *bytes == name) return held;
     }
     return undefined{name};
 }
@@ -129,12 +129,12 @@ value interpreter::loop_attribute(const loop_place& place, std::string_view name
 
 value interpreter::item(const node& here) {
     const auto object = evaluate(here.parts[0]), key = evaluate(here.parts[1]);
-    const auto* literal = text_of(at(here.parts[1]).constant);
+    const auto* literal = find_text(at(here.parts[1]).constant);
     const bool has_attributes =
         std::holds_alternative<space*>(object) || std::holds_alternative<std::shared_ptr<const loop_place>>(object);
     if (has_attributes && literal != nullptr) return attribute(object, *literal);
-    if (has_attributes) throw fault(fmt::format("[] of {} needs a literal text", kind_of(object)));
-    return item_of(left_, object, key, literal != nullptr ? std::string_view(*literal) : std::string_view());
+    if (has_attributes) throw fault(fmt::format("[] of {} needs a literal text", describe_kind(object)));
+    return find_item(left_, object, key, literal != nullptr ? std::string_view(*literal) : std::string_view());
 }
 
 value interpreter::slice(const node& here) {
@@ -144,12 +144,12 @@ value interpreter::slice(const node& here) {
         const auto given = evaluate(here.parts[part]);
         if (std::holds_alternative<none>(given)) return std::nullopt;
         std::int64_t room = 0;
-        const auto* whole = integer_of(given, room);
-        if (whole == nullptr) throw fault(fmt::format("{} bounds no slice", kind_of(given)));
+        const auto* whole = find_integer(given, room);
+        if (whole == nullptr) throw fault(fmt::format("{} bounds no slice", describe_kind(given)));
         return *whole;
     };
     const auto start = bound(1), stop = bound(2), step = bound(3);
-    return slice_of(left_, object, start, stop, step.value_or(1));
+    return make_slice(left_, object, start, stop, step.value_or(1));
 }
 
 value interpreter::comparison(const node& here) {
@@ -204,7 +204,7 @@ value interpreter::concatenation(const node& here) {
     return make_text(left_, out.text());
 }
 
-std::vector<value> interpreter::all_of(const node& here) {
+std::vector<value> interpreter::evaluate_all(const node& here) {
     std::vector<value> out;
     for (const auto part : here.parts) out.push_back(evaluate(part));
     return out;

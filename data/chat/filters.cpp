@@ -35,7 +35,7 @@ value to_json(allowance& left, const value& of, const arguments& given) {
 
 value length(allowance& left, const value& of, const arguments& given) {
     const arranged none_given(given, {}, "length");
-    return static_cast<std::int64_t>(length_of(left, of));
+    return static_cast<std::int64_t>(find_length(left, of));
 }
 
 template <std::string (*change)(std::string_view)>
@@ -47,15 +47,15 @@ value in_case(allowance& left, const value& of, const arguments& given) {
 /// item.a.b by a dotted path, of which parts may be numbers; `otherwise` where one is undefined.
 value by_path(allowance& left, value item, const value& path, const value* otherwise) {
     if (std::holds_alternative<std::int64_t>(path)) {
-        item = item_of(left, item, path, {});
+        item = find_item(left, item, path, {});
     } else {
-        const auto* dotted = text_of(path);
-        if (dotted == nullptr) throw fault(fmt::format("{} names no attribute", kind_of(path)));
+        const auto* dotted = find_text(path);
+        if (dotted == nullptr) throw fault(fmt::format("{} names no attribute", describe_kind(path)));
         for (const auto part : split_at(*dotted, ".", -1)) {
             std::int64_t index = 0;
             const bool is_index = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos &&
                                   std::from_chars(part.data(), part.data() + part.size(), index).ec == std::errc();
-            item = item_of(left, item, is_index ? value(index) : make_text(left, part), {});
+            item = find_item(left, item, is_index ? value(index) : make_text(left, part), {});
             if (otherwise != nullptr && std::holds_alternative<undefined>(item)) item = *otherwise;
         }
     }
@@ -94,7 +94,7 @@ value first(allowance& left, const value& of, const arguments& given) {
 
 value last(allowance& left, const value& of, const arguments& given) {
     const arranged none_given(given, {}, "last");
-    if (const auto* items = series_of(of); items != nullptr && items->what == series::kind::once)
+    if (const auto* items = find_series(of); items != nullptr && items->what == series::kind::once)
         throw fault("'last' of a generator; make it a list first");
     const auto items = walk(left, of);
     return items->items.empty() ? undefined{"last of nothing"} : items->items.back();
@@ -102,7 +102,7 @@ value last(allowance& left, const value& of, const arguments& given) {
 
 value string(allowance& left, const value& of, const arguments& given) {
     const arranged none_given(given, {}, "string");
-    return text_of(of) != nullptr ? of : make_text(left, as_text(left, of));
+    return find_text(of) != nullptr ? of : make_text(left, as_text(left, of));
 }
 
 /// What Python's int() or else int(float()) reads. Nothing where it is no number or one beyond 64 bits.
@@ -121,12 +121,12 @@ std::optional<std::int64_t> read_integer(std::string_view text) {
 value integer(allowance& left, const value& of, const arguments& given) {
     const arranged all(given, {"default"}, "int");
     std::int64_t room = 0;
-    if (const auto* whole = integer_of(of, room)) return *whole;
-    if (std::holds_alternative<undefined>(of)) throw fault(kind_of(of) + " can't be made an integer");
+    if (const auto* whole = find_integer(of, room)) return *whole;
+    if (std::holds_alternative<undefined>(of)) throw fault(describe_kind(of) + " can't be made an integer");
     std::optional<std::int64_t> out;
     if (const auto* number = std::get_if<double>(&of); number != nullptr && std::abs(*number) < 9e18)
         out = static_cast<std::int64_t>(*number);
-    if (const auto* text = text_of(of)) {
+    if (const auto* text = find_text(of)) {
         left.read(text->size());
         if (text->find('_') != std::string::npos) throw fault("'int' of a text with underscores is not supported");
         out = read_integer(*text);
@@ -142,18 +142,18 @@ value list(allowance& left, const value& of, const arguments& given) {
 value items(allowance& left, const value& of, const arguments& given) {
     const arranged none_given(given, {}, "items");
     std::vector<value> out;
-    if (const auto* entries = mapping_of(of)) {
+    if (const auto* entries = find_mapping(of)) {
         for (const auto& [key, held] : entries->entries)
             out.push_back(make_series(left, series::kind::tuple, {key, held}));
     } else if (!std::holds_alternative<undefined>(of)) {
-        throw fault(fmt::format("'items' needs a dict, not {}", kind_of(of)));
+        throw fault(fmt::format("'items' needs a dict, not {}", describe_kind(of)));
     }
     return make_series(left, series::kind::once, std::move(out));
 }
 
 value reverse(allowance& left, const value& of, const arguments& given) {
     const arranged none_given(given, {}, "reverse");
-    if (text_of(of) != nullptr) return slice_of(left, of, {}, {}, -1);
+    if (find_text(of) != nullptr) return make_slice(left, of, {}, {}, -1);
     const auto items = walk(left, of);
     return make_series(left, series::kind::once, {items->items.rbegin(), items->items.rend()});
 }
@@ -161,14 +161,14 @@ value reverse(allowance& left, const value& of, const arguments& given) {
 value absolute(allowance& left, const value& of, const arguments& given) {
     const arranged none_given(given, {}, "abs");
     std::int64_t room = 0;
-    const auto* whole = integer_of(of, room);
+    const auto* whole = find_integer(of, room);
     const value number = whole != nullptr ? value(*whole) : of;
     return is_less(left, number, std::int64_t{0}) ? negative(number) : number;
 }
 
 /// The name at the head of `given`, and what is given behind it.
 std::pair<std::string, arguments> inner_call(const arguments& given, std::size_t at, std::string_view whose) {
-    const auto* name = text_of(given.positional[at]);
+    const auto* name = find_text(given.positional[at]);
     if (name == nullptr) throw fault(fmt::format("'{}' needs the name of a filter or test", whose));
     arguments rest{{given.positional.begin() + static_cast<std::ptrdiff_t>(at) + 1, given.positional.end()},
                    given.named};
@@ -269,8 +269,8 @@ value joined_texts(allowance& left, const series& items, std::string_view separa
     bool first_one = true;
     for (const auto& item : items.items) {
         left.step();
-        if (only_texts && text_of(item) == nullptr)
-            throw fault(fmt::format("'join' needs texts, not {}", kind_of(item)));
+        if (only_texts && find_text(item) == nullptr)
+            throw fault(fmt::format("'join' needs texts, not {}", describe_kind(item)));
         if (!std::exchange(first_one, false)) out.add(separator);
         write(out, item);
     }

@@ -34,7 +34,7 @@ interpreter::flow interpreter::execute(node_id which) {
     line_ = here.line;
     switch (here.what) {
         case op::text:
-            out_->add(*text_of(here.constant));
+            out_->add(*find_text(here.constant));
             break;
         case op::print:
             write(*out_, evaluate(here.parts[0]));
@@ -78,7 +78,7 @@ interpreter::flow interpreter::branch(const node& here) {
 }
 
 /// What the loop goes through, of which its condition leaves some.
-std::shared_ptr<const series> interpreter::turns_of(const node& here) {
+std::shared_ptr<const series> interpreter::list_turns(const node& here) {
     auto all = walk(left_, evaluate(here.parts[0]));
     if (here.parts[1] == 0) return all;
     std::vector<value> kept;
@@ -92,7 +92,7 @@ std::shared_ptr<const series> interpreter::turns_of(const node& here) {
 }
 
 interpreter::flow interpreter::loop(const node& here) {
-    const auto turns = turns_of(here);
+    const auto turns = list_turns(here);
     bool completes_one = false;
     for (std::size_t i = 0; i < turns->items.size(); ++i) {
         left_.step();

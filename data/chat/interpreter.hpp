@@ -38,7 +38,7 @@ class interpreter {
     flow execute(node_id at);
     flow branch(const node& at);
     flow loop(const node& at);
-    std::shared_ptr<const series> turns_of(const node& at);
+    std::shared_ptr<const series> list_turns(const node& at);
     void push(std::size_t parent);
     void pop() { scopes_.pop_back(); }
     void assign(const node& target, const value& what);
@@ -55,11 +55,11 @@ class interpreter {
     value comparison(const node& at);
     value logical(const node& at);
     value concatenation(const node& at);
-    std::vector<value> all_of(const node& at);
+    std::vector<value> evaluate_all(const node& at);
     value dict(const node& at);
 
     // Calls.
-    arguments arguments_of(const node& at);
+    arguments evaluate_arguments(const node& at);
     value call(const node& at);
     value call_function(const function& which, const arguments& given);
     value call_macro(node_id which, const arguments& given);

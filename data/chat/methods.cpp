@@ -41,11 +41,11 @@ value split(allowance& left, const std::string& text, const arguments& given) {
 template <typename has_type>
 bool has_affix(const arguments& given, std::string_view name, has_type has) {
     const arranged all(given, {"affix"}, name);
-    const auto* several = series_of(all.at(0));
+    const auto* several = find_series(all.at(0));
     if (several == nullptr || several->what != series::kind::tuple) return has(all.text(0));
     return std::any_of(several->items.begin(), several->items.end(), [&](const value& one) {
-        if (text_of(one) == nullptr) throw fault(fmt::format("'{}' needs a text, not {}", name, kind_of(one)));
-        return has(*text_of(one));
+        if (find_text(one) == nullptr) throw fault(fmt::format("'{}' needs a text, not {}", name, describe_kind(one)));
+        return has(*find_text(one));
     });
 }
 
@@ -163,21 +163,21 @@ bool is_method(const value& of, std::string_view name) {
         "isalpha",  "isascii",    "isdecimal", "isdigit",    "isidentifier", "islower",    "isnumeric", "isprintable",
         "isspace",  "istitle",    "isupper",   "ljust",      "maketrans",    "partition",  "rfind",     "rindex",
         "rjust",    "rpartition", "rsplit",    "splitlines", "swapcase",     "translate",  "zfill"};
-    if (mapping_of(of) != nullptr) return is_among(name, of_dicts);
-    if (series_of(of) != nullptr) return is_among(name, of_lists);
-    if (text_of(of) == nullptr) return false;
+    if (find_mapping(of) != nullptr) return is_among(name, of_dicts);
+    if (find_series(of) != nullptr) return is_among(name, of_lists);
+    if (find_text(of) == nullptr) return false;
     return is_among(name, more_of_texts) ||
            std::any_of(text_methods.begin(), text_methods.end(), [&](const auto& one) { return one.first == name; });
 }
 
 value called_method(allowance& left, const value& of, std::string_view name, const arguments& given) {
-    if (const auto* text = text_of(of))
+    if (const auto* text = find_text(of))
         for (const auto& [known, method] : text_methods)
             if (known == name) return method(left, *text, given);
-    if (const auto* entries = mapping_of(of))
+    if (const auto* entries = find_mapping(of))
         if (name == "get" || name == "items" || name == "keys" || name == "values")
             return dict_method(left, *entries, name, given);
-    throw fault(fmt::format("the method '{}' of {} is not supported; write the line without it", name, kind_of(of)));
+    throw fault(fmt::format("the method '{}' of {} is not supported; write the line without it", name, describe_kind(of)));
 }
 
 }  // namespace rldp::data::jinja

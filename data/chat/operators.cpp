@@ -13,7 +13,7 @@ namespace rldp::data::jinja {
 namespace {
 
 [[noreturn]] void do_not_fit(std::string_view which, const value& a, const value& b) {
-    throw fault(fmt::format("{} {} {} is not supported", kind_of(a), which, kind_of(b)));
+    throw fault(fmt::format("{} {} {} is not supported", describe_kind(a), which, describe_kind(b)));
 }
 
 value whole_arithmetic(std::string_view which, std::int64_t a, std::int64_t b) {
@@ -57,25 +57,25 @@ value real_arithmetic(std::string_view which, double a, double b) {
     return quotient == 0 ? std::copysign(0.0, a / b) : std::round(quotient);
 }
 
-std::optional<double> real_of(const value& of) {
+std::optional<double> find_real(const value& of) {
     if (const auto* number = std::get_if<double>(&of)) return *number;
     std::int64_t room = 0;
-    const auto* whole = integer_of(of, room);
+    const auto* whole = find_integer(of, room);
     return whole != nullptr ? std::optional<double>(static_cast<double>(*whole)) : std::nullopt;
 }
 
 bool is_list_or_tuple(const value& of) {
-    const auto* items = series_of(of);
+    const auto* items = find_series(of);
     return items != nullptr && (items->what == series::kind::list || items->what == series::kind::tuple);
 }
 
 value joined(allowance& left, const value& a, const value& b) {
-    if (const auto* head = text_of(a), *tail = text_of(b); head != nullptr && tail != nullptr)
+    if (const auto* head = find_text(a), *tail = find_text(b); head != nullptr && tail != nullptr)
         return make_text(left, *head + *tail);
-    if (!is_list_or_tuple(a) || !is_list_or_tuple(b) || series_of(a)->what != series_of(b)->what) do_not_fit("+", a, b);
-    auto items = series_of(a)->items;
-    items.insert(items.end(), series_of(b)->items.begin(), series_of(b)->items.end());
-    return make_series(left, series_of(a)->what, std::move(items));
+    if (!is_list_or_tuple(a) || !is_list_or_tuple(b) || find_series(a)->what != find_series(b)->what) do_not_fit("+", a, b);
+    auto items = find_series(a)->items;
+    items.insert(items.end(), find_series(b)->items.begin(), find_series(b)->items.end());
+    return make_series(left, find_series(a)->what, std::move(items));
 }
 
 value repeated(allowance& left, const value& what, std::int64_t times) {
@@ -86,13 +86,13 @@ value repeated(allowance& left, const value& what, std::int64_t times) {
             throw fault("a text is repeated too often");
         left.make(bytes * count);
     };
-    if (const auto* bytes = text_of(what)) {
+    if (const auto* bytes = find_text(what)) {
         fits(bytes->size());
         std::string out;
         for (std::size_t i = 0; i < count && !bytes->empty(); ++i) out += *bytes;
         return make_text(left, out);
     }
-    const auto& items = *series_of(what);
+    const auto& items = *find_series(what);
     fits(items.items.size() * sizeof(value));
     std::vector<value> out;
     for (std::size_t i = 0; i < count && !items.items.empty(); ++i)
@@ -132,39 +132,39 @@ std::vector<std::int64_t> sliced_places(allowance& left, std::int64_t length, co
 
 value arithmetic(allowance& left, std::string_view which, const value& a, const value& b) {
     std::int64_t room_a = 0, room_b = 0;
-    const auto *whole_a = integer_of(a, room_a), *whole_b = integer_of(b, room_b);
+    const auto *whole_a = find_integer(a, room_a), *whole_b = find_integer(b, room_b);
     if (whole_a != nullptr && whole_b != nullptr) return whole_arithmetic(which, *whole_a, *whole_b);
-    const auto real_a = real_of(a), real_b = real_of(b);
+    const auto real_a = find_real(a), real_b = find_real(b);
     if (real_a && real_b) return real_arithmetic(which, *real_a, *real_b);
     if (which == "+") return joined(left, a, b);
     if (which != "*") do_not_fit(which, a, b);
-    const bool times_b = whole_b != nullptr && (text_of(a) != nullptr || is_list_or_tuple(a));
-    const bool times_a = whole_a != nullptr && (text_of(b) != nullptr || is_list_or_tuple(b));
+    const bool times_b = whole_b != nullptr && (find_text(a) != nullptr || is_list_or_tuple(a));
+    const bool times_a = whole_a != nullptr && (find_text(b) != nullptr || is_list_or_tuple(b));
     if (!times_a && !times_b) do_not_fit(which, a, b);
     return times_b ? repeated(left, a, *whole_b) : repeated(left, b, *whole_a);
 }
 
 value negative(const value& of) {
     std::int64_t room = 0;
-    if (const auto* whole = integer_of(of, room)) return whole_arithmetic("-", 0, *whole);
+    if (const auto* whole = find_integer(of, room)) return whole_arithmetic("-", 0, *whole);
     if (const auto* number = std::get_if<double>(&of)) return -*number;
-    throw fault(fmt::format("-({}) is not supported", kind_of(of)));
+    throw fault(fmt::format("-({}) is not supported", describe_kind(of)));
 }
 
-value item_of(allowance& left, const value& object, const value& key, std::string_view name) {
+value find_item(allowance& left, const value& object, const value& key, std::string_view name) {
     if (std::holds_alternative<undefined>(object))
-        throw fault(fmt::format("an item of {} is asked for", kind_of(object)));
-    if (const auto* entries = mapping_of(object)) {
+        throw fault(fmt::format("an item of {} is asked for", describe_kind(object)));
+    if (const auto* entries = find_mapping(object)) {
         const auto* found = find_key(left, *entries, key);
         return found != nullptr ? *found : undefined{name};
     }
     std::int64_t room = 0;
-    const auto* index = integer_of(key, room);
-    const auto* bytes = text_of(object);
-    const auto* items = series_of(object);
+    const auto* index = find_integer(key, room);
+    const auto* bytes = find_text(object);
+    const auto* items = find_series(object);
     const bool has_places = bytes != nullptr || (items != nullptr && items->what <= series::kind::range);
     if (index == nullptr || !has_places) return undefined{name};
-    const auto length = static_cast<std::int64_t>(length_of(left, object));
+    const auto length = static_cast<std::int64_t>(find_length(left, object));
     const auto at = *index < 0 ? *index + length : *index;
     if (at < 0 || at >= length) return undefined{name};
     if (items != nullptr) return items->items[static_cast<std::size_t>(at)];
@@ -174,9 +174,9 @@ value item_of(allowance& left, const value& object, const value& key, std::strin
     return make_text(left, first_character(rest));
 }
 
-value slice_of(allowance& left, const value& object, const std::optional<std::int64_t>& start,
+value make_slice(allowance& left, const value& object, const std::optional<std::int64_t>& start,
                const std::optional<std::int64_t>& stop, std::int64_t step) {
-    if (const auto* bytes = text_of(object)) {
+    if (const auto* bytes = find_text(object)) {
         const auto places = character_places(left, *bytes);
         std::string out;
         for (const auto at : sliced_places(left, static_cast<std::int64_t>(places.size() - 1), start, stop, step)) {
@@ -185,8 +185,8 @@ value slice_of(allowance& left, const value& object, const std::optional<std::in
         }
         return make_text(left, out);
     }
-    if (!is_list_or_tuple(object)) throw fault(fmt::format("a slice of {} is not supported", kind_of(object)));
-    const auto& items = *series_of(object);
+    if (!is_list_or_tuple(object)) throw fault(fmt::format("a slice of {} is not supported", describe_kind(object)));
+    const auto& items = *find_series(object);
     std::vector<value> out;
     for (const auto at : sliced_places(left, static_cast<std::int64_t>(items.items.size()), start, stop, step))
         out.push_back(items.items[static_cast<std::size_t>(at)]);

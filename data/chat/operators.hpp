@@ -12,9 +12,9 @@ value arithmetic(allowance& left, std::string_view which, const value& a, const 
 value negative(const value& of);
 
 /// object[key], for what is no namespace; `name` is what an undefined result is called.
-value item_of(allowance& left, const value& object, const value& key, std::string_view name);
+value find_item(allowance& left, const value& object, const value& key, std::string_view name);
 /// object[start:stop:step].
-value slice_of(allowance& left, const value& object, const std::optional<std::int64_t>& start,
+value make_slice(allowance& left, const value& object, const std::optional<std::int64_t>& start,
                const std::optional<std::int64_t>& stop, std::int64_t step);
 
 }  // namespace rldp::data::jinja

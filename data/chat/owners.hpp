@@ -17,9 +17,9 @@ using byte_owners = std::vector<std::uint32_t>;
 
 /// The messages with a character of their own in place of each of theirs, but for white space and for what the
 /// template may look for: `literals`. None where there are too many messages for that.
-std::vector<chat_message> shadows_of(std::span<const chat_message> messages, const std::vector<std::string>& literals);
+std::vector<chat_message> make_shadows(std::span<const chat_message> messages, const std::vector<std::string>& literals);
 
 /// Of `text`, given what its template makes of the shadows. Nothing where that is no other text with the same template.
-std::optional<byte_owners> owners_of(std::string_view text, std::string_view shadow);
+std::optional<byte_owners> find_owners(std::string_view text, std::string_view shadow);
 
 }  // namespace rldp::data

@@ -23,16 +23,16 @@ bool is_defined(const value& of) {
 }
 
 bool is_text(const value& of) {
-    return text_of(of) != nullptr;
+    return find_text(of) != nullptr;
 }
 
 bool is_mapping(const value& of) {
-    return mapping_of(of) != nullptr;
+    return find_mapping(of) != nullptr;
 }
 
 /// Python finds all three in an undefined value, too.
 bool is_iterable(const value& of) {
-    return holds<undefined>(of) || is_text(of) || is_mapping(of) || series_of(of) != nullptr ||
+    return holds<undefined>(of) || is_text(of) || is_mapping(of) || find_series(of) != nullptr ||
            holds<std::shared_ptr<const loop_place>>(of);
 }
 
@@ -41,7 +41,7 @@ bool is_callable(const value& of) {
 }
 
 bool is_sequence(const value& of) {
-    const auto* items = series_of(of);
+    const auto* items = find_series(of);
     return holds<undefined>(of) || is_text(of) || is_mapping(of) ||
            (items != nullptr && items->what <= series::kind::range);
 }
@@ -59,8 +59,8 @@ bool is_flag(const value& of) {
 template <std::int64_t rest>
 bool leaves(const value& of) {
     std::int64_t room = 0;
-    const auto* whole = integer_of(of, room);
-    if (whole == nullptr) throw fault(kind_of(of) + " is neither odd nor even here");
+    const auto* whole = find_integer(of, room);
+    if (whole == nullptr) throw fault(describe_kind(of) + " is neither odd nor even here");
     return (*whole % 2 != 0) == (rest != 0);
 }
 

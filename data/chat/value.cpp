@@ -14,9 +14,9 @@ namespace {
 constexpr unsigned deepest_value = 48;       // of JSON schemas in messages, real ones need ten
 constexpr std::size_t bytes_of_object = 64;  // beside what it holds: its counts and its own fields
 
-unsigned depth_of(const value& of) {
-    if (const auto* items = series_of(of)) return items->depth;
-    if (const auto* entries = mapping_of(of)) return entries->depth;
+unsigned find_depth(const value& of) {
+    if (const auto* items = find_series(of)) return items->depth;
+    if (const auto* entries = find_mapping(of)) return entries->depth;
     const auto* place = std::get_if<std::shared_ptr<const loop_place>>(&of);
     return place != nullptr ? (*place)->items->depth + 1 : 0;
 }
@@ -31,9 +31,9 @@ bool is_number(const value& of) {
            std::holds_alternative<double>(of);
 }
 
-double number_of(const value& of) {
+double to_number(const value& of) {
     std::int64_t room = 0;
-    const auto* whole = integer_of(of, room);
+    const auto* whole = find_integer(of, room);
     return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(of);
 }
 
@@ -65,7 +65,7 @@ value make_text(allowance& left, std::string_view bytes) {
 value make_series(allowance& left, series::kind what, std::vector<value> items) {
     left.make(items.size() * sizeof(value) + bytes_of_object);
     unsigned depth = 0;
-    for (const auto& item : items) depth = std::max(depth, depth_of(item));
+    for (const auto& item : items) depth = std::max(depth, find_depth(item));
     return std::make_shared<const series>(series{what, std::move(items), one_deeper(depth)});
 }
 
@@ -74,9 +74,9 @@ value make_mapping(allowance& left, const std::vector<std::pair<value, value>>& 
     mapping out;
     unsigned depth = 0;
     for (const auto& [key, held] : entries) {
-        if (depth_of(key) > 0 || std::holds_alternative<undefined>(key))
-            throw fault(fmt::format("{} can't be the key of a dict here", kind_of(key)));
-        depth = std::max(depth, depth_of(held));
+        if (find_depth(key) > 0 || std::holds_alternative<undefined>(key))
+            throw fault(fmt::format("{} can't be the key of a dict here", describe_kind(key)));
+        depth = std::max(depth, find_depth(held));
         const auto before = std::find_if(out.entries.begin(), out.entries.end(), [&, &name = key](const auto& entry) {
             return are_equal(left, entry.first, name);
         });
@@ -89,22 +89,22 @@ value make_mapping(allowance& left, const std::vector<std::pair<value, value>>& 
     return std::make_shared<const mapping>(std::move(out));
 }
 
-const std::string* text_of(const value& of) {
+const std::string* find_text(const value& of) {
     const auto* held = std::get_if<shared_text>(&of);
     return held != nullptr ? held->get() : nullptr;
 }
 
-const series* series_of(const value& of) {
+const series* find_series(const value& of) {
     const auto* held = std::get_if<std::shared_ptr<const series>>(&of);
     return held != nullptr ? held->get() : nullptr;
 }
 
-const mapping* mapping_of(const value& of) {
+const mapping* find_mapping(const value& of) {
     const auto* held = std::get_if<std::shared_ptr<const mapping>>(&of);
     return held != nullptr ? held->get() : nullptr;
 }
 
-const std::int64_t* integer_of(const value& of, std::int64_t& room) {
+const std::int64_t* find_integer(const value& of, std::int64_t& room) {
     if (const auto* flag = std::get_if<bool>(&of)) {
         room = *flag ? 1 : 0;
         return &room;
@@ -112,10 +112,10 @@ const std::int64_t* integer_of(const value& of, std::int64_t& room) {
     return std::get_if<std::int64_t>(&of);
 }
 
-std::string kind_of(const value& of) {
+std::string describe_kind(const value& of) {
     if (const auto* missing = std::get_if<undefined>(&of))
         return missing->name.empty() ? "something undefined" : fmt::format("undefined '{}'", missing->name);
-    if (const auto* items = series_of(of)) {
+    if (const auto* items = find_series(of)) {
         static constexpr const char* names[] = {"a list", "a tuple", "a range", "a view", "a generator"};
         return names[static_cast<std::size_t>(items->what)];
     }
@@ -127,10 +127,10 @@ std::string kind_of(const value& of) {
 
 bool is_true(const value& of) {
     if (std::holds_alternative<undefined>(of) || std::holds_alternative<none>(of)) return false;
-    if (is_number(of)) return number_of(of) != 0;
-    if (const auto* bytes = text_of(of)) return !bytes->empty();
-    if (const auto* items = series_of(of)) return items->what == series::kind::once || !items->items.empty();
-    if (const auto* entries = mapping_of(of)) return !entries->entries.empty();
+    if (is_number(of)) return to_number(of) != 0;
+    if (const auto* bytes = find_text(of)) return !bytes->empty();
+    if (const auto* items = find_series(of)) return items->what == series::kind::once || !items->items.empty();
+    if (const auto* entries = find_mapping(of)) return !entries->entries.empty();
     return true;
 }
 
@@ -138,17 +138,17 @@ bool are_equal(allowance& left, const value& a, const value& b) {
     left.step();
     if (is_number(a) && is_number(b)) {
         std::int64_t room_a = 0, room_b = 0;
-        const auto *whole_a = integer_of(a, room_a), *whole_b = integer_of(b, room_b);
+        const auto *whole_a = find_integer(a, room_a), *whole_b = find_integer(b, room_b);
         if (whole_a != nullptr && whole_b != nullptr) return *whole_a == *whole_b;
-        return number_of(a) == number_of(b);
+        return to_number(a) == to_number(b);
     }
     if (a.index() != b.index()) return false;
-    if (const auto* bytes = text_of(a)) {
+    if (const auto* bytes = find_text(a)) {
         left.read(bytes->size());
-        return *bytes == *text_of(b);
+        return *bytes == *find_text(b);
     }
-    if (const auto* items = series_of(a)) return are_equal_series(left, *items, *series_of(b));
-    if (const auto* entries = mapping_of(a)) return are_equal_mappings(left, *entries, *mapping_of(b));
+    if (const auto* items = find_series(a)) return are_equal_series(left, *items, *find_series(b));
+    if (const auto* entries = find_mapping(a)) return are_equal_mappings(left, *entries, *find_mapping(b));
     if (const auto* named = std::get_if<space*>(&a)) return *named == std::get<space*>(b);
     if (const auto* called = std::get_if<function>(&a)) {
         const auto& other = std::get<function>(b);
@@ -161,45 +161,45 @@ bool are_equal(allowance& left, const value& a, const value& b) {
 
 bool is_less(allowance& left, const value& a, const value& b) {
     std::int64_t room_a = 0, room_b = 0;
-    const auto *whole_a = integer_of(a, room_a), *whole_b = integer_of(b, room_b);
+    const auto *whole_a = find_integer(a, room_a), *whole_b = find_integer(b, room_b);
     if (whole_a != nullptr && whole_b != nullptr) return *whole_a < *whole_b;
-    if (is_number(a) && is_number(b)) return number_of(a) < number_of(b);
-    const auto *text_a = text_of(a), *text_b = text_of(b);
+    if (is_number(a) && is_number(b)) return to_number(a) < to_number(b);
+    const auto *text_a = find_text(a), *text_b = find_text(b);
     if (text_a == nullptr || text_b == nullptr)
-        throw fault(fmt::format("{} and {} have no order", kind_of(a), kind_of(b)));
+        throw fault(fmt::format("{} and {} have no order", describe_kind(a), describe_kind(b)));
     left.read(text_a->size());
     return *text_a < *text_b;
 }
 
 bool contains(allowance& left, const value& holder, const value& wanted) {
-    if (const auto* bytes = text_of(holder)) {
-        const auto* part = text_of(wanted);
-        if (part == nullptr) throw fault(fmt::format("{} can't be looked for in a text", kind_of(wanted)));
+    if (const auto* bytes = find_text(holder)) {
+        const auto* part = find_text(wanted);
+        if (part == nullptr) throw fault(fmt::format("{} can't be looked for in a text", describe_kind(wanted)));
         left.search(bytes->size(), part->size());
         return bytes->find(*part) != std::string::npos;
     }
-    if (const auto* entries = mapping_of(holder)) return find_key(left, *entries, wanted) != nullptr;
+    if (const auto* entries = find_mapping(holder)) return find_key(left, *entries, wanted) != nullptr;
     const auto items = walk(left, holder);
     return std::any_of(items->items.begin(), items->items.end(),
                        [&](const value& item) { return are_equal(left, item, wanted); });
 }
 
 const value* find_key(allowance& left, const mapping& in, const value& key) {
-    if (depth_of(key) > 0) throw fault(fmt::format("{} can't be the key of a dict here", kind_of(key)));
+    if (find_depth(key) > 0) throw fault(fmt::format("{} can't be the key of a dict here", describe_kind(key)));
     for (const auto& [name, held] : in.entries)
         if (are_equal(left, name, key)) return &held;
     return nullptr;
 }
 
-std::size_t length_of(allowance& left, const value& of) {
+std::size_t find_length(allowance& left, const value& of) {
     if (std::holds_alternative<undefined>(of)) return 0;
-    if (const auto* bytes = text_of(of)) {
+    if (const auto* bytes = find_text(of)) {
         left.read(bytes->size());
         return count_characters(*bytes);
     }
-    if (const auto* entries = mapping_of(of)) return entries->entries.size();
-    const auto* items = series_of(of);
-    if (items == nullptr || items->what == series::kind::once) throw fault(kind_of(of) + " has no length");
+    if (const auto* entries = find_mapping(of)) return entries->entries.size();
+    const auto* items = find_series(of);
+    if (items == nullptr || items->what == series::kind::once) throw fault(describe_kind(of) + " has no length");
     return items->items.size();
 }
 
@@ -213,15 +213,15 @@ std::shared_ptr<const series> walk(allowance& left, const value& of) {
         return *items;
     }
     std::vector<value> out;
-    if (const auto* bytes = text_of(of)) {
+    if (const auto* bytes = find_text(of)) {
         for (std::string_view rest = *bytes; !rest.empty(); rest.remove_prefix(first_character(rest).size())) {
             left.make(sizeof(value));  // a list that grows holds twice what it needs
             out.push_back(make_text(left, first_character(rest)));
         }
-    } else if (const auto* entries = mapping_of(of)) {
+    } else if (const auto* entries = find_mapping(of)) {
         for (const auto& entry : entries->entries) out.push_back(entry.first);
     } else if (!std::holds_alternative<undefined>(of)) {
-        throw fault(kind_of(of) + " can't be gone through");
+        throw fault(describe_kind(of) + " can't be gone through");
     }
     return std::get<std::shared_ptr<const series>>(make_series(left, series::kind::list, std::move(out)));
 }

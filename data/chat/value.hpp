@@ -68,14 +68,14 @@ value make_series(allowance& left, series::kind what, std::vector<value> items);
 value make_mapping(allowance& left, const std::vector<std::pair<value, value>>& entries);
 
 /// The text, or nothing of what is none.
-const std::string* text_of(const value& of);
-const series* series_of(const value& of);
-const mapping* mapping_of(const value& of);
+const std::string* find_text(const value& of);
+const series* find_series(const value& of);
+const mapping* find_mapping(const value& of);
 /// Of integers and, as in Python, of true and false.
-const std::int64_t* integer_of(const value& of, std::int64_t& room);
+const std::int64_t* find_integer(const value& of, std::int64_t& room);
 
 /// What kind of value it is, for messages: "a list", "undefined ('x')".
-std::string kind_of(const value& of);
+std::string describe_kind(const value& of);
 
 bool is_true(const value& of);
 bool are_equal(allowance& left, const value& a, const value& b);
@@ -86,7 +86,7 @@ bool contains(allowance& left, const value& holder, const value& wanted);
 /// Nothing where the key is missing.
 const value* find_key(allowance& left, const mapping& in, const value& key);
 /// len(). Errors: fault of what has none.
-std::size_t length_of(allowance& left, const value& of);
+std::size_t find_length(allowance& left, const value& of);
 /// What a loop goes through. Errors: fault of what can't be walked.
 std::shared_ptr<const series> walk(allowance& left, const value& of);
 

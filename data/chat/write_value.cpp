@@ -44,7 +44,7 @@ void write_scalar(growing& out, const value& of) {
     else if (const auto* number = std::get_if<double>(&of))
         out.add(written(*number));
     else
-        throw fault(kind_of(of) + " can't be printed");
+        throw fault(describe_kind(of) + " can't be printed");
 }
 
 void write_items(growing& out, const series& items) {
@@ -62,11 +62,11 @@ void write_items(growing& out, const series& items) {
 void write_repr(growing& out, const value& of) {
     if (std::holds_alternative<undefined>(of)) {
         out.add("Undefined");
-    } else if (const auto* bytes = text_of(of)) {
+    } else if (const auto* bytes = find_text(of)) {
         write_repr_of_text(out, *bytes);
-    } else if (const auto* items = series_of(of)) {
+    } else if (const auto* items = find_series(of)) {
         write_items(out, *items);
-    } else if (const auto* entries = mapping_of(of)) {
+    } else if (const auto* entries = find_mapping(of)) {
         const char* separator = "{";
         for (const auto& [key, held] : entries->entries) {
             out.add(separator);
@@ -100,7 +100,7 @@ std::string json_scalar(const value& of) {
     if (const auto* flag = std::get_if<bool>(&of)) return *flag ? "true" : "false";
     if (const auto* whole = std::get_if<std::int64_t>(&of)) return std::to_string(*whole);
     const auto* number = std::get_if<double>(&of);
-    if (number == nullptr) throw fault(kind_of(of) + " can't be written as JSON");
+    if (number == nullptr) throw fault(describe_kind(of) + " can't be written as JSON");
     if (std::isnan(*number)) return "NaN";
     if (std::isinf(*number)) return *number > 0 ? "Infinity" : "-Infinity";
     return written(*number);
@@ -112,11 +112,11 @@ class json_writer {
     json_writer(growing& out, std::int64_t indent) : out_(out), indent_(indent) {}
 
     void write(const value& of, std::size_t level) {
-        if (const auto* bytes = text_of(of))
+        if (const auto* bytes = find_text(of))
             write_json_text(out_, *bytes);
-        else if (const auto* items = series_of(of))
+        else if (const auto* items = find_series(of))
             write_list(of, *items, level);
-        else if (const auto* entries = mapping_of(of))
+        else if (const auto* entries = find_mapping(of))
             write_dict(*entries, level);
         else
             out_.add(json_scalar(of));
@@ -125,7 +125,7 @@ class json_writer {
   private:
     void write_list(const value& of, const series& items, std::size_t level) {
         if (items.what != series::kind::list && items.what != series::kind::tuple)
-            throw fault(kind_of(of) + " can't be written as JSON; make it a list first");
+            throw fault(describe_kind(of) + " can't be written as JSON; make it a list first");
         out_.add("[");
         for (std::size_t i = 0; i < items.items.size(); ++i) {
             next(i, level + 1);
@@ -140,7 +140,7 @@ class json_writer {
         for (std::size_t i = 0; i < in.entries.size(); ++i) {
             next(i, level + 1);
             const auto& [key, held] = in.entries[i];
-            const auto* name = text_of(key);
+            const auto* name = find_text(key);
             write_json_text(out_, name != nullptr ? *name : json_scalar(key));
             out_.add(": ");
             write(held, level + 1);
@@ -167,7 +167,7 @@ class json_writer {
 }  // namespace
 
 void write(growing& out, const value& of) {
-    if (const auto* bytes = text_of(of))
+    if (const auto* bytes = find_text(of))
         out.add(*bytes);
     else if (!std::holds_alternative<undefined>(of))
         write_repr(out, of);

@@ -142,7 +142,7 @@ std::vector<std::string> words_of_name(std::string_view name) {
     return out;
 }
 
-naming naming_of(std::string_view name) {
+naming classify_name(std::string_view name) {
     auto in = words_of_name(name);
     std::transform(in.begin(), in.end(), in.begin(), without_marks);
     if (is_row_number(in)) return naming::thing;
@@ -163,7 +163,7 @@ bool names_a_target(std::string_view name) {
                                             "default", "response", "diagnosis", "approved", "fraud", "y"});
 }
 
-bool names_prose(std::string_view name) {
+bool names_free_text(std::string_view name) {
     return has_one_of(words_of_name(name),
                       {"note",    "notes",  "text",    "comment",   "comments", "description", "narrative",
                        "summary", "report", "history", "remark",    "remarks",  "message",     "body",

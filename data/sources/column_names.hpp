@@ -20,11 +20,11 @@ enum class naming : std::uint8_t {
 
 /// In English, German, French, Spanish, Italian, Portuguese, Dutch and Polish, with the usual affixes.
 /// "admission_type_id" is a code, "number_diagnoses" a count.
-naming naming_of(std::string_view name);
+naming classify_name(std::string_view name);
 
 /// What tables call the thing to be predicted.
 bool names_a_target(std::string_view name);
 /// What tables call free text: "note", "description".
-bool names_prose(std::string_view name);
+bool names_free_text(std::string_view name);
 
 }  // namespace rldp::data

@@ -173,7 +173,7 @@ void table::add_row(std::span<const std::string> cells, std::size_t line) {
 
 table read_csv(const std::string& path) {
     const auto text = checked_text(read_file(path), path);
-    return read_table(text, path, named_delimiter(path).value_or(delimiter_of(text)));
+    return read_table(text, path, named_delimiter(path).value_or(detect_delimiter(text)));
 }
 
 table parse_csv(std::string text, const std::string& file) {
@@ -181,7 +181,7 @@ table parse_csv(std::string text, const std::string& file) {
     return read_table(text, file, ',');
 }
 
-char delimiter_of(std::string_view text) {
+char detect_delimiter(std::string_view text) {
     constexpr std::string_view candidates = ",;\t";
     std::array<std::size_t, candidates.size()> count{};
     bool quoted = false, begun = false;
@@ -218,7 +218,7 @@ std::optional<table> csv_stream::next() {
                 state_->delimiter = said;
                 ++first;
             }
-        const auto delimiter = state_->delimiter ? *state_->delimiter : delimiter_of(text);
+        const auto delimiter = state_->delimiter ? *state_->delimiter : detect_delimiter(text);
         row_reader reader(text, file, delimiter, first);
         if (!state_->columns) {
             if (!reader.next()) continue;  // blank lines alone tell nothing of what ends fields

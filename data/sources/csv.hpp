@@ -54,7 +54,7 @@ class csv_stream {
 };
 
 /// What ends the fields of a table, by its first line.
-char delimiter_of(std::string_view text);
+char detect_delimiter(std::string_view text);
 
 /// Reads a table whose first line is its header. Lines that are blank are skipped. Errors: bad_input naming the line of
 /// a row of the wrong width, an unterminated or stray quote, a lone carriage return, invalid UTF-8, a column named

@@ -12,11 +12,11 @@ namespace rldp::data {
 namespace {
 
 /// The unit's key in a JSON object, as text.
-std::string group_of(const spelled_json& object, const std::string& group, const std::string& file,
+std::string read_group(const spelled_json& object, const std::string& group, const std::string& file,
                      std::size_t number) {
     const auto found = object.find(group);
     if (found != object.end() && found->is_string() && !found->get_ref<const std::string&>().empty()) return *found;
-    if (found != object.end() && is_integer(*found)) return spelling_of(*found);
+    if (found != object.end() && is_integer(*found)) return spell_scalar(*found);
     refuse_at(file, number,
               fmt::format("the unit's key \"{}\" is missing or neither text nor an integer; give every record one, or "
                           "set privacy.unit to \"record\"",
@@ -28,7 +28,7 @@ void tell_raw(const spelled_json& value, std::string* raw) {
 }
 
 /// Text, or a list of parts that are text.
-std::optional<std::string> content_of(const spelled_json& message) {
+std::optional<std::string> read_content(const spelled_json& message) {
     const auto found = message.find("content");
     if (found == message.end()) return std::nullopt;
     if (found->is_string()) return found->get<std::string>();
@@ -42,14 +42,14 @@ std::optional<std::string> content_of(const spelled_json& message) {
     return out;
 }
 
-std::vector<chat_message> messages_of(const spelled_json& object, const text_line& read, const std::string& file) {
+std::vector<chat_message> read_messages(const spelled_json& object, const text_line& read, const std::string& file) {
     const auto found = object.find("messages");
     if (found == object.end() || !found->is_array() || found->empty())
         refuse_at(file, read.number, "no list of messages under \"messages\"; data.chat asks for conversations");
     std::vector<chat_message> out;
     for (const auto& message : *found) {
         const auto role = message.is_object() ? message.find("role") : message.end();
-        auto content = message.is_object() ? content_of(message) : std::nullopt;
+        auto content = message.is_object() ? read_content(message) : std::nullopt;
         if (role == message.end() || !role->is_string() || !content)
             refuse_at(file, read.number,
                       fmt::format("message {} has no text under \"role\" or \"content\"; only texts are read",
@@ -78,7 +78,7 @@ record parse_json_line(const text_line& read, const std::optional<std::string>& 
     record out;
     out.text = object ? value["text"].get<std::string>() : value.get<std::string>();
     if (is_blank(out.text)) refuse_at(file, number, "the record's text is empty; remove the line");
-    if (group) out.group = group_of(value, *group, file, number);
+    if (group) out.group = read_group(value, *group, file, number);
     tell_raw(value, raw);
     return out;
 }
@@ -88,7 +88,7 @@ record parse_chat_line(const text_line& read, const std::optional<std::string>& 
     const auto value = parse_spelled(read, file);
     if (!value.is_object())
         refuse_at(file, read.number, what_instead(value, "not an object; write {\"messages\": [...]} per line"));
-    const auto messages = messages_of(value, read, file);
+    const auto messages = read_messages(value, read, file);
     record out;
     try {
         auto told = how.conversation(messages);
@@ -98,7 +98,7 @@ record parse_chat_line(const text_line& read, const std::optional<std::string>& 
         refuse_at(file, read.number, refused.what());
     }
     if (is_blank(out.text)) refuse_at(file, read.number, "the chat template makes nothing of this conversation");
-    if (group) out.group = group_of(value, *group, file, read.number);
+    if (group) out.group = read_group(value, *group, file, read.number);
     tell_raw(value, raw);
     return out;
 }
@@ -106,7 +106,7 @@ record parse_chat_line(const text_line& read, const std::optional<std::string>& 
 std::vector<record> read_jsonl(const std::string& path, const std::optional<std::string>& group) {
     const auto text = checked_text(read_file(path), path);
     std::vector<record> out;
-    for (const auto& line : lines_of(text)) out.push_back(parse_json_line(line, group, path));
+    for (const auto& line : split_lines(text)) out.push_back(parse_json_line(line, group, path));
     return out;
 }
 

@@ -15,7 +15,7 @@ namespace rldp::data {
 
 namespace {
 
-spelled_json object_of(const text_line& line, const std::string& file) {
+spelled_json parse_row_object(const text_line& line, const std::string& file) {
     auto out = parse_spelled(line, file);
     if (!out.is_object())
         refuse_at(file, line.number,
@@ -23,8 +23,8 @@ spelled_json object_of(const text_line& line, const std::string& file) {
     return out;
 }
 
-std::string cell_of(const spelled_json& value, const std::string& key, const std::string& file, std::size_t line) {
-    if (value.is_primitive()) return spelling_of(value);
+std::string to_cell(const spelled_json& value, const std::string& key, const std::string& file, std::size_t line) {
+    if (value.is_primitive()) return spell_scalar(value);
     const bool flat = value.is_array() && std::all_of(value.begin(), value.end(),
                                                       [](const spelled_json& each) { return each.is_primitive(); });
     if (!flat)
@@ -32,7 +32,7 @@ std::string cell_of(const spelled_json& value, const std::string& key, const std
             file, line,
             fmt::format("\"{}\" holds an object; a column is text, a number, or a list of them: flatten it", key));
     std::string out;
-    for (const auto& each : value) out += (out.empty() ? "" : ", ") + spelling_of(each);
+    for (const auto& each : value) out += (out.empty() ? "" : ", ") + spell_scalar(each);
     return out;
 }
 
@@ -55,7 +55,7 @@ std::optional<table> json_table_stream::next() {
     const auto part = state_->pieces.next();
     if (!part) return std::nullopt;
     std::vector<std::pair<spelled_json, std::size_t>> rows;
-    for (const auto& line : lines_of(part->text, part->line)) rows.emplace_back(object_of(line, file), line.number);
+    for (const auto& line : split_lines(part->text, part->line)) rows.emplace_back(parse_row_object(line, file), line.number);
     if (columns.empty())
         for (const auto& [row, line] : rows)
             for (const auto& [key, value] : row.items())
@@ -73,7 +73,7 @@ std::optional<table> json_table_stream::next() {
                           "has a key that no object at the file's beginning has; give the first one all keys, null "
                           "where it has nothing");
             }
-            if (!state_->beside || value.is_primitive()) cells[place->second] = cell_of(value, key, file, line);
+            if (!state_->beside || value.is_primitive()) cells[place->second] = to_cell(value, key, file, line);
         }
         out.add_row(cells, line);
     }

@@ -36,28 +36,28 @@ void pattern::append(std::string& out, const filling& with, std::vector<text_ran
     }
 }
 
-bool narrative_template::tells(std::string_view column) const {
+bool row_template::tells(std::string_view column) const {
     if (column == record || column == person || leave_out.contains(column)) return false;
     return !only_named || columns.contains(column);
 }
 
-bool narrative_template::tells_values_of(std::string_view column) const {
+bool row_template::tells_values_of(std::string_view column) const {
     const auto rule = columns.find(column);
     const bool declared = rule != columns.end() && (rule->second.codes || !rule->second.values.empty());
     return tells(column) && !declared;
 }
 
-narrator::narrator(const narrative_template& how, const table& rows, const code_book* codes) : how_(how), rows_(rows) {
+row_renderer::row_renderer(const row_template& how, const table& rows, const code_book* codes) : how_(how), rows_(rows) {
     check_columns();
     for (std::size_t c = 0; c < rows.columns().size(); ++c) {
         const auto& name = rows.columns()[c];
         if (!how.tells(name)) continue;
-        const auto& rule = rule_of(name);
-        fields_.push_back({c, &rule, codes && rule.codes ? &meanings_of(name, *rule.codes, *codes) : nullptr});
+        const auto& rule = find_column_rule(name);
+        fields_.push_back({c, &rule, codes && rule.codes ? &find_meanings(name, *rule.codes, *codes) : nullptr});
     }
 }
 
-void narrator::check_columns() const {
+void row_renderer::check_columns() const {
     const auto need = [&](const std::string& column) {
         if (!rows_.find(column))
             refuse_at(rows_.file(), 1,
@@ -69,21 +69,21 @@ void narrator::check_columns() const {
     for (const auto& column : how_.columns) need(column.first);
 }
 
-const column_rule& narrator::rule_of(const std::string& column) {
+const column_rule& row_renderer::find_column_rule(const std::string& column) {
     if (const auto named = how_.columns.find(column); named != how_.columns.end()) return named->second;
     auto label = column;
     std::replace(label.begin(), label.end(), '_', ' ');
     return plain_.emplace(column, column_rule{.label = label, .clause = how_.clause}).first->second;
 }
 
-const words& narrator::meanings_of(const std::string& column, const std::string& name, const code_book& codes) const {
+const words& row_renderer::find_meanings(const std::string& column, const std::string& name, const code_book& codes) const {
     const auto found = codes.find(name);
     if (found == codes.end())
         refuse(fmt::format("{}: columns.{}.codes: the code book has no table \"{}\"", how_.file, column, name));
     return found->second;
 }
 
-std::string narrator::operator()(std::size_t row, std::vector<clause>* clauses) const {
+std::string row_renderer::operator()(std::size_t row, std::vector<clause>* clauses) const {
     std::string out = how_.opening;
     for (const auto& which : fields_) {
         if (!out.empty()) out += ' ';
@@ -96,7 +96,7 @@ std::string narrator::operator()(std::size_t row, std::vector<clause>* clauses) 
     return out;
 }
 
-std::string_view narrator::decode(const field& which, std::string_view value, std::size_t row) const {
+std::string_view row_renderer::decode(const field& which, std::string_view value, std::size_t row) const {
     if (which.codes && !how_.missing.contains(value)) {
         const auto found = which.codes->find(value);
         if (found == which.codes->end()) refuse_value(which, row, fmt::format("a code of \"{}\"", *which.rule->codes));
@@ -107,7 +107,7 @@ std::string_view narrator::decode(const field& which, std::string_view value, st
     return how_.missing.contains(value) ? std::string_view(how_.unknown) : value;
 }
 
-std::vector<text_range> narrator::append_clause(std::string& out, const field& which, std::string_view value,
+std::vector<text_range> row_renderer::append_clause(std::string& out, const field& which, std::string_view value,
                                                 std::size_t row) const {
     const auto& rule = *which.rule;
     if (const auto found = rule.sentences.find(value); found != rule.sentences.end()) {
@@ -122,7 +122,7 @@ std::vector<text_range> narrator::append_clause(std::string& out, const field& w
     return values;
 }
 
-std::vector<text_range> narrator::append_count(std::string& out, const field& which, std::string_view value,
+std::vector<text_range> row_renderer::append_count(std::string& out, const field& which, std::string_view value,
                                                std::size_t row) const {
     if (!is_digits(value)) refuse_value(which, row, "a count (0, 1, 2, …)");
     const auto& forms = *which.rule->count;
@@ -135,7 +135,7 @@ std::vector<text_range> narrator::append_count(std::string& out, const field& wh
     return values;
 }
 
-std::vector<text_range> narrator::append_range(std::string& out, const field& which, std::string_view value,
+std::vector<text_range> row_renderer::append_range(std::string& out, const field& which, std::string_view value,
                                                std::size_t row) const {
     const auto ends = bounds(value);
     if (!ends) refuse_value(which, row, "a range like [60-70)");
@@ -144,7 +144,7 @@ std::vector<text_range> narrator::append_range(std::string& out, const field& wh
     return values;
 }
 
-void narrator::refuse_value(const field& which, std::size_t row, const std::string& need) const {
+void row_renderer::refuse_value(const field& which, std::size_t row, const std::string& need) const {
     refuse_at(rows_.file(), rows_.line(row),
               fmt::format("column \"{}\" is not {}; mend the row, or change the column's rule in {}",
                           rows_.columns()[which.column], need, how_.file));

@@ -55,7 +55,7 @@ struct column_rule {
 /// (named word lists) and "columns": {name: {"label", "clause", "values" (word list or its name), "sentences", "codes",
 /// "count" {"zero", "one", "many"}, "range", "decimal" (","; numbers are told with a point)}}. Columns of the table
 /// that it does not name read through "clause", or are left out.
-struct narrative_template {
+struct row_template {
     std::string file;
     std::optional<std::string> record;  ///< key of the row; never verbalised
     std::optional<std::string> person;  ///< key of the person; never verbalised
@@ -74,18 +74,18 @@ struct narrative_template {
 };
 
 /// Errors: bad_input naming file and key path.
-narrative_template read_template(const std::string& path);
+row_template read_template(const std::string& path);
 /// The same from text; `file` names it in messages.
-narrative_template parse_template(const std::string& json, const std::string& file);
+row_template parse_template(const std::string& json, const std::string& file);
 
 /// Verbalises the rows of one table, fields in table order.
-class narrator {
+class row_renderer {
   public:
     /// `codes` may be null: then codes stay codes. Keeps references to all three. Errors: bad_input where the table
     /// lacks a column that the template names, or the book lacks a code table.
-    narrator(const narrative_template& how, const table& rows, const code_book* codes);
-    narrator(const narrator&) = delete;  // fields point into plain_
-    narrator& operator=(const narrator&) = delete;
+    row_renderer(const row_template& how, const table& rows, const code_book* codes);
+    row_renderer(const row_renderer&) = delete;  // fields point into plain_
+    row_renderer& operator=(const row_renderer&) = delete;
 
     /// Errors: bad_input naming the line of a value that does not fit its rule. With `clauses`, says where each column
     /// stands, in text order.
@@ -99,8 +99,8 @@ class narrator {
     };
 
     void check_columns() const;
-    const column_rule& rule_of(const std::string& column);
-    const words& meanings_of(const std::string& column, const std::string& name, const code_book& codes) const;
+    const column_rule& find_column_rule(const std::string& column);
+    const words& find_meanings(const std::string& column, const std::string& name, const code_book& codes) const;
     std::string_view decode(const field& which, std::string_view value, std::size_t row) const;
     /// These append a clause, and say which parts of it the value made: none for all of it.
     std::vector<text_range> append_clause(std::string& out, const field& which, std::string_view value,
@@ -111,7 +111,7 @@ class narrator {
                                          std::size_t row) const;
     [[noreturn]] void refuse_value(const field& which, std::size_t row, const std::string& need) const;
 
-    const narrative_template& how_;
+    const row_template& how_;
     const table& rows_;
     std::map<std::string, column_rule, std::less<>> plain_;  ///< rules of columns that the template does not name
     std::vector<field> fields_;

@@ -24,7 +24,7 @@ namespace {
 /// Values of a key column; each must be there.
 class key_column {
   public:
-    key_column(const table& rows, const narrative_template& how, const std::string& name)
+    key_column(const table& rows, const row_template& how, const std::string& name)
         : rows_(rows), how_(how), name_(name) {
         const auto found = rows.find(name_);
         if (!found) refuse_at(rows.file(), 1, fmt::format("column \"{}\" is missing; it is a key", name_));
@@ -41,14 +41,14 @@ class key_column {
 
   private:
     const table& rows_;
-    const narrative_template& how_;
+    const row_template& how_;
     const std::string& name_;
     std::size_t column_ = 0;
 };
 
 /// How the rows of a table become records.
 struct reading {
-    narrative_template how;
+    row_template how;
     std::optional<code_book> codes;
     std::optional<std::string> group;
 };
@@ -99,17 +99,17 @@ class table_block : public record_block {
 
     std::shared_ptr<const reading> read_;
     table rows_;
-    narrator narrate_;
+    row_renderer narrate_;
     std::vector<std::size_t> by_name_;
     std::optional<key_column> record_key_, group_key_;
 };
 
 std::optional<code_book> find_code_book(const source& from) {
-    const auto path = code_book_of(from);
+    const auto path = find_code_book_path(from);
     return path ? std::optional(read_code_book(*path)) : std::nullopt;
 }
 
-std::shared_ptr<const reading> reading_of(const source& from, bool synthetic) {
+std::shared_ptr<const reading> load_reading(const source& from, bool synthetic) {
     if (!from.narrative)
         refuse(from.path +
                ": a table needs data.template, the JSON file that turns rows into prose "
@@ -157,7 +157,7 @@ class table_stream : public record_stream {
     void add_identifiers(std::vector<std::string>& warnings) const {
         const auto& how = read_->how;
         for (const auto& name : columns_) {
-            const auto named = read_->codes && read_->codes->contains(name) ? naming::nothing : naming_of(name);
+            const auto named = read_->codes && read_->codes->contains(name) ? naming::nothing : classify_name(name);
             if (named == naming::nothing || name == how.person || name == read_->group) continue;
             if (named == naming::person && !read_->group && !how.person)
                 warnings.push_back(
@@ -189,7 +189,7 @@ class line_block : public record_block {
   public:
     line_block(piece text, std::string file, line_reader read)
         : text_(std::move(text)),
-          lines_(lines_of(text_.text, text_.line)),
+          lines_(split_lines(text_.text, text_.line)),
           file_(std::move(file)),
           read_(std::move(read)) {}
     line_block(const line_block&) = delete;  // lines point into the text
@@ -227,7 +227,7 @@ class line_stream : public record_stream {
     line_reader read_;
 };
 
-line_reader reader_of(const source& from, bool json) {
+line_reader make_line_reader(const source& from, bool json) {
     if (from.chat)
         return [group = from.group, chat = from.chat](const auto& line, const auto& file, auto* raw) {
             return parse_chat_line(line, group, *chat, file, raw);
@@ -260,29 +260,29 @@ data_kind kind_of_data(const std::string& path) {
 }
 
 std::unique_ptr<record_stream> open_records(const source& from) {
-    if (from.chat && (made_up_by(from.path) || kind_of_data(from.path) != data_kind::json_lines))
+    if (from.chat && (parse_synthetic(from.path) || kind_of_data(from.path) != data_kind::json_lines))
         refuse(from.path + ": data.chat asks for JSON lines, each with \"messages\"; give a .jsonl file");
-    if (const auto made_up = made_up_by(from.path)) {
-        auto read = reading_of(from, true);
+    if (const auto made_up = parse_synthetic(from.path)) {
+        auto read = load_reading(from, true);
         return std::make_unique<table_stream<synthetic_stream>>(
             from, read, std::make_unique<synthetic_stream>(*made_up, from.made_up_seed));
     }
     const auto kind = kind_of_data(from.path);
     if (kind == data_kind::table) {
-        auto read = reading_of(from, false);
+        auto read = load_reading(from, false);
         return std::make_unique<table_stream<csv_stream>>(from, read, std::make_unique<csv_stream>(from.path));
     }
     const bool json = kind == data_kind::json_lines;
     if (json && from.narrative)
-        return std::make_unique<table_stream<json_table_stream>>(from, reading_of(from, false),
+        return std::make_unique<table_stream<json_table_stream>>(from, load_reading(from, false),
                                                                  std::make_unique<json_table_stream>(from.path));
     if (from.narrative) refuse(from.path + ": plain text has no columns for data.template; remove it");
     if (!json && from.group)
         refuse(from.path + ": plain text has no key columns; set privacy.unit to \"record\", or use .csv or .jsonl");
-    return std::make_unique<line_stream>(from.path, reader_of(from, json));
+    return std::make_unique<line_stream>(from.path, make_line_reader(from, json));
 }
 
-std::optional<std::string> code_book_of(const source& from) {
+std::optional<std::string> find_code_book_path(const source& from) {
     if (from.ids_mapping) return from.ids_mapping;
     const auto beside = std::filesystem::path(from.path).replace_filename("IDs_mapping.csv");
     return std::filesystem::exists(beside) ? std::optional(beside.string()) : std::nullopt;

@@ -56,6 +56,6 @@ data_kind kind_of_data(const std::string& path);
 std::unique_ptr<record_stream> open_records(const source& from);
 
 /// The code book that `from` names, or IDs_mapping.csv beside the table; none where that is not there.
-std::optional<std::string> code_book_of(const source& from);
+std::optional<std::string> find_code_book_path(const source& from);
 
 }  // namespace rldp::data

@@ -13,7 +13,7 @@ namespace rldp::data {
 namespace {
 
 /// Why nlohmann's parser refuses, without the words of the text that it quotes.
-std::string reason_of(std::string said) {
+std::string strip_reason(std::string said) {
     for (const std::string_view before : {"] ", " - "})
         if (const auto at = said.find(before); at != std::string::npos) said.erase(0, at + before.size());
     if (const auto number = said.find(" parsing '"); number != std::string::npos) said.erase(number);
@@ -54,7 +54,7 @@ class builder final : public nlohmann::json_sax<spelled_json> {
     bool end_array() override { return close(); }
     bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& why) override {
         column = position;
-        reason = reason_of(why.what());
+        reason = strip_reason(why.what());
         return false;
     }
 
@@ -123,7 +123,7 @@ void write(const spelled_json& value, std::string& out) {
     } else if (value.is_string()) {
         out += value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     } else {
-        out += value.is_null() ? "null" : spelling_of(value);
+        out += value.is_null() ? "null" : spell_scalar(value);
     }
 }
 
@@ -139,7 +139,7 @@ spelled_json parse_spelled(const text_line& line, const std::string& file) {
     return std::move(made.out);
 }
 
-std::string spelling_of(const spelled_json& scalar) {
+std::string spell_scalar(const spelled_json& scalar) {
     if (scalar.is_null()) return {};
     if (scalar.is_string()) return scalar.get<std::string>();
     if (!scalar.is_binary()) return scalar.dump();
@@ -153,7 +153,7 @@ std::string what_instead(const spelled_json& value, const std::string& otherwise
 
 bool is_integer(const spelled_json& value) {
     if (!value.is_binary()) return value.is_number_integer();
-    return spelling_of(value).find_first_not_of("-0123456789") == std::string::npos;
+    return spell_scalar(value).find_first_not_of("-0123456789") == std::string::npos;
 }
 
 std::string canonical(const spelled_json& value) {

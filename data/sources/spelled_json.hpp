@@ -15,7 +15,7 @@ using spelled_json = nlohmann::ordered_json;
 spelled_json parse_spelled(const text_line& line, const std::string& file);
 
 /// What a number, a truth or a text is written as, without quotes; nothing for null.
-std::string spelling_of(const spelled_json& scalar);
+std::string spell_scalar(const spelled_json& scalar);
 
 /// `otherwise`, but of a list, as whole files of JSON have one, how it becomes lines.
 std::string what_instead(const spelled_json& value, const std::string& otherwise);

@@ -49,7 +49,7 @@ struct patient {
 
 class generator {
   public:
-    generator(std::uint64_t world, std::uint64_t seed) : like_(distributions_of(world)), dice_(seed) {}
+    generator(std::uint64_t world, std::uint64_t seed) : like_(make_distributions(world)), dice_(seed) {}
 
     /// The next encounter's cells, in the schema's order.
     const std::vector<std::string>& next() {
@@ -141,7 +141,7 @@ class generator {
         for (auto drug = first; *drug != "change"; ++drug) {
             const bool insulin = *drug == "insulin";
             const double rate =
-                insulin ? like_.insulin + .05 * who.severity + (result == ">8" ? .2 : 0) : rate_of(*drug);
+                insulin ? like_.insulin + .05 * who.severity + (result == ">8" ? .2 : 0) : find_rate(*drug);
             const auto dose =
                 dice_.happens(rate) ? dice_.pick(insulin ? like_.insulin_doses : like_.doses) : std::string_view("No");
             given += dose != "No";
@@ -152,7 +152,7 @@ class generator {
         return given > 0;
     }
 
-    double rate_of(std::string_view drug) const {
+    double find_rate(std::string_view drug) const {
         for (const auto& [name, rate] : like_.drug_rates)
             if (drug == name) return rate;
         return drug == "examide" || drug == "citoglipton" ? 0 : 3e-4;
@@ -175,9 +175,9 @@ class generator {
 
 }  // namespace
 
-std::optional<synthetic_source> made_up_by(const std::string& path) {
-    if (!is_made_up(path)) return std::nullopt;
-    const auto text = std::string_view(path).substr(made_up_prefix.size());
+std::optional<synthetic_source> parse_synthetic(const std::string& path) {
+    if (!is_synthetic(path)) return std::nullopt;
+    const auto text = std::string_view(path).substr(synthetic_prefix.size());
     const auto at = std::min(text.find('@'), text.size());
     synthetic_source out;
     const auto whole = [](std::string_view digits, auto& number) {
@@ -186,12 +186,12 @@ std::optional<synthetic_source> made_up_by(const std::string& path) {
         return status == std::errc{} && stopped == end;
     };
     if (!whole(text.substr(0, at), out.encounters) || out.encounters < 1 ||
-        out.encounters > limits::most_made_up_records)
+        out.encounters > limits::most_synthetic_records)
         refuse(fmt::format("data.path: {}: the number of encounters must be an integer from 1 to {}", path,
-                           limits::most_made_up_records));
-    if (at < text.size() && (!whole(text.substr(at + 1), out.world) || out.world > limits::most_made_up_worlds))
+                           limits::most_synthetic_records));
+    if (at < text.size() && (!whole(text.substr(at + 1), out.world) || out.world > limits::most_synthetic_worlds))
         refuse(fmt::format("data.path: {}: what follows the @ must be an integer from 0 to {}, the world's number",
-                           path, limits::most_made_up_worlds));
+                           path, limits::most_synthetic_worlds));
     return out;
 }
 
@@ -208,7 +208,7 @@ synthetic_stream::~synthetic_stream() = default;
 
 std::optional<table> synthetic_stream::next(std::int64_t rows) {
     if (state_->made == state_->from.encounters) return std::nullopt;
-    table out(fmt::format("{}{}", made_up_prefix, state_->from.encounters), schema);
+    table out(fmt::format("{}{}", synthetic_prefix, state_->from.encounters), schema);
     for (const auto end = std::min(state_->from.encounters, state_->made + rows); state_->made < end; ++state_->made)
         out.add_row(state_->make.next(), static_cast<std::size_t>(state_->made) + 2);
     return out;

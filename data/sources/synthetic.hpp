@@ -17,9 +17,9 @@ struct synthetic_source {
     std::uint64_t world = 0;  ///< 0 looks like the UCI table; other worlds' frequencies and ties are drawn
 };
 
-/// Nullopt for any other path. Errors: bad_input where N is not an integer from 1 to limits::most_made_up_records, or
-/// the world none up to limits::most_made_up_worlds.
-std::optional<synthetic_source> made_up_by(const std::string& path);
+/// Nullopt for any other path. Errors: bad_input where N is not an integer from 1 to limits::most_synthetic_records, or
+/// the world none up to limits::most_synthetic_worlds.
+std::optional<synthetic_source> parse_synthetic(const std::string& path);
 
 /// The first rows of the world's endless table that `seed` names; about three rows in ten are a known patient's.
 table synthetic_table(const synthetic_source& from, std::uint64_t seed = 1);

@@ -160,7 +160,7 @@ distributions drawn(std::uint64_t world) {
 
 }  // namespace
 
-distributions distributions_of(std::uint64_t world) {
+distributions make_distributions(std::uint64_t world) {
     return world == 0 ? published() : drawn(world);
 }
 

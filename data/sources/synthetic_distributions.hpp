@@ -28,6 +28,6 @@ struct distributions {
 
 /// World 0 looks like the UCI table. In others the values are the same and their frequencies and ties are drawn, each
 /// world's from its number.
-distributions distributions_of(std::uint64_t world);
+distributions make_distributions(std::uint64_t world);
 
 }  // namespace rldp::data

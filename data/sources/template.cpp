@@ -132,7 +132,7 @@ column_rule read_column(const std::string& name, const node& column, const node&
 }
 
 json parse_json(const std::string& text, const std::string& file) {
-    if (const auto flaw = flaw_of(text)) refuse(file + ": " + words_of(*flaw, text));
+    if (const auto flaw = find_flaw(text)) refuse(file + ": " + describe_flaw(*flaw, text));
     return json::parse(text);
 }
 
@@ -157,16 +157,16 @@ std::optional<pattern> pattern::parse(const std::string& text, std::string_view 
     return out;
 }
 
-narrative_template read_template(const std::string& path) {
+row_template read_template(const std::string& path) {
     return parse_template(read_file(path), path);
 }
 
-narrative_template parse_template(const std::string& text, const std::string& file) {
+row_template parse_template(const std::string& text, const std::string& file) {
     const auto value = parse_json(checked_text(text, file), file);
     const node root(value, file, "");
     root.allow_only({"record", "person", "leave_out", "only_named", "opening", "missing", "unknown", "clause", "values",
                      "columns"});
-    narrative_template out;
+    row_template out;
     out.file = file;
     out.record = root.text("record");
     out.person = root.text("person");

@@ -51,7 +51,7 @@ std::string checked_utf8(std::string bytes, const std::string& file, std::size_t
                   : "invalid UTF-8; convert the file to UTF-8 (iconv -f WINDOWS-1252 -t UTF-8, where it is Latin-1)");
 }
 
-std::vector<text_line> lines_of(std::string_view text, std::size_t first) {
+std::vector<text_line> split_lines(std::string_view text, std::size_t first) {
     std::vector<text_line> out;
     for (auto number = first; !text.empty(); ++number) {
         auto line = text.substr(0, text.find('\n'));
@@ -65,7 +65,7 @@ std::vector<text_line> lines_of(std::string_view text, std::size_t first) {
 std::vector<record> read_lines(const std::string& path) {
     const auto text = checked_text(read_file(path), path);
     std::vector<record> out;
-    for (const auto& line : lines_of(text)) out.push_back({std::string(line.text), {}, {}});
+    for (const auto& line : split_lines(text)) out.push_back({std::string(line.text), {}, {}});
     return out;
 }
 

@@ -45,7 +45,7 @@ struct text_line {
 };
 
 /// The lines of `text`, which begins on line `first` of a file, without line ends; blank ones are left out.
-std::vector<text_line> lines_of(std::string_view text, std::size_t first = 1);
+std::vector<text_line> split_lines(std::string_view text, std::size_t first = 1);
 
 /// One record per line; empty lines are skipped.
 std::vector<record> read_lines(const std::string& path);

@@ -155,7 +155,7 @@ void refuse_other_kinds(std::string_view begin, const std::string& where, bool p
             refuse(fmt::format("{}: is {}; {}", where, kind.name, kind.remedy));
 }
 
-std::unique_ptr<unpacker> unpacker_of(input_file& file, packing how) {
+std::unique_ptr<unpacker> make_unpacker(input_file& file, packing how) {
     switch (how) {
         case packing::gzip:
             return std::make_unique<gzip>(file);
@@ -183,7 +183,7 @@ unpacked_file::unpacked_file(const std::filesystem::path& path) : file_(path) {
     const auto packed = name_of_file(path).packed;
     refuse_other_kinds(begin(file_.read(bytes.data(), bytes.size())), path.string(), packed != packing::none);
     file_.seek(0);
-    unpack_ = unpacker_of(file_, packed);
+    unpack_ = make_unpacker(file_, packed);
     if (!unpack_) return;
     refuse_other_kinds(begin(unpack_->read(bytes.data(), bytes.size())), path.string() + ", unpacked", false);
     rewind();
@@ -197,7 +197,7 @@ std::size_t unpacked_file::read(char* into, std::size_t room) {
 
 void unpacked_file::rewind() {
     file_.seek(0);
-    if (unpack_) unpack_ = unpacker_of(file_, name_of_file(file_.path()).packed);
+    if (unpack_) unpack_ = make_unpacker(file_, name_of_file(file_.path()).packed);
 }
 
 }  // namespace rldp::data

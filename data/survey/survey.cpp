@@ -36,10 +36,10 @@ watches watch(Rows& rows, survey& into) {
 }
 
 /// Null where there is none, or where it is no JSON.
-nlohmann::json first_line_of(const std::string& path) {
+nlohmann::json read_first_line(const std::string& path) {
     piece_reader pieces(path, false);
     while (const auto part = pieces.next())
-        if (const auto lines = lines_of(part->text); !lines.empty())
+        if (const auto lines = split_lines(part->text); !lines.empty())
             return nlohmann::json::parse(lines.front().text, nullptr, false);
     return {};
 }
@@ -54,20 +54,20 @@ column_facts* named(survey& in, const std::string& name, const char* option) {
 }
 
 /// Whose the records are, as the owner says.
-void find_person(survey& in, const survey_hints& hints) {
+void find_person(survey& in, const profile_hints& hints) {
     if (hints.person && *hints.person != "none") named(in, *hints.person, "--person")->role = column_role::person;
 }
 
 /// Names alone decide, and the owner: what values decided would show in the template, which is public.
-void find_rest(survey& in, const survey_hints& hints) {
+void find_rest(survey& in, const profile_hints& hints) {
     for (auto& column : in.columns)
-        if (column.role == column_role::told && column.named != naming::nothing) column.role = column_role::left_out;
+        if (column.role == column_role::rendered && column.named != naming::nothing) column.role = column_role::left_out;
     for (const auto& name : hints.kept) {
         auto* column = named(in, name, "--keep-identifier");
         if (column->named == naming::nothing)
             refuse(
                 fmt::format("--keep-identifier {}: that column is told anyway, for its name is no identifier's", name));
-        if (column->role == column_role::left_out) column->role = column_role::told;
+        if (column->role == column_role::left_out) column->role = column_role::rendered;
     }
     for (const auto& name : hints.left_out) {
         auto* column = named(in, name, "--leave-out");
@@ -76,22 +76,22 @@ void find_rest(survey& in, const survey_hints& hints) {
         column->role = column_role::left_out;
     }
     for (auto& column : in.columns)
-        if (column.role == column_role::told && names_prose(column.name)) column.role = column_role::prose;
+        if (column.role == column_role::rendered && names_free_text(column.name)) column.role = column_role::free_text;
 }
 
-void find_target(survey& in, const survey_hints& hints) {
+void find_target(survey& in, const profile_hints& hints) {
     if (!hints.target || *hints.target == "none") return;
     auto* column = named(in, *hints.target, "--target");
-    if (column->role != column_role::told)
+    if (column->role != column_role::rendered)
         refuse(fmt::format("--target {}: that column is not told, so it can't be guessed", column->name));
     in.target = column->name;
 }
 
 void name_columns(survey& in, const std::string& path) {
-    const auto book = code_book_of({.path = path, .ids_mapping = {}, .narrative = {}, .group = {}});
+    const auto book = find_code_book_path({.path = path, .ids_mapping = {}, .narrative = {}, .group = {}});
     const auto codes = book ? read_code_book(*book) : code_book{};
     for (auto& column : in.columns)
-        column.named = codes.contains(column.name) ? naming::nothing : naming_of(column.name);
+        column.named = codes.contains(column.name) ? naming::nothing : classify_name(column.name);
 }
 
 /// Nobody takes "" or "?" for a value; "NA" is Namibia, too.
@@ -109,7 +109,7 @@ std::string default_label(std::string name) {
     return name;
 }
 
-std::string label_of(const std::string& name) {
+std::string make_label(const std::string& name) {
     const auto words = words_of_name(name);
     return words.empty() ? name : fmt::format("{}", fmt::join(words, " "));
 }
@@ -121,7 +121,7 @@ const column_facts* survey::find(column_role role) const {
     return found != columns.end() ? &*found : nullptr;
 }
 
-survey survey_of(const std::string& path, const survey_hints& hints) {
+survey profile_data(const std::string& path, const profile_hints& hints) {
     survey out;
     out.kind = kind_of_data(path);
     watches seen;
@@ -130,7 +130,7 @@ survey survey_of(const std::string& path, const survey_hints& hints) {
         seen = watch(rows, out);
         out.delimiter = rows.delimiter();
     } else if (out.kind == data_kind::json_lines) {
-        const auto first = first_line_of(path);
+        const auto first = read_first_line(path);
         out.has_chats = first.contains("messages");
         out.has_text = !out.has_chats && first.contains("text");
         json_table_stream rows(path, out.has_chats || out.has_text);
@@ -151,8 +151,8 @@ survey survey_of(const std::string& path, const survey_hints& hints) {
     find_person(out, hints);
     if (out.has_text || out.has_chats) {
         for (auto& column : out.columns)
-            if (column.role == column_role::told)
-                column.role = column.name == "text" ? column_role::prose : column_role::left_out;
+            if (column.role == column_role::rendered)
+                column.role = column.name == "text" ? column_role::free_text : column_role::left_out;
         return out;
     }
     find_rest(out, hints);
@@ -167,15 +167,15 @@ std::vector<const column_facts*> survey::identifiers() const {
     return out;
 }
 
-survey_advice advice_of(const survey& found) {
+profile_advice advise_columns(const survey& found) {
     constexpr std::size_t most_classes = 20;
-    survey_advice out;
+    profile_advice out;
     for (const auto& column : found.columns) {
         if (!out.person && column.named == naming::person && column.distinct > 1) out.person = column.name;
-        if (column.role == column_role::told && names_a_target(column.name) && column.distinct >= 2 &&
+        if (column.role == column_role::rendered && names_a_target(column.name) && column.distinct >= 2 &&
             column.distinct <= most_classes)
             out.target = column.name;
-        if (column.role == column_role::told && column.says_nothing) out.say_nothing.push_back(column.name);
+        if (column.role == column_role::rendered && column.says_nothing) out.say_nothing.push_back(column.name);
     }
     return out;
 }
@@ -184,21 +184,21 @@ std::string template_for(const survey& found, const std::string& path) {
     nlohmann::ordered_json out = nlohmann::ordered_json::object();
     if (const auto* person = found.find(column_role::person)) out["person"] = person->name;
     auto& left_out = out["leave_out"] = nlohmann::ordered_json::array();
-    bool any_told = false;
+    bool any_rendered = false;
     for (const auto& column : found.columns) {
         if (column.role == column_role::left_out) left_out.push_back(column.name);
-        any_told = any_told || column.role == column_role::told;
+        any_rendered = any_rendered || column.role == column_role::rendered;
     }
     if (left_out.empty()) out.erase("leave_out");
-    if (any_told) out["opening"] = fmt::format("A record of {}.", label_of(bare_name(path)));
+    if (any_rendered) out["opening"] = fmt::format("A record of {}.", make_label(bare_name(path)));
     out["missing"] = values_for_none;
     out["clause"] = "{label}: {value}.";  // grammatical for every column
     auto& columns = out["columns"] = nlohmann::ordered_json::object();
     for (const auto& column : found.columns) {
-        if (column.role == column_role::prose)
+        if (column.role == column_role::free_text)
             columns[column.name] = {{"clause", "{value}"}};
-        else if (column.role == column_role::told && label_of(column.name) != default_label(column.name))
-            columns[column.name] = {{"label", label_of(column.name)}};
+        else if (column.role == column_role::rendered && make_label(column.name) != default_label(column.name))
+            columns[column.name] = {{"label", make_label(column.name)}};
     }
     if (columns.empty()) out.erase("columns");
     return out.dump(2) + "\n";

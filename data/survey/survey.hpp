@@ -13,8 +13,8 @@
 namespace rldp::data {
 
 enum class column_role : std::uint8_t {
-    told,      ///< a clause of the record
-    prose,     ///< a clause that is its value alone
+    rendered,   ///< a clause of the record
+    free_text,  ///< a clause that is its value alone
     person,    ///< says whose the record is, and is never told
     left_out,  ///< identifies by its name, or the owner leaves it out
 };
@@ -22,7 +22,7 @@ enum class column_role : std::uint8_t {
 struct column_facts {
     std::string name;
     naming named = naming::nothing;  ///< nothing, too, where a code book tells what its values mean
-    column_role role = column_role::told;
+    column_role role = column_role::rendered;
     std::size_t distinct = 0;   ///< values; private
     bool says_nothing = false;  ///< always the same, or empty; private
     /// Private: how many values are numbers with a decimal comma; are one word among numbers; and are each of the words
@@ -46,15 +46,15 @@ struct survey {
 };
 
 /// What values suggest; private.
-struct survey_advice {
+struct profile_advice {
     std::optional<std::string> person;     ///< says whose a record is, for its values repeat
     std::optional<std::string> target;     ///< could be guessed from the others
     std::vector<std::string> say_nothing;  ///< told, and always the same or empty
 };
-survey_advice advice_of(const survey& found);
+profile_advice advise_columns(const survey& found);
 
 /// What the owner of the file says of it.
-struct survey_hints {
+struct profile_hints {
     std::optional<std::string> person;       ///< a column; "none": each record is protected by itself
     std::optional<std::string> target = {};  ///< a column, or "none"
     std::vector<std::string> left_out = {};  ///< columns
@@ -62,7 +62,7 @@ struct survey_hints {
 };
 
 /// Reads the whole file. Errors: bad_input as open_records, and for a hint that is no column.
-survey survey_of(const std::string& path, const survey_hints& hints);
+survey profile_data(const std::string& path, const profile_hints& hints);
 
 /// A template of config/narrative-diamonds.json's kind for what was found, as JSON text. Only for tables, and for JSON
 /// lines without "text".

@@ -30,7 +30,7 @@ std::string with_secret(const std::string& record, const std::string& secret) {
     return up_to_secret(record) + secret + ".";
 }
 
-std::vector<std::string> made_up_secrets(std::int64_t seed, std::string_view kind, std::int64_t count,
+std::vector<std::string> make_secrets(std::int64_t seed, std::string_view kind, std::int64_t count,
                                          std::int64_t length) {
     const identity_hasher hash(seed);
     std::vector<std::string> out;
@@ -61,7 +61,7 @@ audit_pool choose_audit_pool(const corpus& from, const audit_rule& rule) {
     out.members = first(from.train, rule.targets, [](const unit& u) { return !u.canary; });
     out.non_members = first(from.attack, rule.targets, [](const unit&) { return true; });
     std::uint64_t number = 0;
-    for (const auto& secret : made_up_secrets(rule.seed, "audit canary", rule.canaries, limits::longest_secret))
+    for (const auto& secret : make_secrets(rule.seed, "audit canary", rule.canaries, limits::longest_secret))
         out.canaries.push_back({number++, {with_secret("", secret)}, secret});
     return out;
 }

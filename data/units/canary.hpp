@@ -15,7 +15,7 @@ std::string with_secret(const std::string& record, const std::string& secret);
 std::string up_to_secret(const std::string& record);
 
 /// Secrets of `length` characters of [A-Z0-9], independent and uniform; `kind` keeps lists apart.
-std::vector<std::string> made_up_secrets(std::int64_t seed, std::string_view kind, std::int64_t count,
+std::vector<std::string> make_secrets(std::int64_t seed, std::string_view kind, std::int64_t count,
                                          std::int64_t length);
 
 /// How many secrets of that length exist, 36^length, and all of them in order; length at most 10 and 4.

@@ -14,13 +14,13 @@ std::string digest_of_units(const std::vector<unit>& units) {
     units_digest sum;
     for (const auto& u : units) {
         sum.add_unit(u.records.size());
-        for (const auto& text : u.records) sum.add_record(digest_of(text));
+        for (const auto& text : u.records) sum.add_record(compute_digest(text));
     }
     return sum.finish();
 }
 
 /// The units from number `begin` on whose records lie in `texts`, moved out of there.
-std::vector<unit> units_of(const enrolment& all, std::uint32_t begin, std::uint32_t end,
+std::vector<unit> take_units(const split_assignment& all, std::uint32_t begin, std::uint32_t end,
                            std::vector<std::string>& texts) {
     std::vector<unit> out(end - begin);
     for (auto u = begin; u < end; ++u) {
@@ -37,14 +37,14 @@ std::vector<unit> units_of(const enrolment& all, std::uint32_t begin, std::uint3
 
 corpus load_corpus(const source& from, const split_rule& split) {
     const auto records = open_records(from);
-    const auto all = enrol(*records, from, split, 1);
+    const auto all = assign_splits(*records, from, split, 1);
     std::vector<std::string> texts(all.first.back());
     read_again(*records, from, all, 1,
-               {.take = [&](std::size_t, std::uint32_t slot, record told) { texts[slot] = std::move(told.text); }});
+               {.take = [&](std::size_t, std::uint32_t slot, record rendered) { texts[slot] = std::move(rendered.text); }});
     corpus out;
-    out.train = units_of(all, 0, all.train, texts);
-    out.eval = units_of(all, all.train, all.train + all.eval, texts);
-    out.attack = units_of(all, all.train + all.eval, all.units(), texts);
+    out.train = take_units(all, 0, all.train, texts);
+    out.eval = take_units(all, all.train, all.train + all.eval, texts);
+    out.attack = take_units(all, all.train + all.eval, all.units(), texts);
     out.digest = digest_of_units(out.train);
     out.warnings = records->warnings();
     if (out.eval.empty()) out.warnings.push_back(no_eval_warning(from));

@@ -39,12 +39,12 @@ std::string file_facts(const std::string& path) {
     return facts_of_file(path).dump();
 }
 
-std::string facts_of(const source& from, const split_rule& split, const token_rule& how) {
-    const bool made_up = is_made_up(from.path);
+std::string list_corpus_facts(const source& from, const split_rule& split, const token_rule& how) {
+    const bool made_up = is_synthetic(from.path);
     const json out{{"reading", 3},  // goes up where the same records become other tokens, clauses or units
                    {"records",
                     {{"path", made_up ? json(from.path) : facts_of_file(from.path)},
-                     {"ids_mapping", made_up ? facts_of_file(from.ids_mapping) : facts_of_file(code_book_of(from))},
+                     {"ids_mapping", made_up ? facts_of_file(from.ids_mapping) : facts_of_file(find_code_book_path(from))},
                      {"template", facts_of_file(from.narrative)},
                      {"group", as_json(from.group)},
                      {"made_up_seed", made_up ? from.made_up_seed : 0}}},

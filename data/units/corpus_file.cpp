@@ -59,13 +59,13 @@ corpus_key file_key(const corpus_key& shelf, const std::array<unsigned char, 32>
     return out;
 }
 
-std::array<unsigned char, crypto_secretbox_NONCEBYTES> nonce_of(std::uint64_t number) {
+std::array<unsigned char, crypto_secretbox_NONCEBYTES> make_nonce(std::uint64_t number) {
     std::array<unsigned char, crypto_secretbox_NONCEBYTES> out{};
     std::memcpy(out.data(), &number, sizeof number);
     return out;
 }
 
-tag_bytes tag_of(const corpus_header& header, std::initializer_list<std::span<const char>> index,
+tag_bytes compute_tag(const corpus_header& header, std::initializer_list<std::span<const char>> index,
                  const corpus_key& key) {
     crypto_generichash_state state;
     crypto_generichash_init(&state, key.data(), key.size(), sizeof(tag_bytes));
@@ -126,7 +126,7 @@ struct corpus_file::state {
         if (at == MAP_FAILED) storage_fault(file.path(), "can't be mapped", errno);
         index = at;
         const auto* bytes = static_cast<const char*>(at);
-        const auto tag = tag_of(header, {{bytes, index_bytes(shape)}}, key);
+        const auto tag = compute_tag(header, {{bytes, index_bytes(shape)}}, key);
         if (sodium_memcmp(tag.data(), header.tag.data(), tag.size()) != 0) return false;
         blocks = reinterpret_cast<const std::uint64_t*>(bytes);
         records = reinterpret_cast<const corpus_span*>(bytes + shape.blocks * sizeof(std::uint64_t));
@@ -159,7 +159,7 @@ struct corpus_file::state {
             if (n == 0) return false;
             have += static_cast<std::size_t>(n);
         }
-        return crypto_secretbox_open_easy(into, sealed.data(), size, nonce_of(number).data(), key.data()) == 0;
+        return crypto_secretbox_open_easy(into, sealed.data(), size, make_nonce(number).data(), key.data()) == 0;
     }
 };
 
@@ -245,7 +245,7 @@ void corpus_writer::take(std::size_t worker, std::uint32_t record, const std::ve
     home.resize(begin + length);
     crypto_secretbox_easy(reinterpret_cast<unsigned char*>(home.data() + begin),
                           reinterpret_cast<const unsigned char*>(tokens.data()), tokens.size() * sizeof(std::int32_t),
-                          nonce_of(record).data(), key_.data());
+                          make_nonce(record).data(), key_.data());
 }
 
 void corpus_writer::settle() {
@@ -276,13 +276,13 @@ void corpus_writer::finish(const token_corpus& rest) {
     const auto index = {bytes_of_all(blocks_), bytes_of_all(records_), bytes_of_all(first_)};
     for (const auto part : index) write(part);
     shape.head = end_;
-    const auto head = detail::head_of(rest);
+    const auto head = detail::encode_head(rest);
     std::vector<char> sealed(head.size() + crypto_secretbox_MACBYTES);
     crypto_secretbox_easy(reinterpret_cast<unsigned char*>(sealed.data()), head.data(), head.size(),
-                          nonce_of(head_nonce).data(), key_.data());
+                          make_nonce(head_nonce).data(), key_.data());
     write(sealed);
     shape.end = end_;
-    header.tag = tag_of(header, index, key_);
+    header.tag = compute_tag(header, index, key_);
     if (::lseek(descriptor_, 0, SEEK_SET) < 0 ||
         !write_all(descriptor_, {reinterpret_cast<const char*>(&header), sizeof header}) ||
         ::fdatasync(descriptor_) != 0)

@@ -9,7 +9,7 @@
 namespace rldp::data::detail {
 
 /// CBOR of everything but `train`.
-std::vector<std::uint8_t> head_of(const token_corpus& corpus);
+std::vector<std::uint8_t> encode_head(const token_corpus& corpus);
 token_corpus corpus_from(std::span<const std::uint8_t> head);
 
 }  // namespace rldp::data::detail

@@ -69,7 +69,7 @@ class making {
     int descriptor_;
 };
 
-corpus_key key_of(const fs::path& place) {
+corpus_key load_or_make_key(const fs::path& place) {
     if (sodium_init() < 0) throw error(errc::failed, "libsodium can't be initialised; check its installation");
     corpus_key out;
     const auto path = key_in(place);
@@ -94,23 +94,23 @@ fs::path file_for(const fs::path& place, const std::string& facts, const corpus_
 }
 
 void remove_all(const fs::path& place, std::string_view extension) {
-    for (const auto& entry : entries_of(place))
+    for (const auto& entry : list_entries(place))
         if (entry.path().extension() == extension) remove_file(entry.path());
 }
 
 }  // namespace
 
-corpus_shelf::corpus_shelf(fs::path place) : place_(behind_links(std::move(place))) {
+token_cache::token_cache(fs::path place) : place_(behind_links(std::move(place))) {
     do {  // again where somebody who cleans up was faster than the lock
         make_private(place_);
         in_use_ = directory_lock::take(place_, directory_lock::kind::shared);
     } while (!in_use_);
 }
 
-token_corpus corpus_shelf::get(const std::string& facts, bool single,
+token_corpus token_cache::get(const std::string& facts, bool single,
                                const std::function<token_corpus(token_sink&)>& read) {
     const making alone(place_);
-    const auto key = key_of(place_);
+    const auto key = load_or_make_key(place_);
     const auto path = file_for(place_, facts, key);
     if (auto found = corpus_file::open(path, key)) return std::move(*found);
     remove_all(place_, ".partial");  // of makers that were killed: only one makes at a time
@@ -124,13 +124,13 @@ token_corpus corpus_shelf::get(const std::string& facts, bool single,
     return std::move(*made);
 }
 
-void corpus_shelf::move_to(const fs::path& place) {
+void token_cache::move_to(const fs::path& place) {
     if (::rename(place_.c_str(), place.c_str()) != 0) storage_fault(place, "can't be put in place", errno);
     sync_directory(place);
     sync_directory(std::exchange(place_, place));
 }
 
-bool erase_shelf(const fs::path& place) {
+bool erase_token_cache(const fs::path& place) {
     std::error_code absent;
     if (!fs::is_directory(place, absent)) return false;
     remove_file(key_in(place));

@@ -11,11 +11,11 @@
 
 namespace rldp::data {
 
-class corpus_shelf {
+class token_cache {
   public:
     /// In use by this process as long as this lives. Made with mode 0700 where it is missing. Errors: bad_input where
     /// others than its owner may enter it; storage_error.
-    explicit corpus_shelf(std::filesystem::path place);
+    explicit token_cache(std::filesystem::path place);
 
     /// The corpus that depends on `facts` alone: as it lies here, or read now, once by all who ask at the same time.
     /// `single`: of corpora that depend on other facts none stays.
@@ -33,6 +33,6 @@ class corpus_shelf {
 };
 
 /// Removes it, the key first and durably, for without it the rest can't be read; whether there was one.
-bool erase_shelf(const std::filesystem::path& place);
+bool erase_token_cache(const std::filesystem::path& place);
 
 }  // namespace rldp::data

@@ -5,7 +5,7 @@
 
 namespace rldp::data {
 
-text_digest digest_of(std::string_view text) {
+text_digest compute_digest(std::string_view text) {
     text_digest out;
     crypto_generichash(out.data(), out.size(), reinterpret_cast<const unsigned char*>(text.data()), text.size(),
                        nullptr, 0);

@@ -12,7 +12,7 @@ namespace rldp::data {
 using text_digest = std::array<unsigned char, 32>;
 
 /// BLAKE2b of one record's text.
-text_digest digest_of(std::string_view text);
+text_digest compute_digest(std::string_view text);
 
 /// SHA-256 over units in their order: the number of each one's records, then the digests of their texts. Records can so
 /// be digested in any order, by several threads.

@@ -77,7 +77,7 @@ struct samples {
     }
 };
 
-unit_sketches sketches_of(const std::vector<samples>& of, const std::optional<std::string>& group) {
+unit_sketches make_sketches(const std::vector<samples>& of, const std::optional<std::string>& group) {
     samples all;
     for (const auto& one : of) {
         all.rows.add(one.rows);
@@ -100,7 +100,7 @@ identities walk_through(record_stream& from, const std::optional<std::string>& g
     for_each_record(from, threads,
                     {.room =
                          [&](std::size_t count) {
-                             if (count >= enrolment::nowhere) refuse("the data has more than 4,294,967,294 records");
+                             if (count >= split_assignment::nowhere) refuse("the data has more than 4,294,967,294 records");
                              begin = out.own.size();
                              out.own.resize(count);
                              if (grouped) out.home.resize(count);
@@ -120,11 +120,11 @@ identities walk_through(record_stream& from, const std::optional<std::string>& g
                              out.keyed.insert(out.keyed.end(), keyed.begin(), keyed.end());
                              if (tell) tell({"records", std::ssize(out.own), 0, false});
                          }});
-    out.sketches = sketches_of(sampled, group);
+    out.sketches = make_sketches(sampled, group);
     return out;
 }
 
-std::size_t line_of(record_stream& from, std::size_t number) {
+std::size_t find_line(record_stream& from, std::size_t number) {
     from.rewind();
     for (auto block = from.next(); block; block = from.next()) {
         if (number < block->size()) return block->line(number);
@@ -139,16 +139,16 @@ void refuse_repeated_keys(const identities& of, record_stream& from, const sourc
     const auto order = ordered(own.size(), [&](std::uint32_t a, std::uint32_t b) {
         return std::tuple(own[a].id, own[a].side, a) < std::tuple(own[b].id, own[b].side, b);
     });
-    std::pair<std::uint32_t, std::uint32_t> first{enrolment::nowhere, 0};  // the first row that repeats one, and that
+    std::pair<std::uint32_t, std::uint32_t> first{split_assignment::nowhere, 0};  // the first row that repeats one, and that
     for (std::size_t i = 1; i < order.size(); ++i) {
         const auto a = order[i - 1], b = order[i];
         if (of.keyed[a] && of.keyed[b] && own[a].id == own[b].id && own[a].side == own[b].side && b < first.first)
             first = {b, a};
     }
-    if (first.first == enrolment::nowhere) return;
-    refuse_at(what.path, line_of(from, first.first),
+    if (first.first == split_assignment::nowhere) return;
+    refuse_at(what.path, find_line(from, first.first),
               fmt::format("the row's record key stands on line {} already; remove one of the rows",
-                          line_of(from, first.second)));
+                          find_line(from, first.second)));
 }
 
 /// Units before they have a place: their hashes, and their records one behind the other.
@@ -178,15 +178,15 @@ gathered gather(identities of, std::int64_t max_records) {
 }
 
 /// Gives the units their final order and their records slots.
-enrolment settle(const gathered& from, std::size_t records, const std::vector<placement>& places,
+split_assignment settle(const gathered& from, std::size_t records, const std::vector<placement>& places,
                  std::int64_t canary_length) {
     constexpr std::array<int, 3> rank{0, 1, 2};  // side::train, eval, attack
     const auto side_of = [&](std::uint32_t u) { return rank[static_cast<std::size_t>(places[u].where)]; };
     const auto order = ordered(from.units.size(), [&](std::uint32_t a, std::uint32_t b) {
         return std::pair(side_of(a), from.units[a].id) < std::pair(side_of(b), from.units[b].id);
     });
-    enrolment out;
-    out.slot_of.assign(records, enrolment::nowhere);
+    split_assignment out;
+    out.slot_of.assign(records, split_assignment::nowhere);
     out.ids.reserve(order.size());
     out.first.reserve(order.size() + 1);
     std::uint32_t slot = 0;
@@ -207,7 +207,7 @@ enrolment settle(const gathered& from, std::size_t records, const std::vector<pl
 }
 
 /// Units lie by side, and within it by id.
-std::string digest_of_split(const enrolment& all) {
+std::string digest_of_split(const split_assignment& all) {
     crypto_generichash_state state;
     crypto_generichash_init(&state, nullptr, 0, crypto_generichash_BYTES);
     for (const std::uint64_t number : {std::uint64_t{all.train}, std::uint64_t{all.eval}})
@@ -225,7 +225,7 @@ std::string no_eval_warning(const source& what) {
     return what.path + ": no unit fell to Eval, so perplexity can't be measured";
 }
 
-enrolment enrol(record_stream& from, const source& what, const split_rule& split, int threads, const on_loading& tell) {
+split_assignment assign_splits(record_stream& from, const source& what, const split_rule& split, int threads, const on_loading& tell) {
     const identity_hasher hash(split.seed);
     auto found = walk_through(from, what.group, hash, threads, tell);
     const auto records = found.own.size();

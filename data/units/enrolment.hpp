@@ -15,7 +15,7 @@ namespace rldp::data {
 
 /// Every record that is kept has a slot: by side (training, Eval, Attack), within it by the unit's id, within the unit
 /// by the record's own hash.
-struct enrolment {
+struct split_assignment {
     static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
     std::vector<std::uint32_t> slot_of;  ///< of each record in the source's order; nowhere: beyond max_records
@@ -31,7 +31,7 @@ struct enrolment {
 };
 
 /// Errors: bad_input where a record key appears twice, there is no record, or the train side is empty; see place().
-enrolment enrol(record_stream& from, const source& what, const split_rule& split, int threads,
+split_assignment assign_splits(record_stream& from, const source& what, const split_rule& split, int threads,
                 const on_loading& tell = {});
 
 /// Where no unit fell to Eval.

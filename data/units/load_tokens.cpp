@@ -14,13 +14,13 @@ namespace rldp::data {
 namespace {
 
 /// The first slots of units `begin` to `end`, counted from the first of them.
-std::vector<std::uint32_t> first_slots(const enrolment& all, std::uint32_t begin, std::uint32_t end) {
+std::vector<std::uint32_t> first_slots(const split_assignment& all, std::uint32_t begin, std::uint32_t end) {
     std::vector<std::uint32_t> out(all.first.begin() + begin, all.first.begin() + end + 1);
     for (auto& slot : out) slot -= all.first[begin];
     return out;
 }
 
-std::vector<std::pair<std::uint64_t, std::string>> planted_in(const enrolment& all) {
+std::vector<std::pair<std::uint64_t, std::string>> planted_in(const split_assignment& all) {
     std::vector<std::pair<std::uint64_t, std::string>> out;
     for (std::uint32_t u = 0; u < all.train; ++u)
         if (const auto secret = all.secrets.find(all.first[u]); secret != all.secrets.end())
@@ -29,7 +29,7 @@ std::vector<std::pair<std::uint64_t, std::string>> planted_in(const enrolment& a
 }
 
 /// Which of the Eval side's slots are kept, and where: those of the units that may be looked at, in their order.
-std::unordered_map<std::uint32_t, std::size_t> held_out_places(const enrolment& all, double share,
+std::unordered_map<std::uint32_t, std::size_t> held_out_places(const split_assignment& all, double share,
                                                                std::vector<held_out_record>& kept) {
     std::unordered_map<std::uint32_t, std::size_t> places;
     for (auto u = all.train; u < all.train + all.eval; ++u) {
@@ -42,7 +42,7 @@ std::unordered_map<std::uint32_t, std::size_t> held_out_places(const enrolment& 
     return places;
 }
 
-std::string digest_of_train(const enrolment& all, const std::vector<text_digest>& texts) {
+std::string digest_of_train(const split_assignment& all, const std::vector<text_digest>& texts) {
     units_digest sum;
     for (std::uint32_t u = 0; u < all.train; ++u) {
         sum.add_unit(all.first[u + 1] - all.first[u]);
@@ -58,7 +58,7 @@ void count_clauses(const record& told, std::vector<clause_counts>& into) {
     }
 }
 
-std::vector<clause_counts> sum_of(const std::vector<std::vector<clause_counts>>& parts) {
+std::vector<clause_counts> compute_sum(const std::vector<std::vector<clause_counts>>& parts) {
     std::vector<clause_counts> out;
     for (const auto& part : parts) {
         out.resize(std::max(out.size(), part.size()));
@@ -92,7 +92,7 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
 token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how, token_sink& into) {
     check_cut(how.max_tokens, how.threads);
     const auto records = open_records(from);
-    auto all = enrol(*records, from, split, how.threads, how.tell);
+    auto all = assign_splits(*records, from, split, how.threads, how.tell);
     token_corpus out;
     out.planted = planted_in(all);
     auto& kept = out.held_out.records;
@@ -108,7 +108,7 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     std::vector<text_digest> digests(train_slots);
     std::atomic<std::int64_t> cut{0};
 
-    const auto tokens_of = [&](const record& told, bool marked, bool& longer) {
+    const auto encode_record = [&](const record& told, bool marked, bool& longer) {
         auto tokens = how.encode(told.text);
         if (marked && how.mark) how.mark(told, tokens);
         longer = cut_to(tokens, how.max_tokens, how.keep_tail);
@@ -121,15 +121,15 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
             count_clauses(told, counts[worker]);
             const auto place = places.find(slot);
             if (place == places.end()) return;
-            auto tokens = tokens_of(told, true, longer);
+            auto tokens = encode_record(told, true, longer);
             auto& one = kept[place->second];
             one.tokens = std::move(tokens);
             one.told = std::move(told);
             one.cut = longer;
             return;
         }
-        const auto tokens = tokens_of(told, how.mark_training, longer);
-        digests[slot] = digest_of(told.text);
+        const auto tokens = encode_record(told, how.mark_training, longer);
+        digests[slot] = compute_digest(told.text);
         cut += longer ? 1 : 0;
         into.take(worker, slot, tokens);
     };
@@ -142,7 +142,7 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
 
     std::erase_if(kept, [](const auto& one) { return one.tokens.empty(); });
     out.held_out.columns = records->columns();
-    out.held_out.values = sum_of(counts);
+    out.held_out.values = compute_sum(counts);
     out.records = train_slots;
     out.cut = cut;
     out.digest = digest_of_train(all, digests);

@@ -7,11 +7,11 @@
 
 namespace rldp::data {
 
-std::map<std::uint64_t, unit_place> places_of(const source& from, const split_rule& split,
+std::map<std::uint64_t, unit_place> list_places(const source& from, const split_rule& split,
                                               const std::set<std::uint64_t>& ids) {
     const auto stream = open_records(from);
     const auto enrolled =
-        enrol(*stream, from, split, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+        assign_splits(*stream, from, split, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
     // A unit's first slot is the record that carries its secret.
     std::map<std::uint32_t, std::uint64_t> wanted;
     for (std::uint32_t unit = 0; unit < enrolled.units(); ++unit)

@@ -15,7 +15,7 @@ struct unit_place {
 };
 
 /// Of the units with these ids; reads the source twice. Errors: as load_corpus.
-std::map<std::uint64_t, unit_place> places_of(const source& from, const split_rule& split,
+std::map<std::uint64_t, unit_place> list_places(const source& from, const split_rule& split,
                                               const std::set<std::uint64_t>& ids);
 
 }  // namespace rldp::data

@@ -35,7 +35,7 @@ bool is_of_word(char c) {
 }
 
 /// Runs of letters and digits.
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> list_words(std::string_view text) {
     const auto plain = folded(text);
     std::vector<std::string> out;
     for (auto at = plain.begin(); (at = std::find_if(at, plain.end(), is_of_word)) != plain.end();) {
@@ -46,55 +46,55 @@ std::vector<std::string> words_of(std::string_view text) {
     return out;
 }
 
-std::uint64_t hash_of(const std::vector<std::string>& words, std::size_t first, std::size_t count, char kind) {
+std::uint64_t hash_words(const std::vector<std::string>& words, std::size_t first, std::size_t count, char kind) {
     std::string all(1, kind);
     for (auto i = first; i < first + count; ++i) all.append(words[i]).push_back(' ');
     return std::hash<std::string>{}(all);
 }
 
-std::string_view part_of(const record& told, const text_range& where) {
-    return std::string_view(told.text).substr(where.begin, where.end - where.begin);
+std::string_view view_part(const record& rendered, const text_range& where) {
+    return std::string_view(rendered.text).substr(where.begin, where.end - where.begin);
 }
 
 /// Hashes of a record as a whole and, into `passages`, of the passages that are its own.
-std::vector<std::uint64_t> hashes_of(const record& told, std::vector<std::uint64_t>& passages) {
+std::vector<std::uint64_t> hash_record(const record& rendered, std::vector<std::uint64_t>& passages) {
     std::vector<std::uint64_t> out;
-    const auto words = words_of(told.text);
-    if (!words.empty()) out.push_back(hash_of(words, 0, words.size(), 't'));
+    const auto words = list_words(rendered.text);
+    if (!words.empty()) out.push_back(hash_words(words, 0, words.size(), 't'));
     const auto add_passages = [&](const std::vector<std::string>& of) {
         for (std::size_t i = 0; i + record_net::passage <= of.size(); ++i)
-            passages.push_back(hash_of(of, i, record_net::passage, 'p'));
+            passages.push_back(hash_words(of, i, record_net::passage, 'p'));
     };
     // Conversations share what opens them (a system prompt): their own are the answers.
-    for (const auto& answer : told.answers) add_passages(words_of(part_of(told, answer)));
-    if (told.clauses.empty()) {
-        if (told.answers.empty()) add_passages(words);
+    for (const auto& answer : rendered.answers) add_passages(list_words(view_part(rendered, answer)));
+    if (rendered.clauses.empty()) {
+        if (rendered.answers.empty()) add_passages(words);
         return out;
     }
     std::vector<std::string> row;
-    for (const auto& part : told.clauses)
+    for (const auto& part : rendered.clauses)
         for (const auto& value : part.values) {
-            const auto own = words_of(part_of(told, value));
+            const auto own = list_words(view_part(rendered, value));
             add_passages(own);
             row.insert(row.end(), own.begin(), own.end());
             row.emplace_back("|");  // no word: where a value ends is part of the row
         }
-    if (!row.empty()) out.push_back(hash_of(row, 0, row.size(), 'r'));
+    if (!row.empty()) out.push_back(hash_words(row, 0, row.size(), 'r'));
     return out;
 }
 
 }  // namespace
 
-void record_net::add(const record& told) {
+void record_net::add(const record& rendered) {
     std::vector<std::uint64_t> passages;
-    const auto wholes = hashes_of(told, passages);
+    const auto wholes = hash_record(rendered, passages);
     wholes_.insert(wholes.begin(), wholes.end());
     passages_.insert(passages.begin(), passages.end());
 }
 
-bool record_net::holds(const record& told) const {
+bool record_net::holds(const record& rendered) const {
     std::vector<std::uint64_t> passages;
-    const auto wholes = hashes_of(told, passages);
+    const auto wholes = hash_record(rendered, passages);
     const auto among = [](const std::unordered_set<std::uint64_t>& all) {
         return [&all](std::uint64_t one) { return all.contains(one); };
     };

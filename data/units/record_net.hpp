@@ -16,11 +16,11 @@ class record_net {
     /// (Brown et al. 2020, appendix C).
     static constexpr std::size_t passage = 13;
 
-    void add(const record& told);
+    void add(const record& rendered);
     /// Whether it has the words of a record that was added, the values of such a row, or a passage of a value (of a
     /// conversation: of an answer, of other text: of all of it) with one of them. A template's own words are nobody's
     /// and match nothing.
-    bool holds(const record& told) const;
+    bool holds(const record& rendered) const;
 
   private:
     std::unordered_set<std::uint64_t> wholes_,

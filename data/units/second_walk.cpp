@@ -16,7 +16,7 @@ void plant(const std::string& secret, record& into) {
 
 }  // namespace
 
-void read_again(record_stream& from, const source& what, const enrolment& enrolled, int threads,
+void read_again(record_stream& from, const source& what, const split_assignment& enrolled, int threads,
                 const text_taker& how) {
     const auto changed = [&] { refuse(what.path + ": changed while it was read; start again when it is at rest"); };
     std::size_t records = 0;
@@ -28,13 +28,13 @@ void read_again(record_stream& from, const source& what, const enrolment& enroll
                          },
                      .work =
                          [&](std::size_t worker, const record_block& block, std::size_t i, std::size_t number) {
-                             auto told = block.at(i);
-                             how.inspect(told);
+                             auto rendered = block.at(i);
+                             how.inspect(rendered);
                              const auto slot = enrolled.slot_of[number];
-                             if (slot == enrolment::nowhere) return;
+                             if (slot == split_assignment::nowhere) return;
                              const auto secret = enrolled.secrets.find(slot);
-                             if (secret != enrolled.secrets.end()) plant(secret->second, told);
-                             how.take(worker, slot, std::move(told));
+                             if (secret != enrolled.secrets.end()) plant(secret->second, rendered);
+                             how.take(worker, slot, std::move(rendered));
                          },
                      .done = [&] { how.done(records); }});
     if (records != enrolled.slot_of.size()) changed();

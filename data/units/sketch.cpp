@@ -11,7 +11,7 @@ namespace rldp::data {
 
 namespace {
 
-unsigned level_of(std::uint64_t hash) {
+unsigned compute_level(std::uint64_t hash) {
     return static_cast<unsigned>(std::countl_zero(hash));
 }
 
@@ -31,15 +31,15 @@ void identity_sample::add(const identity_sample& other) {
     for (const auto hash : other.kept_) keep(hash);
     if (other.level_ <= level_) return;
     level_ = other.level_;  // below it the other has forgotten
-    std::erase_if(kept_, [&](auto hash) { return level_of(hash) < level_; });
+    std::erase_if(kept_, [&](auto hash) { return compute_level(hash) < level_; });
 }
 
 void identity_sample::keep(std::uint64_t hash) {
-    if (level_of(hash) < level_) return;
+    if (compute_level(hash) < level_) return;
     kept_.insert(hash);
     while (kept_.size() > unit_sketch::most) {
         ++level_;
-        std::erase_if(kept_, [&](auto each) { return level_of(each) < level_; });
+        std::erase_if(kept_, [&](auto each) { return compute_level(each) < level_; });
     }
 }
 

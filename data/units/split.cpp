@@ -24,7 +24,7 @@ std::uint64_t little_endian(const unsigned char* bytes, std::size_t count) {
 }
 
 /// Each character from 24 bits of its own: no symbol is favoured by more than 3e-6.
-std::array<char, limits::longest_secret> symbols_of(const unsigned char* bytes) {
+std::array<char, limits::longest_secret> make_symbols(const unsigned char* bytes) {
     std::array<char, limits::longest_secret> out;
     for (std::size_t i = 0; i < out.size(); ++i)
         out[i] = secret_symbols[little_endian(bytes + 3 * i, 3) * secret_symbols.size() >> 24];
@@ -125,7 +125,7 @@ identity_hash identity_hasher::operator()(std::string_view kind, std::string_vie
     crypto_generichash(bytes.data(), bytes.size(), reinterpret_cast<const unsigned char*>(message.data()),
                        message.size(), reinterpret_cast<const unsigned char*>(key_.data()), key_.size());
     const auto word = [&](std::size_t i) { return little_endian(bytes.data() + 8 * i, 8); };
-    return {word(0), word(1), word(2), word(3), symbols_of(bytes.data() + 32)};
+    return {word(0), word(1), word(2), word(3), make_symbols(bytes.data() + 32)};
 }
 
 std::vector<placement> place(std::span<const identity_hash> units, const split_rule& rule) {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t nothing = -100;  // a label that is not predicted
 
 /// The texts of one forward pass, with labels on their ends only.
-models::token_batch batch_of(const std::vector<split_text>& texts, std::span<const std::size_t> which) {
+models::token_batch make_text_batch(const std::vector<split_text>& texts, std::span<const std::size_t> which) {
     std::vector<token_ids> sequences;
     for (const auto i : which) sequences.push_back(texts[i].tokens);
     auto out = models::make_batch(sequences);
@@ -70,7 +70,7 @@ std::vector<double> end_log_likelihoods(const attacked_model& model, const std::
     const auto step = static_cast<std::size_t>(model.batch);
     for (std::size_t begin = 0; begin < order.size(); begin += step) {
         const auto which = std::span(order).subspan(begin, std::min(step, order.size() - begin));
-        const auto losses = model.base.losses(batch_of(texts, which), model.layout, model.adapter).nll.cpu();
+        const auto losses = model.base.losses(make_text_batch(texts, which), model.layout, model.adapter).nll.cpu();
         for (std::size_t row = 0; row < which.size(); ++row)
             out[which[row]] = -losses[static_cast<std::int64_t>(row)].item<double>();
     }

@@ -21,9 +21,9 @@ std::string beyond_resuming(const cell_files& files) {
         files.run().root.string());
 }
 
-cell_state state_of(const cell_files& files, const cell_history& history) {
+cell_state read_state(const cell_files& files, const cell_history& history) {
     if (history.failure) return cell_state::failed;
-    switch (state_of(files.run())) {
+    switch (read_state(files.run())) {
         case run_state::none:
             return cell_state::not_run;
         case run_state::unfinished:
@@ -96,7 +96,7 @@ std::optional<commitment> read_commitment(const cell_files& files) {
 }
 
 std::optional<run_summary> finished_summary(const cell_files& files) {
-    if (state_of(files.run()) != run_state::over) return std::nullopt;
+    if (read_state(files.run()) != run_state::over) return std::nullopt;
     return parse_summary(read_text(files.run().summary()));
 }
 
@@ -104,7 +104,7 @@ cell_result read_result(const cell_files& files) {
     cell_result out;
     out.summary = finished_summary(files);
     // Whether an audit failed concerns the owner only.
-    out.state = out.summary ? cell_state::done : state_of(files, read_history(files));
+    out.state = out.summary ? cell_state::done : read_state(files, read_history(files));
     out.committed = read_commitment(files);
     if (std::filesystem::exists(files.run().metrics())) out.metrics = read_metrics(files.run().metrics());
     return out;

@@ -26,7 +26,7 @@ struct grid_directory {
     std::filesystem::path trusted_side() const { return root / "trusted"; }
     std::filesystem::path trusted_cells() const { return trusted_side() / "cells"; }
     /// Records as tokens, shared by cells until all have ended.
-    std::filesystem::path corpora() const { return nascent_directory::shared_name(trusted_cells(), "corpus"); }
+    std::filesystem::path corpora() const { return staged_directory::shared_name(trusted_cells(), "corpus"); }
     std::filesystem::path owner_page() const { return trusted_side() / "owner.html"; }
     std::filesystem::path owner_json() const { return trusted_side() / "owner.json"; }
 

@@ -16,7 +16,7 @@ constexpr const char* sections[] = {"data", "audit"};
 const std::set<std::string> harmless = {"data.max_tokens", "data.keep", "data.ids_mapping", "data.cache"};
 
 /// Of a template the key column that it names for a record, which then takes the row's place, and that there is one.
-std::string identity_of(const nlohmann::ordered_json& path) {
+std::string make_identity(const nlohmann::ordered_json& path) {
     if (!path.is_string()) return path.dump();
     try {
         const auto key = data::read_template(path.get<std::string>()).record;
@@ -28,14 +28,14 @@ std::string identity_of(const nlohmann::ordered_json& path) {
 
 }  // namespace
 
-std::optional<data_split> split_of(const nlohmann::ordered_json& configuration) {
-    if (is_made_up(value_at(configuration, "data.path").get<std::string>())) return std::nullopt;
+std::optional<data_split> find_split(const nlohmann::ordered_json& configuration) {
+    if (is_synthetic(value_at(configuration, "data.path").get<std::string>())) return std::nullopt;
     data_split out = {{"privacy.unit", value_at(configuration, "privacy.unit").dump()}};
     for (const std::string section : sections) {
         const auto keys = value_at(configuration, section);
         for (const auto& [name, value] : keys.items())
             if (const auto key = section + "." + name; !harmless.contains(key))
-                out[key] = key == "data.template" ? identity_of(value) : value.dump();
+                out[key] = key == "data.template" ? make_identity(value) : value.dump();
     }
     return out;
 }

@@ -13,7 +13,7 @@ namespace rldp::eval {
 using data_split = std::map<std::string, std::string>;
 
 /// Of a resolved configuration; nothing where its data are made up.
-std::optional<data_split> split_of(const nlohmann::ordered_json& configuration);
+std::optional<data_split> find_split(const nlohmann::ordered_json& configuration);
 
 /// The keys in which they differ, in alphabetical order.
 std::vector<std::string> keys_that_differ(const std::vector<data_split>& splits);

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 // The run's directory and the unnamed ones that a run makes before its ledger begins.
 void clear_place(const cell_files& files) {
     fs::remove_all(files.run().root);
-    nascent_directory::remove_abandoned_of(files.run().root);
+    staged_directory::remove_abandoned_of(files.run().root);
 }
 
 void share(std::vector<std::string>& arguments, const run_settings& how) {
@@ -60,9 +60,9 @@ bool lacks_audit(const cell_files& files, const run_settings& how) {
     return how.audit && finished_summary(files) && !fs::exists(files.run().audit_json());
 }
 
-cell_start start_of(const cell& one, const cell_files& files, const run_settings& how) {
+cell_start choose_start(const cell& one, const cell_files& files, const run_settings& how) {
     if (lacks_audit(files, how)) return {start_kind::audit, {"audit", files.run().root.string(), "--quiet"}};
-    switch (state_of(files.run())) {
+    switch (read_state(files.run())) {
         case run_state::none:
             clear_place(files);
             return {start_kind::anew, arguments_for(one, files, how)};

@@ -27,7 +27,7 @@ struct cell_start {
 bool lacks_audit(const cell_files& files, const run_settings& how);
 
 /// Looks, and clears the place of a cell that starts anew.
-cell_start start_of(const cell& one, const cell_files& files, const run_settings& how);
+cell_start choose_start(const cell& one, const cell_files& files, const run_settings& how);
 
 /// Reads how many steps a run has made, from the end of its growing metrics.
 class step_counter {

@@ -37,10 +37,10 @@ void require_same_grid(const grid& what, const fs::path& from) {
 /// Of all cells that were ever started there: those that failed early have no directory.
 std::set<std::string> ids_in(const fs::path& from) {
     std::set<std::string> out;
-    for (const auto& entry : entries_of(grid_directory{from}.cells())) out.insert(entry.path().filename().string());
+    for (const auto& entry : list_entries(grid_directory{from}.cells())) out.insert(entry.path().filename().string());
     constexpr std::string_view ending = ".time.json";
     if (!fs::exists(grid_directory{from}.trusted_cells())) return out;
-    for (const auto& entry : entries_of(grid_directory{from}.trusted_cells()))
+    for (const auto& entry : list_entries(grid_directory{from}.trusted_cells()))
         if (const auto name = entry.path().filename().string(); name.ends_with(ending))
             out.insert(name.substr(0, name.size() - ending.size()));
     return out;
@@ -70,7 +70,7 @@ std::size_t collect(const fs::path& out, const grid& what, const fs::path& from)
         if (theirs == cell_state::done) copy(there.output(), here.output());
         if (fs::exists(there.run().ledger())) {
             fs::remove_all(here.run().root);  // the beginnings of a run without a ledger: nothing was spent
-            nascent_directory whole(here.run().root);
+            staged_directory whole(here.run().root);
             // Without the trusted side: nobody goes on with a run in two places.
             fs::copy(there.run().public_side(), run_directory{whole.path()}.public_side(), fs::copy_options::recursive);
             whole.settle();  // last: a cell that is there has all that belongs to it

@@ -67,7 +67,7 @@ std::vector<std::string> expense_sentences(const expense& cost) {
         out.push_back(
             fmt::format("{} read made-up records ({}N), which are nobody's: no one's budget was spent, no ε "
                         "is summed, and their splits may differ.",
-                        cells(cost.made_up), made_up_prefix));
+                        cells(cost.made_up), synthetic_prefix));
     return out;
 }
 

@@ -60,13 +60,13 @@ class file_parts {
     void allow_only(const json& object, const std::string& where, const std::set<std::string>& known) const {
         if (!object.is_object()) refuse_at(where, "must be an object");
         for (const auto& [key, value] : object.items())
-            if (!known.contains(key)) refuse_at(path_of(where, key), "is unknown here");
+            if (!known.contains(key)) refuse_at(join_path(where, key), "is unknown here");
     }
 
     template <class Value>
     Value get(const json& object, const std::string& where, const std::string& key) const {
-        if (!object.contains(key)) refuse_at(path_of(where, key), "is missing");
-        if (!is_a<Value>(object.at(key))) refuse_at(path_of(where, key), "is of the wrong type");
+        if (!object.contains(key)) refuse_at(join_path(where, key), "is missing");
+        if (!is_a<Value>(object.at(key))) refuse_at(join_path(where, key), "is of the wrong type");
         return object.at(key).get<Value>();
     }
     template <class Value>
@@ -77,8 +77,8 @@ class file_parts {
     template <class Value>
     std::vector<Value> distinct(const json& object, const std::string& where, const std::string& key) const {
         auto values = get<std::vector<Value>>(object, where, key);
-        if (values.empty()) refuse_at(path_of(where, key), "is empty");
-        if (names_one_twice(values)) refuse_at(path_of(where, key), "names one twice");
+        if (values.empty()) refuse_at(join_path(where, key), "is empty");
+        if (names_one_twice(values)) refuse_at(join_path(where, key), "names one twice");
         return values;
     }
 
@@ -101,7 +101,7 @@ class file_parts {
     }
 
   private:
-    static std::string path_of(const std::string& where, const std::string& key) {
+    static std::string join_path(const std::string& where, const std::string& key) {
         return where.empty() ? key : where + "." + key;
     }
 

@@ -56,14 +56,14 @@ std::string compare_named(const std::string& what, const std::map<std::string, s
     return {};
 }
 
-std::map<std::string, std::string> axes_of(const json& described) {
+std::map<std::string, std::string> read_axes(const json& described) {
     std::map<std::string, std::string> out;
     for (const auto& [name, values] : described.at("axes").items())
         out[name] = joined(values.get<std::vector<std::string>>());
     return out;
 }
 
-std::map<std::string, std::string> keys_of(const json& described) {
+std::map<std::string, std::string> list_keys(const json& described) {
     std::map<std::string, std::string> out;
     flatten(described.at("configuration"), "", out);
     return out;
@@ -90,7 +90,7 @@ std::string value_named(const axis& of, const std::string& text) {
 
 }  // namespace
 
-resolver resolver_of(const std::filesystem::path& config, const std::vector<std::string>& set) {
+resolver make_resolver(const std::filesystem::path& config, const std::vector<std::string>& set) {
     return [config, set](const std::vector<std::string>& overrides) {
         auto all = set;
         all.insert(all.end(), overrides.begin(), overrides.end());
@@ -110,7 +110,7 @@ void erase_key(json& configuration, const std::string& key) {
 
 json resolve_cell(cell& one, const resolver& resolve) try {
     auto configuration = resolve(one.overrides);
-    one.split = split_of(configuration);
+    one.split = find_split(configuration);
     return configuration;
 } catch (const error& reason) {
     throw error(reason.code(), fmt::format("cell {}: {}", one.id, reason.what()));
@@ -139,8 +139,8 @@ std::string first_difference(const json& there, const json& here) {
     if (there.at("kind") != here.at("kind"))
         return fmt::format("it is a {} there and a {} here", there.at("kind").get<std::string>(),
                            here.at("kind").get<std::string>());
-    const auto axis_difference = compare_named("axis", axes_of(there), axes_of(here));
-    return axis_difference.empty() ? compare_named("key", keys_of(there), keys_of(here)) : axis_difference;
+    const auto axis_difference = compare_named("axis", read_axes(there), read_axes(here));
+    return axis_difference.empty() ? compare_named("key", list_keys(there), list_keys(here)) : axis_difference;
 }
 
 namespace {

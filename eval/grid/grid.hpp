@@ -35,7 +35,7 @@ struct grid {
 /// The resolved configuration of the base with these overrides. Errors: bad_input as config::load.
 using resolver = std::function<nlohmann::ordered_json(const std::vector<std::string>& overrides)>;
 /// Of a file and the user's own --set, which come before the cells' overrides.
-resolver resolver_of(const std::filesystem::path& config, const std::vector<std::string>& set);
+resolver make_resolver(const std::filesystem::path& config, const std::vector<std::string>& set);
 
 /// The value at a dotted key of a resolved configuration; null where there is none.
 nlohmann::ordered_json value_at(const nlohmann::ordered_json& configuration, const std::string& key);

@@ -33,7 +33,7 @@ std::string name_of(const cell& one) {
 }
 
 // Those of which a process was ever started, in the order of the grid.
-std::vector<group> groups_of(const std::vector<owned>& cells) {
+std::vector<group> list_groups(const std::vector<owned>& cells) {
     std::vector<group> out;
     for (const auto& one : cells) {
         if (one.known.history.starts == 0) continue;
@@ -45,25 +45,25 @@ std::vector<group> groups_of(const std::vector<owned>& cells) {
     return out;
 }
 
-statistic figure_of(const group& of, const std::string& name) {
+statistic summarise_attack(const group& of, const std::string& name) {
     std::vector<double> values;
     for (const auto* one : of.cells)
         if (const auto found = one->known.attacks.find(name); found != one->known.attacks.end())
             values.push_back(found->second);
-    return statistic_of(values);
+    return compute_statistic(values);
 }
 
 // A row per attack and a column per group would not fit a page; the other way round it does for any grid.
 std::string attacks_table(const std::vector<group>& groups) {
     cells_of_row head = {"cells"};
     for (const std::string name : attack_figures)
-        if (std::any_of(groups.begin(), groups.end(), [&](const auto& one) { return figure_of(one, name).n > 0; }))
+        if (std::any_of(groups.begin(), groups.end(), [&](const auto& one) { return summarise_attack(one, name).n > 0; }))
             head.push_back(name);
     if (head.size() == 1) return "<p>No cell has been attacked; --audit does it.</p>\n";
     std::vector<cells_of_row> rows;
     for (const auto& one : groups) {
         cells_of_row next = {escaped(one.name)};
-        for (std::size_t i = 1; i < head.size(); ++i) next.push_back(in_words(figure_of(one, head[i])));
+        for (std::size_t i = 1; i < head.size(); ++i) next.push_back(in_words(summarise_attack(one, head[i])));
         if (std::any_of(next.begin() + 1, next.end(), [](const auto& text) { return text != "–"; }))
             rows.push_back(std::move(next));
     }
@@ -81,7 +81,7 @@ std::string times_table(const std::vector<group>& groups) {
             seconds.push_back(each->known.history.seconds);
             starts += each->known.history.starts;
         }
-        rows.push_back({escaped(one.name), in_words(statistic_of(seconds)), std::to_string(starts)});
+        rows.push_back({escaped(one.name), in_words(compute_statistic(seconds)), std::to_string(starts)});
     }
     return html_table("Wall time of a cell and its attacks, seconds: mean ± deviation over seeds",
                       {"cells", "seconds", "processes started"}, rows);
@@ -119,7 +119,7 @@ std::string owner_json(const std::vector<owned>& cells) {
 }
 
 std::string owner_html(const std::vector<owned>& cells) {
-    const auto groups = groups_of(cells);
+    const auto groups = list_groups(cells);
     const std::string title = "For the owner of the data only";
     auto body = "<header><h1>" + title + "</h1></header>\n";
     body +=

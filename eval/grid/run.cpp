@@ -72,7 +72,7 @@ process::child start_child(const run_settings& how, const cell_start& start, con
         process::extend::on_exec_setup = [parent = ::getpid()](auto&) { stand_apart(parent); });
 }
 
-std::string ending_of(int status) {
+std::string describe_exit(int status) {
     if (WIFSIGNALED(status))
         return fmt::format("ended by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
     return fmt::format("exit status {}", WEXITSTATUS(status));
@@ -125,7 +125,7 @@ class pool {
 
     void begin(const cell& one) {
         const cell_files files{how_.out, one.id};
-        const auto start = start_of(one, files, how_);
+        const auto start = choose_start(one, files, how_);
         if (start.how == start_kind::keep) {
             remove_file(files.partial_output());  // of a parent that was killed
             return say_ended(one, cell_state::done, true);
@@ -157,7 +157,7 @@ class pool {
             put_in_place(one.files.partial_output(), one.files.output());
         const bool unaudited = ran && lacks_audit(one.files, how_);
         const bool failed = !interrupted && (!ran || (unaudited && one.how == start_kind::audit));
-        if (failed) history.failure = ending_of(status);
+        if (failed) history.failure = describe_exit(status);
         write_history(one.files, history);
         if (unaudited && !failed && !stopping_) return begin(*one.which);
         say_ended(*one.which,
@@ -228,7 +228,7 @@ bool run_cells(const std::vector<cell>& cells, const run_settings& how, const wa
     grid_directory{how.out}.create();
     const bool ended = pool(cells, how, told).run();
     if (ended)
-        nascent_directory::remove_abandoned(grid_directory{how.out}.corpora());  // another grid process may go on
+        staged_directory::remove_abandoned(grid_directory{how.out}.corpora());  // another grid process may go on
     return ended;
 }
 

@@ -14,7 +14,7 @@ struct shard {
 shard shard_from(const std::string& text);
 /// By the cells' numbers: the same cell is in the same part whatever else can be run yet.
 template <class Cell>
-std::vector<Cell> part_of(const std::vector<Cell>& cells, const shard& which) {
+std::vector<Cell> take_shard(const std::vector<Cell>& cells, const shard& which) {
     std::vector<Cell> out;
     for (const auto& one : cells)
         if (one.number % which.of == which.part - 1) out.push_back(one);

@@ -29,7 +29,7 @@ std::string percent(double log_ratio) {
 }
 
 // Differences of log losses: mean with its 95 % interval, and the share of tasks that are won.
-std::vector<std::string> row_of(const std::string& name, const std::string& kind, const nlohmann::json& found) {
+std::vector<std::string> make_row(const std::string& name, const std::string& kind, const nlohmann::json& found) {
     const double mean = found.at("mean"), error = found.at("standard_error"), wins = found.at("wins");
     return {escaped(name), kind, percent(mean),
             fmt::format("{} … {}", percent(mean - 1.96 * error), percent(mean + 1.96 * error)),
@@ -47,7 +47,7 @@ std::string gate_table(const nlohmann::json& figures) {
                                                             {"policy", "the policy", "schedule"},
                                                             {"feedback", "the policy", "clock"}}};
     for (const auto& [key, name, than] : all)
-        if (const auto* one = find(*gate, key)) rows.push_back(row_of(name, than, *one));
+        if (const auto* one = find(*gate, key)) rows.push_back(make_row(name, than, *one));
     return html_table("The gate: loss on tasks of held-out families, against the best of equal search",
                       {"", "than the best", "loss", "95 % of such comparisons", "tasks won"}, rows, 2);
 }
@@ -59,7 +59,7 @@ std::string families_table(const nlohmann::json& figures) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& [name, found] : gains->items()) {
         const bool held = std::find(held_out.begin(), held_out.end(), name) != held_out.end();
-        rows.push_back(row_of(name, held ? "held out" : "prepared on, other tasks", found));
+        rows.push_back(make_row(name, held ? "held out" : "prepared on, other tasks", found));
     }
     return html_table("The policy against the best fixed schedule, family by family",
                       {"family", "", "loss", "95 % of such comparisons", "tasks won"}, rows, 2);
@@ -155,10 +155,10 @@ std::string rule_table(const rl::prepared_parts& parts) {
 
 std::string preparation_html(const rl::prepared_policy& of, const std::vector<rate_path>& paths) try {
     const auto& parts = of.parts();
-    const auto figures_of = nlohmann::json::parse(parts.figures);
-    auto out = std::string("<h1>A prepared controller</h1>\n") + html_list(rl::description_of(of));
-    out += "<h2>What it wins</h2>\n" + gate_table(figures_of) + "<br>" + families_table(figures_of);
-    std::vector<captioned> drawn = {paths_figure(paths), search_figure(figures_of), residual_figure(figures_of)};
+    const auto parsed_figures = nlohmann::json::parse(parts.figures);
+    auto out = std::string("<h1>A prepared controller</h1>\n") + html_list(rl::describe_policy(of));
+    out += "<h2>What it wins</h2>\n" + gate_table(parsed_figures) + "<br>" + families_table(parsed_figures);
+    std::vector<captioned> drawn = {paths_figure(paths), search_figure(parsed_figures), residual_figure(parsed_figures)};
     std::erase_if(drawn, [](const captioned& one) { return one.empty(); });
     if (!drawn.empty()) out += "<h2>How</h2>\n" + figures(drawn, "The numbers are in the policy's file");
     out += rule_table(parts);
@@ -166,7 +166,7 @@ std::string preparation_html(const rl::prepared_policy& of, const std::vector<ra
                        std::exp(parts.fixed.log_rate), parts.fixed.tilt, 100 * parts.fixed.tail);
     return page("A prepared controller", out);
 } catch (const nlohmann::json::exception&) {
-    return page("A prepared controller", "<h1>A prepared controller</h1>\n" + html_list(rl::description_of(of)));
+    return page("A prepared controller", "<h1>A prepared controller</h1>\n" + html_list(rl::describe_policy(of)));
 }
 
 }  // namespace rldp::eval

@@ -30,36 +30,36 @@ constexpr std::size_t most_in_hindsight = 32;
 constexpr double forgets_all = 6;
 
 /// What all families agree on: how strongly to answer to the slope along the last move.
-rl::rule answers_of(const rl::rule& found) {
+rl::rule extract_answers(const rl::rule& found) {
     rl::rule out;
     for (const auto number : {rl::rule::along, rl::rule::own_along}) out.numbers[number] = found.numbers[number];
     return out;
 }
 
 /// Of a family that is made up whole.
-rl::prepared_policy policy_of(rl::preparation_config asked, const std::string& name, const preparation_place& where) {
+rl::prepared_policy find_or_train_policy(rl::preparation_config asked, const std::string& name, const preparation_place& where) {
     const auto file = where.work / (name + ".safetensors");
     if (std::filesystem::exists(file)) return rl::prepared_policy::load(file);
     asked.jobs = where.jobs;
-    auto found = rl::prepare(asked, [&](const std::string& stage) { where.said(name + ": " + stage); }).policy;
+    auto found = rl::train_policy(asked, [&](const std::string& stage) { where.said(name + ": " + stage); }).policy;
     found.save(file);
     where.rest();
     return found;
 }
 
 /// Family A, then B, from what A taught.
-rl::prepared_policy policy_of_made_up(const preparation_file& what, const preparation_place& where) {
+rl::prepared_policy make_synthetic_policy(const preparation_file& what, const preparation_place& where) {
     auto asked = what.bilinear;
-    asked.begin = answers_of(policy_of(what.quadratics, "quadratics", where).parts().how);
+    asked.begin = extract_answers(find_or_train_policy(what.quadratics, "quadratics", where).parts().how);
     // Not where quadratics end: they would raise their rates to the end, and networks want them to fall.
     asked.start = {0, -1, -1};
-    return policy_of(asked, "bilinear", where);
+    return find_or_train_policy(asked, "bilinear", where);
 }
 
 /// A policy that steers, or a schedule alone.
-class made_of {
+class policy_maker {
   public:
-    explicit made_of(const rl::prepared_policy& first) : first_(first) {}
+    explicit policy_maker(const rl::prepared_policy& first) : first_(first) {}
 
     rl::prepared_policy schedule(const std::vector<double>& point) const {
         auto parts = first_.parts();
@@ -98,13 +98,13 @@ std::vector<double> followed_by(std::vector<double> point, const std::vector<dou
     return point;
 }
 
-std::vector<std::string> names_of(const std::vector<run_family>& all) {
+std::vector<std::string> list_names(const std::vector<run_family>& all) {
     std::vector<std::string> out(all.size());
     std::transform(all.begin(), all.end(), out.begin(), [](const run_family& one) { return one.name; });
     return out;
 }
 
-std::array<std::int64_t, 2> blocks_of(const std::vector<run_task>& tasks, std::int64_t interval) {
+std::array<std::int64_t, 2> count_blocks(const std::vector<run_task>& tasks, std::int64_t interval) {
     std::array<std::int64_t, 2> out = {INT64_MAX, 0};
     for (const auto& one : tasks) {
         auto set = one.set;
@@ -122,7 +122,7 @@ std::vector<double> part(const std::vector<double>& losses, std::size_t which, s
 
 /// Of each task, the least loss of the common schedule, whose own losses are given, and of the same at other rates.
 /// Chosen with the noise that it is judged by: more than anyone could win who knew the task.
-std::vector<double> best_rates(const made_of& make, std::vector<double> point, const std::vector<double>& own,
+std::vector<double> best_rates(const policy_maker& make, std::vector<double> point, const std::vector<double>& own,
                                const std::vector<run_task>& tasks, const run_place& where) {
     std::vector<rl::prepared_policy> all;
     const double common = point.front();
@@ -130,7 +130,7 @@ std::vector<double> best_rates(const made_of& make, std::vector<double> point, c
         point.front() = common + std::log(factor);
         all.push_back(make.schedule(point));
     }
-    const auto losses = losses_of(all, tasks, where);
+    const auto losses = compute_losses(all, tasks, where);
     auto out = own;
     for (std::size_t i = 0; i < losses.size(); ++i) out[i % out.size()] = std::min(out[i % out.size()], losses[i]);
     return out;
@@ -163,8 +163,8 @@ nlohmann::json gains_by_family(const std::vector<run_family>& families, const st
 prepared_controller_file prepare_controller(const preparation_file& what, const preparation_place& where) {
     make_directory(where.work);
     const auto seed = [&](stream which) { return rl::splitmix(what.seed, which).next() >> 1; };
-    const auto first = policy_of_made_up(what, where);
-    const made_of make(first);
+    const auto first = make_synthetic_policy(what, where);
+    const policy_maker make(first);
     const auto& terms = what.runs;
     nlohmann::json curves;
     const auto search = [&](const std::string& name, const std::vector<double>& start, const auto& policy_at) {
@@ -180,12 +180,12 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
         curves[name] = found.means;
         return found.centre;
     };
-    const auto begin = rl::point_of(first.parts().best_fixed);
+    const auto begin = rl::to_point(first.parts().best_fixed);
     const auto fixed = search("schedule", begin, [&](const auto& point) { return make.schedule(point); });
     const auto timed = search("clock", followed_by(begin, std::vector<double>(clock_numbers.size())),
                               [&](const auto& point) { return make.clock(point); });
     const auto ruled =
-        search("rule", followed_by(rl::point_of(first.parts().fixed), rl::point_of(first.parts().how, rule_numbers)),
+        search("rule", followed_by(rl::to_point(first.parts().fixed), rl::to_point(first.parts().how, rule_numbers)),
                [&](const auto& point) { return make.rule(point, true); });
 
     make.schedule(fixed).save(where.work / "schedule.safetensors");
@@ -196,7 +196,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     const auto fresh = draw_runs(terms.prepared, terms, seed(validation), 0, tries);
     const std::vector<rl::prepared_policy> either = {make.schedule(fixed), make.rule(ruled, false),
                                                      make.rule(ruled, true)};
-    const auto tried = losses_of(either, fresh, {where.work / "validation", where.jobs});
+    const auto tried = compute_losses(either, fresh, {where.work / "validation", where.jobs});
     const bool adds = rl::compare(part(tried, 2, tries), part(tried, 1, tries)).mean < 0;
 
     where.rest();
@@ -206,7 +206,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     const auto tasks = draw_runs(terms.held_out, terms, rl::splitmix(terms.gate_seed, gate_tasks).next() >> 1, 0, size);
     const std::vector<rl::prepared_policy> all = {make.schedule(fixed), make.clock(timed), first,
                                                   make.rule(ruled, adds)};
-    const auto losses = losses_of(all, tasks, {where.work / asked, where.jobs});
+    const auto losses = compute_losses(all, tasks, {where.work / asked, where.jobs});
     const auto against = [&](std::size_t one, std::size_t other) {
         return rl::compare(part(losses, one, size), part(losses, other, size));
     };
@@ -229,9 +229,9 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     parts.passed = found.passed();
     parts.figures =
         nlohmann::json{{"tasks", "runs"},
-                       {"families", names_of(terms.prepared)},
-                       {"held_out", names_of(terms.held_out)},
-                       {"blocks", blocks_of(draw_runs(terms.prepared, terms, seed(searches), 0, 64), parts.interval)},
+                       {"families", list_names(terms.prepared)},
+                       {"held_out", list_names(terms.held_out)},
+                       {"blocks", count_blocks(draw_runs(terms.prepared, terms, seed(searches), 0, 64), parts.interval)},
                        {"rate_offset", terms.offset},
                        {"seed", what.seed},
                        {"runs_per_search", terms.generations * terms.population * terms.tasks},
@@ -249,7 +249,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                          {"feedback", to_json(found.feedback)}}},
                        {"before", nlohmann::json::parse(first.parts().figures)}}
             .dump();
-    return {rl::prepared_policy(std::move(parts)), found, paths_of(3, tasks, terms, 6, where.work / asked)};
+    return {rl::prepared_policy(std::move(parts)), found, read_paths(3, tasks, terms, 6, where.work / asked)};
 }
 
 }  // namespace rldp::eval

@@ -25,7 +25,7 @@ run_task draw(const run_family& from, const run_preparation& terms, std::uint64_
                  .set = from.set,
                  .rate = 0,
                  .name = fmt::format("{}-{}", from.name, number),
-                 .narrative_template = {}};
+                 .row_template = {}};
     for (const auto& one : from.drawn)
         out.set.push_back(one.name + "=" +
                           one.values[static_cast<std::size_t>(random.whole(0, std::ssize(one.values) - 1))]);
@@ -43,15 +43,15 @@ run_task draw(const run_family& from, const run_preparation& terms, std::uint64_
                        std::string("rl.warmup=null"),
                        std::string("monitor.address=null")};
     out.set.insert(out.set.end(), more.begin(), more.end());
-    if (from.random_template) out.narrative_template = random_template(random);
+    if (from.random_template) out.row_template = random_template(random);
     return out;
 }
 
-std::string id_of(std::size_t policy, const run_task& task) {
+std::string make_run_id(std::size_t policy, const run_task& task) {
     return fmt::format("policy{}-{}", policy, task.name);
 }
 
-double loss_of(const cell_files& files) {
+double compute_loss(const cell_files& files) {
     const auto done = finished_summary(files);
     if (!done) throw error(errc::failed, "a run of the preparation failed; its log is " + files.log().string());
     const double kept = done->perplexity_after.value_or(done->perplexity_before);
@@ -69,22 +69,22 @@ std::vector<run_task> draw_runs(const std::vector<run_family>& from, const run_p
     return out;
 }
 
-std::vector<double> losses_of(std::span<const rl::prepared_policy> policies, std::span<const run_task> tasks,
+std::vector<double> compute_losses(std::span<const rl::prepared_policy> policies, std::span<const run_task> tasks,
                               const run_place& where) {
     make_directory(where.out);
     const auto folder_of_all = std::filesystem::absolute(where.out);
     const auto template_of = [&](const run_task& one) { return folder_of_all / (one.name + ".json"); };
     for (const auto& one : tasks)
-        if (!one.narrative_template.empty()) write_file(template_of(one), one.narrative_template);
+        if (!one.row_template.empty()) write_file(template_of(one), one.row_template);
     std::map<std::filesystem::path, std::vector<cell>> by_base;  // a call of run_cells() has one
     std::vector<std::pair<std::filesystem::path, std::string>> order;
     for (std::size_t p = 0; p < policies.size(); ++p) {
         const auto file = folder_of_all / fmt::format("policy-{}.safetensors", p);
         policies[p].save(file);
         for (const auto& one : tasks) {
-            cell made{.id = id_of(p, one), .at = {}, .overrides = one.set};
+            cell made{.id = make_run_id(p, one), .at = {}, .overrides = one.set};
             made.overrides.push_back(fmt::format("rl.controller=\"{}\"", file.string()));
-            if (!one.narrative_template.empty())
+            if (!one.row_template.empty())
                 made.overrides.push_back(fmt::format("data.template=\"{}\"", template_of(one).string()));
             order.emplace_back(one.base, made.id);
             by_base[one.base].push_back(std::move(made));
@@ -100,15 +100,15 @@ std::vector<double> losses_of(std::span<const rl::prepared_policy> policies, std
     }
     std::vector<double> out;
     out.reserve(order.size());
-    for (const auto& [base, id] : order) out.push_back(loss_of({folder[base], id}));
+    for (const auto& [base, id] : order) out.push_back(compute_loss({folder[base], id}));
     return out;
 }
 
-std::vector<rate_path> paths_of(std::size_t policy, std::span<const run_task> tasks, const run_preparation& terms,
+std::vector<rate_path> read_paths(std::size_t policy, std::span<const run_task> tasks, const run_preparation& terms,
                                 std::size_t count, const std::filesystem::path& out) {
     std::vector<rate_path> all;
     for (const auto& one : tasks.first(std::min(count, tasks.size()))) {
-        const cell_files files{out / one.base.stem(), id_of(policy, one)};
+        const cell_files files{out / one.base.stem(), make_run_id(policy, one)};
         const auto lines = read_metrics(files.run().metrics());
         rate_path path{one.name, one.rate / terms.lr, {}};
         for (const auto& line : lines)

@@ -19,7 +19,7 @@ struct run_task {
     std::vector<std::string> set;
     double rate = 0;                 ///< its train.lr
     std::string name;                ///< family and number
-    std::string narrative_template;  ///< its random narrative template (JSON), or nothing
+    std::string row_template;  ///< its random narrative template (JSON), or nothing
 };
 
 /// Tasks `first`, first + 1, … of a seed, of each family in turn.
@@ -34,11 +34,11 @@ struct run_place {
 /// [policies · tasks], task by task for each policy: log of the held-out nats per token that remain at the end, of a
 /// run that diverged what it began with. All runs of a task have the same draws and noise. Errors: failed where a run
 /// does, naming its log; interrupted, after all that runs has saved.
-std::vector<double> losses_of(std::span<const rl::prepared_policy> policies, std::span<const run_task> tasks,
+std::vector<double> compute_losses(std::span<const rl::prepared_policy> policies, std::span<const run_task> tasks,
                               const run_place& where);
 
-/// What the policy of that number did on the first `count` tasks of a call of losses_of() that ended well.
-std::vector<rate_path> paths_of(std::size_t policy, std::span<const run_task> tasks, const run_preparation& terms,
+/// What the policy of that number did on the first `count` tasks of a call of compute_losses() that ended well.
+std::vector<rate_path> read_paths(std::size_t policy, std::span<const run_task> tasks, const run_preparation& terms,
                                 std::size_t count, const std::filesystem::path& out);
 
 }  // namespace rldp::eval

@@ -53,7 +53,7 @@ searched search_on_runs(const std::vector<double>& start,
         std::vector<rl::prepared_policy> all;
         for (const auto& point : found.ask()) all.push_back(policy_at(point));
         const auto place = how.out / fmt::format("generation-{}", number);
-        const auto losses = losses_of(all, tasks, {place, how.jobs});
+        const auto losses = compute_losses(all, tasks, {place, how.jobs});
         std::vector<double> means;
         for (std::size_t p = 0; p < all.size(); ++p) {
             const auto first = losses.begin() + static_cast<std::ptrdiff_t>(p * tasks.size());

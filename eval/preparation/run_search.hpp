@@ -24,7 +24,7 @@ struct searched {
 };
 
 /// Each generation plays its points on other tasks, all of them on the same. What
-/// an earlier call has done in `out` counts. Errors: as losses_of(); bad_input for a state there that is damaged or of
+/// an earlier call has done in `out` counts. Errors: as compute_losses(); bad_input for a state there that is damaged or of
 /// another search.
 searched search_on_runs(const std::vector<double>& start,
                         const std::function<rl::prepared_policy(const std::vector<double>&)>& policy_at,

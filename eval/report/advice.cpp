@@ -53,7 +53,7 @@ constexpr std::int64_t million = 1'000'000;
 
 }  // namespace
 
-std::string advice_of(const run_summary& s, const std::vector<metrics_line>& metrics, const std::string& config_json) {
+std::string advise_next(const run_summary& s, const std::vector<metrics_line>& metrics, const std::string& config_json) {
     if (s.how == ending::interrupted) return "go on with it: rldp run --resume";
     if (s.steps_done < config::least_steps)
         return fmt::format(

@@ -10,7 +10,7 @@ namespace rldp::eval {
 
 /// One sentence: what of more steps, a larger model, more adapters and more units is likeliest to help, or that nothing
 /// is known that would. `config_json`: public/config.json.
-std::string advice_of(const run_summary& summary, const std::vector<metrics_line>& metrics,
+std::string advise_next(const run_summary& summary, const std::vector<metrics_line>& metrics,
                       const std::string& config_json);
 
 }  // namespace rldp::eval

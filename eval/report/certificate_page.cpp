@@ -37,7 +37,7 @@ std::string percent(double odds) {
     return fmt::format("{:.2g} %", p);
 }
 
-std::string unit_of(const contract& promised) {
+std::string describe_unit(const contract& promised) {
     return promised.unit == "record" ? "record" : "group of records";
 }
 
@@ -52,7 +52,7 @@ std::string headline(const contract& promised) {
         "one's odds that any one {} was in the training data by more than a factor of {}, but for a chance of 1 in "
         "{}.</p>\n",
         *promised.epsilon_guaranteed <= weak ? " good" : "", readable(*promised.epsilon_guaranteed),
-        readable(promised.delta), unit_of(promised), count(std::exp(*promised.epsilon_guaranteed)),
+        readable(promised.delta), describe_unit(promised), count(std::exp(*promised.epsilon_guaranteed)),
         count(1 / promised.delta));
 }
 
@@ -68,7 +68,7 @@ std::string protection(const contract& promised) {
     return "<h2>What is protected</h2>" +
            html_list_of_html(
                {fmt::format("<b>What:</b> whether a {} was used at all, and hence everything that it alone says.",
-                            unit_of(promised)),
+                            describe_unit(promised)),
                 whom,
                 "<b>In what:</b> all files under <code>public/</code> together (trained weights, ledger, metrics, "
                 "report), "
@@ -92,7 +92,7 @@ std::string strength(const contract& promised) {
         rows.push_back({in_odds(before), percent(before), in_odds(after), percent(after)});
     }
     return "<h2>How strongly</h2>" +
-           html_table(fmt::format("Anyone's odds that a given {} was used", unit_of(promised)),
+           html_table(fmt::format("Anyone's odds that a given {} was used", describe_unit(promised)),
                       {"before", "", "after seeing everything, at most", ""}, rows, 0) +
            fmt::format(
                "<p><b>ε = {}</b>: odds change by a factor of at most {}. <b>δ = {}</b>: a chance of 1 in {} that is "
@@ -125,7 +125,7 @@ std::string small_print(const contract& promised) {
     return fmt::format(
         "<p class=\"sub\">N = {} units, {}; {} drawn per step on average, {} steps; noise policy "
         "{}, accountant {}; adding or removing one unit.</p>\n",
-        readable(promised.population), privacy::population_of(promised), readable(promised.expected_batch_size),
+        readable(promised.population), privacy::describe_population(promised), readable(promised.expected_batch_size),
         readable(promised.steps), escaped(promised.policy), escaped(promised.accountant));
 }
 
@@ -142,7 +142,7 @@ std::string certificate_page(const privacy::certificate& made) {
         headline(promised);
     if (promised.holds())
         body += "<div class=\"pair\"><section>" + protection(promised) + "<h2>What is outside</h2>" +
-                html_list_of_html(privacy::exceptions_of(promised)) + "</section>\n<section>" + strength(promised) +
+                html_list_of_html(privacy::list_exceptions(promised)) + "</section>\n<section>" + strength(promised) +
                 check(made) + "</section></div>\n" + small_print(promised);
     else
         body += reasons(promised) + check(made);

@@ -18,7 +18,7 @@ constexpr char between_places = '\0';
 void write_configuration(const run_directory& run, const config::run_config& config) {
     write_file(run.config(), config::to_public_json(config));
     std::string places;
-    for (const auto& one : config::places_of(config)) places.append(one).push_back(between_places);
+    for (const auto& one : config::list_places(config)) places.append(one).push_back(between_places);
     write_file(run.places(), places);
 }
 

@@ -67,11 +67,11 @@ void check_configuration(const std::filesystem::path& file, const privacy::ledge
                   std::ssize(config::look_steps(config.eval.looks_made(), header.steps)), header.looks.count);
     }
     with.same("privacy.population", config.privacy.population.value_or(header.population), header.population);
-    const auto batch = static_cast<double>(config::batch_of(config));
+    const auto batch = static_cast<double>(config::read_batch_size(config));
     with.same("train.expected_batch_size over the population", batch / static_cast<double>(header.population),
               header.sample_rate);
     with.same("the number of steps", config::planned_steps(config, header.population), header.steps);
-    with.same("noise.policy", name_of(config::choices_of(config).policy), header.policy);
+    with.same("noise.policy", name_of(config::resolve_choices(config).policy), header.policy);
     if (!config.privacy.pad_batches)
         with.same("the part of δ that draws beyond the padding need", 0.0, header.padding_delta);
     if (header.policy == name_of(policy_kind::deck))

@@ -27,9 +27,9 @@ std::string between(std::string_view one, std::string_view other, double share) 
     return out;
 }
 
-using value_of = std::function<std::optional<double>(const metrics_line&)>;
+using value_function = std::function<std::optional<double>(const metrics_line&)>;
 
-curve over_steps(const std::vector<metrics_line>& metrics, const value_of& value) {
+curve over_steps(const std::vector<metrics_line>& metrics, const value_function& value) {
     curve points;
     for (const auto& line : metrics)
         if (const auto y = value(line); y && std::isfinite(*y)) points.emplace_back(static_cast<double>(line.step), *y);

@@ -11,7 +11,7 @@
 namespace rldp::eval {
 namespace {
 
-std::string unit_of(const run_summary& s) {
+std::string describe_unit(const run_summary& s) {
     if (s.unit == "record") return "one record";
     return fmt::format("all records that share one value of <code>{}</code>", escaped(s.unit));
 }
@@ -50,7 +50,7 @@ void add_sound(const run_summary& s, guarantees& out) {
     out.holds = {
         fmt::format("Whatever trained weights, ledger, metrics and this page together tell about {} "
                     "obeys the bound, when {} is added or removed.",
-                    privacy::protected_by(s.held_out), unit_of(s)),
+                    privacy::protected_by(s.held_out), describe_unit(s)),
         "The whole committed budget counts from the first release on, however the run ended. Stopping early "
         "saves nothing.",
         config::find_policy(parse_named<policy_kind>(s.policy)).proof,
@@ -71,7 +71,7 @@ void add_sound(const run_summary& s, guarantees& out) {
 
 }  // namespace
 
-guarantees guarantees_of(const run_summary& s) {
+guarantees describe_guarantees(const run_summary& s) {
     guarantees out;
     out.any = s.guarantee().holds();
     if (s.semantics != semantics::sound)

@@ -13,6 +13,6 @@ struct guarantees {
     std::vector<std::string> holds, does_not;  ///< HTML sentences; `holds` is empty where nothing is guaranteed
 };
 
-guarantees guarantees_of(const run_summary& summary);
+guarantees describe_guarantees(const run_summary& summary);
 
 }  // namespace rldp::eval

@@ -46,7 +46,7 @@ std::string perplexity_change(const run_summary& s) {
     return out;
 }
 
-std::string title_of(const run_summary& s) {
+std::string make_title(const run_summary& s) {
     return s.name.empty() ? "Private fine-tuning report" : "Private fine-tuning: " + s.name;
 }
 
@@ -66,7 +66,7 @@ std::string particulars(const run_summary& s) {
 }
 
 std::string head(const run_summary& s, const guarantees& claims) {
-    std::string out = "<header><h1>" + escaped(title_of(s)) + "</h1>\n" + particulars(s) + "<div class=\"cards\">\n";
+    std::string out = "<header><h1>" + escaped(make_title(s)) + "</h1>\n" + particulars(s) + "<div class=\"cards\">\n";
     const auto before = or_dash(s.perplexity_before);
     if (s.held_out == publication::none)
         out += card("kept", "held-out figures are not published; the owner has them");
@@ -276,9 +276,9 @@ std::string what_was_learned(const run_summary& s) {
 
 std::string report_html(const run_summary& summary, const std::vector<metrics_line>& metrics,
                         const std::string& config_json) {
-    const auto claims = guarantees_of(summary);
-    const auto next = "<p class=\"note\">Next: " + escaped(advice_of(summary, metrics, config_json)) + ".</p>\n";
-    return page(title_of(summary), head(summary, claims) + next + numbers(summary, claims.any) +
+    const auto claims = describe_guarantees(summary);
+    const auto next = "<p class=\"note\">Next: " + escaped(advise_next(summary, metrics, config_json)) + ".</p>\n";
+    return page(make_title(summary), head(summary, claims) + next + numbers(summary, claims.any) +
                                        claims_section(claims) + samples_section(summary) +
                                        controller_section(summary, metrics) + over_the_run(summary, metrics) +
                                        adapters(summary, metrics) + reproduction(config_json));

@@ -47,8 +47,8 @@ privacy::certificate described(const run_directory& run, const privacy::ledger_c
     const auto config = config::load(run.config(), {});
     privacy::certificate out;
     out.version = version;
-    out.promised = privacy::contract_of(book.header);
-    out.promised.expected_batch_size = config::batch_of(config);
+    out.promised = privacy::make_contract(book.header);
+    out.promised.expected_batch_size = config::read_batch_size(config);
     if (config.privacy.unit_is_group) out.promised.max_records_per_unit = config.privacy.max_records_per_unit;
     out.promised.pad_batches = config.privacy.pad_batches;
     out.promised.population_declared = config.privacy.population.has_value();
@@ -269,7 +269,7 @@ void write_certificate(const run_directory& run, const std::string& text) {
     write_file(run.certificate(), text);
     // Signed later, they would be the only files of another day, and public/ with them.
     if (const auto& date = config::load(run.config(), {}).run.date)
-        fixed_time::apply_to_all(run.public_side(), start_of(*date));
+        fixed_time::apply_to_all(run.public_side(), parse_date(*date));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 /// What is wrong with a line that is not of the run whose ledger that is; empty: nothing, or it names none.
 std::string foreign(const std::filesystem::path& path, const stored_line& one, const privacy::ledger_content& book) {
     if (one.line.ledger.empty()) return {};
-    const auto own = book.hash_of(one.line.step);
+    const auto own = book.find_hash(one.line.step);
     if (one.line.ledger == own) return {};
     return fmt::format("{}:{}: is of another run: it names line {:.12}… of a ledger, {}", path.string(), one.number,
                        one.line.ledger,
@@ -49,7 +49,7 @@ found_log find_log(const std::filesystem::path& path, const privacy::ledger_cont
 metrics_line lost_line(const privacy::ledger_content& book, std::int64_t step) {
     metrics_line out;
     out.step = step;
-    out.ledger = book.hash_of(step);
+    out.ledger = book.find_hash(step);
     out.lost = true;
     return out;
 }

@@ -18,7 +18,7 @@ bool has_ended(const run_directory& run) {
 
 }  // namespace
 
-run_state state_of(const run_directory& run) {
+run_state read_state(const run_directory& run) {
     if (!fs::exists(run.ledger())) return run_state::none;
     if (fs::exists(run.key())) return run_state::unfinished;
     // In the order in which another process goes on: a certificate that waits no more has been published.

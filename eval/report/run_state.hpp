@@ -13,6 +13,6 @@ enum class run_state {
 };
 
 /// Errors: bad_input for a summary that is damaged.
-run_state state_of(const run_directory& run);
+run_state read_state(const run_directory& run);
 
 }  // namespace rldp::eval

@@ -60,7 +60,7 @@ double acceleration(std::span<const double> parts) {
 }
 
 /// Between the neighbouring ones; `share` in [0, 1].
-double quantile_of(const std::vector<double>& sorted, double share) {
+double compute_quantile(const std::vector<double>& sorted, double share) {
     const double at = share * static_cast<double>(sorted.size() - 1);
     const auto before = static_cast<std::size_t>(at);
     const auto after = std::min(before + 1, sorted.size() - 1);
@@ -81,7 +81,7 @@ std::optional<confidence_interval> bootstrap_interval(const std::vector<double>&
     const auto end = [&](double normal) {
         const double shifted = z0 + normal;
         const double z = z0 + shifted / (1 - a * shifted);  // the BCa endpoint of Efron 1987
-        return quantile_of(means, cdf(boost::math::normal(), z));
+        return compute_quantile(means, cdf(boost::math::normal(), z));
     };
     const double either_side = normal_quantile((1 + interval_level) / 2);
     return confidence_interval{end(-either_side), end(either_side)};

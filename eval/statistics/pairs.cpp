@@ -11,7 +11,7 @@
 namespace rldp::eval {
 namespace {
 
-std::vector<double> gains_of(const std::vector<double>& ours, const std::vector<double>& theirs, better which) {
+std::vector<double> compute_gains(const std::vector<double>& ours, const std::vector<double>& theirs, better which) {
     std::vector<double> gains;
     gains.reserve(ours.size());
     for (std::size_t i = 0; i < ours.size(); ++i)
@@ -19,7 +19,7 @@ std::vector<double> gains_of(const std::vector<double>& ours, const std::vector<
     return gains;
 }
 
-double mean_of(const std::vector<double>& gains) {
+double compute_mean(const std::vector<double>& gains) {
     double mean = 0;
     for (const double gain : gains) mean += gain / static_cast<double>(gains.size());  // so that no sum overflows
     return mean;
@@ -38,10 +38,10 @@ paired_comparison compare_pairs(const std::vector<double>& ours, const std::vect
     require(!ours.empty(), "a comparison without a pair");
     check_finite("our value", ours);
     check_finite("their value", theirs);
-    const auto gains = gains_of(ours, theirs, which);
+    const auto gains = compute_gains(ours, theirs, which);
     const double p = paired_permutation(gains, resampling_seed);  // refuses gains that have overflowed
     return {.pairs = gains.size(),
-            .mean_gain = mean_of(gains),
+            .mean_gain = compute_mean(gains),
             .interval = bootstrap_interval(gains, resampling_seed),
             .p = p,
             .wins = count(gains, [](double gain) { return gain > 0; }),
@@ -50,7 +50,7 @@ paired_comparison compare_pairs(const std::vector<double>& ours, const std::vect
             .worst_gain = *std::min_element(gains.begin(), gains.end())};
 }
 
-verdict verdict_of(const paired_comparison& seen, double adjusted_p) {
+verdict find_verdict(const paired_comparison& seen, double adjusted_p) {
     require(adjusted_p >= seen.p && adjusted_p <= 1,
             fmt::format("{} is no adjusted p-value of a comparison with p = {}", adjusted_p, seen.p));
     if (adjusted_p > significance) return verdict::tie;

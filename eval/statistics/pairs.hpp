@@ -31,6 +31,6 @@ enum class verdict { win, tie, loss };
 
 /// What may be said of ours: a tie is a difference that was not shown, not one shown to be small. Requires the p-value
 /// of this very comparison, adjusted for all that are made beside it (holm()).
-verdict verdict_of(const paired_comparison& seen, double adjusted_p);
+verdict find_verdict(const paired_comparison& seen, double adjusted_p);
 
 }  // namespace rldp::eval

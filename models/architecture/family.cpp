@@ -103,7 +103,7 @@ const family* find_family(std::string_view model_type) {
     return found == std::end(rows) ? nullptr : found;
 }
 
-const family& family_of(std::string_view model_type) {
+const family& require_family(std::string_view model_type) {
     const auto* const found = find_family(model_type);
     require(found != nullptr, "no decoder is called " + std::string(model_type));
     return *found;

@@ -58,6 +58,6 @@ std::vector<family> all_families();
 const family* find_family(std::string_view model_type);
 
 /// The row of a decoder's model_type.
-const family& family_of(std::string_view model_type);
+const family& require_family(std::string_view model_type);
 
 }  // namespace rldp::models

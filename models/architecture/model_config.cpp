@@ -278,7 +278,7 @@ bool model_config::slides(std::int64_t layer) const {
     return sliding_window && (sliding_layers.empty() || sliding_layers.at(static_cast<std::size_t>(layer)));
 }
 
-std::optional<std::int64_t> model_config::window_of(std::int64_t layer) const {
+std::optional<std::int64_t> model_config::find_window(std::int64_t layer) const {
     return slides(layer) ? sliding_window : std::nullopt;
 }
 

@@ -34,7 +34,7 @@ struct model_config {
 
     bool slides(std::int64_t layer) const;
     /// What sliding_window is for this layer.
-    std::optional<std::int64_t> window_of(std::int64_t layer) const;
+    std::optional<std::int64_t> find_window(std::int64_t layer) const;
     double score_scale() const;  ///< of a query times a key
 };
 

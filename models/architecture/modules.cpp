@@ -32,7 +32,7 @@ shapes gpt2_tensors(const model_config& m) {
 }
 
 shapes decoder_tensors(const model_config& m) {
-    const family& f = family_of(m.model_type);
+    const family& f = require_family(m.model_type);
     shapes list{{"model.embed_tokens.weight", {m.vocab, m.width}}, {"model.norm.weight", {m.width}}};
     for (std::int64_t layer = 0; layer < m.layers; ++layer) {
         const auto block = fmt::format("model.layers.{}.", layer);
@@ -95,7 +95,7 @@ std::vector<linear_module> block_modules(const model_config& m, std::int64_t lay
         gate{block + "mlp.gate_proj", "gate", m.width, m.inner, "", 0},
         up{block + "mlp.up_proj", "up", m.width, m.inner, "", 0},
         down{block + "mlp.down_proj", "down", m.inner, m.width, "", 0};
-    if (!family_of(m.model_type).fused_modules) return {q, k, v, o, gate, up, down};
+    if (!require_family(m.model_type).fused_modules) return {q, k, v, o, gate, up, down};
     std::vector<linear_module> modules;
     add_fused(modules, block + "self_attn.qkv_proj", {q, k, v});
     modules.push_back(o);

@@ -87,7 +87,7 @@ struct safetensors_file::header {
         if (!object.is_object()) refuse(where + " must be an object with dtype, shape and data_offsets");
         const json_reader reader(object, where);
         const std::string type = reader.text("dtype");
-        const auto bits = bits_of(type);
+        const auto bits = find_bits(type);
         if (!bits) refuse(fmt::format("{} has dtype '{}', which safetensors does not have", where, type));
         const auto offsets = sizes(reader.at("data_offsets"), where + ": data_offsets");
         if (offsets.size() != 2 || offsets[0] > offsets[1]) refuse(where + ": data_offsets must be [begin, end]");
@@ -184,7 +184,7 @@ at::Tensor safetensors_file::tensor(const std::string& name) const {
     const auto found = entries_.find(name);
     if (found == entries_.end()) refuse(fmt::format("{}: tensor '{}' is missing", path_.string(), name));
     const entry& e = found->second;
-    const auto dtype = dtype_of(e.dtype);
+    const auto dtype = find_dtype(e.dtype);
     if (!dtype)
         refuse(
             fmt::format("{}: tensor '{}' has dtype '{}'; supported: {}", path_.string(), name, e.dtype, dtype_names()));
@@ -222,7 +222,7 @@ void save_safetensors(const std::filesystem::path& path, const std::map<std::str
 }
 
 void save_safetensors(const std::filesystem::path& path, const std::map<std::string, tensor_form>& forms,
-                      const std::function<at::Tensor(const std::string&)>& tensor_of,
+                      const std::function<at::Tensor(const std::string&)>& load_tensor,
                       const std::map<std::string, std::string>& metadata) {
     nlohmann::ordered_json header = nlohmann::ordered_json::object();
     if (!metadata.empty()) header["__metadata__"] = metadata;
@@ -243,7 +243,7 @@ void save_safetensors(const std::filesystem::path& path, const std::map<std::str
     write_in_parts(path, [&](const part_writer& write) {
         write(bytes);
         for (const auto& [name, form] : forms) {
-            const at::Tensor data = tensor_of(name).detach().cpu().contiguous();
+            const at::Tensor data = load_tensor(name).detach().cpu().contiguous();
             require(data.scalar_type() == form.dtype && data.sizes() == at::IntArrayRef(form.shape),
                     "a tensor to be stored is not as it was said to be");
             write({static_cast<const char*>(data.data_ptr()), data.nbytes()});

@@ -57,7 +57,7 @@ struct tensor_form {
 
 /// Writes tensors (any device, made contiguous) atomically, each asked for when it is its turn.
 void save_safetensors(const std::filesystem::path& path, const std::map<std::string, tensor_form>& forms,
-                      const std::function<at::Tensor(const std::string& name)>& tensor_of,
+                      const std::function<at::Tensor(const std::string& name)>& load_tensor,
                       const std::map<std::string, std::string>& metadata = {});
 /// The same of tensors that are there.
 void save_safetensors(const std::filesystem::path& path, const std::map<std::string, at::Tensor>& tensors,

@@ -40,15 +40,15 @@ inline constexpr std::array<std::pair<std::string_view, std::size_t>, 12> unread
     {"F4", 4},
 }};
 
-inline std::optional<c10::ScalarType> dtype_of(std::string_view name) {
+inline std::optional<c10::ScalarType> find_dtype(std::string_view name) {
     for (const auto& [known, dtype] : safetensors_dtypes)
         if (known == name) return dtype;
     return std::nullopt;
 }
 
 /// Of one element; nothing where safetensors has no such type.
-inline std::optional<std::size_t> bits_of(std::string_view name) {
-    if (const auto dtype = dtype_of(name)) return 8 * c10::elementSize(*dtype);
+inline std::optional<std::size_t> find_bits(std::string_view name) {
+    if (const auto dtype = find_dtype(name)) return 8 * c10::elementSize(*dtype);
     for (const auto& [known, bits] : unread_dtypes)
         if (known == name) return bits;
     return std::nullopt;

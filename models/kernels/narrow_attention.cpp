@@ -46,17 +46,17 @@ struct head {
 #endif
 
 struct kernel {
-    decltype(&baseline::forward_of) forward;
-    decltype(&baseline::backward_of) backward;
+    decltype(&baseline::dispatch_forward) forward;
+    decltype(&baseline::dispatch_backward) backward;
 };
 
 const kernel& chosen() {
     static const kernel it = [] {
 #ifdef RLDP_KERNELS_OF_X86
-        if (__builtin_cpu_supports("x86-64-v4")) return kernel{avx512::forward_of, avx512::backward_of};
-        if (__builtin_cpu_supports("x86-64-v3")) return kernel{avx2::forward_of, avx2::backward_of};
+        if (__builtin_cpu_supports("x86-64-v4")) return kernel{avx512::dispatch_forward, avx512::dispatch_backward};
+        if (__builtin_cpu_supports("x86-64-v3")) return kernel{avx2::dispatch_forward, avx2::dispatch_backward};
 #endif
-        return kernel{baseline::forward_of, baseline::backward_of};
+        return kernel{baseline::dispatch_forward, baseline::dispatch_backward};
     }();
     return it;
 }

@@ -37,7 +37,7 @@ RLDP_INLINE void to_exponential(vec& x) {
     x = x < lowest ? vec{} : value;
 }
 
-RLDP_INLINE float sum_of(const vec& x) {
+RLDP_INLINE float compute_sum(const vec& x) {
     float sum = 0;
     for (std::int64_t k = 0; k < lanes; ++k) sum += x[k];
     return sum;
@@ -86,7 +86,7 @@ RLDP_INLINE void weighted(const float* weights, const float* x, std::int64_t pad
         vec sum[4] = {};
         for (std::int64_t j = at.begin; j < at.end; j += lanes)
             for (int c = 0; c < 4; ++c) sum[c] += lanes_at(weights + j) * lanes_at(x + (d + c) * padded + j);
-        for (int c = 0; c < 4; ++c) sums[d + c] = factor * sum_of(sum[c]);
+        for (int c = 0; c < 4; ++c) sums[d + c] = factor * compute_sum(sum[c]);
     }
 }
 
@@ -120,7 +120,7 @@ RLDP_INLINE void forward(const head& h, const float* q, float* out, float* log_s
                     lanes_at(row + j) = value;
                     sums += value;
                 }
-                const float sum = sum_of(sums);
+                const float sum = compute_sum(sums);
                 weighted<D>(row, h.values, h.padded, at, 1 / sum, out + (first + r) * h.query_stride + g * D);
                 log_sums[g * h.length + first + r] = highest + std::log(sum);
             }
@@ -175,7 +175,7 @@ RLDP_INLINE void backward(const head& h, const float* q, const float* out, const
     }
 }
 
-inline void forward_of(int d, const head& h, const float* q, float* out, float* log_sums, float* weights) {
+inline void dispatch_forward(int d, const head& h, const float* q, float* out, float* log_sums, float* weights) {
     switch (d) {
         case 8:
             return forward<8>(h, q, out, log_sums, weights);
@@ -188,7 +188,7 @@ inline void forward_of(int d, const head& h, const float* q, float* out, float* 
     }
 }
 
-inline void backward_of(int d, const head& h, const float* q, const float* out, const float* d_out,
+inline void dispatch_backward(int d, const head& h, const float* q, const float* out, const float* d_out,
                         const float* log_sums, float* d_q, float* d_keys, float* d_values, float* scratch) {
     switch (d) {
         case 8:

@@ -35,7 +35,7 @@ struct layout {
     std::int64_t stride;
 };
 
-std::optional<layout> layout_of(const at::Tensor& t) {
+std::optional<layout> find_blas_layout(const at::Tensor& t) {
     const auto rows = t.size(0), columns = t.size(1);
     if (t.stride(1) == 1 && t.stride(0) >= columns) return layout{'N', t.stride(0)};
     if (t.stride(0) == 1 && t.stride(1) >= rows) return layout{'T', t.stride(1)};
@@ -54,14 +54,14 @@ bool is_recorded(const at::Tensor& a, const at::Tensor& b, const at::Tensor& sum
 /// Whether a·b is oneDNN's.
 bool suits_onednn(const at::Tensor& a, const at::Tensor& b) {
     return onednn() && is_of_floats(a) && is_of_floats(b) && a.size(1) == b.size(0) &&
-           std::min(b.size(0), b.size(1)) <= most_of_shorter_side && layout_of(a) && layout_of(b);
+           std::min(b.size(0), b.size(1)) <= most_of_shorter_side && find_blas_layout(a) && find_blas_layout(b);
 }
 
 /// out = beta·out + a·b, or false where that is LibTorch's.
 bool by_onednn(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b, float beta) {
     if (!suits_onednn(a, b) || !is_of_floats(out) || out.size(0) != a.size(0) || out.size(1) != b.size(1)) return false;
-    const auto left = *layout_of(a), right = *layout_of(b);
-    const auto to = layout_of(out);
+    const auto left = *find_blas_layout(a), right = *find_blas_layout(b);
+    const auto to = find_blas_layout(out);
     if (!to || to->turned != 'N') return false;
     RECORD_FUNCTION("onednn::sgemm", {});
     return onednn()(left.turned, right.turned, a.size(0), b.size(1), a.size(1), 1, a.data_ptr<float>(), left.stride,

@@ -69,7 +69,7 @@ std::vector<at::Tensor> frozen_as_one(const at::Tensor& x, const adaptation::mod
 
 }  // namespace
 
-std::vector<adaptation::pair_at_work> adaptation::pairs_of(const modules& group) const {
+std::vector<adaptation::pair_at_work> adaptation::list_pairs(const modules& group) const {
     std::vector<pair_at_work> pairs;
     const auto work = [&](const std::string& name) -> pair_at_work* {
         const auto found = index_.find(name);
@@ -232,7 +232,7 @@ namespace {
 struct noted_function : torch::autograd::Function<noted_function> {
     struct call : torch::CustomClassHolder {
         adaptation::modules group;
-        gradient_book* book;
+        backward_cache* book;
         at::Tensor x;
         bool has_residual;
     };
@@ -274,7 +274,7 @@ struct noted_function : torch::autograd::Function<noted_function> {
             const linear& module = *group[i];
             for (end = i; end < group.size() && group[end]->weight.is_same(module.weight); ++end) {
             }
-            const auto weight = state.book->index_of(module.weight), bias = state.book->index_of(module.bias);
+            const auto weight = state.book->find_index(module.weight), bias = state.book->find_index(module.bias);
             if ((!weight && !bias) || !gradients[i].defined()) continue;
             const variable_list parts(gradients.begin() + static_cast<std::ptrdiff_t>(i),
                                       gradients.begin() + static_cast<std::ptrdiff_t>(end));
@@ -290,18 +290,18 @@ struct noted_function : torch::autograd::Function<noted_function> {
 
 std::vector<at::Tensor> adaptation::run(const at::Tensor& x, const modules& group, const at::Tensor& residual) const {
     const auto is_noted = [&](const linear* module) {
-        return book_->index_of(module->weight) || book_->index_of(module->bias);
+        return backward_cache_->find_index(module->weight) || backward_cache_->find_index(module->bias);
     };
-    if (book_ && std::any_of(group.begin(), group.end(), is_noted)) {
+    if (backward_cache_ && std::any_of(group.begin(), group.end(), is_noted)) {
         auto state = c10::make_intrusive<noted_function::call>();
         state->group = group;
-        state->book = book_;
+        state->book = backward_cache_;
         state->has_residual = residual.defined();
-        variable_list inputs{x, book_->anchor()};
+        variable_list inputs{x, backward_cache_->anchor()};
         if (residual.defined()) inputs.push_back(residual);
         return noted_function::apply(at::TensorList(inputs), state);
     }
-    auto pairs = pairs_of(group);
+    auto pairs = list_pairs(group);
     if (dropout_) {
         const std::int64_t units = sink_->gradients.size(0);
         for (auto& pair : pairs)

@@ -30,14 +30,14 @@ struct gradient_sink {
     std::size_t written = 0;  ///< pairs whose gradient has arrived
 };
 
-class gradient_book;
+class backward_cache;
 
 /// An adapter as it takes part in one forward pass; without a layout the base is used alone.
 class adaptation {
   public:
     adaptation() = default;
     /// The base alone, whose trained modules leave in the book what their gradients are made of.
-    explicit adaptation(gradient_book* book) : book_(book) {}
+    explicit adaptation(backward_cache* book) : backward_cache_(book) {}
     /// `flat` [D] in the base's dtype and on its device. With a sink, the output of each module leads back to it.
     adaptation(const lora_layout& layout, at::Tensor flat, gradient_sink* sink = nullptr, dropout_source dropout = {});
 
@@ -68,7 +68,7 @@ class adaptation {
   private:
     friend struct adapted_function;
     std::vector<at::Tensor> run(const at::Tensor& x, const modules& group, const at::Tensor& residual) const;
-    std::vector<pair_at_work> pairs_of(const modules& group) const;
+    std::vector<pair_at_work> list_pairs(const modules& group) const;
     std::vector<at::Tensor> evaluate(const at::Tensor& x, const modules& group, const at::Tensor& residual,
                                      std::vector<pair_at_work>& pairs) const;
     double scaling() const;  ///< alpha/r; with dropout over 1 - p
@@ -76,7 +76,7 @@ class adaptation {
     const lora_layout* layout_ = nullptr;
     at::Tensor flat_;
     gradient_sink* sink_ = nullptr;
-    gradient_book* book_ = nullptr;
+    backward_cache* backward_cache_ = nullptr;
     dropout_source dropout_;
     std::unordered_map<std::string, std::size_t> index_;  // of pairs by module name
 };

@@ -39,7 +39,7 @@ std::vector<placed_pair> places(const lora_layout& layout, const model_config& m
     return result;
 }
 
-std::size_t pair_of(const lora_layout& layout, const std::string& module) {
+std::size_t find_pair(const lora_layout& layout, const std::string& module) {
     const auto found = std::find_if(layout.pairs.begin(), layout.pairs.end(),
                                     [&](const lora_pair& pair) { return pair.module == module; });
     require(found != layout.pairs.end(), "no adapter of " + module);
@@ -51,8 +51,8 @@ struct block {
     at::Tensor a, b;
 };
 
-block block_of(const lora_layout& whole, const at::Tensor& flat, const placed_pair& place, const lora_layout& parts) {
-    const std::size_t pair = pair_of(whole, place.whole);
+block find_block(const lora_layout& whole, const at::Tensor& flat, const placed_pair& place, const lora_layout& parts) {
+    const std::size_t pair = find_pair(whole, place.whole);
     const std::int64_t rank = parts.config.rank, rows = parts.pairs[place.pair].d_out;
     return {whole.a(flat, pair).narrow(0, place.first_rank, rank),
             whole.b(flat, pair).narrow(0, place.first_row, rows).narrow(1, place.first_rank, rank)};
@@ -85,7 +85,7 @@ loaded_adapter fused(const lora_layout& layout, const at::Tensor& flat, const mo
     auto whole = make_layout(model, config);
     auto numbers = at::zeros({whole.dimension}, at::kFloat);
     for (const auto& place : where) {
-        const auto to = block_of(whole, numbers, place, layout);
+        const auto to = find_block(whole, numbers, place, layout);
         to.a.copy_(layout.a(flat, place.pair));
         to.b.copy_(layout.b(flat, place.pair));
     }
@@ -115,7 +115,7 @@ loaded_adapter unfused(loaded_adapter whole, const std::map<std::string, std::st
     auto flat = at::zeros({parts.dimension}, at::kFloat);
     if (!same_shape(fused(parts, flat, model).layout, whole.layout)) return whole;
     for (const auto& place : places(parts, model)) {
-        const auto from = block_of(whole.layout, whole.flat, place, parts);
+        const auto from = find_block(whole.layout, whole.flat, place, parts);
         parts.a(flat, place.pair).copy_(from.a);
         parts.b(flat, place.pair).copy_(from.b);
     }

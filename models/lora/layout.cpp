@@ -103,9 +103,9 @@ lora_layout make_layout(const model_config& model, const lora_config& config) {
     return layout;
 }
 
-lora_layout whole_layout(const model_config& model, const std::vector<std::string>& wanted) {
+lora_layout make_tensor_layout(const model_config& model, const std::vector<std::string>& wanted) {
     lora_layout out;
-    out.tensors = choose_whole_tensors(model, wanted);
+    out.tensors = choose_trained_tensors(model, wanted);
     for (const auto& tensor : out.tensors) out.dimension += tensor.size;
     return out;
 }

@@ -45,8 +45,8 @@ struct lora_layout {
     lora_config config;
     std::vector<lora_pair> pairs;
     std::int64_t dimension = 0;  ///< D
-    std::vector<whole_tensor> tensors = {};
-    bool is_whole() const { return !tensors.empty(); }
+    std::vector<trained_tensor> tensors = {};
+    bool trains_base() const { return !tensors.empty(); }
     double scaling() const { return config.alpha / static_cast<double>(config.rank); }
     at::Tensor a(const at::Tensor& flat, std::size_t pair) const;  ///< [rank, d_in], a view
     at::Tensor b(const at::Tensor& flat, std::size_t pair) const;  ///< [d_out, rank], a view
@@ -60,8 +60,8 @@ std::vector<std::string> expand_targets(const model_config& model, const std::ve
 /// Errors: bad_input for a target that matches no linear module (names those there are).
 lora_layout make_layout(const model_config& model, const lora_config& config);
 
-/// Of tensors that are trained whole, as choose_whole_tensors() chooses them.
-lora_layout whole_layout(const model_config& model, const std::vector<std::string>& wanted);
+/// Of tensors that are trained whole, as choose_trained_tensors() chooses them.
+lora_layout make_tensor_layout(const model_config& model, const std::vector<std::string>& wanted);
 
 /// Kaiming-uniform A (a = √5, as PEFT), zero B; float32 [D] on the CPU from a public seed.
 at::Tensor initial_adapter(const lora_layout& layout, std::int64_t seed);

@@ -208,7 +208,7 @@ void refuse_run(const std::filesystem::path& directory) {
 }
 
 /// What an adapter says that it was made for; empty where it says nothing that can be read.
-std::string base_of(const std::filesystem::path& directory) {
+std::string read_base_name(const std::filesystem::path& directory) {
     const auto config = nlohmann::json::parse(read_file(directory / config_name), nullptr, false);
     const auto named =
         config.is_object() ? config.value("base_model_name_or_path", nlohmann::json()) : nlohmann::json();
@@ -242,7 +242,7 @@ loaded_adapter load_adapter(const std::filesystem::path& directory, const model_
         return load_from(directory, model);
     } catch (const error& why) {
         if (why.code() != errc::bad_input || base.empty() || !std::filesystem::exists(directory / config_name)) throw;
-        const auto made_for = base_of(directory);
+        const auto made_for = read_base_name(directory);
         const auto name = std::filesystem::path(made_for).filename();
         if (made_for.empty() || name == std::filesystem::path(model_name(base)).filename()) throw;
         refuse(fmt::format("{} (the adapter says that it is of {}, and was given with {})", why.what(), made_for,

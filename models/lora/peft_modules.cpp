@@ -70,7 +70,7 @@ std::set<std::int64_t> layers_at(const json_reader& json, const std::string& key
 }
 
 /// The number that stands as a part of a module's name.
-std::optional<std::int64_t> layer_of(const std::string& name) {
+std::optional<std::int64_t> parse_layer(const std::string& name) {
     for (auto dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
         std::int64_t number = 0;
         const auto* const end = name.data() + name.size();
@@ -99,7 +99,7 @@ class layer_choice {
     }
     bool has(const std::string& name) const {
         if (!layers_) return true;
-        const auto layer = layer_of(name);
+        const auto layer = parse_layer(name);
         const auto fits = [&](const regex& pattern) { return pattern.matches_start(name); };
         return layer && layers_->contains(*layer) &&
                (patterns_.empty() || std::any_of(patterns_.begin(), patterns_.end(), fits));

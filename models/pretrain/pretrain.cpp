@@ -66,7 +66,7 @@ json model_json(const pretrain_config& c) {
 }
 
 /// The same for causal_lm.
-model_config shape_of(const pretrain_config& c) {
+model_config make_shape(const pretrain_config& c) {
     model_config shape;
     shape.model_type = "gpt2";
     shape.vocab = c.vocab;
@@ -215,10 +215,10 @@ double pretrain(const pretrain_config& config, const std::filesystem::path& out,
                 const std::function<void(std::int64_t, double)>& progress) {
     validate(config);
     std::vector<std::string> texts, held_out;
-    for (auto& text : synthetic_prose(config.texts, config.seed))
+    for (auto& text : make_synthetic_text(config.texts, config.seed))
         ((texts.size() + held_out.size()) % 50 == 49 ? held_out : texts).push_back(std::move(text));
     const auto vocabulary = train_byte_level_bpe(texts, config.vocab);
-    nascent_directory made(out);
+    staged_directory made(out);
     const auto& directory = made.path();
     write_file(directory / "tokenizer.json", vocabulary);
     write_json(directory / "tokenizer_config.json", tokenizer_settings(config));
@@ -229,7 +229,7 @@ double pretrain(const pretrain_config& config, const std::filesystem::path& out,
         refuse("pretrain: the texts are shorter than one window");
 
     initial_weights start(config);
-    const auto shape = shape_of(config);
+    const auto shape = make_shape(config);
     train(config, stream, shape, start.weights, progress);
     for (auto& [name, tensor] : start.weights) tensor = tensor.detach();
     const auto result = perplexity(config, concatenate(held_out, *words, static_cast<std::int32_t>(end)),

@@ -19,7 +19,7 @@ struct pretrain_config {
 
 /// `count` passages of ordinary English prose from a seeded grammar: everyday scenes, letters, weather, wards, numbers,
 /// codes. It never contains the clauses of the narrative template.
-std::vector<std::string> synthetic_prose(std::int64_t count, std::int64_t seed);
+std::vector<std::string> make_synthetic_text(std::int64_t count, std::int64_t seed);
 
 /// Trains a GPT-2 from scratch and writes tokenizer.json, tokenizer_config.json, model.safetensors,
 /// generation_config.json and, last, config.json. `progress(step, loss)` is called after every step. Returns the

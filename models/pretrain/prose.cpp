@@ -151,7 +151,7 @@ void choose_articles(std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> synthetic_prose(std::int64_t count, std::int64_t seed) {
+std::vector<std::string> make_synthetic_text(std::int64_t count, std::int64_t seed) {
     if (count < 0) refuse(fmt::format("passages of prose: {} must not be negative", count));
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));
     std::vector<std::string> passages;

@@ -14,11 +14,11 @@ namespace rldp::models {
 
 namespace {
 
-const OnigUChar* bytes_of(std::string_view text) {
+const OnigUChar* view_bytes(std::string_view text) {
     return reinterpret_cast<const OnigUChar*>(text.data());
 }
 
-std::string message_of(int code, const OnigErrorInfo* info = nullptr) {
+std::string find_message(int code, const OnigErrorInfo* info = nullptr) {
     std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> out{};
     const int length =
         info != nullptr ? onig_error_code_to_str(out.data(), code, info) : onig_error_code_to_str(out.data(), code);
@@ -26,7 +26,7 @@ std::string message_of(int code, const OnigErrorInfo* info = nullptr) {
 }
 
 /// Searching changes nothing in the expression; Oniguruma's interface only does not say so.
-regex_t* code_of(const std::shared_ptr<const void>& held) {
+regex_t* to_regex(const std::shared_ptr<const void>& held) {
     return static_cast<regex_t*>(const_cast<void*>(held.get()));
 }
 
@@ -86,10 +86,10 @@ regex::regex(std::string_view pattern, const std::string& where, dialect how) : 
     const auto current = python ? std::string(pattern) : with_symbols(pattern, where);
     regex_t* code = nullptr;
     OnigErrorInfo info{};
-    const int problem = onig_new(&code, bytes_of(current), bytes_of(current) + current.size(), ONIG_OPTION_NONE,
+    const int problem = onig_new(&code, view_bytes(current), view_bytes(current) + current.size(), ONIG_OPTION_NONE,
                                  ONIG_ENCODING_UTF8, python ? ONIG_SYNTAX_PYTHON : ONIG_SYNTAX_DEFAULT, &info);
     if (problem != ONIG_NORMAL)
-        refuse(fmt::format("{} is not a regular expression ({})", where, message_of(problem, &info)));
+        refuse(fmt::format("{} is not a regular expression ({})", where, find_message(problem, &info)));
     code_ = std::shared_ptr<regex_t>(code, onig_free);
 }
 
@@ -98,11 +98,11 @@ std::vector<text_range> regex::matches(std::string_view text) const {
     const auto free_region = [](OnigRegion* region) { onig_region_free(region, 1); };
     const std::unique_ptr<OnigRegion, decltype(free_region)> region(onig_region_new(), free_region);
     if (region == nullptr) throw std::bad_alloc();
-    const auto *begin = bytes_of(text), *end = begin + text.size();
+    const auto *begin = view_bytes(text), *end = begin + text.size();
     std::vector<text_range> out;
     for (std::size_t at = 0; at <= text.size();) {
         onig_region_clear(region.get());
-        const int found = onig_search_with_param(code_of(code_), begin, end, begin + at, end, region.get(),
+        const int found = onig_search_with_param(to_regex(code_), begin, end, begin + at, end, region.get(),
                                                  ONIG_OPTION_NONE, limits.get());
         if (found == ONIGERR_MEMORY) throw std::bad_alloc();
         if (found < 0) break;  // no match, or none within the limits
@@ -119,10 +119,10 @@ std::vector<text_range> regex::matches(std::string_view text) const {
 
 bool regex::matches_start(std::string_view text) const {
     const auto limits = match_limits(text.size());
-    const auto *begin = bytes_of(text), *end = begin + text.size();
-    const int found = onig_match_with_param(code_of(code_), begin, end, begin, nullptr, ONIG_OPTION_NONE, limits.get());
+    const auto *begin = view_bytes(text), *end = begin + text.size();
+    const int found = onig_match_with_param(to_regex(code_), begin, end, begin, nullptr, ONIG_OPTION_NONE, limits.get());
     if (found < 0 && found != ONIG_MISMATCH)
-        refuse(fmt::format("{} takes too long on '{}' ({})", where_, text, message_of(found)));
+        refuse(fmt::format("{} takes too long on '{}' ({})", where_, text, find_message(found)));
     return found >= 0;
 }
 

@@ -33,12 +33,12 @@ stated_token read_token(const json_at& at, bool has_name) {
             .where = at.where()};
 }
 
-std::optional<bool> flag_of(const json_at& root, const char* name) {
+std::optional<bool> read_flag(const json_at& root, const char* name) {
     if (!root.find(name)) return std::nullopt;
     return root.flag(name, false);
 }
 
-std::int32_t id_of(const std::string& text, const json_at& at) {
+std::int32_t read_id(const std::string& text, const json_at& at) {
     if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != std::string::npos)
         at.refuse_with("must be an id, from 0 on");
     return std::stoi(text);
@@ -57,7 +57,7 @@ class settings_reader {
             for (const auto& [id, token] : section->value().items()) {
                 const auto at = section->at(id);
                 auto one = read_token(at, false);
-                one.id = id_of(id, at);
+                one.id = read_id(id, at);
                 with_id_[*one.id] = std::move(one);
             }
         } else {
@@ -100,10 +100,10 @@ class settings_reader {
 
     void read_flags(const json_at& root) {
         read_class(root);
-        out_.add_bos = flag_of(root, "add_bos_token");
-        out_.add_eos = flag_of(root, "add_eos_token");
-        out_.add_prefix_space = flag_of(root, "add_prefix_space");
-        out_.legacy = flag_of(root, "legacy");
+        out_.add_bos = read_flag(root, "add_bos_token");
+        out_.add_eos = read_flag(root, "add_eos_token");
+        out_.add_prefix_space = read_flag(root, "add_prefix_space");
+        out_.legacy = read_flag(root, "legacy");
         out_.split_special = root.flag("split_special_tokens", false);
     }
 

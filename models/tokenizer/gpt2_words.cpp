@@ -19,13 +19,13 @@ constexpr std::array<kind, 128> kinds = [] {
     return out;
 }();
 
-kind kind_of(char c) {
+kind find_kind(char c) {
     return kinds[static_cast<std::size_t>(c)];
 }
 
 std::size_t run_end(std::string_view text, std::size_t at) {
-    const auto what = kind_of(text[at]);
-    while (at < text.size() && kind_of(text[at]) == what) ++at;
+    const auto what = find_kind(text[at]);
+    while (at < text.size() && find_kind(text[at]) == what) ++at;
     return at;
 }
 
@@ -47,8 +47,8 @@ bool is_ascii(std::string_view text) {
 std::size_t gpt2_word_end(std::string_view text, std::size_t begin) {
     if (text[begin] == '\'')
         if (const auto length = contraction(text.substr(begin))) return begin + length;
-    if (kind_of(text[begin]) != kind::space) return run_end(text, begin);
-    if (text[begin] == ' ' && begin + 1 < text.size() && kind_of(text[begin + 1]) != kind::space)
+    if (find_kind(text[begin]) != kind::space) return run_end(text, begin);
+    if (text[begin] == ' ' && begin + 1 < text.size() && find_kind(text[begin + 1]) != kind::space)
         return run_end(text, begin + 1);
     const auto end = run_end(text, begin);
     // The last space before a word is the word's, or a piece of its own.

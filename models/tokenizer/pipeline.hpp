@@ -82,7 +82,7 @@ class pipeline_tokenizer : public tokenizer {
     std::vector<std::int32_t> encode(std::string_view text) const override;
     std::string decode(const std::vector<std::int32_t>& ids) const override;
     std::int64_t size() const override { return static_cast<std::int64_t>(parts_.pieces.size()); }
-    std::size_t bytes_of(std::int32_t id) const override;
+    std::size_t count_bytes(std::int32_t id) const override;
     added_token added(std::int32_t id) const override;
     std::vector<std::string> unmatched() const override { return parts_.unmatched; }
 

@@ -140,7 +140,7 @@ splitter split_by_script() {
             std::optional<std::size_t> begin;  // spaces in front of the first word are lost
             std::optional<std::int32_t> last;
             for (std::size_t at = 0; at < piece.size(); at += character_length(piece, at)) {
-                const auto script = script_of(code_point(piece, at));
+                const auto script = find_script(code_point(piece, at));
                 if (!script) continue;
                 if (last != script) {
                     if (begin) out.push_back(piece.substr(*begin, at - *begin));

@@ -53,12 +53,12 @@ struct script_table {
         start_oniguruma();
         auto* encoding = ONIG_ENCODING_UTF8;
         const auto names = script_names();
-        const auto number_of = [&](std::string_view name) {
+        const auto find_number = [&](std::string_view name) {
             return static_cast<std::int32_t>(std::find(names.begin(), names.end(), name) - names.begin());
         };
-        han = number_of("Han");
-        hiragana = number_of("Hiragana");
-        katakana = number_of("Katakana");
+        han = find_number("Han");
+        hiragana = find_number("Hiragana");
+        katakana = find_number("Katakana");
         for (auto name : names) {
             auto* begin = reinterpret_cast<OnigUChar*>(name.data());
             const int property = encoding->property_name_to_ctype(encoding, begin, begin + name.size());
@@ -67,7 +67,7 @@ struct script_table {
             if (property < 0 || encoding->get_ctype_code_range(static_cast<OnigCtype>(property), &single, &found) != 0)
                 continue;  // an older Oniguruma
             for (OnigCodePoint i = 0; i < found[0]; ++i)
-                ranges.push_back({found[1 + 2 * i], found[2 + 2 * i], number_of(name)});
+                ranges.push_back({found[1 + 2 * i], found[2 + 2 * i], find_number(name)});
         }
         std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     }
@@ -75,7 +75,7 @@ struct script_table {
 
 }  // namespace
 
-std::optional<std::int32_t> script_of(std::int32_t point) {
+std::optional<std::int32_t> find_script(std::int32_t point) {
     static const script_table table;
     constexpr std::int32_t long_vowel = 0x30FC;  // of both kana
     if (point == ' ') return std::nullopt;

@@ -173,7 +173,7 @@ struct joint {
 };
 
 /// Of the pieces that `words` has, all ways to make one of two, by the id of what they make.
-std::vector<joint> joints_of(const sentencepiece_model& model, const text_map<std::int32_t>& words) {
+std::vector<joint> list_joints(const sentencepiece_model& model, const text_map<std::int32_t>& words) {
     std::vector<joint> out;
     for (std::size_t id = 0; id < model.pieces.size(); ++id) {
         const auto& text = model.pieces[id].text;
@@ -197,7 +197,7 @@ std::vector<bpe::merge> merges_by_score(const sentencepiece_model& model, const 
     std::int32_t next = 0;
     for (auto& [score, rank] : ranks) rank = next++;
     std::vector<bpe::merge> out;
-    for (const auto& [left, right, joined, characters] : joints_of(model, words)) {
+    for (const auto& [left, right, joined, characters] : list_joints(model, words)) {
         const auto& [text, score, type] = model.pieces[static_cast<std::size_t>(joined)];
         if (type == piece_type::normal) out.push_back({left, right, joined, ranks[score]});
     }
@@ -206,7 +206,7 @@ std::vector<bpe::merge> merges_by_score(const sentencepiece_model& model, const 
 
 /// As transformers' LlamaTokenizer makes them: by the id of what they make, then by the length of the left one.
 std::vector<bpe::merge> merges_by_id(const sentencepiece_model& model, const text_map<std::int32_t>& words) {
-    auto joints = joints_of(model, words);
+    auto joints = list_joints(model, words);
     std::sort(joints.begin(), joints.end(), [](const joint& a, const joint& b) {
         return std::pair(a.joined, a.characters) < std::pair(b.joined, b.characters);
     });
@@ -218,7 +218,7 @@ std::vector<bpe::merge> merges_by_id(const sentencepiece_model& model, const tex
 }
 
 /// Sentencepiece's own: pieces that are found in the text, or stand for nothing in it, merge with nothing.
-std::shared_ptr<const bpe> merger_of(const sentencepiece_model& model) {
+std::shared_ptr<const bpe> make_merger(const sentencepiece_model& model) {
     bpe_options options;
     options.byte_fallback = model.byte_fallback;
     options.fuse_unknown = true;
@@ -262,7 +262,7 @@ void read_as_sentencepiece(const sentencepiece_model& model, const stated_settin
     if (!model.unsupported.empty()) refuse(model.unsupported);
     const auto stages = nlohmann::json::parse(sentencepiece_stages);
     read_stages(json_at(stages, "sentencepiece"), parts);
-    parts.model = merger_of(model);
+    parts.model = make_merger(model);
     // Where texts are cut at special tokens, `legacy` begins each part as a text of its own.
     const bool everywhere = beside.legacy.value_or(true);
     parts.normalizers.emplace_back([collapse = model.collapse_spaces, prefixed = model.dummy_prefix, everywhere](
@@ -301,7 +301,7 @@ void read_as_llama(const sentencepiece_model& model, const stated_settings& besi
 }
 
 /// Control pieces stand for themselves in a text, and so do those that its maker defined.
-std::vector<stated_token> tokens_of(const sentencepiece_model& model, bool with_defined) {
+std::vector<stated_token> list_stated_tokens(const sentencepiece_model& model, bool with_defined) {
     std::vector<stated_token> out;
     for (std::size_t id = 0; id < model.pieces.size(); ++id) {
         const auto& [text, score, type] = model.pieces[id];
@@ -326,7 +326,7 @@ pipeline_parts read_sentencepiece(const std::filesystem::path& directory, const 
     piece_table table;
     for (const auto& piece : model.pieces)
         table.place(static_cast<std::int32_t>(table.pieces.size()), piece.text, file.string(), model.pieces.size());
-    add_tokens(tokens_of(model, llama), beside, table, parts);
+    add_tokens(list_stated_tokens(model, llama), beside, table, parts);
     add_tokens(beside.tokens, beside, table, parts);
     for (std::size_t id = 0; id < model.pieces.size(); ++id) {
         const auto& [text, score, type] = model.pieces[id];

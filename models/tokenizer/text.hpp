@@ -44,7 +44,7 @@ bool is_punctuation(std::int32_t point);
 /// Unicode's White_Space.
 bool is_white_space(std::int32_t point);
 /// A number for the script of a character, kana as Han; nothing for a space, and where Unicode knows no script.
-std::optional<std::int32_t> script_of(std::int32_t point);
+std::optional<std::int32_t> find_script(std::int32_t point);
 
 /// Bytes of the white space (Unicode's White_Space) that `text` begins or ends with.
 std::size_t spaces_at_start(std::string_view text);

@@ -96,7 +96,7 @@ std::string pipeline_tokenizer::decode(const std::vector<std::int32_t>& ids) con
     return text;
 }
 
-std::size_t pipeline_tokenizer::bytes_of(std::int32_t id) const {
+std::size_t pipeline_tokenizer::count_bytes(std::int32_t id) const {
     const auto at = static_cast<std::size_t>(id);
     if (parts_.special[at]) return 0;
     const auto& piece = parts_.pieces[at];
@@ -129,7 +129,7 @@ class once_begun_tokenizer final : public tokenizer {
     }
     std::string decode(const std::vector<std::int32_t>& ids) const override { return words_->decode(ids); }
     std::int64_t size() const override { return words_->size(); }
-    std::size_t bytes_of(std::int32_t id) const override { return words_->bytes_of(id); }
+    std::size_t count_bytes(std::int32_t id) const override { return words_->count_bytes(id); }
     added_token added(std::int32_t id) const override { return words_->added(id); }
     std::vector<std::string> unmatched() const override { return words_->unmatched(); }
 
@@ -161,7 +161,7 @@ class end_finder {
         auto part = text_.substr(at_, stop == std::string_view::npos ? stop : stop - at_);
         if (stop != std::string_view::npos && next.strips.left) part.remove_suffix(spaces_at_end(part));
         std::size_t bytes = 0;
-        for (const auto token : tokens_.subspan(ends_.size(), count)) bytes += words_.bytes_of(token);
+        for (const auto token : tokens_.subspan(ends_.size(), count)) bytes += words_.count_bytes(token);
         const auto in_front = bytes - part.size();
         if (in_front > 1) return false;
         take(count, in_front);
@@ -171,7 +171,7 @@ class end_finder {
     void take(std::size_t count, std::size_t in_front) {
         std::size_t end = 0;
         for (const auto token : tokens_.subspan(ends_.size(), count)) {
-            end += words_.bytes_of(token);
+            end += words_.count_bytes(token);
             ends_.push_back(at_ + end - std::min(end, in_front));
         }
         at_ += end - in_front;

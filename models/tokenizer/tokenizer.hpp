@@ -40,7 +40,7 @@ class tokenizer {
     virtual std::string decode(const std::vector<std::int32_t>& ids) const = 0;
     virtual std::int64_t size() const = 0;  ///< vocabulary
     /// Bytes of text that a token stands for, where the tokenizer leaves texts as they are; none of a special token.
-    virtual std::size_t bytes_of(std::int32_t id) const = 0;
+    virtual std::size_t count_bytes(std::int32_t id) const = 0;
     /// Special or not.
     virtual added_token added(std::int32_t id) const = 0;
     /// Added tokens that the model (config.json) has no row for: where a text has them, they are spelled.

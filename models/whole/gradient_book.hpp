@@ -22,30 +22,30 @@ struct unit_rows {
 using row_ranges = std::vector<std::int64_t>;
 
 /// leftᵀ·right, [rows, columns] as the tensor is stored; float32.
-struct kept_product {
+struct product_factors {
     at::Tensor left, right;  ///< [N, rows], [N, columns]
     row_ranges first;
 };
 
 /// Row ids[i] of the tensor gets right[i].
-struct kept_lookup {
+struct lookup_factors {
     at::Tensor ids, right;  ///< [N] int64, [N, columns] float32
     row_ranges first;
 };
 
-struct kept_factors {
-    std::optional<kept_product> product;
-    std::optional<kept_lookup> lookup;  ///< beside a product where a head is tied to the embedding
+struct backward_factors {
+    std::optional<product_factors> product;
+    std::optional<lookup_factors> lookup;  ///< beside a product where a head is tied to the embedding
     at::Tensor sums;                    ///< [units, size] float32, of tensors of one dimension
 };
 
-class gradient_book {
+class backward_cache {
   public:
     /// `trained` in the flat vector's order; the model has to use these very tensors.
-    gradient_book(const std::vector<at::Tensor>& trained, unit_rows rows);
+    backward_cache(const std::vector<at::Tensor>& trained, unit_rows rows);
 
     /// Which of the trained tensors this is.
-    std::optional<std::size_t> index_of(const at::Tensor& weight) const;
+    std::optional<std::size_t> find_index(const at::Tensor& weight) const;
     /// Makes autograd reach functions whose weights are no variables: an empty float32 that asks for a gradient.
     const at::Tensor& anchor() const { return anchor_; }
 
@@ -57,13 +57,13 @@ class gradient_book {
     /// Sums [N, size] over each unit's positions.
     void add_summands(std::size_t tensor, const at::Tensor& summands);
 
-    const std::vector<kept_factors>& pages() const { return pages_; }
+    const std::vector<backward_factors>& pages() const { return pages_; }
 
   private:
-    row_ranges ranges_of(std::int64_t rows) const;
+    row_ranges find_ranges(std::int64_t rows) const;
 
     std::unordered_map<const void*, std::size_t> index_;
-    std::vector<kept_factors> pages_;
+    std::vector<backward_factors> pages_;
     unit_rows rows_;
     row_ranges predictions_;
     at::Tensor anchor_;

@@ -25,7 +25,7 @@ constexpr std::int64_t wide_numbers = std::int64_t{1} << 20;
 constexpr std::int64_t tile_numbers = std::int64_t{1} << 16;
 
 /// γ_n of Higham 2002, §3.1: a sum of n products is off by at most γ_n·Σ|products|, in any order.
-double gamma_of(std::int64_t n) {
+double compute_gamma(std::int64_t n) {
     const double nu = static_cast<double>(n) * unit_roundoff;
     return nu / (1 - nu);
 }
@@ -39,7 +39,7 @@ struct unit_factors {
     std::int64_t positions() const { return (left.defined() ? left.size(0) : 0) + (ids.defined() ? ids.numel() : 0); }
 };
 
-unit_factors factors_of(const kept_factors& page, std::int64_t unit) {
+unit_factors slice_factors(const backward_factors& page, std::int64_t unit) {
     const auto u = static_cast<std::size_t>(unit);
     unit_factors out;
     if (page.product) {
@@ -159,7 +159,7 @@ struct row_sizes {
     std::int64_t positions = 0;
 };
 
-row_sizes sizes_of(const unit_factors& f) {
+row_sizes compute_sizes(const unit_factors& f) {
     row_sizes out;
     const auto take = [&](const at::Tensor& left, const at::Tensor& right) {
         const auto products = left * right;
@@ -176,9 +176,9 @@ row_sizes sizes_of(const unit_factors& f) {
 
 /// docs/privacy.md §12. S = Σ ‖left_i‖‖right_i‖ bounds every sum of absolute values below. Which way the norm is
 /// computed depends on shapes alone, and moves the bound by what rounding moves the numbers.
-double bound_of(const unit_factors& f, std::int64_t rows, std::int64_t columns) {
+double bound_norm(const unit_factors& f, std::int64_t rows, std::int64_t columns) {
     if (f.positions() == 0) return 0;
-    const auto sizes = sizes_of(f);
+    const auto sizes = compute_sizes(f);
     if (!(sizes.products < most)) return std::numeric_limits<double>::infinity();  // no number, too
     // A Gram matrix takes n²·(rows + columns) products, the gradient n·rows·columns.
     const bool long_unit = f.positions() * (rows + columns) >= rows * columns;
@@ -186,19 +186,19 @@ double bound_of(const unit_factors& f, std::int64_t rows, std::int64_t columns) 
     const auto count = static_cast<double>(sizes.positions), area = static_cast<double>(rows * columns);
     const double of_float64 = (count * count + static_cast<double>(rows + columns)) * 0x1p-52;  // in parts of S²
     // How far the numbers are from the exact sum, whoever adds them up: once as measured here, once as shown.
-    const double shown = gamma_of(sizes.positions + 1) * sizes.products + 2 * least_normal * count * std::sqrt(area);
+    const double shown = compute_gamma(sizes.positions + 1) * sizes.products + 2 * least_normal * count * std::sqrt(area);
     return (std::sqrt(std::max(0.0, squares) + of_float64 * sizes.products * sizes.products) + 2 * shown) *
            (1 + area * 0x1p-52);
 }
 
 }  // namespace
 
-kept_gradients::kept_gradients(std::vector<whole_tensor> tensors, std::vector<kept_factors> pages, std::int64_t units)
+factored_gradients::factored_gradients(std::vector<trained_tensor> tensors, std::vector<backward_factors> pages, std::int64_t units)
     : tensors_(std::move(tensors)), pages_(std::move(pages)), units_(units) {
     require(tensors_.size() == pages_.size(), "a book of other tensors");
 }
 
-at::Tensor kept_gradients::norm_bounds() const {
+at::Tensor factored_gradients::norm_bounds() const {
     const at::NoGradGuard no_grad;
     auto out = at::zeros({units_, std::ssize(tensors_)}, at::kDouble);
     for (std::int64_t t = 0; t < std::ssize(tensors_); ++t) {
@@ -210,12 +210,12 @@ at::Tensor kept_gradients::norm_bounds() const {
         }
         if (tensor.shape.size() == 1) continue;  // nothing arrived: zeros
         for (std::int64_t unit = 0; unit < units_; ++unit)
-            out[unit][t] = bound_of(factors_of(page, unit), tensor.shape[0], tensor.shape[1]);
+            out[unit][t] = bound_norm(slice_factors(page, unit), tensor.shape[0], tensor.shape[1]);
     }
     return out;
 }
 
-void kept_gradients::each(const std::vector<bool>& wanted, const viewer& see) const {
+void factored_gradients::each(const std::vector<bool>& wanted, const viewer& see) const {
     const at::NoGradGuard no_grad;
     require(std::ssize(wanted) == units_, "wanted units of another chunk");
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
@@ -227,7 +227,7 @@ void kept_gradients::each(const std::vector<bool>& wanted, const viewer& see) co
             if (page.sums.defined())
                 see(unit, tensor.offset, page.sums[unit]);
             else if (page.product || page.lookup)
-                units.emplace_back(unit, unit_tiles(factors_of(page, unit)));
+                units.emplace_back(unit, unit_tiles(slice_factors(page, unit)));
         }
         if (units.empty()) continue;
         const auto columns = tensor.shape[1];

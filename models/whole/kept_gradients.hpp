@@ -12,13 +12,13 @@
 
 namespace rldp::models {
 
-class kept_gradients {
+class factored_gradients {
   public:
     /// One page for each tensor.
-    kept_gradients(std::vector<whole_tensor> tensors, std::vector<kept_factors> pages, std::int64_t units);
+    factored_gradients(std::vector<trained_tensor> tensors, std::vector<backward_factors> pages, std::int64_t units);
 
     std::int64_t units() const { return units_; }
-    const std::vector<whole_tensor>& tensors() const { return tensors_; }
+    const std::vector<trained_tensor>& tensors() const { return tensors_; }
 
     /// Of each tensor's gradient, [units, tensors] float64 on the CPU. What each() shows is at most so long, whatever
     /// order its sums are taken in (docs/privacy.md §12); not finite where the gradient is not, or hardly is.
@@ -30,8 +30,8 @@ class kept_gradients {
     void each(const std::vector<bool>& wanted, const viewer& see) const;
 
   private:
-    std::vector<whole_tensor> tensors_;
-    std::vector<kept_factors> pages_;
+    std::vector<trained_tensor> tensors_;
+    std::vector<backward_factors> pages_;
     std::int64_t units_;
 };
 

@@ -8,10 +8,10 @@
 namespace rldp::models {
 
 /// Rows `ids` [b, T] of a table [V, width].
-at::Tensor look_up(const at::Tensor& table, const at::Tensor& ids, gradient_book* book);
+at::Tensor look_up(const at::Tensor& table, const at::Tensor& ids, backward_cache* book);
 
 /// Layer norm over the last dimension of x [N, d], gain and offset [d].
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& offset, double epsilon,
-                      gradient_book* book);
+                      backward_cache* book);
 
 }  // namespace rldp::models

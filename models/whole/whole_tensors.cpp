@@ -17,7 +17,7 @@ namespace {
 
 /// What a word of train.parameters may go by.
 struct candidate {
-    whole_tensor tensor;
+    trained_tensor tensor;
     std::string role;  ///< of a linear module
     bool is_bias, is_norm, is_embedding;
 };
@@ -29,7 +29,7 @@ std::map<std::string, linear_module> linear_modules(const model_config& model) {
     return out;
 }
 
-std::vector<candidate> candidates_of(const model_config& model) {
+std::vector<candidate> list_candidates(const model_config& model) {
     static const std::set<std::string> tables{"wte", "wpe", "embed_tokens"};
     const auto linear = linear_modules(model);
     std::vector<candidate> out;
@@ -52,7 +52,7 @@ bool is_pattern(const std::string& word) {
     return word.find_first_of("\\^$*+?()[]{}|") != std::string::npos;
 }
 
-std::optional<std::regex> pattern_of(const std::string& word) {
+std::optional<std::regex> parse_pattern(const std::string& word) {
     if (!is_pattern(word)) return std::nullopt;
     try {
         return std::regex(word);
@@ -77,7 +77,7 @@ bool matches_word(const candidate& one, const std::string& word, const std::opti
             refuse(fmt::format("train.parameters: '{}' is part of '{}' in this {}; name that", word,
                                last_name(module.inside), model.model_type));
     std::set<std::string> known;
-    for (const auto& one : candidates_of(model)) known.insert(last_name(one.tensor.module));
+    for (const auto& one : list_candidates(model)) known.insert(last_name(one.tensor.module));
     std::string names;
     for (const auto& name : known) names += (names.empty() ? "" : ", ") + name;
     refuse(fmt::format("train.parameters: '{}' matches no tensor of this {}; there are all, bias, norm, embedding, {}",
@@ -86,11 +86,11 @@ bool matches_word(const candidate& one, const std::string& word, const std::opti
 
 }  // namespace
 
-std::vector<whole_tensor> choose_whole_tensors(const model_config& model, const std::vector<std::string>& wanted) {
-    const auto candidates = candidates_of(model);
+std::vector<trained_tensor> choose_trained_tensors(const model_config& model, const std::vector<std::string>& wanted) {
+    const auto candidates = list_candidates(model);
     std::vector<bool> chosen(candidates.size(), false);
     for (const auto& word : wanted) {
-        const auto pattern = pattern_of(word);
+        const auto pattern = parse_pattern(word);
         bool any = false;
         for (std::size_t i = 0; i < candidates.size(); ++i) {
             if (!matches_word(candidates[i], word, pattern)) continue;
@@ -98,7 +98,7 @@ std::vector<whole_tensor> choose_whole_tensors(const model_config& model, const 
         }
         if (!any) refuse_word(model, word);
     }
-    std::vector<whole_tensor> out;
+    std::vector<trained_tensor> out;
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         if (!chosen[i]) continue;
@@ -109,13 +109,13 @@ std::vector<whole_tensor> choose_whole_tensors(const model_config& model, const 
     return out;
 }
 
-at::Tensor flat_of(const std::vector<whole_tensor>& tensors, const std::map<std::string, at::Tensor>& weights) {
+at::Tensor flatten_tensors(const std::vector<trained_tensor>& tensors, const std::map<std::string, at::Tensor>& weights) {
     std::vector<at::Tensor> parts;
     for (const auto& tensor : tensors) parts.push_back(weights.at(tensor.name).flatten().to(at::kFloat));
     return at::cat(parts);
 }
 
-at::Tensor part_of(const at::Tensor& flat, const whole_tensor& tensor) {
+at::Tensor view_part(const at::Tensor& flat, const trained_tensor& tensor) {
     return flat.narrow(0, tensor.offset, tensor.size).view(tensor.shape);
 }
 

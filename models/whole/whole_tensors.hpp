@@ -11,7 +11,7 @@ namespace rldp::models {
 
 struct model_config;
 
-struct whole_tensor {
+struct trained_tensor {
     std::string name;    ///< as in the checkpoint: "transformer.h.0.attn.c_attn.weight"
     std::string module;  ///< the same without ".weight" or ".bias": tensors of one module follow each other
     std::vector<std::int64_t> shape;  ///< of one or two dimensions, row-major in the flat vector
@@ -23,11 +23,11 @@ struct whole_tensor {
 /// bias), "norm", "embedding" (of tokens and positions; a tied head is the same tensor), roles (q, o, fc, …), full or
 /// last module names, or regular expressions for a module's whole name. Errors: bad_input naming train.parameters for a
 /// word that matches nothing, or only a part of a fused module.
-std::vector<whole_tensor> choose_whole_tensors(const model_config& model, const std::vector<std::string>& wanted);
+std::vector<trained_tensor> choose_trained_tensors(const model_config& model, const std::vector<std::string>& wanted);
 
 /// The same numbers in one vector, float32 [D].
-at::Tensor flat_of(const std::vector<whole_tensor>& tensors, const std::map<std::string, at::Tensor>& weights);
+at::Tensor flatten_tensors(const std::vector<trained_tensor>& tensors, const std::map<std::string, at::Tensor>& weights);
 /// A tensor's part of a flat vector: a view.
-at::Tensor part_of(const at::Tensor& flat, const whole_tensor& tensor);
+at::Tensor view_part(const at::Tensor& flat, const trained_tensor& tensor);
 
 }  // namespace rldp::models

@@ -44,7 +44,7 @@ json points(const std::vector<point>& all) {
 }
 
 /// By their cells' names.
-std::map<std::string, const run_view*> runs_of(const grid_view& grid, const catalog& all) {
+std::map<std::string, const run_view*> list_runs(const grid_view& grid, const catalog& all) {
     const auto below = grid.name + "/cells/";
     std::map<std::string, const run_view*> out;
     for (const auto& one : all.runs())
@@ -54,7 +54,7 @@ std::map<std::string, const run_view*> runs_of(const grid_view& grid, const cata
 
 json brief(const grid_view& grid, const catalog& all) {
     std::map<std::string, std::string> states;
-    for (const auto& [name, run] : runs_of(grid, all)) states.emplace(name, run->state);
+    for (const auto& [name, run] : list_runs(grid, all)) states.emplace(name, run->state);
     for (const auto& one : grid.cells) states[one.name] = one.state;
     std::map<std::string, int> count;
     for (const auto& [name, state] : states) ++count[state];
@@ -73,7 +73,7 @@ json rounded(const std::vector<float>& values) {
 }
 
 /// As many snapshots as a heat map has room for, evenly, with the first and the last.
-std::vector<const history::snapshot*> columns_of(const history& past) {
+std::vector<const history::snapshot*> choose_snapshots(const history& past) {
     constexpr std::size_t most = 128;
     const auto& all = past.snapshots();
     const auto count = std::min(all.size(), most);
@@ -110,7 +110,7 @@ std::string grid_json(const grid_view& grid, const catalog& all) {
     json out = {{"id", grid.id}, {"name", grid.name}, {"kind", grid.kind}};
     if (!grid.problem.empty()) out["problem"] = grid.problem;
     auto& cells = out["cells"] = json::array();
-    const auto runs = runs_of(grid, all);
+    const auto runs = list_runs(grid, all);
     auto rest = runs;
     for (const auto& one : grid.cells) {
         cells.push_back({{"name", one.name}, {"state", one.state}});
@@ -143,7 +143,7 @@ std::string run_json(const run_view& run, const history& past, std::int64_t from
         if (const auto& curve = past.of(row.which); !curve.points().empty())
             curves[std::string(row.name)] = points(curve.thinned(from, to, most));
     auto& adapters = out["adapters"] = json::array();
-    for (const auto* one : columns_of(past)) {
+    for (const auto* one : choose_snapshots(past)) {
         json now = {{"step", one->step}, {"radii", rounded(one->radii)}};
         if (!one->rates.empty()) now["rates"] = rounded(one->rates);
         if (!one->shares.empty()) now["shares"] = rounded(one->shares);
@@ -191,10 +191,10 @@ std::string openapi_json() {
 
 std::string prometheus_text(const catalog& all) {
     std::string out;
-    const auto gauge = [&](const std::string& name, std::string_view help, auto value_of) {
+    const auto gauge = [&](const std::string& name, std::string_view help, auto read_value) {
         out += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
         for (const auto& one : all.runs()) {
-            const double value = value_of(one->view());
+            const double value = read_value(one->view());
             if (!std::isnan(value)) out += fmt::format("{}{{run=\"{}\"}} {}\n", name, label(one->view().name), value);
         }
     };

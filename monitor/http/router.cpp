@@ -127,7 +127,7 @@ response router::answer(const request& asked) {
                 out.body = unpacked(file->gzip);
             return out;
         }
-    const auto who = role_of(asked);
+    const auto who = find_role(asked);
     if (who == role::nobody)
         return {.status = 401, .body = "a token is needed\n", .fields = {{"WWW-Authenticate", "Bearer"}}};
     if (path == "/metrics")
@@ -142,7 +142,7 @@ response router::answer(const request& asked) {
     return out;
 }
 
-role router::role_of(const request& asked) const {
+role router::find_role(const request& asked) const {
     return who_.of(token_in(asked));
 }
 

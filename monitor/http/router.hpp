@@ -49,7 +49,7 @@ class router {
     response api(const request& asked, std::string_view path, std::string_view query, role who);
     response of_run(const request& asked, std::string_view rest, std::string_view query, role who);
     response sign_in(const request& asked) const;
-    role role_of(const request& asked) const;
+    role find_role(const request& asked) const;
 
     catalog& runs_;
     const access_rules& who_;

@@ -61,7 +61,7 @@ void add_extension(X509& to, int which, const std::string& value) {
     check(made && X509_add_ext(&to, made.get(), -1) == 1);
 }
 
-certificate_handle certificate_of(EVP_PKEY& key, const std::string& host) {
+certificate_handle make_x509(EVP_PKEY& key, const std::string& host) {
     certificate_handle out(X509_new());
     check(out && X509_set_version(out.get(), 2) == 1);  // which is version 3
     std::array<unsigned char, 16> serial{};
@@ -94,7 +94,7 @@ std::string pem(Write write) {
     return {bytes, static_cast<std::size_t>(length)};
 }
 
-std::string fingerprint_of(const X509& certificate) {
+std::string compute_fingerprint(const X509& certificate) {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned int length = 0;
     check(X509_digest(&certificate, EVP_sha256(), digest.data(), &length) == 1);
@@ -119,13 +119,13 @@ std::string make_self_signed(const fs::path& path, const std::string& host) {
     refuse_existing_pair(secret_file, public_file, choose_another);
     const key_handle key(EVP_EC_gen("P-256"));
     check(key != nullptr);
-    const auto certificate = certificate_of(*key, host);
+    const auto certificate = make_x509(*key, host);
     auto secret = pem(
         [&](BIO* to) { return PEM_write_bio_PKCS8PrivateKey(to, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
     const std::shared_ptr<void> wiped(nullptr, [&](void*) { sodium_memzero(secret.data(), secret.size()); });
     write_pair(secret_file, secret, 0600, public_file,
                pem([&](BIO* to) { return PEM_write_bio_X509(to, certificate.get()); }));
-    return fingerprint_of(*certificate);
+    return compute_fingerprint(*certificate);
 }
 
 void make_tokens(const fs::path& file) {

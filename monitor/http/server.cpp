@@ -40,7 +40,7 @@ std::size_t most_connections(const http_limits& limits) {
 }
 
 /// An address of this machine. Errors: bad_input.
-asio::ip::address address_of(const http_config& config) {
+asio::ip::address parse_address(const http_config& config) {
     if (config.host == "localhost") return asio::ip::address_v4::loopback();
     error_code wrong;
     auto out = asio::ip::make_address(config.host, wrong);
@@ -66,7 +66,7 @@ void keep_to_itself(int descriptor) {
 }
 
 /// What a Host header may say.
-std::vector<std::string> hosts_of(const http_config& config, const asio::ip::address& address) {
+std::vector<std::string> list_hosts(const http_config& config, const asio::ip::address& address) {
     auto out = config.hosts;
     if (!address.is_unspecified()) out.push_back(with_brackets(address.to_string()));
     if (address.is_loopback() || address.is_unspecified()) out.insert(out.end(), {"localhost", "127.0.0.1", "[::1]"});
@@ -85,9 +85,9 @@ class http_server::loop {
         : limits_(config.limits),
           most_connections_(most_connections(limits_)),
           runs_(roots),
-          address_(address_of(config)),
+          address_(parse_address(config)),
           who_(config.token_file ? std::optional(tokens::load(*config.token_file)) : std::nullopt,
-               hosts_of(config, address_)),
+               list_hosts(config, address_)),
           router_(runs_, who_, std::move(program_version), std::move(stop)) {
         check_exposure(config, address_);
         if (config.tls) tls_.emplace(tls_context(*config.tls));

@@ -13,18 +13,18 @@ using boost::system::error_code;
 
 namespace {
 
-std::string text_of(beast::string_view view) {
+std::string to_text(beast::string_view view) {
     return {view.data(), view.size()};
 }
 
 request request_from(const http::request<http::string_body>& asked) {
-    return {.method = text_of(asked.method_string()),
-            .target = text_of(asked.target()),
-            .host = asked.count(http::field::host) == 1 ? text_of(asked[http::field::host]) : std::string(),
-            .authorization = text_of(asked[http::field::authorization]),
-            .cookie = text_of(asked[http::field::cookie]),
-            .origin = text_of(asked[http::field::origin]),
-            .accepts_gzip = text_of(asked[http::field::accept_encoding]).find("gzip") != std::string::npos,
+    return {.method = to_text(asked.method_string()),
+            .target = to_text(asked.target()),
+            .host = asked.count(http::field::host) == 1 ? to_text(asked[http::field::host]) : std::string(),
+            .authorization = to_text(asked[http::field::authorization]),
+            .cookie = to_text(asked[http::field::cookie]),
+            .origin = to_text(asked[http::field::origin]),
+            .accepts_gzip = to_text(asked[http::field::accept_encoding]).find("gzip") != std::string::npos,
             .body = asked.body()};
 }
 
@@ -36,13 +36,13 @@ class session_over final : public session, public std::enable_shared_from_this<s
     session_over(router& answers, const http_limits& limits, Made&&... made)
         : stream_(std::forward<Made>(made)...), answers_(answers), limits_(limits), pause_(stream_.get_executor()) {
         error_code ignored;
-        tcp_of().socket().set_option(tcp::no_delay(true), ignored);
+        find_tcp().socket().set_option(tcp::no_delay(true), ignored);
     }
 
     void start() override {
         guarded([this] {
             if constexpr (encrypted) {
-                tcp_of().expires_after(limits_.request);
+                find_tcp().expires_after(limits_.request);
                 stream_.async_handshake(asio::ssl::stream_base::server,
                                         handler([this](error_code failed) { failed ? close() : read(); }));
             } else {
@@ -54,8 +54,8 @@ class session_over final : public session, public std::enable_shared_from_this<s
     void close() override {
         open_ = false;
         error_code ignored;
-        tcp_of().socket().shutdown(tcp::socket::shutdown_both, ignored);
-        tcp_of().close();
+        find_tcp().socket().shutdown(tcp::socket::shutdown_both, ignored);
+        find_tcp().close();
         pause_.cancel();
     }
     bool is_open() const override { return open_; }
@@ -82,7 +82,7 @@ class session_over final : public session, public std::enable_shared_from_this<s
   private:
     static constexpr bool encrypted = !std::is_same_v<Stream, beast::tcp_stream>;
 
-    beast::tcp_stream& tcp_of() { return beast::get_lowest_layer(stream_); }
+    beast::tcp_stream& find_tcp() { return beast::get_lowest_layer(stream_); }
 
     template <class Work>
     void guarded(Work work) {
@@ -115,7 +115,7 @@ class session_over final : public session, public std::enable_shared_from_this<s
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(limits_.header));
         parser_->body_limit(limits_.body);
-        tcp_of().expires_after(answered_ ? limits_.idle : limits_.request);
+        find_tcp().expires_after(answered_ ? limits_.idle : limits_.request);
         http::async_read(stream_, buffer_, *parser_, handler([this](error_code failed) { got(failed); }));
     }
 
@@ -151,7 +151,7 @@ class session_over final : public session, public std::enable_shared_from_this<s
         const auto size = what.body.size();
         if (!head_) answer_.body() = std::move(what.body);
         if (!what.events) answer_.content_length(size);  // a stream, of which HEAD asks, has none
-        tcp_of().expires_after(limits_.write);
+        find_tcp().expires_after(limits_.write);
         sending_answer_ = true;
         http::async_write(stream_, answer_, handler([this, keep](error_code failed) {
                               sending_answer_ = false;
@@ -177,7 +177,7 @@ class session_over final : public session, public std::enable_shared_from_this<s
         for (const auto& [run, event] : waiting_) sending_ += *event;
         waiting_.clear();
         writing_ = true;
-        tcp_of().expires_after(limits_.write);
+        find_tcp().expires_after(limits_.write);
         asio::async_write(stream_, asio::buffer(sending_), handler([this](error_code failed) {
                               writing_ = false;
                               failed ? close() : write_events();

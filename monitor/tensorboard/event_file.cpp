@@ -62,7 +62,7 @@ std::string event_file_head() {
     return record(out);
 }
 
-std::string event_of(const eval::metrics_line& line) {
+std::string make_event(const eval::metrics_line& line) {
     std::string values;
     for (const auto& row : eval::quantities) {
         // A step's line repeats the last price that is known; the price of the step itself may come after it.
@@ -90,7 +90,7 @@ event_log::event_log(const std::filesystem::path& directory, const std::vector<e
 
 void event_log::replace(const std::vector<eval::metrics_line>& lines) {
     auto whole = event_file_head();
-    for (const auto& line : lines) whole += event_of(line);
+    for (const auto& line : lines) whole += make_event(line);
     file_.reset();
     write_file(path_, whole);
     file_.emplace(path_);

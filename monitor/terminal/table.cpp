@@ -22,7 +22,7 @@ std::string number(double x) {
     return std::isfinite(x) ? fmt::format("{:.4g}", x) : std::string("–");
 }
 
-std::string steps_of(const run_view& seen) {
+std::string format_steps(const run_view& seen) {
     return fmt::format("{}/{}", seen.step, seen.steps);
 }
 
@@ -73,7 +73,7 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
     for (const auto* one : shown) {
         longest = std::max(longest, columns(one->latest.name));
         states = std::max(states, std::min(most_state, one->latest.state.size()));
-        steps = std::max(steps, steps_of(one->latest).size());
+        steps = std::max(steps, format_steps(one->latest).size());
     }
     const auto fixed = 2 + states + 1 + steps;
     const auto least = std::min(least_name, longest);
@@ -100,7 +100,7 @@ std::string run_table::drawn(std::size_t width, std::size_t height) const {
         const auto promise = !seen.contract       ? std::string("–")
                              : seen.contract->any ? fmt::format("{:.4g}", seen.contract->epsilon_guaranteed)
                                                   : std::string("none");
-        out += line(seen.name, seen.state.substr(0, most_state), steps_of(seen), sparkline(one->losses, spark_width),
+        out += line(seen.name, seen.state.substr(0, most_state), format_steps(seen), sparkline(one->losses, spark_width),
                     number(seen.value(quantity::loss)), number(seen.value(quantity::perplexity)),
                     fmt::format("{}, {}", number(seen.value(quantity::epsilon_spent)), promise));
     }

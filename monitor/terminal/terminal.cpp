@@ -32,7 +32,7 @@ constexpr int worth_of_name = 7, most_worth = 10;
 constexpr std::size_t least_run = 12, least_bar = 8, most_bar = 30;
 
 /// What stands behind name and bar.
-std::vector<part> parts_of(const run_view& seen, std::optional<std::chrono::seconds> left) {
+std::vector<part> list_parts(const run_view& seen, std::optional<std::chrono::seconds> left) {
     const auto or_dash = [](double x) { return std::isfinite(x) ? fmt::format("{:.3f}", x) : std::string("–"); };
     const bool priced = seen.progress_step > 0, holds = seen.contract && seen.contract->any;
     std::vector<part> out;
@@ -79,7 +79,7 @@ std::optional<std::chrono::seconds> time_left::estimate() const {
 }
 
 std::string progress_line(const run_view& seen, std::optional<std::chrono::seconds> left, std::size_t width) {
-    const auto parts = parts_of(seen, left);
+    const auto parts = list_parts(seen, left);
     const auto name = columns(seen.name), short_name = std::min(name, least_run);
     const auto used_above = [&](int least) {
         std::size_t out = least <= worth_of_name ? short_name + 1 + least_bar : 0;

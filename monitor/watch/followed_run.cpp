@@ -66,9 +66,9 @@ eval::run_summary promised(const json& header) {
     return out;
 }
 
-contract_view contract_of(const json& header) {
+contract_view make_contract(const json& header) {
     const auto promise = promised(header);
-    auto said = eval::guarantees_of(promise);
+    auto said = eval::describe_guarantees(promise);
     std::vector<privacy::card> cards;
     if (header.contains("deck"))
         for (const auto& one : header["deck"])
@@ -103,7 +103,7 @@ followed_run::followed_run(std::string id, std::string name, const std::filesyst
 bool followed_run::refresh() {
     bool any = false;
     const auto look = [&](public_file which, std::optional<file_state>& known) {
-        auto now = files_.state_of(which);
+        auto now = files_.read_state(which);
         if (now == known) return false;
         known = now;
         return any = true;
@@ -141,7 +141,7 @@ void followed_run::settle_state() {
         view_.state = told_;
     else if (summary_ && ended_for_good_ && certificate_)
         view_.state = summarised_;
-    else if (is_being_written(files_.path_of(public_file::ledger)))
+    else if (is_being_written(files_.find_path(public_file::ledger)))
         view_.state = "running";
     else if (!summary_ || ended_for_good_)  // cut, at the latest while it ended
         view_.state = has_header_ ? "silent" : "starting";
@@ -169,12 +169,12 @@ void followed_run::read_ledger() {
         if (end == std::string::npos) return;
         try {
             const auto header = json::parse(text->substr(0, end));
-            view_.contract = contract_of(header);
+            view_.contract = make_contract(header);
             view_.steps = header.at("steps").get<std::int64_t>();
             view_.held_out = header.value("held_out", "raw");
             has_header_ = true;
         } catch (const std::exception&) {
-            view_.problem = files_.path_of(public_file::ledger).filename().string() +
+            view_.problem = files_.find_path(public_file::ledger).filename().string() +
                             ": its first line is no ledger's header; the run is damaged, or of another version";
             return;
         }

@@ -38,7 +38,7 @@ file_state state_from(const struct stat& found) {
 
 }  // namespace
 
-std::filesystem::path public_side::path_of(public_file which) const {
+std::filesystem::path public_side::find_path(public_file which) const {
     return root_ / name_of(which);
 }
 

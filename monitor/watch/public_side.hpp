@@ -28,10 +28,10 @@ class public_side {
   public:
     explicit public_side(const std::filesystem::path& run) : root_(run / "public") {}
 
-    std::filesystem::path path_of(public_file which) const;
-    std::optional<file_state> state_of(public_file which) const { return state_of_public(path_of(which)); }
+    std::filesystem::path find_path(public_file which) const;
+    std::optional<file_state> read_state(public_file which) const { return state_of_public(find_path(which)); }
     std::optional<std::string> read(public_file which, std::uintmax_t from, std::size_t most) const {
-        return read_public(path_of(which), from, most);
+        return read_public(find_path(which), from, most);
     }
 
   private:

@@ -38,14 +38,14 @@ struct stored_key {
 };
 
 /// A flipped bit would make another key, and of the run's files strangers.
-key_checksum checksum_of(const key_bytes& bytes) {
+key_checksum compute_checksum(const key_bytes& bytes) {
     key_checksum out;
     crypto_generichash(out.data(), out.size(), bytes.data(), bytes.size(), nullptr, 0);
     return out;
 }
 
 /// BLAKE2b keyed by a secret is a pseudorandom function: streams of other labels look independent.
-locked_ptr<key_bytes> subkey_of(std::span<const unsigned char, 32> key, purpose why, std::uint64_t seq,
+locked_ptr<key_bytes> derive_subkey(std::span<const unsigned char, 32> key, purpose why, std::uint64_t seq,
                                 std::uint64_t tensor) {
     constexpr std::string_view label = "rldp stream v2";
     std::array<unsigned char, label.size() + 4 + 8 + 8> message;
@@ -94,7 +94,7 @@ locked_ptr<run_key::secret> run_key::read(const std::filesystem::path& path) {
     char extra;
     // No copy but the one in locked memory.
     const bool whole = file.read(reinterpret_cast<char*>(stored.get()), sizeof *stored) == sizeof *stored;
-    if (!whole || file.read(&extra, 1) > 0 || stored->checksum != checksum_of(stored->bytes))
+    if (!whole || file.read(&extra, 1) > 0 || stored->checksum != compute_checksum(stored->bytes))
         refuse(path.string() + ": not a run key, or damaged; without it this run can't go on");
     auto inside = make_locked<secret>();
     inside->bytes = stored->bytes;
@@ -113,7 +113,7 @@ run_key run_key::load_insecure(const std::filesystem::path& path) {
 
 void run_key::save(const std::filesystem::path& path) const {
     auto stored = make_locked<stored_key>();
-    *stored = {inside_->bytes, checksum_of(inside_->bytes)};
+    *stored = {inside_->bytes, compute_checksum(inside_->bytes)};
     write_file(path, {reinterpret_cast<const char*>(stored.get()), sizeof *stored}, 0600);
 }
 
@@ -149,7 +149,7 @@ random_stream::random_stream(const run_key& key, purpose why, std::uint64_t seq,
 
 random_stream::random_stream(std::span<const unsigned char, 32> key, purpose why, std::uint64_t seq,
                              std::uint64_t tensor)
-    : stream_(*subkey_of(key, why, seq, tensor)) {}
+    : stream_(*derive_subkey(key, why, seq, tensor)) {}
 
 std::uint64_t random_stream::next() {
     if (used_ == buffered) {
@@ -210,7 +210,7 @@ unit_shares::unit_shares(const run_key& key) {
     random_stream(key, purpose::share, 0, 0).words(*key_);
 }
 
-std::size_t unit_shares::rank_of(std::span<const std::span<const std::int32_t>> records, std::size_t ranks) const {
+std::size_t unit_shares::assign_rank(std::span<const std::span<const std::int32_t>> records, std::size_t ranks) const {
     std::uint64_t out[2];
     static_assert(sizeof out >= crypto_generichash_BYTES_MIN);
     crypto_generichash_state state;

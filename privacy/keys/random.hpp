@@ -106,7 +106,7 @@ class record_seeds {
 class unit_shares {
   public:
     explicit unit_shares(const run_key& key);
-    std::size_t rank_of(std::span<const std::span<const std::int32_t>> records, std::size_t ranks) const;
+    std::size_t assign_rank(std::span<const std::span<const std::int32_t>> records, std::size_t ranks) const;
 
   private:
     locked_ptr<std::array<std::uint64_t, 4>> key_ = make_locked<std::array<std::uint64_t, 4>>();

@@ -28,7 +28,7 @@ at::Tensor float_rows(const at::Tensor& gradients) {
     return gradients.to(at::kFloat).contiguous();
 }
 
-std::int64_t groups_of(const std::vector<segment>& segments) {
+std::int64_t count_groups(const std::vector<segment>& segments) {
     std::size_t most = 0;
     for (const auto& part : segments) most = std::max(most, part.group + 1);
     return static_cast<std::int64_t>(most);
@@ -84,7 +84,7 @@ void host_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t of
              at += block_columns) {
             const auto width = std::min(block_columns, offset + size - at);
             for (std::int64_t unit = 0; unit < rows.size(0); ++unit) {
-                detail::add_whole(sum.data_ptr<std::int64_t>() + at, rows.data_ptr<float>() + unit * rows.size(1) + at,
+                detail::add_truncated(sum.data_ptr<std::int64_t>() + at, rows.data_ptr<float>() + unit * rows.size(1) + at,
                                   factors.data_ptr<double>()[unit], per_unit, width);
             }
         }
@@ -110,9 +110,9 @@ void device_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t 
 
 group_norms_result group_norms(const at::Tensor& gradients, const std::vector<segment>& segments) {
     const at::NoGradGuard no_grad;
-    require(gradients.dim() == 2 && gradients.size(1) == coordinates_of(segments),
+    require(gradients.dim() == 2 && gradients.size(1) == count_coordinates(segments),
             "sanitizer: gradients are not [units, coordinates]");
-    auto squares = at::zeros({gradients.size(0), groups_of(segments)}, gradients.options().dtype(at::kDouble));
+    auto squares = at::zeros({gradients.size(0), count_groups(segments)}, gradients.options().dtype(at::kDouble));
     const auto add_squares = gradients.is_cpu() ? host_squares : device_squares;
     add_squares(gradients, segments, squares);
     // Squares of finite floats can't overflow a double: a norm is finite exactly where the row is.
@@ -123,7 +123,7 @@ group_norms_result group_norms(const at::Tensor& gradients, const std::vector<se
 
 group_norms_result group_bounds(const gradient_parts& parts, const std::vector<segment>& segments) {
     const auto bounds = parts.norm_bounds();
-    auto squares = at::zeros({parts.units(), groups_of(segments)}, at::kDouble);
+    auto squares = at::zeros({parts.units(), count_groups(segments)}, at::kDouble);
     require(bounds.sizes() == at::IntArrayRef({parts.units(), std::ssize(parts.sizes())}),
             "sanitizer: bounds are not [units, parts]");
     std::size_t at = 0;
@@ -167,13 +167,13 @@ std::vector<double> sensitivities(clip_rule rule, const std::vector<double>& rad
     return out;
 }
 
-std::vector<segment> segments_of(const std::vector<std::int64_t>& sizes) {
+std::vector<segment> make_segments(const std::vector<std::int64_t>& sizes) {
     std::vector<segment> out;
     for (const auto size : sizes) out.push_back({size, out.size()});
     return out;
 }
 
-std::int64_t coordinates_of(const std::vector<segment>& segments) {
+std::int64_t count_coordinates(const std::vector<segment>& segments) {
     std::int64_t sum = 0;
     for (const auto& part : segments) sum += part.size;
     return sum;
@@ -200,7 +200,7 @@ clipped_sum::clipped_sum(std::vector<segment> segments, step_terms terms, std::i
 
 at::Tensor& clipped_sum::sum_on(at::Device device) {
     if (!sum_.defined())
-        sum_ = at::zeros({coordinates_of(segments_) + more_}, at::TensorOptions(device).dtype(at::kLong));
+        sum_ = at::zeros({count_coordinates(segments_) + more_}, at::TensorOptions(device).dtype(at::kLong));
     return sum_;
 }
 
@@ -234,7 +234,7 @@ clipped_sum::seen clipped_sum::add(const unit_gradients& batch) {
     return {norms.narrow(0, 0, units), losses.narrow(0, 0, units)};
 }
 
-at::Tensor clipped_sum::weights_of(const at::Tensor& norms, std::int64_t units) const {
+at::Tensor clipped_sum::compute_weights(const at::Tensor& norms, std::int64_t units) const {
     auto out = terms_.rule == clip_rule::batch_mean ? at::ones_like(norms)
                                                     : clip_factors(terms_.rule, norms, terms_.radii, terms_.stabiliser);
     out.slice(0, units).zero_();
@@ -242,7 +242,7 @@ at::Tensor clipped_sum::weights_of(const at::Tensor& norms, std::int64_t units) 
 }
 
 void clipped_sum::add_rows(const at::Tensor& gradients, const at::Tensor& norms, std::int64_t units) {
-    const auto factors = weights_of(norms, units).t().contiguous().to(gradients.device(), /*non_blocking=*/true);
+    const auto factors = compute_weights(norms, units).t().contiguous().to(gradients.device(), /*non_blocking=*/true);
     const auto rows = gradients.is_cpu() ? float_rows(gradients) : gradients;
     const auto add_segment = gradients.is_cpu() ? host_sum : device_sum;
     std::int64_t offset = 0;
@@ -263,7 +263,7 @@ double host_add(const at::Tensor& numbers, double factor, std::int64_t* sum) {
         for (auto block = first; block < last; ++block) {
             const auto at = block * block_columns, width = std::min(block_columns, count - at);
             squares[static_cast<std::size_t>(block)] = detail::squared_norm(x + at, width);
-            detail::add_whole(sum + at, x + at, factor, per_unit, width);
+            detail::add_truncated(sum + at, x + at, factor, per_unit, width);
         }
     });
     return std::accumulate(squares.begin(), squares.end(), 0.0);
@@ -283,7 +283,7 @@ clipped_sum::seen clipped_sum::add_parts(const unit_gradients& batch) {
     require(!terms_.shape && terms_.rule != clip_rule::batch_mean, "sanitizer: parts are clipped by their norms");
     const auto& parts = *batch.parts;
     const auto bounds = group_bounds(parts, segments_);
-    const auto all = parts.units(), count = all - batch.dummies, groups = groups_of(segments_);
+    const auto all = parts.units(), count = all - batch.dummies, groups = count_groups(segments_);
     const auto points = 1 + std::ssize(terms_.probes);
     require(batch.losses.numel() == all * points, "sanitizer: losses must be [units, 1 + probes]");
     auto wanted = std::vector<bool>(static_cast<std::size_t>(all));
@@ -295,7 +295,7 @@ clipped_sum::seen clipped_sum::add_parts(const unit_gradients& batch) {
     }
     units_ += std::ssize(whole);
     require(units_ <= most_units, "sanitizer: more units in a step than a sum in whole numbers holds");
-    const auto factors = weights_of(bounds.norms, count);
+    const auto factors = compute_weights(bounds.norms, count);
 
     std::vector<std::int64_t> ends;
     for (const auto& part : segments_) ends.push_back((ends.empty() ? 0 : ends.back()) + part.size);
@@ -354,7 +354,7 @@ std::vector<double> clipped_sum::steps(const at::Tensor& numbers, std::int64_t u
 }
 
 std::vector<double> clipped_sum::mean_factors(const at::Tensor& numbers, const std::vector<double>& steps) const {
-    auto squares = at::zeros({1, groups_of(segments_)}, at::kDouble);
+    auto squares = at::zeros({1, count_groups(segments_)}, at::kDouble);
     std::int64_t offset = 0;
     for (const auto& part : segments_) {
         const auto mean = numbers.narrow(0, offset, part.size).to(at::kDouble) * steps[part.group];

@@ -55,14 +55,14 @@ class clipped_sum {
     /// What such numbers stand for: float64 [D] on the CPU.
     at::Tensor whole(const at::Tensor& numbers, std::int64_t units) const;
     /// The same of this sum alone.
-    at::Tensor take() { return whole(numbers().narrow(0, 0, coordinates_of(segments_)), units_); }
+    at::Tensor take() { return whole(numbers().narrow(0, 0, count_coordinates(segments_)), units_); }
 
   private:
     seen add_parts(const unit_gradients& batch);
     at::Tensor& sum_on(at::Device device);
     /// What a unit's numbers are multiplied by to be steps, float64 [b, groups] on the CPU. Zero for those after the
     /// first `units`, and where it is beyond all numbers, as a method may give it to a gradient that is all but zero.
-    at::Tensor weights_of(const at::Tensor& norms, std::int64_t units) const;
+    at::Tensor compute_weights(const at::Tensor& norms, std::int64_t units) const;
     /// Of [b, D] the first `units` rows count.
     void add_rows(const at::Tensor& gradients, const at::Tensor& norms, std::int64_t units);
     void add_shaped(const at::Tensor& gradients, std::int64_t units);

@@ -24,7 +24,7 @@ RLDP_CLONES double squared_norm(const float* x, std::int64_t count) {
     return rest;
 }
 
-RLDP_CLONES void add_whole(std::int64_t* __restrict sum, const float* __restrict x, double factor, double limit,
+RLDP_CLONES void add_truncated(std::int64_t* __restrict sum, const float* __restrict x, double factor, double limit,
                            std::int64_t count) {
     // Beside 1.5·2⁵² a whole number below 2⁵¹ is the difference of the bits: no instruction set lacks that conversion.
     constexpr double beside = 0x1.8p52;

@@ -10,7 +10,7 @@ inline constexpr double public_grid = 0x1p-20;  ///< in standard deviations of t
 /// Σ x².
 double squared_norm(const float* x, std::int64_t count);
 /// sum += factor·x, each product towards zero to a whole number of at most `limit` < 2⁵¹, larger ones to ±limit.
-void add_whole(std::int64_t* sum, const float* x, double factor, double limit, std::int64_t count);
+void add_truncated(std::int64_t* sum, const float* x, double factor, double limit, std::int64_t count);
 /// Adds deviation times standard normals, and rounds to the public grid s·2⁻²⁰, s the deviation: beyond it the low bits
 /// of a double could tell about the sum. Of whole numbers each counts `step`.
 void noise_and_round(const std::int64_t* sum, double step, const double* noise, float* out, std::int64_t count,

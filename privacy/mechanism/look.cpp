@@ -23,7 +23,7 @@ constexpr double grid = 0x1p-36;  // of a norm of 1
 constexpr double of_95_percent = 1.959963984540054;
 
 /// A unit's vector before it is shortened; empty where a figure is missing or no number.
-std::vector<double> vector_of(const unit_look& of_unit, const look_frame& frame) {
+std::vector<double> make_vector(const unit_look& of_unit, const look_frame& frame) {
     std::vector<double> out = {presence, (of_unit.nats - frame.nats.centre) / frame.nats.reach};
     // A unit without a value, or a target, lies at the centre.
     if (const auto& axis = frame.value_token_nats)
@@ -33,7 +33,7 @@ std::vector<double> vector_of(const unit_look& of_unit, const look_frame& frame)
     return out;
 }
 
-double norm_of(const std::vector<double>& values) {
+double compute_norm(const std::vector<double>& values) {
     double squares = 0;
     for (const double value : values) squares += value * value;
     return std::sqrt(squares);
@@ -66,7 +66,7 @@ look_sum::look_sum(const look_frame& frame) : frame_(frame), sum_(frame.entries(
 
 void look_sum::add(const unit_look& of_unit) {
     ++units_;
-    auto values = vector_of(of_unit, frame_);
+    auto values = make_vector(of_unit, frame_);
     if (values.empty())
         ++shortened_;
     else
@@ -75,7 +75,7 @@ void look_sum::add(const unit_look& of_unit) {
 
 void look_sum::add_vector(std::vector<double> values) {
     require(values.size() == sum_.size(), "look: a vector of another length");
-    const double norm = norm_of(values), factor = norm > 1 ? 1 / norm : 1;
+    const double norm = compute_norm(values), factor = norm > 1 ? 1 / norm : 1;
     shortened_ += norm > 1 ? 1 : 0;
     for (std::size_t i = 0; i < values.size(); ++i)
         sum_[i] += static_cast<std::int64_t>(std::trunc(values[i] * factor * (1 - 0x1p-50) / grid));
@@ -99,7 +99,7 @@ look_release look_sum::finish(const look_charge& charged, const run_key& key) {
     return {charged, frame_, out};
 }
 
-look_figures figures_of(const look_release& released) {
+look_figures decode_figures(const look_release& released) {
     const auto& numbers = released.numbers;
     const auto& frame = released.frame;
     const double z = released.charged->noise_multiplier;

@@ -74,9 +74,9 @@ struct look_figures {
     std::optional<noised_figure> value_token_nats, hits;
 };
 /// Post-processing. The noise of the number of units counts, too (by the delta method).
-look_figures figures_of(const look_release& released);
+look_figures decode_figures(const look_release& released);
 
-/// What figures_of() says of `units` units whose means lie `off` of a reach from the centre, before anything runs: the
+/// What decode_figures() says of `units` units whose means lie `off` of a reach from the centre, before anything runs: the
 /// half-width, in units of the axis' reach.
 double expected_within(double noise_multiplier, double units, double off = 0);
 

@@ -4,7 +4,7 @@
 
 namespace rldp::privacy {
 
-raw_statistics raw_statistics_of(const at::Tensor& norms, const at::Tensor& losses) {
+raw_statistics compute_raw_statistics(const at::Tensor& norms, const at::Tensor& losses) {
     raw_statistics out;
     const auto groups = norms.size(1);
     out.units = norms.size(0);

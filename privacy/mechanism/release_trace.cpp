@@ -14,7 +14,7 @@ namespace {
 
 /// Standard deviation of each coordinate's noise, float64 [D].
 at::Tensor deviations(const sanitizer_config& how, const charge& charged, const step_terms& terms) {
-    const auto of_groups = noise_of(how, charged, terms);
+    const auto of_groups = compute_noise_deviations(how, charged, terms);
     if (terms.shape) return terms.shape->deviations() * of_groups.front();
     std::vector<at::Tensor> parts;
     for (const auto& part : how.segments) parts.push_back(at::full({part.size}, of_groups[part.group], at::kDouble));
@@ -24,7 +24,7 @@ at::Tensor deviations(const sanitizer_config& how, const charge& charged, const 
 }  // namespace
 
 release_trace::release_trace(sanitizer_config how)
-    : how_(std::move(how)), sum_(at::zeros({coordinates_of(how_.segments)}, at::kDouble)) {}
+    : how_(std::move(how)), sum_(at::zeros({count_coordinates(how_.segments)}, at::kDouble)) {}
 
 void release_trace::add(const step_terms& terms, const release& value) {
     require(value.gradient.numel() == sum_.numel(), "a release of another size than the trace");

@@ -33,16 +33,16 @@ struct sanitizer::piece {
     std::int64_t size;
 };
 
-double multiplier_of(const sanitizer_config& config, const charge& charged) {
+double compute_multiplier(const sanitizer_config& config, const charge& charged) {
     const double z = charged->noise_multiplier;
     return config.as_published ? z / std::sqrt(static_cast<double>(sizes_of_groups(config.segments).size())) : z;
 }
 
-std::vector<double> noise_of(const sanitizer_config& config, const charge& charged, const step_terms& terms) {
+std::vector<double> compute_noise_deviations(const sanitizer_config& config, const charge& charged, const step_terms& terms) {
     // As published, s_i = σ·C_i: what `proportional` gives for the multiplier that really results, z_g = σ/√n.
     const auto how = config.as_published ? allocation::proportional : config.how;
     return noise_standard_deviations(
-        how, gradient_multiplier(multiplier_of(config, charged), terms.measurement_multiplier),
+        how, gradient_multiplier(compute_multiplier(config, charged), terms.measurement_multiplier),
         sensitivities(terms.rule, terms.radii, config.rounding_margin), sizes_of_groups(config.segments), terms.shares);
 }
 
@@ -61,18 +61,18 @@ void sanitizer::begin(const step_order& order) {
     require(!terms.shape || group_sizes_.size() == 1, "sanitizer: a geometry clips the whole gradient as one group");
     require(static_cast<bool>(terms.measured) == std::isfinite(terms.measurement_multiplier),
             "sanitizer: a measurement and its multiplier come together");
-    deviations_ = noise_of(config_, charged, terms);
+    deviations_ = compute_noise_deviations(config_, charged, terms);
     check_charge(order);
     sum_.emplace(config_.segments, terms);  // refuses a measurement that does not fit before anything is drawn
     order_ = order;
     last_seq_ = charged->seq;
-    noise_ = terms.shape || coordinates_of(config_.segments) <= most_drawn_early ? standard_noise() : at::Tensor();
+    noise_ = terms.shape || count_coordinates(config_.segments) <= most_drawn_early ? standard_noise() : at::Tensor();
     raw_norms_.clear();
     raw_losses_.clear();
 }
 
 void sanitizer::check_charge(const step_order& order) const {
-    const double expected = multiplier_of(config_, order.charged);
+    const double expected = compute_multiplier(config_, order.charged);
     const auto bounds = sensitivities(order.terms.rule, order.terms.radii, config_.rounding_margin);
     // Worked out again from the deviations that the noise will have, not from the rule that made them.
     const double joint =
@@ -120,7 +120,7 @@ void sanitizer::draw(const piece& of, double* out) const {
 }
 
 at::Tensor sanitizer::standard_noise() const {
-    auto out = at::empty({coordinates_of(config_.segments)}, at::kDouble);
+    auto out = at::empty({count_coordinates(config_.segments)}, at::kDouble);
     auto* const to = out.data_ptr<double>();
     if (order_->terms.shape)
         noise_stream(0).normals({to, static_cast<std::size_t>(out.numel())});
@@ -177,8 +177,8 @@ release sanitizer::finish() {
     }
     if (config_.as_published) {
         const auto none = at::zeros({0, static_cast<std::int64_t>(group_sizes_.size())}, at::kDouble);
-        raw_ = raw_norms_.empty() ? raw_statistics_of(none, none)
-                                  : raw_statistics_of(at::cat(raw_norms_), at::cat(raw_losses_));
+        raw_ = raw_norms_.empty() ? compute_raw_statistics(none, none)
+                                  : compute_raw_statistics(at::cat(raw_norms_), at::cat(raw_losses_));
     }
     return out;
 }

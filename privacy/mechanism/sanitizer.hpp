@@ -27,10 +27,10 @@ struct sanitizer_config {
 };
 
 /// The multiplier that a step's noise amounts to: what was charged, but for as_published, which is off by √n.
-double multiplier_of(const sanitizer_config& config, const charge& charged);
+double compute_multiplier(const sanitizer_config& config, const charge& charged);
 /// s_i, standard deviation of the noise of each group in that step. Errors: bad_input for radii, shares or a multiplier
 /// out of range.
-std::vector<double> noise_of(const sanitizer_config& config, const charge& charged, const step_terms& terms);
+std::vector<double> compute_noise_deviations(const sanitizer_config& config, const charge& charged, const step_terms& terms);
 
 /// One step at a time: begin, add for every micro-batch, finish.
 class sanitizer {
@@ -76,6 +76,6 @@ class sanitizer {
 };
 
 /// Of whole units' norms [units, n] and losses [units].
-raw_statistics raw_statistics_of(const at::Tensor& norms, const at::Tensor& losses);
+raw_statistics compute_raw_statistics(const at::Tensor& norms, const at::Tensor& losses);
 
 }  // namespace rldp::privacy

@@ -62,9 +62,9 @@ struct segment {
 };
 
 /// A group of its own for each size.
-std::vector<segment> segments_of(const std::vector<std::int64_t>& sizes);
+std::vector<segment> make_segments(const std::vector<std::int64_t>& sizes);
 /// D.
-std::int64_t coordinates_of(const std::vector<segment>& segments);
+std::int64_t count_coordinates(const std::vector<segment>& segments);
 /// d_i, coordinates of each group. Errors: bad_input for an empty segment, or a group without one.
 std::vector<std::int64_t> sizes_of_groups(const std::vector<segment>& segments);
 

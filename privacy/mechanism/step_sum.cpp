@@ -10,7 +10,7 @@
 namespace rldp::privacy {
 
 step_sum::step_sum(const std::vector<segment>& segments, const step_terms& terms)
-    : coordinates_(coordinates_of(segments)),
+    : coordinates_(count_coordinates(segments)),
       measured_(terms.measured),
       clipped_(segments, terms, (terms.measured ? static_cast<std::int64_t>(terms.measured->entries()) : 0) + 1) {
     if (!measured_) return;

@@ -32,14 +32,14 @@ at::Tensor shrunk(const at::Tensor& values, const at::Tensor& errors, const at::
 
 class adaclip final : public method {
   public:
-    explicit adaclip(const method_config& config) : config_(config), coordinates_(coordinates_of(config)) {
+    explicit adaclip(const method_config& config) : config_(config), coordinates_(count_coordinates(config)) {
         // s_j = C0/√D makes b_j = C0: the first step is DP-SGD's at radius C0.
         const double first = config.initial_radius * config.initial_radius / static_cast<double>(coordinates_);
         const auto zeros = at::zeros({coordinates_}, at::kDouble);
         reshape(zeros, at::full_like(zeros, first), zeros);
     }
 
-    step_terms prepare(double) const override { return clip_in(shape_); }
+    step_terms next_terms(double) const override { return clip_in(shape_); }
     at::Tensor absorb(const release& value) override;
     /// √(Σ b_j²/D): DP-SGD with that radius has the same total noise.
     std::vector<double> radii() const override {

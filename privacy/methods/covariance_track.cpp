@@ -57,7 +57,7 @@ covariance_track updated(const covariance_track& track, const at::Tensor& deviat
             turned(track_memory * before + (1 - track_memory) * added, track.directions, directions)};
 }
 
-spiked_block covariance_of(const covariance_track& track, double least) {
+spiked_block estimate_covariance(const covariance_track& track, double least) {
     const auto rank = track.directions.size(1);
     const auto size = static_cast<double>(track.directions.size(0)), rest = size - static_cast<double>(rank);
     const auto clean = track.energies - track.noise;

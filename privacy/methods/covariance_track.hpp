@@ -36,7 +36,7 @@ covariance_track updated(const covariance_track& track, const at::Tensor& deviat
                          double expected_batch);
 
 /// The estimate of Σ that the track amounts to, its tail at least `least`.
-spiked_block covariance_of(const covariance_track& track, double least);
+spiked_block estimate_covariance(const covariance_track& track, double least);
 
 /// E: the largest eigenvalue, for d/(1/(1−β3)) = `ratio` and d → ∞, of the exponentially weighted second moment of
 /// white noise of variance 1. At ratio 3.75, 6.6.

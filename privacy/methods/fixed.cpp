@@ -24,7 +24,7 @@ class fixed_method final : public method {
           divisor_(rule == clip_rule::batch_mean ? 1 : config.expected_batch),
           radii_(config.groups, config.initial_radius) {}
 
-    step_terms prepare(double) const override {
+    step_terms next_terms(double) const override {
         step_terms out;
         out.rule = rule_;
         out.stabiliser = stabiliser_;
@@ -42,7 +42,7 @@ class fixed_method final : public method {
     std::optional<double> noise_variance() const override { return variance_; }
     std::vector<double> radii() const override { return radii_; }
     method_state save() const override { return {nlohmann::json{{"method", name_}}.dump(), {}}; }
-    void load(const method_state& from) override { numbers_of(from, name_); }
+    void load(const method_state& from) override { read_numbers(from, name_); }
 
   private:
     std::string name_;

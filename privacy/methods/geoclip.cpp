@@ -22,7 +22,7 @@ constexpr double least_share = 1e-12;  // of the first one: keeps λ⊥ positive
 
 class geoclip final : public method {
   public:
-    explicit geoclip(const method_config& config) : config_(config), coordinates_(coordinates_of(config)) {
+    explicit geoclip(const method_config& config) : config_(config), coordinates_(count_coordinates(config)) {
         // Σ = C0²/D·I has S/√D = C0: the first step is DP-SGD's at radius C0.
         first_variance_ = config.initial_radius * config.initial_radius / static_cast<double>(coordinates_);
         for (auto size : config.pair_sizes)
@@ -30,7 +30,7 @@ class geoclip final : public method {
         reshape(at::zeros({coordinates_}, at::kDouble), std::move(tracks_));
     }
 
-    step_terms prepare(double) const override { return clip_in(shape_); }
+    step_terms next_terms(double) const override { return clip_in(shape_); }
     at::Tensor absorb(const release& value) override;
     std::vector<double> radii() const override {
         return {shape_->root_trace() / std::sqrt(static_cast<double>(coordinates_))};
@@ -51,7 +51,7 @@ class geoclip final : public method {
 
 void geoclip::reshape(at::Tensor centre, std::vector<covariance_track> tracks) {
     std::vector<spiked_block> blocks;
-    for (const auto& track : tracks) blocks.push_back(covariance_of(track, first_variance_ * least_share));
+    for (const auto& track : tracks) blocks.push_back(estimate_covariance(track, first_variance_ * least_share));
     // Variances are seen on clipped gradients, so that without this both could only shrink:
     // the covariance's form is learned, its size is that of radius C0. The tracks stay in units of the gradients.
     const double ratio = config_.initial_radius * std::sqrt(static_cast<double>(coordinates_)) / root_trace(blocks);

@@ -23,7 +23,7 @@ class histogram_method : public method {
   public:
     explicit histogram_method(const method_config& config) : config_(config), radius_(config.initial_radius) {}
 
-    step_terms prepare(double) const override {
+    step_terms next_terms(double) const override {
         step_terms out;
         out.radii = {radius_};
         out.measured = measure_histogram(width(), bins);
@@ -55,7 +55,7 @@ class percentile_method final : public histogram_method {
   public:
     using histogram_method::histogram_method;
     void load(const method_state& from) override {
-        radius_ = positive_number(numbers_of(from, config_.name), "radius");
+        radius_ = positive_number(read_numbers(from, config_.name), "radius");
     }
 
   protected:
@@ -72,9 +72,9 @@ class percentile_method final : public histogram_method {
 class error_method final : public histogram_method {
   public:
     explicit error_method(const method_config& config)
-        : histogram_method(config), coordinates_(static_cast<double>(coordinates_of(config))) {}
+        : histogram_method(config), coordinates_(static_cast<double>(count_coordinates(config))) {}
     void load(const method_state& from) override {
-        const auto numbers = numbers_of(from, config_.name);
+        const auto numbers = read_numbers(from, config_.name);
         radius_ = positive_number(numbers, "radius");
         width_ = positive_number(numbers, "width");
     }

@@ -23,7 +23,7 @@ class hyfreedp final : public method {
     explicit hyfreedp(const method_config& config)
         : config_(config), radii_(config.groups, config.initial_radius), range_(2 * config.initial_loss) {}
 
-    step_terms prepare(double noise_multiplier) const override {
+    step_terms next_terms(double noise_multiplier) const override {
         step_terms out;
         out.rule = clip_rule::normalise;
         out.stabiliser = config_.stabiliser;
@@ -48,7 +48,7 @@ class hyfreedp final : public method {
         return {numbers.dump(), {}};
     }
     void load(const method_state& from) override {
-        const auto numbers = numbers_of(from, config_.name);
+        const auto numbers = read_numbers(from, config_.name);
         const double factor = positive_number(numbers, "factor"), range = positive_number(numbers, "range");
         steps_ = steps_in(numbers);
         factor_ = factor;

@@ -36,7 +36,7 @@ void check(const method_config& config, const config::method_row& row) {
 
 }  // namespace
 
-std::int64_t coordinates_of(const method_config& config) {
+std::int64_t count_coordinates(const method_config& config) {
     return std::accumulate(config.pair_sizes.begin(), config.pair_sizes.end(), std::int64_t{0});
 }
 
@@ -76,7 +76,7 @@ std::unique_ptr<method> make_method(const method_config& how) {
     bug("method rldp is not made here");
 }
 
-nlohmann::json numbers_of(const method_state& from, const std::string& name) try {
+nlohmann::json read_numbers(const method_state& from, const std::string& name) try {
     auto numbers = nlohmann::json::parse(from.numbers);
     if (const auto& written = numbers.at("method"); written != name)
         refuse(fmt::format("checkpoint: its state is of method {}, not {}", written.dump(), name));

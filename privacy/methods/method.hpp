@@ -25,7 +25,7 @@ class method {
   public:
     virtual ~method() = default;
     /// The terms of the next step at that joint noise multiplier.
-    virtual step_terms prepare(double noise_multiplier) const = 0;
+    virtual step_terms next_terms(double noise_multiplier) const = 0;
     /// The estimate of the mean gradient that a release gives, float32 [D] on the CPU; then what the release says is
     /// taken into account for the next step. Sums are divided by the public B = q·N, never by the realised batch size
     /// (docs/privacy.md §2).

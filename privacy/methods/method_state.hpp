@@ -8,7 +8,7 @@
 namespace rldp::privacy {
 
 /// The numbers of a state that save() of the method `name` wrote. Errors: bad_input for another method's.
-nlohmann::json numbers_of(const method_state& from, const std::string& name);
+nlohmann::json read_numbers(const method_state& from, const std::string& name);
 
 /// A positive number of that JSON. Errors: bad_input where it is missing or not finite and positive.
 double positive_number(const nlohmann::json& numbers, const std::string& key);

@@ -37,7 +37,7 @@ at::Tensor state_tensor(const method_state& from, const std::string& name, const
 }
 
 void check_sizes(const method_state& from, const std::string& name, const std::vector<std::int64_t>& sizes) {
-    const auto numbers = numbers_of(from, name);
+    const auto numbers = read_numbers(from, name);
     const auto written = numbers.find("sizes");
     if (written == numbers.end() || *written != nlohmann::json(sizes))
         refuse(fmt::format("checkpoint: the state of method {} is of a model with other adapters", name));

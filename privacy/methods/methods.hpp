@@ -5,7 +5,7 @@
 namespace rldp::privacy {
 
 /// D.
-std::int64_t coordinates_of(const method_config& config);
+std::int64_t count_coordinates(const method_config& config);
 
 /// static, dp_lora, dp_lora_literal, auto_s, psac, dp_adambc: a rule with radii that never change. The last tells the
 /// optimiser what noise there is.

@@ -16,7 +16,7 @@ class quantile_method final : public method {
   public:
     explicit quantile_method(const method_config& config) : config_(config), radius_(config.initial_radius) {}
 
-    step_terms prepare(double) const override {
+    step_terms next_terms(double) const override {
         step_terms out;
         out.radii = {radius_};
         out.measured = measure_below(radius_);
@@ -34,7 +34,7 @@ class quantile_method final : public method {
         return {nlohmann::json{{"method", config_.name}, {"radius", radius_}}.dump(), {}};
     }
     void load(const method_state& from) override {
-        radius_ = positive_number(numbers_of(from, config_.name), "radius");
+        radius_ = positive_number(read_numbers(from, config_.name), "radius");
     }
 
   private:

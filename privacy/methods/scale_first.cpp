@@ -20,11 +20,11 @@ constexpr std::int64_t delay = 20;  // steps before scales follow what is mostly
 
 class scale_first final : public method {
   public:
-    explicit scale_first(const method_config& config) : config_(config), coordinates_(coordinates_of(config)) {
+    explicit scale_first(const method_config& config) : config_(config), coordinates_(count_coordinates(config)) {
         reshape(at::zeros({coordinates_}, at::kDouble));
     }
 
-    step_terms prepare(double) const override { return clip_in(shape_); }
+    step_terms next_terms(double) const override { return clip_in(shape_); }
     at::Tensor absorb(const release& value) override {
         const at::NoGradGuard no_grad;
         const auto mean = released_mean(value, coordinates_, config_.expected_batch);
@@ -40,7 +40,7 @@ class scale_first final : public method {
     }
     void load(const method_state& from) override {
         check_sizes(from, config_.name, config_.pair_sizes);
-        steps_ = steps_in(numbers_of(from, config_.name));
+        steps_ = steps_in(read_numbers(from, config_.name));
         reshape(state_tensor(from, "squares", {coordinates_}));
     }
 

@@ -62,7 +62,7 @@ std::shared_ptr<const geometry> geometry_from(const json& told) {
 
 }  // namespace
 
-std::string tell(const told_step& step) {
+std::string serialize_step(const serialized_step& step) {
     const auto& terms = step.terms;
     json out{{"radii", terms.radii},
              {"shares", terms.shares},
@@ -80,9 +80,9 @@ std::string tell(const told_step& step) {
     return bytes;
 }
 
-told_step hear(std::string_view bytes) try {
+serialized_step parse_step(std::string_view bytes) try {
     const auto told = json::from_cbor(bytes);
-    told_step out;
+    serialized_step out;
     told.at("radii").get_to(out.terms.radii);
     told.at("shares").get_to(out.terms.shares);
     const auto rule = told.at("rule").get<int>();

@@ -8,14 +8,14 @@
 namespace rldp::privacy {
 
 /// Terms and probes, and the adapter that they go with, float32 [D] on any device. The charge is told apart.
-struct told_step {
+struct serialized_step {
     step_terms terms;
     std::vector<at::Tensor> probes;
     at::Tensor adapter;
 };
 
-std::string tell(const told_step& step);
+std::string serialize_step(const serialized_step& step);
 /// Tensors on the CPU. Errors: bad_input for what tell() did not write.
-told_step hear(std::string_view bytes);
+serialized_step parse_step(std::string_view bytes);
 
 }  // namespace rldp::privacy

@@ -21,15 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 
 void append(const fs::path& directory, const std::string& line) {
-    append_file file(detail::lines_of(directory));
-    const auto text = read_file(detail::lines_of(directory));
+    append_file file(detail::locate_lines(directory));
+    const auto text = read_file(detail::locate_lines(directory));
     if (const auto end = text.rfind('\n') + 1; end < text.size()) file.truncate(end);  // torn by a crash
     file.append(line);
 }
 
 budget_book book_at(const fs::path& directory) {
     budget_book out;
-    const auto path = detail::lines_of(directory);
+    const auto path = detail::locate_lines(directory);
     if (!fs::exists(path)) return out;
     const auto text = read_text(path);
     std::size_t number = 0;
@@ -94,7 +94,7 @@ book_entry entry_for(const book_claim& run, const run_key& key) {
 start_kind enter(const fs::path& directory, const book_claim& run) {
     make_book(directory);
     const detail::writing_lock alone(directory);
-    const auto key = run_key::load(detail::key_of(directory));
+    const auto key = run_key::load(detail::locate_key(directory));
     auto book = book_at(directory);
     const auto& header = run.ledger.header_hash;
     const auto mark = read_mark(run.mark);
@@ -130,7 +130,7 @@ start_kind enter(const fs::path& directory, const book_claim& run) {
 budget_book read_book(const fs::path& directory) {
     if (fs::is_regular_file(directory))
         refuse(directory.string() + ": a file, and a budget book is a directory; rldp book lists those there are");
-    if (!fs::exists(detail::lines_of(directory)))
+    if (!fs::exists(detail::locate_lines(directory)))
         refuse(directory.string() + ": holds no budget book (book.jsonl is missing); a run makes one (privacy.book)");
     return book_at(directory);
 }

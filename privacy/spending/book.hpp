@@ -72,7 +72,7 @@ struct book_sum {
 /// had charged nothing yet.
 budget_book read_book(const std::filesystem::path& directory);
 
-std::vector<book_sum> sums_of(const budget_book& book);
+std::vector<book_sum> compute_sums(const budget_book& book);
 
 /// What a group of `size` is promised where each of its members is promised (ε, δ): (size·ε, δ·(e^(size·ε) − 1)/(e^ε −
 /// 1)) (Dwork, Roth 2014, theorem 2.2; Vadhan 2017, lemma 2.2).

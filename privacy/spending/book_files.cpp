@@ -26,16 +26,16 @@ fs::path from_environment(const char* name) {
     return value ? fs::path(value) : fs::path();
 }
 
-fs::path lock_of(const fs::path& directory) {
+fs::path locate_lock(const fs::path& directory) {
     return directory / "lock";
 }
 
 /// Nothing but what the making of a book leaves, where it was cut short.
 bool is_free(const fs::path& directory) {
-    const auto all = entries_of(directory);
+    const auto all = list_entries(directory);
     return std::all_of(all.begin(), all.end(), [&](const auto& entry) {
         const auto& path = entry.path();
-        return path == lock_of(directory) || path.filename() == ".gitignore" || path.extension() == ".tmp";
+        return path == locate_lock(directory) || path.filename() == ".gitignore" || path.extension() == ".tmp";
     });
 }
 
@@ -52,12 +52,12 @@ fs::path books_home() {
 
 bool is_book(const fs::path& directory) {
     std::error_code absent;
-    return fs::exists(detail::key_of(directory), absent);
+    return fs::exists(detail::locate_key(directory), absent);
 }
 
 bool is_of_earlier_version(const fs::path& directory) {
     std::error_code absent;
-    return is_book(directory) && !fs::exists(lock_of(directory), absent);
+    return is_book(directory) && !fs::exists(locate_lock(directory), absent);
 }
 
 void make_book(const fs::path& directory) {
@@ -66,8 +66,8 @@ void make_book(const fs::path& directory) {
         refuse(directory.string() + ": holds other things and no budget book; name a directory of its own");
     };
     // Where there is a lock, another run may be making it now.
-    if (fs::exists(directory) && !fs::exists(lock_of(directory)) && !is_free(directory) &&
-        !fs::exists(lock_of(directory)))
+    if (fs::exists(directory) && !fs::exists(locate_lock(directory)) && !is_free(directory) &&
+        !fs::exists(locate_lock(directory)))
         refuse_other();
     make_directory(fs::absolute(directory).parent_path());
     create_private_directory(directory);
@@ -75,7 +75,7 @@ void make_book(const fs::path& directory) {
     if (is_book(directory)) return;  // another run's, made meanwhile
     if (!is_free(directory)) refuse_other();
     write_file(directory / ".gitignore", "*\n");  // it is the owner's, not the project's
-    run_key::from_system().save(detail::key_of(directory));
+    run_key::from_system().save(detail::locate_key(directory));
 }
 
 namespace detail {
@@ -87,21 +87,21 @@ void refuse_unwritable(const fs::path& book, const storage_error& reason) {
                                     book.string(), reason.what()));
 }
 
-fs::path lines_of(const fs::path& book) {
+fs::path locate_lines(const fs::path& book) {
     return book / "book.jsonl";
 }
 
-fs::path key_of(const fs::path& book) {
+fs::path locate_key(const fs::path& book) {
     return book / "book.key";
 }
 
-fs::path sketch_of(const fs::path& book) {
+fs::path locate_sketch(const fs::path& book) {
     return book / "book.sketch";
 }
 
 writing_lock::writing_lock(const fs::path& directory) {
     using namespace std::chrono_literals;
-    const auto path = lock_of(directory);
+    const auto path = locate_lock(directory);
     descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (descriptor_ < 0) storage_fault(path, "can't be opened", errno);
     const auto until = std::chrono::steady_clock::now() + 60s;

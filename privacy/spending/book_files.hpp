@@ -23,9 +23,9 @@ namespace detail {
 /// Says what the failure has to do with a run.
 [[noreturn]] void refuse_unwritable(const std::filesystem::path& book, const storage_error& reason);
 
-std::filesystem::path lines_of(const std::filesystem::path& book);
-std::filesystem::path key_of(const std::filesystem::path& book);
-std::filesystem::path sketch_of(const std::filesystem::path& book);
+std::filesystem::path locate_lines(const std::filesystem::path& book);
+std::filesystem::path locate_key(const std::filesystem::path& book);
+std::filesystem::path locate_sketch(const std::filesystem::path& book);
 
 /// The only one to write in a directory, as long as this lives. The lock is a file's: a directory's holds only its own
 /// machine where the file system is a network's (nfs(5)). Waits up to a minute. Errors: bad_input where others keep

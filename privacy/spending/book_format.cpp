@@ -20,7 +20,7 @@ using nlohmann::json;
 constexpr double most_epsilon = 1e300, most_steps = 1e7;
 constexpr std::int64_t most_records = 1'000'000;
 
-double delta_of(const json_reader& from, const std::string& key, double least) {
+double read_delta(const json_reader& from, const std::string& key, double least) {
     const double value = from.number(key, least, 1);
     refuse_unless(value > least && value < 1,
                   fmt::format("{}: {} is {}, not in ({:g}, 1)", from.origin(), key, value, least));
@@ -57,7 +57,7 @@ book_entry entry_from(const json& line, const std::string& origin) {
                    .split = from.text("split"),
                    .held_out = publication_in(from.text("held_out", "raw"), origin),
                    .epsilon_guaranteed = {},
-                   .delta = delta_of(from, "delta", 0),
+                   .delta = read_delta(from, "delta", 0),
                    .padding_delta = from.number("padding_delta", 0, 1),
                    .phases = phases_from(from.at("phases"), origin)};
     refuse_unless(out.padding_delta < out.delta, origin + ": padding_delta is not below delta");
@@ -76,7 +76,7 @@ book_total total_from(const json& line, const std::string& origin) {
     const auto by = from.text("composition");
     refuse_unless(by == "basic" || by == "pld", fmt::format("{}: composition is {}, not basic or pld", origin, by));
     book_total out{.epsilon_budget = from.number("epsilon", 0, most_epsilon),
-                   .delta = delta_of(from, "delta", 0),
+                   .delta = read_delta(from, "delta", 0),
                    .unit = from.text("unit"),
                    .by = by == "pld" ? composition::pld : composition::basic};
     if (from.has("records_per_unit")) out.records_per_unit = from.integer("records_per_unit", 1, most_records);

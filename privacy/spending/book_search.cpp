@@ -21,12 +21,12 @@ namespace fs = std::filesystem;
 
 /// Else no run has told it yet whom it is of, or only one of an earlier version.
 bool knows_its_data(const fs::path& book) {
-    return fs::exists(detail::sketch_of(book));
+    return fs::exists(detail::locate_sketch(book));
 }
 
 double likeness_to(const fs::path& book, const unit_sketches& of) {
     if (!knows_its_data(book)) return 1;  // nothing says otherwise
-    return likeness(read_sketches(book), under(run_key::load(detail::key_of(book)), of));
+    return likeness(read_sketches(book), under(run_key::load(detail::locate_key(book)), of));
 }
 
 /// Of the home's books the one most like the data, if any is.
@@ -54,7 +54,7 @@ void make_with_sketch(const fs::path& directory, const unit_sketches& of) {
     make_book(directory);
     const detail::writing_lock alone(directory);
     const auto known = read_sketches(directory);
-    write_sketches(directory, joined(known, under(run_key::load(detail::key_of(directory)), of)));
+    write_sketches(directory, joined(known, under(run_key::load(detail::locate_key(directory)), of)));
 }
 
 void make_home() {
@@ -87,7 +87,7 @@ book_answer search(const book_request& request, const fs::path& given) {
 std::vector<fs::path> books_at_home() {
     std::vector<fs::path> out;
     if (!fs::exists(books_home())) return out;
-    for (const auto& entry : entries_of(books_home()))
+    for (const auto& entry : list_entries(books_home()))
         if (is_book(entry.path())) out.push_back(entry.path());
     std::sort(out.begin(), out.end());
     return out;

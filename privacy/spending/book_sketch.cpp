@@ -88,7 +88,7 @@ keyed_sketches joined(const keyed_sketches& a, const keyed_sketches& b) {
 }
 
 keyed_sketches read_sketches(const std::filesystem::path& book) {
-    const auto path = detail::sketch_of(book);
+    const auto path = detail::locate_sketch(book);
     keyed_sketches out;
     if (!std::filesystem::exists(path)) return out;
     const auto all = read_object(path);
@@ -104,7 +104,7 @@ void write_sketches(const std::filesystem::path& book, const keyed_sketches& ske
         for (const auto& [unit, zeros] : sketch.units) units.push_back({unit, zeros});
         out[name] = {{"level", sketch.level}, {"units", std::move(units)}};
     }
-    write_file(detail::sketch_of(book), out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+    write_file(detail::locate_sketch(book), out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace rldp::privacy

@@ -36,7 +36,7 @@ std::vector<run_list> by_split(const run_list& runs) {
     return apart(runs, [](const auto& a, const auto& b) { return a.split == b.split; });
 }
 
-run_list all_of(const budget_book& book) {
+run_list list_run_pointers(const budget_book& book) {
     run_list out;
     for (const auto& run : book.runs) out.push_back(&run);
     return out;
@@ -45,7 +45,7 @@ run_list all_of(const budget_book& book) {
 /// Those that add up.
 std::vector<run_list> summable(const budget_book& book) {
     std::vector<run_list> out;
-    for (const auto& runs : apart(all_of(book), [](const auto&a, const auto&b) { return a.unit == b.unit; })) {
+    for (const auto& runs : apart(list_run_pointers(book), [](const auto&a, const auto&b) { return a.unit == b.unit; })) {
         if (std::none_of(runs.begin(), runs.end(), is_raw)) {
             out.push_back(runs);
             continue;
@@ -107,7 +107,7 @@ double composed(const run_list& runs, double delta) {
     return out;
 }
 
-std::string words_of(const std::string& unit) {
+std::string describe_each(const std::string& unit) {
     return unit == "record" ? "each record" : "each " + unit;
 }
 
@@ -150,7 +150,7 @@ std::optional<std::string> detail::excess(const budget_book& book, const book_to
     const auto how_many = records.empty() ? fmt::format("{} runs", all.size())
                                           : fmt::format("{} runs, {} of them by record and priced for {} records,",
                                                         all.size(), records.size(), *most.records_per_unit);
-    const auto which = book.totals.size() == 1 ? std::string() : fmt::format(" for {}", words_of(most.unit));
+    const auto which = book.totals.size() == 1 ? std::string() : fmt::format(" for {}", describe_each(most.unit));
     if (!(sum.delta <= most.delta * (1 + 1e-9)))
         return fmt::format("the δ of {} add up to {:.4g}, and the total{} is {:g}", how_many, sum.delta, which,
                            most.delta);
@@ -169,7 +169,7 @@ group_price price_for_group(double epsilon, double delta, std::int64_t size) {
     return {m * epsilon, epsilon > 0 ? delta * (std::expm1(m * epsilon) / std::expm1(epsilon)) : m * delta};
 }
 
-std::vector<book_sum> sums_of(const budget_book& book) {
+std::vector<book_sum> compute_sums(const budget_book& book) {
     std::vector<book_sum> out;
     for (const auto& runs : summable(book)) {
         const auto sum = add_up(runs);
@@ -194,7 +194,7 @@ std::optional<std::string> detail::excess(const budget_book& book, const book_en
         return fmt::format(
             "{} counts by {}, and no total is one for {}; set one (rldp book with --total-epsilon, --total-delta and "
             "--unit {}{})",
-            last.place, last.unit, words_of(last.unit), last.unit,
+            last.place, last.unit, describe_each(last.unit), last.unit,
             last.unit == "record" ? ", or another unit's with --records-per-unit" : "");
     for (const auto& total : book.totals)
         if (auto why = excess(book, total)) return why;

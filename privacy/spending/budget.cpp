@@ -21,34 +21,34 @@ std::unique_ptr<accountant> make_progress_accountant(std::string_view name) {
 
 budget::budget(std::unique_ptr<spending_policy> policy, ledger book)
     : policy_(std::move(policy)),
-      book_(std::move(book)),
-      accountant_(make_progress_accountant(book_.content().header.accountant)) {
-    for (const auto& past : book_.content().charges) policy_->replay(past->step, {past->noise_multiplier, past->card});
+      ledger_(std::move(book)),
+      accountant_(make_progress_accountant(ledger_.content().header.accountant)) {
+    for (const auto& past : ledger_.content().charges) policy_->replay(past->step, {past->noise_multiplier, past->card});
 }
 
 std::optional<charge> budget::grant(std::int64_t step, double requested) {
     const auto granted = policy_->next(step, requested);
     if (!granted) return std::nullopt;
-    return book_.append(step, granted->noise_multiplier, book_.content().header.sample_rate, granted->card);
+    return ledger_.append(step, granted->noise_multiplier, ledger_.content().header.sample_rate, granted->card);
 }
 
 std::optional<look_charge> budget::grant_look(std::int64_t step) {
-    const auto& content = book_.content();
+    const auto& content = ledger_.content();
     if (std::ssize(content.looks) >= content.header.looks.count || content.look_at(step)) return std::nullopt;
-    return book_.append_look(step);
+    return ledger_.append_look(step);
 }
 
 double budget::epsilon_spent() const {
-    return epsilon_spent(book_.content().phases());
+    return epsilon_spent(ledger_.content().phases());
 }
 
 double budget::epsilon_spent(std::size_t charges) const {
-    return epsilon_spent(book_.content().phases(charges));
+    return epsilon_spent(ledger_.content().phases(charges));
 }
 
 double budget::epsilon_spent(const std::vector<phase>& phases) const {
     if (phases.empty()) return 0;
-    const auto& header = book_.content().header;
+    const auto& header = ledger_.content().header;
     // A prefix costs no more than the whole plan may; the coarse mesh must not say otherwise.
     return std::min(accountant_->epsilon(phases, header.mechanism_delta()), header.epsilon_guaranteed);
 }

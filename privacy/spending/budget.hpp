@@ -31,13 +31,13 @@ class budget {
     double epsilon_spent(std::size_t charges) const;
 
     const spending_policy& policy() const { return *policy_; }
-    const ledger_content& book() const { return book_.content(); }
+    const ledger_content& ledger_view() const { return ledger_.content(); }
 
   private:
     double epsilon_spent(const std::vector<phase>& phases) const;
 
     std::unique_ptr<spending_policy> policy_;
-    ledger book_;
+    ledger ledger_;
     std::unique_ptr<accountant> accountant_;
 };
 

@@ -28,7 +28,7 @@ std::optional<double> real_or_none(const json& value) {
 }
 
 /// How much rounding is covered, in words.
-std::string rounding_of(const contract& c) {
+std::string describe_rounding(const contract& c) {
     if (c.rounding_margin == 0 && c.steps_between_probes == 0)
         return "nothing: every unit was computed alone, to the same bits in any company";
     return fmt::format("{:g} of every sensitivity is charged for it, and made-up records were probed every {} step{}",
@@ -42,7 +42,7 @@ json to_object(const contract& c, int version) {
     json out = {{"guarantee", c.holds() ? "(epsilon, delta)-differential privacy of everything under public/ together"
                                         : "NO GUARANTEE"},
                 {"no_guarantee_because", c.voids},
-                {"exceptions", c.holds() ? exceptions_of(c) : std::vector<std::string>{}},
+                {"exceptions", c.holds() ? list_exceptions(c) : std::vector<std::string>{}},
                 {"adjacency", "add or remove one unit"},
                 {"epsilon", written(c.epsilon_guaranteed)},
                 {"epsilon_budget", written(c.epsilon_budget)},
@@ -67,8 +67,8 @@ json to_object(const contract& c, int version) {
                            {"looks", c.looks.count},
                            {"noise_multiplier", c.looks.noise_multiplier}};
     }
-    out["population_is"] = population_of(c);
-    out["rounding"] = rounding_of(c);
+    out["population_is"] = describe_population(c);
+    out["rounding"] = describe_rounding(c);
     out["steps_between_probes"] = c.steps_between_probes;
     return out;
 }
@@ -105,7 +105,7 @@ contract contract_from(const json& in, int version) {
 }
 
 /// The header that a contract with a guarantee came from, as far as pricing needs it.
-ledger_header header_of(const contract& c) {
+ledger_header make_header(const contract& c) {
     ledger_header out;
     out.delta = c.delta;
     out.padding_delta = c.padding_delta;
@@ -135,7 +135,7 @@ void validate(const contract& c) {
     refuse_unless(c.pad_batches || c.padding_delta == 0, "padding_delta is charged without pad_batches");
     refuse_unless(c.max_records_per_unit.value_or(1) >= 1, "max_records_per_unit must be at least 1");
     refuse_unless(c.steps_between_probes >= 0, "steps_between_probes must not be negative");
-    if (c.holds()) detail::validate(header_of(c));
+    if (c.holds()) detail::validate(make_header(c));
 }
 
 json body(const certificate& given) {
@@ -195,7 +195,7 @@ certificate read_certificate(std::string_view text) {
 
 }  // namespace
 
-contract contract_of(const ledger_header& header) {
+contract make_contract(const ledger_header& header) {
     contract out;
     out.voids = header.guarantee().voids();
     if (out.voids.empty()) {
@@ -226,7 +226,7 @@ std::string_view protected_by(const contract& promised) {
     return protected_by(promised.held_out);
 }
 
-std::vector<std::string> exceptions_of(const contract& promised) {
+std::vector<std::string> list_exceptions(const contract& promised) {
     std::vector<std::string> out;
     if (promised.held_out == publication::raw)
         out.emplace_back(
@@ -252,7 +252,7 @@ std::vector<std::string> exceptions_of(const contract& promised) {
     return out;
 }
 
-std::string population_of(const contract& promised) {
+std::string describe_population(const contract& promised) {
     return promised.population_declared ? declared : counted;
 }
 
@@ -294,7 +294,7 @@ certificate parse_certificate(std::string_view text, const std::string& origin) 
 
 ledger_verdict verify(const contract& promised) {
     ledger_content content;
-    content.header = header_of(promised);
+    content.header = make_header(promised);
     content.dealt.resize(promised.deck.size());
     return verify(content);
 }

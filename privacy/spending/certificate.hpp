@@ -37,7 +37,7 @@ struct contract {
 
 /// The ledger's part of the contract; expected_batch_size, max_records_per_unit, pad_batches, population_declared and
 /// steps_between_probes are the configuration's.
-contract contract_of(const ledger_header& header);
+contract make_contract(const ledger_header& header);
 
 /// Whose privacy the contract promises, as the object of "protects".
 std::string_view protected_by(const contract& promised);
@@ -45,10 +45,10 @@ std::string_view protected_by(const contract& promised);
 std::string_view protected_by(publication held_out);
 
 /// What the contract does not cover, in plain sentences. Meaningless where it guarantees nothing.
-std::vector<std::string> exceptions_of(const contract& promised);
+std::vector<std::string> list_exceptions(const contract& promised);
 
 /// How N came about, in words.
-std::string population_of(const contract& promised);
+std::string describe_population(const contract& promised);
 
 struct certificate {
     static constexpr int current_version = 4, oldest_version = 2;

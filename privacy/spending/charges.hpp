@@ -52,7 +52,7 @@ class charge {
     friend class ledger;
     friend class ledger_copy;
     friend class charge_list;
-    friend std::string text_of(const charge& charged);
+    friend std::string format_charge(const charge& charged);
     explicit charge(ledger_line line, std::vector<look_line> before = {})
         : line_(std::make_shared<const ledger_line>(std::move(line))),
           before_(std::make_shared<const std::vector<look_line>>(std::move(before))) {}

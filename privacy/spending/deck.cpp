@@ -73,7 +73,7 @@ class deck_policy final : public spending_policy {
 
     std::optional<grant> next(std::int64_t step, double requested) override {
         if (!steps_.open(step)) return std::nullopt;
-        const std::int64_t block = block_of(step);
+        const std::int64_t block = find_block(step);
         if (block != block_) {
             if (block > 0) check_request(step, requested);
             deal(block, nearest(block == 0 ? level_.noise_multiplier : requested));
@@ -86,7 +86,7 @@ class deck_policy final : public spending_policy {
         if (!steps_.open(step)) refuse_replay(step, granted, "the plan ends before");
         if (!granted.card || *granted.card >= deck_.size()) refuse_replay(step, granted, "the deck has no such card");
         const std::size_t index = *granted.card;
-        const std::int64_t block = block_of(step);
+        const std::int64_t block = find_block(step);
         if (!same_multiplier(granted.noise_multiplier, deck_[index].noise_multiplier))
             refuse_replay(step, granted, fmt::format("its noise multiplier is {}", deck_[index].noise_multiplier));
         if (block == block_ ? index != current_ : dealt_[index])
@@ -108,7 +108,7 @@ class deck_policy final : public spending_policy {
             refuse("ledger: its deck is not the one that this plan makes; resume with the run's own configuration");
         deck_ = written;
     }
-    std::int64_t block_of(std::int64_t step) const { return (step - 1) / interval_; }
+    std::int64_t find_block(std::int64_t step) const { return (step - 1) / interval_; }
 
     void deal(std::int64_t block, std::size_t index) {
         block_ = block;

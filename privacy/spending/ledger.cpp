@@ -65,7 +65,7 @@ std::size_t ledger_content::charges_through(std::int64_t step) const {
     return from;
 }
 
-std::string ledger_content::hash_of(std::int64_t step) const {
+std::string ledger_content::find_hash(std::int64_t step) const {
     if (step == 0) return header_hash;
     const auto count = charges_through(step);
     return count > 0 && charges.at(count - 1).step == step ? to_hex(charges.at(count - 1).hash) : std::string();
@@ -140,7 +140,7 @@ charge ledger_copy::add(std::string_view text) {
     }
 }
 
-std::string text_of(const charge& charged) {
+std::string format_charge(const charge& charged) {
     std::string out;
     for (auto look : *charged.before_) out += detail::format(look) + "\n";
     auto line = *charged.operator->();

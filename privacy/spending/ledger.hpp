@@ -68,7 +68,7 @@ struct ledger_content {
     /// How many charges there are for steps up to and with `step`.
     std::size_t charges_through(std::int64_t step) const;
     /// Of that step's line, of the header for step 0; empty where it was not charged.
-    std::string hash_of(std::int64_t step) const;
+    std::string find_hash(std::int64_t step) const;
     /// The look that was charged at that step, or null.
     const look_charge* look_at(std::int64_t step) const;
     bool holds(const ledger_mark& mark) const;
@@ -84,7 +84,7 @@ class ledger_copy {
   public:
     /// `text`: the ledger so far. Errors: bad_input where it is none.
     explicit ledger_copy(std::string_view text);
-    /// The charge of the next step, from text_of() it. Errors: bad_input where it is not the next.
+    /// The charge of the next step, from format_charge() it. Errors: bad_input where it is not the next.
     charge add(std::string_view text);
     const ledger_content& content() const { return content_; }
 
@@ -93,7 +93,7 @@ class ledger_copy {
 };
 
 /// The lines of the looks before a charge that was made now, and its own, without an end.
-std::string text_of(const charge& charged);
+std::string format_charge(const charge& charged);
 
 /// The one writer.
 class ledger {

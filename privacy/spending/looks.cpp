@@ -8,7 +8,7 @@
 
 namespace rldp::privacy {
 
-double epsilon_of(const look_plan& looks, double delta) {
+double compute_epsilon(const look_plan& looks, double delta) {
     require(delta > 0 && delta < 1, "looks: delta lies outside (0, 1)");
     if (looks.count == 0) return 0;
     return gaussian_epsilon(std::sqrt(static_cast<double>(looks.count)) / looks.noise_multiplier, delta);
@@ -16,7 +16,7 @@ double epsilon_of(const look_plan& looks, double delta) {
 
 double noise_of_looks(std::int64_t count, double epsilon, double delta) {
     require(count >= 1 && epsilon > 0 && std::isfinite(epsilon), "looks: a number and a finite budget are needed");
-    const auto affordable = [&](double z) { return epsilon_of({count, z}, delta) <= epsilon; };
+    const auto affordable = [&](double z) { return compute_epsilon({count, z}, delta) <= epsilon; };
     double high = 1;
     while (!affordable(high)) high *= 2;
     double low = high / 2;

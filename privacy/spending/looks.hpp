@@ -15,7 +15,7 @@ struct look_plan {
 
 /// ε at δ of all of them: Gaussians without subsampling, hence exactly μ-GDP with μ² = count/z² (Dong, Roth, Su 2022,
 /// corollary 2). 0 without looks. Errors: bad_input for δ outside (0, 1).
-double epsilon_of(const look_plan& looks, double delta);
+double compute_epsilon(const look_plan& looks, double delta);
 
 /// The least noise multiplier at which `count` looks, at least one, cost at most ε at δ, from the safe side.
 double noise_of_looks(std::int64_t count, double epsilon, double delta);

@@ -63,7 +63,7 @@ ledger_verdict verify(const ledger_content& content) {
         refuse(fmt::format("ledger: guaranteed ε {} exceeds the budget {} of the same header; do not rely on it",
                            header.epsilon_guaranteed, header.epsilon_budget));
     // The same (ε, δ) for the other side of the split, at all of δ (docs/privacy.md §13).
-    const double of_looks = header.guarantee().holds() ? epsilon_of(header.looks, header.delta) : 0;
+    const double of_looks = header.guarantee().holds() ? compute_epsilon(header.looks, header.delta) : 0;
     if (of_looks > header.epsilon_guaranteed * (1 + rounding))
         refuse(fmt::format(
             "ledger: {} looks at held-out units at noise multiplier {} compose to ε {} at δ {}, and the "

@@ -3,7 +3,7 @@
 #include <array>
 
 namespace rldp::rl {
-std::vector<ablation> ablations(const ablation_terms& terms, const contestant& ruled, const contestant& whole) {
+std::vector<ablation> ablations(const ablation_terms& terms, const scheduled_policy& ruled, const scheduled_policy& whole) {
     std::vector<ablation> out;
     const auto judge = [&](const char* name, const std::vector<double>& losses) {
         out.push_back({name, compare(losses, terms.common)});

@@ -14,7 +14,7 @@ struct ablation_terms {
     task_list tasks, gate;
     std::vector<double> start;  ///< a schedule's numbers
     search_config search;
-    trials judging;
+    comparison_seeds judging;
     std::span<const double> common;  ///< losses of the schedule that all are compared with
 };
 
@@ -24,6 +24,6 @@ struct ablation {
 };
 
 /// Rules that lack numbers, searched anew; the rule, and the `whole` policy, that see another run.
-std::vector<ablation> ablations(const ablation_terms& terms, const contestant& ruled, const contestant& whole);
+std::vector<ablation> ablations(const ablation_terms& terms, const scheduled_policy& ruled, const scheduled_policy& whole);
 
 }  // namespace rldp::rl

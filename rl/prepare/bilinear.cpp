@@ -26,7 +26,7 @@ constexpr double least_divergence = 1e-12;  // nats, whose logarithm is finite
 struct factors {
     at::Tensor a, b;
 };
-factors factors_of(const at::Tensor& theta, std::size_t layer, std::int64_t width, std::int64_t rank) {
+factors slice_factors(const at::Tensor& theta, std::size_t layer, std::int64_t width, std::int64_t rank) {
     const std::int64_t each = rank * width, begin = 2 * each * static_cast<std::int64_t>(layer);
     return {theta.narrow(0, begin, each).view({rank, width}), theta.narrow(0, begin + each, each).view({width, rank})};
 }
@@ -44,7 +44,7 @@ at::Tensor log_answers(const bilinear& of, const std::vector<at::Tensor>& matric
 std::vector<at::Tensor> adapted(const bilinear& of, const at::Tensor& theta) {
     std::vector<at::Tensor> out;
     for (std::size_t l = 0; l < of.adapters(); ++l) {
-        const auto [a, b] = factors_of(theta, l, of.width, of.rank);
+        const auto [a, b] = slice_factors(theta, l, of.width, of.rank);
         out.push_back(of.weights[l] + at::mm(b, a) * scaling);
     }
     return out;
@@ -67,7 +67,7 @@ class bilinear_episode final : public episode {
   public:
     bilinear_episode(const bilinear& about, const schedule& fixed, std::uint64_t seed)
         : task_(about),
-          rates_(rates_of(fixed, about.rate, about.steps)),
+          rates_(make_rate_schedule(fixed, about.rate, about.steps)),
           random_(seed),
           segments_(about.segments()),
           optimizer_(about.start),
@@ -81,8 +81,8 @@ class bilinear_episode final : public episode {
 
     bool finished() const override { return step_ >= task_.steps; }
 
-    sight look() const override {
-        sight out;
+    policy_observation look() const override {
+        policy_observation out;
         const double numbers = static_cast<double>(task_.start.numel());
         out.global = {static_cast<double>(step_) / static_cast<double>(task_.steps),
                       std::log(task_.noise_multiplier * std::sqrt(numbers) / task_.batch),
@@ -91,20 +91,20 @@ class bilinear_episode final : public episode {
                       0,
                       last_.rate};
         for (std::size_t i = 0; i < task_.adapters(); ++i) {
-            const auto& one = watch_.signs()[i];
+            const auto& one = watch_.features()[i];
             out.adapters.push_back(
                 {one.signal, one.cosine, one.along, std::log(one.update), last_.rates[i], last_.shares[i]});
         }
         return out;
     }
 
-    void play(const move& chosen) override {
+    void play(const policy_action& chosen) override {
         require(!finished(), "bilinear: the episode is over");
-        check_move(chosen, task_.adapters());
+        check_action(chosen, task_.adapters());
         const models::one_thread same_bits_everywhere;
         last_ = chosen;
         deviations_ = privacy::noise_standard_deviations(allocation::shares, task_.noise_multiplier, task_.radii,
-                                                         privacy::sizes_of_groups(segments_), shares_of(last_));
+                                                         privacy::sizes_of_groups(segments_), compute_shares(last_));
         std::vector<at::Tensor> factors;
         for (const auto& part : segments_)
             factors.push_back(at::full({part.size}, std::exp(last_.rates[part.group]), at::kFloat));
@@ -149,13 +149,13 @@ class bilinear_episode final : public episode {
     block_watch watch_;
     std::vector<double> deviations_;
     std::int64_t step_ = 0;
-    move last_;
+    policy_action last_;
 };
 
 }  // namespace
 
 std::vector<privacy::segment> bilinear::segments() const {
-    return privacy::segments_of(std::vector<std::int64_t>(adapters(), 2 * rank * width));
+    return privacy::make_segments(std::vector<std::int64_t>(adapters(), 2 * rank * width));
 }
 
 records bilinear::draw(std::int64_t units, splitmix& random) const {
@@ -184,7 +184,7 @@ privacy::unit_gradients bilinear::gradients(const at::Tensor& theta, const recor
     auto of_h = at::matmul(of_logits, head);
     std::vector<at::Tensor> rows(2 * adapters());
     for (auto l = adapters(); l-- > 0;) {
-        const auto [a, b] = factors_of(theta, l, width, rank);
+        const auto [a, b] = slice_factors(theta, l, width, rank);
         const auto& h = before[l];
         const auto halved = of_h * std::sqrt(0.5);
         const auto of_tanh = halved * (1 - (before[l + 1] * std::sqrt(2.0) - h).square_());  // tanh is √2·h' − h

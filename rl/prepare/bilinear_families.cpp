@@ -52,7 +52,7 @@ bilinear drawn_bilinear(const bilinear_family& from, double offset, splitmix& ra
     out.spread = places / places.square().mean().sqrt();
     const double way = random.uniform(from.way.low, from.way.high), change = random.log_uniform(0.5, 2);
     std::vector<at::Tensor> parts;
-    const auto adapters = drawn_whole(from.adapters, random);
+    const auto adapters = draw_integer(from.adapters, random);
     for (std::int64_t l = 0; l < adapters; ++l) {
         out.weights.push_back(normal_matrix(out.width, out.width, 1 / std::sqrt(width), random));
         const auto left = normal_matrix(out.width, out.rank, change / std::sqrt(width), random);

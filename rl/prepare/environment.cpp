@@ -7,11 +7,11 @@
 
 namespace rldp::rl {
 
-move neutral(std::size_t adapters) {
+policy_action neutral(std::size_t adapters) {
     return {.rates = std::vector<double>(adapters), .shares = std::vector<double>(adapters)};
 }
 
-move within_limits(move wish) {
+policy_action within_limits(policy_action wish) {
     const auto limit = [](double& value, double most) { value = std::clamp(value, -most, most); };
     limit(wish.rate, rate_limit);
     for (double& rate : wish.rates) limit(rate, own_rate_limit);
@@ -19,7 +19,7 @@ move within_limits(move wish) {
     return wish;
 }
 
-void check_move(const move& chosen, std::size_t adapters) {
+void check_action(const policy_action& chosen, std::size_t adapters) {
     require(chosen.rates.size() == adapters && chosen.shares.size() == adapters,
             "a task: a move for another number of adapters");
     const auto limited = within_limits(chosen);
@@ -27,7 +27,7 @@ void check_move(const move& chosen, std::size_t adapters) {
             "a task: a move beyond its limits");
 }
 
-std::vector<double> shares_of(const move& chosen) {
+std::vector<double> compute_shares(const policy_action& chosen) {
     auto out = chosen.shares;
     for (double& share : out) share = std::exp(share);
     const double sum = std::accumulate(out.begin(), out.end(), 0.0);
@@ -35,7 +35,7 @@ std::vector<double> shares_of(const move& chosen) {
     return out;
 }
 
-rate_schedule rates_of(const schedule& fixed, double mean_rate, std::int64_t steps) {
+rate_schedule make_rate_schedule(const schedule& fixed, double mean_rate, std::int64_t steps) {
     const double mean = mean_rate * std::exp(fixed.log_rate);
     return {.shape = rate_shape::linear,
             .peak = mean * (1 - fixed.tilt),

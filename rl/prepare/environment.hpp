@@ -39,7 +39,7 @@ struct of_run {
     };
 };
 
-struct sight {
+struct policy_observation {
     std::vector<std::array<double, of_adapter::count>> adapters;  ///< [n]
     std::array<double, of_run::count> global;
 };
@@ -50,18 +50,18 @@ inline const double own_rate_limit = std::log(3.0);  ///< of the log factor of a
 inline constexpr double share_limit = 2;             ///< of log shares
 
 /// What a policy sets for the next block: post-processing of releases, and the division of a noise that is paid for.
-struct move {
+struct policy_action {
     double rate = 0;             ///< log factor of the schedule's rate, within ±rate_limit
     std::vector<double> rates;   ///< [n] the same of an adapter's own, on top, within ±own_rate_limit
     std::vector<double> shares;  ///< [n] logs of w_i² before they are made to sum to 1, within ±share_limit
 };
-move neutral(std::size_t adapters);
+policy_action neutral(std::size_t adapters);
 /// `wish` with every number brought into its range.
-move within_limits(move wish);
+policy_action within_limits(policy_action wish);
 /// Errors: a bug for a move of another number of adapters, or beyond its limits.
-void check_move(const move& chosen, std::size_t adapters);
+void check_action(const policy_action& chosen, std::size_t adapters);
 /// w_i², sum 1.
-std::vector<double> shares_of(const move& chosen);
+std::vector<double> compute_shares(const policy_action& chosen);
 
 /// What is fixed before a run: a warm-up over a twentieth of the steps, a straight line, the mean of the last iterates.
 struct schedule {
@@ -70,16 +70,16 @@ struct schedule {
     double tail = 0.2;    ///< share of the steps whose mean iterate is kept, in (0, 1]
 };
 
-rate_schedule rates_of(const schedule& fixed, double mean_rate, std::int64_t steps);
+rate_schedule make_rate_schedule(const schedule& fixed, double mean_rate, std::int64_t steps);
 
 /// A run of a task, its first block behind it.
 class episode {
   public:
     virtual ~episode() = default;
     virtual bool finished() const = 0;
-    virtual sight look() const = 0;
+    virtual policy_observation look() const = 0;
     /// Takes the next block. Errors: a bug where the move has another number of adapters or leaves its limits.
-    virtual void play(const move& chosen) = 0;
+    virtual void play(const policy_action& chosen) = 0;
     /// Log of the held-out loss above its least of what would be kept now; exact. No policy sees it. A block's reward
     /// is its fall.
     virtual double log_excess() const = 0;
@@ -96,12 +96,12 @@ class task {
 /// Tasks of any kind, which outlive it.
 using task_list = std::span<const task* const>;
 template <class Kind>
-std::vector<const task*> all_of(const std::vector<Kind>& tasks) {
+std::vector<const task*> list_tasks(const std::vector<Kind>& tasks) {
     std::vector<const task*> out;
     for (const auto& one : tasks) out.push_back(&one);
     return out;
 }
 
-using policy = std::function<move(const sight&)>;
+using policy = std::function<policy_action(const policy_observation&)>;
 
 }  // namespace rldp::rl

@@ -12,7 +12,7 @@ namespace {
 constexpr double delta = 1e-5;
 
 // μ whose mechanism has ε at δ, by bisection: δ grows with μ.
-double mu_of(double epsilon) {
+double find_mu(double epsilon) {
     double low = 1e-3, high = 20;
     for (int i = 0; i < 50; ++i) {
         const double middle = std::sqrt(low * high);
@@ -22,9 +22,9 @@ double mu_of(double epsilon) {
 }
 
 // z by the central limit, μ² = q²·T·(e^{1/z²} − 1): close enough for a task that guarantees nothing.
-double noise_multiplier_of(double epsilon, double epochs, double steps) {
+double compute_noise_multiplier(double epsilon, double epochs, double steps) {
     const double rate = epochs / steps;
-    return 1 / std::sqrt(std::log1p(std::pow(mu_of(epsilon) / rate, 2) / steps));
+    return 1 / std::sqrt(std::log1p(std::pow(find_mu(epsilon) / rate, 2) / steps));
 }
 
 double mean_log_excess(const quadratics& of, const schedule& fixed) {
@@ -65,7 +65,7 @@ double tuned_rate(quadratics of, double distance) {
     return std::exp((low + high) / 2);
 }
 
-double sum_of(const std::vector<double>& values, std::size_t begin, std::size_t end) {
+double compute_sum(const std::vector<double>& values, std::size_t begin, std::size_t end) {
     return std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(begin),
                            values.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
 }
@@ -81,9 +81,9 @@ quadratics drawn_quadratics(const family& from, double offset, splitmix& random)
     const double public_distance = random.log_uniform(0.02, 0.3);
     std::vector<double> gradients;  // squares of the mean gradient's numbers
     double excess = 0;
-    const auto adapters = drawn_whole(from.adapters, random);
+    const auto adapters = draw_integer(from.adapters, random);
     for (std::int64_t i = 0; i < adapters; ++i) {
-        const auto size = static_cast<std::size_t>(drawn_whole(from.size, random));
+        const auto size = static_cast<std::size_t>(draw_integer(from.size, random));
         out.sizes.push_back(size);
         const double decline = random.uniform(from.decline.low, from.decline.high);
         const double curvature = random.log_uniform(0.3, 3), distance = random.log_uniform(0.4, 2.5);
@@ -104,12 +104,12 @@ quadratics drawn_quadratics(const family& from, double offset, splitmix& random)
     const std::size_t numbers = gradients.size();
     const double coherence = drawn(from.coherence, random);
     out.unit_noise =
-        sum_of(gradients, 0, numbers) * (1 / (coherence * coherence) - 1) / sum_of(out.curvatures, 0, numbers);
+        compute_sum(gradients, 0, numbers) * (1 / (coherence * coherence) - 1) / compute_sum(out.curvatures, 0, numbers);
     const double radius = random.log_uniform(0.5, 1.5);  // over a unit's norm
     std::size_t begin = 0;
     for (const std::size_t size : out.sizes) {
         const double squares =
-            sum_of(gradients, begin, begin + size) + out.unit_noise * sum_of(out.curvatures, begin, begin + size);
+            compute_sum(gradients, begin, begin + size) + out.unit_noise * compute_sum(out.curvatures, begin, begin + size);
         out.radii.push_back(radius * std::sqrt(squares));
         begin += size;
     }
@@ -127,17 +127,17 @@ double drawn(const range& from, splitmix& random) {
     return random.log_uniform(from.low, from.high);
 }
 
-std::int64_t drawn_whole(const range& from, splitmix& random) {
+std::int64_t draw_integer(const range& from, splitmix& random) {
     return random.whole(std::llround(from.low), std::llround(from.high));
 }
 
 drawn_plan draw_plan(splitmix& random) {
     drawn_plan out{};
     out.interval = steps_per_block;
-    out.steps = steps_per_block * drawn_whole({16, 32}, random);
+    out.steps = steps_per_block * draw_integer({16, 32}, random);
     out.batch = drawn({8, 64}, random);
     out.epochs = drawn({0.05, 5}, random);  // a run of some hundred steps sees a part of a large table only
-    out.noise_multiplier = noise_multiplier_of(drawn({0.5, 8}, random), out.epochs, static_cast<double>(out.steps));
+    out.noise_multiplier = compute_noise_multiplier(drawn({0.5, 8}, random), out.epochs, static_cast<double>(out.steps));
     return out;
 }
 

@@ -31,7 +31,7 @@ drawn_plan draw_plan(splitmix& random);
 
 /// Evenly in the logarithm.
 double drawn(const range& from, splitmix& random);
-std::int64_t drawn_whole(const range& from, splitmix& random);
+std::int64_t draw_integer(const range& from, splitmix& random);
 
 /// One side of a corner.
 struct trait {

@@ -24,10 +24,10 @@ residual_sac_config learner_config(const prepared_policy& from, std::size_t adap
             .seed = seed};
 }
 
-json to_json(const move& one) {
+json to_json(const policy_action& one) {
     return {one.rate, one.rates, one.shares};
 }
-json to_json(const sight& one) {
+json to_json(const policy_observation& one) {
     return {one.adapters, one.global};
 }
 
@@ -39,7 +39,7 @@ online_residual::online_residual(std::shared_ptr<const prepared_policy> from, st
       adapters_(adapters),
       seed_(seed) {}
 
-move online_residual::decide(const sight& seen, double log_public_loss) {
+policy_action online_residual::decide(const policy_observation& seen, double log_public_loss) {
     require(std::isfinite(log_public_loss), "a loss on public records that is not finite");
     const auto& parts = from_->parts();
     auto now = parts.normaliser(seen);
@@ -47,7 +47,7 @@ move online_residual::decide(const sight& seen, double log_public_loss) {
         learner_.remember(
             {std::move(open_->seen), std::move(open_->raw), open_->log_public_loss - log_public_loss, now});
     splitmix random(seed_, ++decisions_);
-    auto raw = sampled(raw_policy_of(learner_.nets(), learner_.actor(), now), random);
+    auto raw = sampled(compute_raw_policy(learner_.nets(), learner_.actor(), now), random);
     auto out = with_residual(parts.how(seen), raw, parts.guard.part(now));
     open_ = open_step{std::move(now), std::move(raw), log_public_loss};
     return out;

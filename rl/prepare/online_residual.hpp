@@ -20,7 +20,7 @@ class online_residual {
 
     /// The policy's move with what the actor of now draws; before it, what came of the last one is remembered.
     /// `log_public_loss`: at the end of the block that `seen` tells of. Takes well under a millisecond.
-    move decide(const sight& seen, double log_public_loss);
+    policy_action decide(const policy_observation& seen, double log_public_loss);
     /// The updates that the last decision brought; none while too little is remembered.
     void learn();
 
@@ -30,8 +30,8 @@ class online_residual {
   private:
     /// A decision whose outcome is yet to come.
     struct open_step {
-        sight seen;  ///< normalised
-        move raw;
+        policy_observation seen;  ///< normalised
+        policy_action raw;
         double log_public_loss = 0;
     };
 

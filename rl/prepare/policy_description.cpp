@@ -30,7 +30,7 @@ std::string gain(const char* loss, const json& found, const char* than) {
 
 }  // namespace
 
-std::vector<std::string> description_of(const prepared_policy& of) {
+std::vector<std::string> describe_policy(const prepared_policy& of) {
     const auto& parts = of.parts();
     std::vector<std::string> out = {fmt::format("policy {:.12}…, {}", of.digest(),
                                                 parts.passed ? "which passed its gate and steers"
@@ -58,7 +58,7 @@ std::vector<std::string> description_of(const prepared_policy& of) {
     return out;
 }
 
-std::vector<std::string> doubts_of(const prepared_policy& of, std::int64_t steps) {
+std::vector<std::string> list_warnings(const prepared_policy& of, std::int64_t steps) {
     std::vector<std::string> out;
     const auto figures = json::parse(of.parts().figures);
     if (of.parts().passed && !(figures.contains("tasks") && figures["tasks"] == "runs"))

@@ -9,9 +9,9 @@
 namespace rldp::rl {
 
 /// Plain sentences. Figures that the file lacks are left out.
-std::vector<std::string> description_of(const prepared_policy& of);
+std::vector<std::string> describe_policy(const prepared_policy& of);
 
 /// What a run of so many steps should be warned of.
-std::vector<std::string> doubts_of(const prepared_policy& of, std::int64_t steps);
+std::vector<std::string> list_warnings(const prepared_policy& of, std::int64_t steps);
 
 }  // namespace rldp::rl

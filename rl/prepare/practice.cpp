@@ -16,7 +16,7 @@ namespace {
 constexpr double hindsight_reach = 2.5;  // of log rates, e^2.5 ≈ 12
 constexpr int hindsight_rates = 13;
 
-double mean_final_loss(const task& of, const contestant& who, std::uint64_t seed, std::size_t episodes) {
+double mean_final_loss(const task& of, const scheduled_policy& who, std::uint64_t seed, std::size_t episodes) {
     splitmix seeds(seed);
     double out = 0;
     for (std::size_t i = 0; i < episodes; ++i) out += final_loss(of, who, seeds.next());
@@ -39,12 +39,12 @@ schedule best_in_hindsight(const task& of, const schedule& common, std::uint64_t
     return best;
 }
 
-std::uint64_t seed_of(const trials& how, std::size_t which) {
+std::uint64_t derive_seed(const comparison_seeds& how, std::size_t which) {
     return splitmix(how.seed, which).next();
 }
 
-std::vector<sight> sights_under(const task& of, const contestant& who, std::uint64_t seed) {
-    std::vector<sight> out;
+std::vector<policy_observation> collect_observations_under(const task& of, const scheduled_policy& who, std::uint64_t seed) {
+    std::vector<policy_observation> out;
     const auto run = of.begin(who.fixed, seed);
     while (!run->finished()) {
         out.push_back(run->look());
@@ -53,14 +53,14 @@ std::vector<sight> sights_under(const task& of, const contestant& who, std::uint
     return out;
 }
 
-const sight& at_time(const std::vector<sight>& run, double time) {
-    return *std::min_element(run.begin(), run.end(), [&](const sight& a, const sight& b) {
+const policy_observation& at_time(const std::vector<policy_observation>& run, double time) {
+    return *std::min_element(run.begin(), run.end(), [&](const policy_observation& a, const policy_observation& b) {
         return std::abs(a.global[of_run::time] - time) < std::abs(b.global[of_run::time] - time);
     });
 }
 
 // `own` with the releases of `other`, whose adapters are dealt out in turn.
-sight shown(sight own, const sight& other) {
+policy_observation shown(policy_observation own, const policy_observation& other) {
     for (const auto feature : {of_run::probe, of_run::slope}) own.global[feature] = other.global[feature];
     for (std::size_t i = 0; i < own.adapters.size(); ++i)
         for (const auto feature : {of_adapter::signal, of_adapter::cosine, of_adapter::along, of_adapter::update})
@@ -70,7 +70,7 @@ sight shown(sight own, const sight& other) {
 
 }  // namespace
 
-double final_loss(const task& of, const contestant& who, std::uint64_t seed) {
+double final_loss(const task& of, const scheduled_policy& who, std::uint64_t seed) {
     const auto run = of.begin(who.fixed, seed);
     while (!run->finished()) {
         const auto seen = run->look();
@@ -79,22 +79,22 @@ double final_loss(const task& of, const contestant& who, std::uint64_t seed) {
     return run->log_excess();
 }
 
-std::vector<double> final_losses(task_list tasks, const contestant& who, const trials& how) {
+std::vector<double> final_losses(task_list tasks, const scheduled_policy& who, const comparison_seeds& how) {
     std::vector<double> out(tasks.size());
     for_each_index(tasks.size(), how.jobs,
-                   [&](std::size_t i) { out[i] = mean_final_loss(*tasks[i], who, seed_of(how, i), how.episodes); });
+                   [&](std::size_t i) { out[i] = mean_final_loss(*tasks[i], who, derive_seed(how, i), how.episodes); });
     return out;
 }
 
-std::vector<double> shuffled_losses(task_list tasks, const contestant& who, const trials& how) {
+std::vector<double> shuffled_losses(task_list tasks, const scheduled_policy& who, const comparison_seeds& how) {
     require(tasks.size() >= 2 && who.act, "releases are exchanged between two tasks and more, for a policy");
     std::vector<double> out(tasks.size());
     for_each_index(tasks.size(), how.jobs, [&](std::size_t i) {
         const std::size_t other = (i + tasks.size() / 2) % tasks.size();
-        const auto seen = sights_under(*tasks[other], who, seed_of(how, other));
-        const contestant deceived = {
-            who.fixed, [&](const sight& own) { return who.act(shown(own, at_time(seen, own.global[of_run::time]))); }};
-        out[i] = mean_final_loss(*tasks[i], deceived, seed_of(how, i), how.episodes);
+        const auto seen = collect_observations_under(*tasks[other], who, derive_seed(how, other));
+        const scheduled_policy deceived = {
+            who.fixed, [&](const policy_observation& own) { return who.act(shown(own, at_time(seen, own.global[of_run::time]))); }};
+        out[i] = mean_final_loss(*tasks[i], deceived, derive_seed(how, i), how.episodes);
     });
     return out;
 }
@@ -120,11 +120,11 @@ nlohmann::json to_json(const paired& one) {
             {"least_gain", one.least_gain()}};
 }
 
-paired headroom(task_list tasks, const schedule& common, const trials& how) {
+paired headroom(task_list tasks, const schedule& common, const comparison_seeds& how) {
     std::vector<double> best(tasks.size());
     for_each_index(tasks.size(), how.jobs, [&](std::size_t i) {
-        const auto found = best_in_hindsight(*tasks[i], common, ~seed_of(how, i), how.episodes);
-        best[i] = mean_final_loss(*tasks[i], {found}, seed_of(how, i), how.episodes);
+        const auto found = best_in_hindsight(*tasks[i], common, ~derive_seed(how, i), how.episodes);
+        best[i] = mean_final_loss(*tasks[i], {found}, derive_seed(how, i), how.episodes);
     });
     return compare(best, final_losses(tasks, {common}, how));
 }

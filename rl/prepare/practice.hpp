@@ -10,28 +10,28 @@
 namespace rldp::rl {
 
 /// What plays: a policy around a schedule; without one, the schedule alone.
-struct contestant {
+struct scheduled_policy {
     schedule fixed;
     policy act = {};
 };
 
 /// Log of the excess loss at the end of one episode.
-double final_loss(const task& of, const contestant& who, std::uint64_t seed);
+double final_loss(const task& of, const scheduled_policy& who, std::uint64_t seed);
 
 /// The seeds of a comparison's episodes: `episodes` of each task, from `seed`.
-struct trials {
+struct comparison_seeds {
     std::uint64_t seed = 1;
     std::size_t episodes = 1;
     int jobs = 1;  ///< threads; they change no number
 };
 
 /// [tasks]: the mean final loss on each.
-std::vector<double> final_losses(task_list tasks, const contestant& who, const trials& how);
+std::vector<double> final_losses(task_list tasks, const scheduled_policy& who, const comparison_seeds& how);
 
 /// The same of a policy that is shown another run's releases: those that task i + n/2 gave under the policy, at the
 /// same t/T. The clock, what is known before a run and the last move are its own; of a policy that looks at nothing
 /// else, the losses are those of final_losses().
-std::vector<double> shuffled_losses(task_list tasks, const contestant& who, const trials& how);
+std::vector<double> shuffled_losses(task_list tasks, const scheduled_policy& who, const comparison_seeds& how);
 
 /// Losses less others, pair by pair: negative is better.
 struct paired {
@@ -47,6 +47,6 @@ nlohmann::json to_json(const paired& one);
 
 /// What there is to win: the schedule that hindsight finds for each task, among 39 around the common one, judged by
 /// other episodes than those it was found by, against the common one.
-paired headroom(task_list tasks, const schedule& common, const trials& how);
+paired headroom(task_list tasks, const schedule& common, const comparison_seeds& how);
 
 }  // namespace rldp::rl

@@ -43,14 +43,14 @@ sides<Family> divided(const std::vector<Family>& all, const std::vector<std::str
 }
 
 template <class Family>
-std::vector<std::string> names_of(const std::vector<Family>& all) {
+std::vector<std::string> list_names(const std::vector<Family>& all) {
     std::vector<std::string> out(all.size());
     std::transform(all.begin(), all.end(), out.begin(), [](const Family& one) { return one.name; });
     return out;
 }
 
 // Fewest and most.
-std::array<std::int64_t, 2> blocks_of(task_list tasks) {
+std::array<std::int64_t, 2> count_blocks(task_list tasks) {
     std::array<std::int64_t, 2> out = {tasks.front()->blocks(), 0};
     for (const auto* one : tasks) {
         out[0] = std::min(out[0], one->blocks());
@@ -67,7 +67,7 @@ struct task_set {
 template <class Kind>
 task_set kept(std::vector<Kind> tasks) {
     const auto owner = std::make_shared<const std::vector<Kind>>(std::move(tasks));
-    return {owner, all_of(*owner)};
+    return {owner, list_tasks(*owner)};
 }
 
 struct drawn_tasks {
@@ -81,8 +81,8 @@ drawn_tasks drawn_from(const std::vector<Family>& all, const preparation_config&
     const auto tasks = [&](const std::vector<Family>& from, stream which, std::size_t count) {
         return kept(draw(from, splitmix(config.seed, which).next(), count));
     };
-    return {.families = names_of(prepared),
-            .held_out = names_of(held_out),
+    return {.families = list_names(prepared),
+            .held_out = list_names(held_out),
             .prepared = tasks(prepared, prepared_tasks, config.tasks),
             .validation = tasks(prepared, validation_tasks, config.validation_tasks),
             .gate = tasks(held_out, gate_tasks, config.gate_tasks)};
@@ -104,7 +104,7 @@ drawn_tasks draw(const preparation_config& config) {
 
 }  // namespace
 
-preparation prepare(const preparation_config& config, const std::function<void(const std::string&)>& said) {
+preparation train_policy(const preparation_config& config, const std::function<void(const std::string&)>& said) {
     const auto seed = [&](stream which) { return splitmix(config.seed, which).next(); };
     said("drawing tasks");
     const auto drawn = draw(config);
@@ -118,7 +118,7 @@ preparation prepare(const preparation_config& config, const std::function<void(c
     searched.seed += 1;
     const auto best_schedule = schedule_at(search_schedule(tasks, first, searched));
     said("searching a timetable");
-    const auto timed = search_timetable(tasks, first, searched);
+    const auto timed = search_open_loop_schedule(tasks, first, searched);
     said("searching a rule");
     const auto ruled = search_rule(tasks, first, config.begin, searched);
     said("learning a residual");
@@ -138,15 +138,15 @@ preparation prepare(const preparation_config& config, const std::function<void(c
                                           .guard = residual.guard,
                                           .hidden = residual.hidden,
                                           .actor = residual.actor});
-    const trials judging = {seed(gate_noise), config.gate_episodes, config.jobs};
-    const auto losses = [&](const contestant& who) { return final_losses(gate, who, judging); };
+    const comparison_seeds judging = {seed(gate_noise), config.gate_episodes, config.jobs};
+    const auto losses = [&](const scheduled_policy& who) { return final_losses(gate, who, judging); };
     const auto common = losses({best_schedule});
     gate_figures found;
     found.hindsight = headroom(gate, best_schedule, judging);
-    const contestant by_rule = {ruled.fixed, ruled.how};
-    const contestant whole = {ruled.fixed, [&](const sight& seen) { return refined_policy.act(seen); }};
+    const scheduled_policy by_rule = {ruled.fixed, ruled.how};
+    const scheduled_policy whole = {ruled.fixed, [&](const policy_observation& seen) { return refined_policy.act(seen); }};
     const auto by_clock = losses(timed), won = losses(whole);
-    found.timetable = compare(by_clock, common);
+    found.open_loop_schedule = compare(by_clock, common);
     found.rule = compare(losses(by_rule), common);
     found.policy = compare(won, common);
     found.feedback = compare(won, by_clock);
@@ -161,7 +161,7 @@ preparation prepare(const preparation_config& config, const std::function<void(c
         {"tasks", config.kind == task_kind::bilinear ? "bilinear" : "quadratics"},
         {"families", drawn.families},
         {"held_out", drawn.held_out},
-        {"blocks", blocks_of(tasks)},
+        {"blocks", count_blocks(tasks)},
         {"rate_offset", config.offset},
         {"seed", config.seed},
         {"episodes_per_search", searched.generations * searched.population * searched.tasks},
@@ -169,7 +169,7 @@ preparation prepare(const preparation_config& config, const std::function<void(c
         {"residual_curve", residual.curve},
         {"gate",
          {{"hindsight", to_json(found.hindsight)},
-          {"timetable", to_json(found.timetable)},
+          {"timetable", to_json(found.open_loop_schedule)},
           {"rule", to_json(found.rule)},
           {"policy", to_json(found.policy)},
           {"feedback", to_json(found.feedback)}}}};

@@ -37,7 +37,7 @@ struct preparation_config {
 /// as the rule took.
 struct gate_figures {
     paired hindsight;  ///< the best schedule of each task
-    paired timetable;  ///< time alone
+    paired open_loop_schedule;  ///< time alone
     paired rule;
     paired policy;    ///< the rule and its residual
     paired feedback;  ///< the policy against the timetable: what looking is worth
@@ -51,6 +51,6 @@ struct preparation {
 };
 
 /// `said` hears of each stage as it begins. Errors: bad_input where `held_out` names no family or leaves none.
-preparation prepare(const preparation_config& config, const std::function<void(const std::string&)>& said);
+preparation train_policy(const preparation_config& config, const std::function<void(const std::string&)>& said);
 
 }  // namespace rldp::rl

@@ -15,9 +15,9 @@ using nlohmann::json;
 namespace {
 
 // Each move goes as far as the policy's, up or down by a toss.
-move tossed(const move& chosen, const move& last, splitmix& random) {
+policy_action tossed(const policy_action& chosen, const policy_action& last, splitmix& random) {
     const auto either = [&](double by) { return random.uniform(-1, 1) < 0 ? -by : by; };
-    move out = last;
+    policy_action out = last;
     out.rate += either(chosen.rate - last.rate);
     for (std::size_t i = 0; i < out.rates.size(); ++i) {
         out.rates[i] += either(chosen.rates[i] - last.rates[i]);
@@ -26,15 +26,15 @@ move tossed(const move& chosen, const move& last, splitmix& random) {
     return within_limits(std::move(out));
 }
 
-json to_json(const std::vector<adapter_signs>& block) {
+json to_json(const std::vector<adapter_features>& block) {
     auto out = json::array();
     for (const auto& one : block) out.push_back({one.signal, one.cosine, one.along, one.update});
     return out;
 }
 
-std::vector<adapter_signs> signs_in(const json& block, std::size_t adapters) {
+std::vector<adapter_features> read_features(const json& block, std::size_t adapters) {
     refuse_unless(block.size() == adapters, "controller checkpoint: its blocks are of another number of adapters");
-    std::vector<adapter_signs> out;
+    std::vector<adapter_features> out;
     for (const auto& one : block) out.push_back({one.at(0), one.at(1), one.at(2), one.at(3)});
     return out;
 }
@@ -52,9 +52,9 @@ prepared_controller::prepared_controller(std::shared_ptr<const prepared_policy> 
     if (terms.online) learner_.emplace(how_, terms.adapters, terms.seed);
 }
 
-sight prepared_controller::sight_of(double time, const std::vector<adapter_signs>& signs) const {
-    require(signs.size() == terms_.adapters, "a prepared controller needs the signs of every adapter");
-    sight out;
+policy_observation prepared_controller::make_observation(double time, const std::vector<adapter_features>& features) const {
+    require(features.size() == terms_.adapters, "a prepared controller needs the signs of every adapter");
+    policy_observation out;
     out.global = {time,
                   std::log(terms_.noise_multiplier * std::sqrt(terms_.numbers) / terms_.batch),
                   std::log(terms_.epochs),
@@ -62,14 +62,14 @@ sight prepared_controller::sight_of(double time, const std::vector<adapter_signs
                   0,
                   last_.rate};
     for (std::size_t i = 0; i < terms_.adapters; ++i) {
-        const auto& one = signs[i];
+        const auto& one = features[i];
         out.adapters.push_back(
             {one.signal, one.cosine, one.along, std::log(one.update), last_.rates[i], last_.shares[i]});
     }
     return out;
 }
 
-move prepared_controller::chosen_at(const sight& now, const outlook& seen) {
+policy_action prepared_controller::chosen_at(const policy_observation& now, const block_observation& seen) {
     if (learner_) {
         require(seen.log_public_loss.has_value(), "a controller that learns needs the loss on public records");
         return learner_->decide(now, *seen.log_public_loss);
@@ -80,19 +80,19 @@ move prepared_controller::chosen_at(const sight& now, const outlook& seen) {
     return tossed(chosen, last_, random);
 }
 
-dials prepared_controller::decide(const outlook& seen) {
-    dials out;
+block_action prepared_controller::decide(const block_observation& seen) {
+    block_action out;
     out.noise_multiplier = terms_.noise_multiplier;
     ++decisions_;
     if (!how_->parts().passed || mode_ == controller_mode::frozen) return out;
     splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
-    if (mode_ == controller_mode::shuffled) blocks_.push_back(seen.signs);
+    if (mode_ == controller_mode::shuffled) blocks_.push_back(seen.features);
     const auto& shown =
-        blocks_.empty() ? seen.signs : blocks_[static_cast<std::size_t>(random.whole(0, std::ssize(blocks_) - 1))];
-    const auto now = sight_of(seen.time, shown);
+        blocks_.empty() ? seen.features : blocks_[static_cast<std::size_t>(random.whole(0, std::ssize(blocks_) - 1))];
+    const auto now = make_observation(seen.time, shown);
     last_ = chosen_at(now, seen);
     out.trust = how_->trust(now);
-    out.shares = shares_of(last_);
+    out.shares = compute_shares(last_);
     out.lr_factor = std::exp(last_.rate);
     for (const double rate : last_.rates) out.rates.push_back(std::exp(rate));
     return out;
@@ -122,7 +122,7 @@ void prepared_controller::load(const std::string& bytes) try {
                   "controller checkpoint: it is of another number of adapters; bring back the run's own");
     decisions_ = in.at("decisions");
     blocks_.clear();
-    for (const auto& one : in.at("blocks")) blocks_.push_back(signs_in(one, terms_.adapters));
+    for (const auto& one : in.at("blocks")) blocks_.push_back(read_features(one, terms_.adapters));
     if (learner_) learner_->load(in.at("learner"));
 } catch (const json::exception& reason) {
     refuse(std::string("controller checkpoint: ") + reason.what() + "; it is damaged, resume from an older one");

@@ -34,7 +34,7 @@ class prepared_controller final : public controller {
 
     /// Needs the signs of every adapter, and the loss on public records where it learns. A policy that its gate did not
     /// let pass leaves every dial where it is.
-    dials decide(const outlook& seen) override;
+    block_action decide(const block_observation& seen) override;
     void learn() override;
     std::int64_t decisions() const override { return decisions_; }
 
@@ -42,14 +42,14 @@ class prepared_controller final : public controller {
     void load(const std::string& bytes) override;
 
   private:
-    move chosen_at(const sight& now, const outlook& seen);
-    sight sight_of(double time, const std::vector<adapter_signs>& signs) const;
+    policy_action chosen_at(const policy_observation& now, const block_observation& seen);
+    policy_observation make_observation(double time, const std::vector<adapter_features>& features) const;
 
     std::shared_ptr<const prepared_policy> how_;
     run_terms terms_;
     controller_mode mode_;
-    move last_;
-    std::vector<std::vector<adapter_signs>> blocks_;  ///< so far; of the control shuffled alone
+    policy_action last_;
+    std::vector<std::vector<adapter_features>> blocks_;  ///< so far; of the control shuffled alone
     std::int64_t decisions_ = 0;
     std::optional<online_residual> learner_;
 };

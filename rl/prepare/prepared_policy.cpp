@@ -40,34 +40,34 @@ json features() {
             {"run", {"time", "noise", "epochs", "probe", "slope", "rate"}}};
 }
 
-std::array<double, 3> numbers_of(const schedule& one) {
+std::array<double, 3> to_numbers(const schedule& one) {
     return {one.log_rate, one.tilt, one.tail};
 }
-schedule schedule_of(const std::array<double, 3>& numbers) {
+schedule to_schedule(const std::array<double, 3>& numbers) {
     return {numbers[0], numbers[1], numbers[2]};
 }
 
 template <std::size_t N>
-at::Tensor tensor_of(const std::array<double, N>& values) {
+at::Tensor to_tensor(const std::array<double, N>& values) {
     return at::tensor(at::ArrayRef<double>(values.data(), N), at::kDouble);
 }
 
 tensors stored(const prepared_parts& parts) {
     return {{"actor", parts.actor},
-            {"adapter_deviation", tensor_of(parts.normaliser.adapter_deviation)},
-            {"adapter_mean", tensor_of(parts.normaliser.adapter_mean)},
-            {"global_deviation", tensor_of(parts.normaliser.global_deviation)},
-            {"global_mean", tensor_of(parts.normaliser.global_mean)},
-            {"guard_mean", tensor_of(parts.guard.mean)},
-            {"guard_precision", tensor_of(parts.guard.precision)},
-            {"guard_reach", tensor_of(std::array{parts.guard.reach})},
-            {"rule", tensor_of(parts.how.numbers)},
-            {"best_schedule", tensor_of(numbers_of(parts.best_fixed))},
-            {"schedule", tensor_of(numbers_of(parts.fixed))}};
+            {"adapter_deviation", to_tensor(parts.normaliser.adapter_deviation)},
+            {"adapter_mean", to_tensor(parts.normaliser.adapter_mean)},
+            {"global_deviation", to_tensor(parts.normaliser.global_deviation)},
+            {"global_mean", to_tensor(parts.normaliser.global_mean)},
+            {"guard_mean", to_tensor(parts.guard.mean)},
+            {"guard_precision", to_tensor(parts.guard.precision)},
+            {"guard_reach", to_tensor(std::array{parts.guard.reach})},
+            {"rule", to_tensor(parts.how.numbers)},
+            {"best_schedule", to_tensor(to_numbers(parts.best_fixed))},
+            {"schedule", to_tensor(to_numbers(parts.fixed))}};
 }
 
 // All that a policy is but its digest.
-json description_of(const prepared_parts& parts) {
+json describe_policy(const prepared_parts& parts) {
     return {{"version", prepared_policy::version},
             {"actions", actions()},
             {"features", features()},
@@ -78,8 +78,8 @@ json description_of(const prepared_parts& parts) {
             {"figures", json::parse(parts.figures)}};
 }
 
-std::string digest_of(const prepared_parts& parts) {
-    std::string bytes = description_of(parts).dump();
+std::string compute_digest(const prepared_parts& parts) {
+    std::string bytes = describe_policy(parts).dump();
     for (const auto& [name, tensor] : stored(parts)) {
         const auto whole = tensor.contiguous();
         bytes += name;
@@ -111,7 +111,7 @@ struct policy_reader {
     schedule schedule_in(const char* name) const {
         std::array<double, 3> numbers;
         read(name, numbers);
-        const auto out = schedule_of(numbers);
+        const auto out = to_schedule(numbers);
         constexpr double most_log_rate = 10;  // far beyond what a search reaches, and its exponential is finite
         if (std::abs(out.log_rate) > most_log_rate || std::abs(out.tilt) > 1 || !(out.tail > 0 && out.tail <= 1))
             damaged(fmt::format("'{}' is no schedule", name));
@@ -126,14 +126,14 @@ prepared_policy::prepared_policy(prepared_parts parts) : parts_(std::move(parts)
     require(json::accept(parts_.figures), "a policy's figures are JSON");
 }
 
-move prepared_policy::act(const sight& seen) const {
+policy_action prepared_policy::act(const policy_observation& seen) const {
     const auto normalised = parts_.normaliser(seen);
-    const auto raw = raw_policy_of(nets_, parts_.actor, normalised).mean;
+    const auto raw = compute_raw_policy(nets_, parts_.actor, normalised).mean;
     return with_residual(parts_.how(seen), raw, parts_.guard.part(normalised));
 }
 
 std::string prepared_policy::digest() const {
-    return digest_of(parts_);
+    return compute_digest(parts_);
 }
 
 namespace {
@@ -155,7 +155,7 @@ std::optional<privacy::verifying_key> prepared_policy::signer() const {
 }
 
 void prepared_policy::save(const std::filesystem::path& path) const {
-    auto about = description_of(parts_);
+    auto about = describe_policy(parts_);
     about["digest"] = digest();
     std::map<std::string, std::string> words = {{entry_name, about.dump()}};
     if (signature_) words[signature_name] = json{{"key", signature_->by.hex()}, {"signature", signature_->hex}}.dump();
@@ -215,7 +215,7 @@ prepared_policy prepared_policy::read(const models::safetensors_file& file, cons
     out.interval = from.integer("interval", 1, std::numeric_limits<std::int32_t>::max());
     if (!from.at("figures").is_object()) read.damaged("'figures' is no object");
     out.figures = from.at("figures").dump();
-    if (digest_of(out) != from.text("digest")) read.damaged("it is not what was saved");
+    if (compute_digest(out) != from.text("digest")) read.damaged("it is not what was saved");
     prepared_policy made(std::move(out));
     if (const auto words = file.metadata().find(signature_name); words != file.metadata().end()) {
         const auto where = origin + ": " + signature_name;

@@ -38,9 +38,9 @@ class prepared_policy {
     explicit prepared_policy(prepared_parts parts);
 
     /// Takes well under a millisecond; nothing is remembered.
-    move act(const sight& seen) const;
+    policy_action act(const policy_observation& seen) const;
     /// The part of the residual that acts, in [0, 1].
-    double trust(const sight& seen) const { return parts_.guard.part(parts_.normaliser(seen)); }
+    double trust(const policy_observation& seen) const { return parts_.guard.part(parts_.normaliser(seen)); }
     const prepared_parts& parts() const { return parts_; }
     std::string digest() const;  ///< SHA-256 of all that it is, in hex
 

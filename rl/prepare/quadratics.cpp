@@ -32,14 +32,14 @@ struct adapter_state {
     std::size_t begin, end;  // its numbers among D
     double share = 0;        // w²
     double weight = 0;       // Σσ²h: the part of E|g|² that the units' noise makes
-    adapter_signs signs = {};
+    adapter_features features = {};
 };
 
 class quadratic_episode final : public episode {
   public:
     quadratic_episode(const quadratics& about, const schedule& fixed, std::uint64_t seed)
         : task_(about),
-          rates_(rates_of(fixed, about.rate, about.steps)),
+          rates_(make_rate_schedule(fixed, about.rate, about.steps)),
           reach_(std::max(1.0, std::round(fixed.tail * static_cast<double>(about.steps)))),
           random_(seed),
           theta_(about.start),
@@ -64,9 +64,9 @@ class quadratic_episode final : public episode {
 
     bool finished() const override { return step_ == task_.steps; }
 
-    sight look() const override {
+    policy_observation look() const override {
         const auto numbers = static_cast<double>(theta_.size());
-        sight out;
+        policy_observation out;
         out.global = {static_cast<double>(step_) / static_cast<double>(task_.steps),
                       std::log(std::max(task_.noise_multiplier, 1e-9) * std::sqrt(numbers) / task_.batch),
                       std::log(task_.epochs),
@@ -75,17 +75,17 @@ class quadratic_episode final : public episode {
                       last_.rate};
         for (std::size_t i = 0; i < adapters_.size(); ++i) {
             const auto& one = adapters_[i];
-            out.adapters.push_back({one.signs.signal, one.signs.cosine, one.signs.along, std::log(one.signs.update),
+            out.adapters.push_back({one.features.signal, one.features.cosine, one.features.along, std::log(one.features.update),
                                     last_.rates[i], last_.shares[i]});
         }
         return out;
     }
 
-    void play(const move& chosen) override {
+    void play(const policy_action& chosen) override {
         require(!finished(), "quadratics: the episode is over");
-        check_move(chosen, adapters_.size());
+        check_action(chosen, adapters_.size());
         last_ = chosen;
-        const auto shares = shares_of(chosen);
+        const auto shares = compute_shares(chosen);
         for (std::size_t i = 0; i < adapters_.size(); ++i) adapters_[i].share = shares[i];
         std::swap(sum_, last_sum_);
         std::swap(moved_, last_moved_);
@@ -123,7 +123,7 @@ class quadratic_episode final : public episode {
         for (std::size_t k = one.begin; k < one.end; ++k) squares += std::pow(task_.curvatures[k] * theta_[k], 2);
         const double scale = squares > radius * radius ? 1 / std::sqrt(squares) : 1 / radius;  // of g, in radii
         const double units = scale * scale * task_.unit_noise / task_.batch;
-        const double added = variance_of(one);
+        const double added = compute_variance(one);
         const double correction1 = 1 - std::pow(beta1, static_cast<double>(step_));
         const double correction2 = 1 - std::pow(beta2, static_cast<double>(step_));
         const double root = 1 / std::sqrt(correction2), stride = rate / correction1;
@@ -142,7 +142,7 @@ class quadratic_episode final : public episode {
     }
 
     // s²: of the noise on a number of a release.
-    double variance_of(const adapter_state& one) const {
+    double compute_variance(const adapter_state& one) const {
         return std::pow(task_.noise_multiplier / task_.batch, 2) / one.share;
     }
 
@@ -154,10 +154,10 @@ class quadratic_episode final : public episode {
         for (std::size_t k = one.begin; k < one.end; ++k) far += std::pow(theta_[k] - task_.start[k], 2);
         const double norm = std::sqrt(product(sum_, sum_)), last_norm = std::sqrt(product(last_sum_, last_sum_));
         const auto numbers = static_cast<double>(one.end - one.begin), block = static_cast<double>(task_.interval);
-        one.signs = {.signal = signal_of(norm * norm, block * numbers * variance_of(one)),
-                     .cosine = cosine_of(product(sum_, last_sum_), norm, last_norm),
-                     .along = along_of(product(sum_, last_moved_), norm, std::sqrt(product(last_moved_, last_moved_))),
-                     .update = update_of(std::sqrt(product(moved_, moved_)), std::hypot(weight_norm, std::sqrt(far)))};
+        one.features = {.signal = compute_signal(norm * norm, block * numbers * compute_variance(one)),
+                     .cosine = compute_cosine(product(sum_, last_sum_), norm, last_norm),
+                     .along = compute_along(product(sum_, last_moved_), norm, std::sqrt(product(last_moved_, last_moved_))),
+                     .update = compute_update(std::sqrt(product(moved_, moved_)), std::hypot(weight_norm, std::sqrt(far)))};
     }
 
     static std::vector<double>::const_iterator at(const std::vector<double>& values, std::size_t k) {
@@ -182,7 +182,7 @@ class quadratic_episode final : public episode {
     std::vector<double> moved_, last_moved_;             // how they moved θ
     double averaged_ = 0, probe_ = 0, slope_ = 0;
     std::int64_t step_ = 0;
-    move last_;
+    policy_action last_;
 };
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace rldp::rl {
 namespace {
 
 // What runs show under the rule and whatever may come to be added to it.
-std::vector<sight> sights_of(task_list tasks, const schedule& fixed, const rule& how, const trials& with) {
-    std::vector<std::vector<sight>> each(tasks.size());
+std::vector<policy_observation> collect_observations(task_list tasks, const schedule& fixed, const rule& how, const comparison_seeds& with) {
+    std::vector<std::vector<policy_observation>> each(tasks.size());
     for_each_index(tasks.size(), with.jobs, [&](std::size_t i) {
         splitmix random(with.seed, i);
         const auto run = tasks[i]->begin(fixed, random.next());
@@ -27,7 +27,7 @@ std::vector<sight> sights_of(task_list tasks, const schedule& fixed, const rule&
             run->play(with_residual(how(seen), sampled({nothing, nothing}, random), 1));
         }
     });
-    std::vector<sight> out;
+    std::vector<policy_observation> out;
     for (auto& some : each) out.insert(out.end(), some.begin(), some.end());
     return out;
 }
@@ -43,7 +43,7 @@ set_episode explored(const task& of, const schedule& fixed, const rule& how, con
         const auto seen = run->look();
         set_transition one;
         one.seen = normalised(seen);
-        one.raw = sampled(raw_policy_of(nets, actor, one.seen), random);
+        one.raw = sampled(compute_raw_policy(nets, actor, one.seen), random);
         const double before = lead();
         alone->play(how(alone->look()));
         run->play(with_residual(how(seen), one.raw, 1));
@@ -55,7 +55,7 @@ set_episode explored(const task& of, const schedule& fixed, const rule& how, con
     return out;
 }
 
-std::unique_ptr<residual_learner> learner_of(const refinement_config& config) {
+std::unique_ptr<residual_learner> make_learner(const refinement_config& config) {
     if (const auto* ppo = std::get_if<residual_ppo_config>(&config.learner))
         return std::make_unique<residual_ppo>(*ppo);
     return std::make_unique<residual_sac>(std::get<residual_sac_config>(config.learner));
@@ -66,17 +66,17 @@ std::unique_ptr<residual_learner> learner_of(const refinement_config& config) {
 refinement refine(task_list tasks, task_list validation, const schedule& fixed, const rule& how,
                   const refinement_config& config) {
     require(!tasks.empty() && config.episodes >= 1 && config.judged_every >= 1, "a refinement needs episodes");
-    const auto seen = sights_of(tasks, fixed, how, {.seed = config.seed, .jobs = config.jobs});
+    const auto seen = collect_observations(tasks, fixed, how, {.seed = config.seed, .jobs = config.jobs});
     refinement best;
     best.normaliser = frozen_normaliser::of(seen);
     auto normalised = seen;
     for (auto& one : normalised) one = best.normaliser(one);
     best.guard = residual_guard::of(normalised);
 
-    const auto learner = learner_of(config);
+    const auto learner = make_learner(config);
     best.actor = learner->actor();
     best.hidden = learner->nets().hidden();
-    const trials judging = {.seed = ~config.seed, .jobs = config.jobs};
+    const comparison_seeds judging = {.seed = ~config.seed, .jobs = config.jobs};
     const auto rules = final_losses(validation, {fixed, how}, judging);
     for (std::size_t round = 1; round <= config.rounds; ++round) {
         const auto actor = learner->actor();
@@ -89,9 +89,9 @@ refinement refine(task_list tasks, task_list validation, const schedule& fixed, 
         learner->learn_from(episodes);
         if (round % config.judged_every != 0) continue;
         const auto candidate = learner->actor();
-        const auto plays = [&](const sight& now) {
+        const auto plays = [&](const policy_observation& now) {
             const auto here = best.normaliser(now);
-            return with_residual(how(now), raw_policy_of(learner->nets(), candidate, here).mean, best.guard.part(here));
+            return with_residual(how(now), compute_raw_policy(learner->nets(), candidate, here).mean, best.guard.part(here));
         };
         const auto judged = compare(final_losses(validation, {fixed, plays}, judging), rules);
         best.curve.push_back(judged.mean);

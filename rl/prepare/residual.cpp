@@ -43,7 +43,7 @@ void normalise(std::array<double, N>& values, const std::array<double, N>& mean,
         values[k] = deviation[k] > 1e-9 ? std::clamp((values[k] - mean[k]) / deviation[k], -farthest, farthest) : 0;
 }
 
-std::array<double, residual_guard::size> pooled(const sight& seen) {
+std::array<double, residual_guard::size> pooled(const policy_observation& seen) {
     std::array<double, residual_guard::size> out = {};
     for (const auto& one : seen.adapters)
         for (std::size_t k = 0; k < residual_guard::of_adapters; ++k)
@@ -58,7 +58,7 @@ double sampled(double mean, double log_sigma, splitmix& random) {
 
 }  // namespace
 
-move with_residual(move base, const move& raw, double part) {
+policy_action with_residual(policy_action base, const policy_action& raw, double part) {
     require(base.rates.size() == raw.rates.size(), "a residual for another number of adapters");
     base.rate += part * most_added_rate * std::tanh(raw.rate);
     for (std::size_t i = 0; i < base.rates.size(); ++i) {
@@ -68,7 +68,7 @@ move with_residual(move base, const move& raw, double part) {
     return within_limits(std::move(base));
 }
 
-frozen_normaliser frozen_normaliser::of(std::span<const sight> seen) {
+frozen_normaliser frozen_normaliser::of(std::span<const policy_observation> seen) {
     require(!seen.empty(), "a normaliser needs sights");
     spread<of_adapter::count> adapters;
     spread<of_run::count> runs;
@@ -79,14 +79,14 @@ frozen_normaliser frozen_normaliser::of(std::span<const sight> seen) {
     return {adapters.mean, adapters.deviation(), runs.mean, runs.deviation()};
 }
 
-sight frozen_normaliser::operator()(const sight& seen) const {
-    sight out = seen;
+policy_observation frozen_normaliser::operator()(const policy_observation& seen) const {
+    policy_observation out = seen;
     for (auto& one : out.adapters) normalise(one, adapter_mean, adapter_deviation);
     normalise(out.global, global_mean, global_deviation);
     return out;
 }
 
-residual_guard residual_guard::of(std::span<const sight> normalised) {
+residual_guard residual_guard::of(std::span<const policy_observation> normalised) {
     require(!normalised.empty(), "a guard needs sights");
     const auto n = static_cast<double>(normalised.size());
     residual_guard out;
@@ -113,7 +113,7 @@ residual_guard residual_guard::of(std::span<const sight> normalised) {
     return out;
 }
 
-double residual_guard::squared_distance(const sight& normalised) const {
+double residual_guard::squared_distance(const policy_observation& normalised) const {
     auto x = pooled(normalised);
     for (std::size_t k = 0; k < size; ++k) x[k] -= mean[k];
     double out = 0;
@@ -122,23 +122,23 @@ double residual_guard::squared_distance(const sight& normalised) const {
     return out;
 }
 
-double residual_guard::part(const sight& normalised) const {
+double residual_guard::part(const policy_observation& normalised) const {
     const double far = squared_distance(normalised);
     return far <= reach ? 1 : reach / far;
 }
 
-raw_policy raw_policy_of(const set_networks& nets, const at::Tensor& actor, const sight& normalised) {
+raw_policy compute_raw_policy(const set_networks& nets, const at::Tensor& actor, const policy_observation& normalised) {
     const at::NoGradGuard no_gradient;
     const models::one_thread same_bits_everywhere;
     const std::size_t adapters = normalised.adapters.size();
     const auto one = empty_sets(1, std::ssize(normalised.adapters));
     put(one, 0, normalised);
     const auto said = nets.policy(actor, one);
-    return {move_at(said.mean, 0, adapters), move_at(said.log_sigma, 0, adapters)};
+    return {action_at(said.mean, 0, adapters), action_at(said.log_sigma, 0, adapters)};
 }
 
-move sampled(const raw_policy& said, splitmix& random) {
-    move out = said.mean;
+policy_action sampled(const raw_policy& said, splitmix& random) {
+    policy_action out = said.mean;
     out.rate = sampled(out.rate, said.log_sigma.rate, random);
     for (std::size_t i = 0; i < out.rates.size(); ++i) {
         out.rates[i] = sampled(out.rates[i], said.log_sigma.rates[i], random);

@@ -10,10 +10,10 @@
 namespace rldp::rl {
 
 struct set_transition {
-    sight seen;  ///< normalised, as `next`
-    move raw;    ///< what the actor said, before squashing
+    policy_observation seen;  ///< normalised, as `next`
+    policy_action raw;    ///< what the actor said, before squashing
     double reward = 0;
-    sight next;
+    policy_observation next;
     bool last = false;  ///< nothing follows
 };
 using set_episode = std::vector<set_transition>;

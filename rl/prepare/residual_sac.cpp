@@ -32,11 +32,11 @@ void check(const residual_sac_config& c) {
         require(part >= 0 && part <= 1, "sac on sets: tau and learning rates lie in [0, 1]");
 }
 
-adapter_set rows_of(const adapter_set& all, const at::Tensor& which) {
+adapter_set take_rows(const adapter_set& all, const at::Tensor& which) {
     return {all.adapters.index_select(0, which), all.present.index_select(0, which), all.global.index_select(0, which)};
 }
 
-set_action rows_of(const set_action& all, const at::Tensor& which) {
+set_action take_rows(const set_action& all, const at::Tensor& which) {
     return {all.global.index_select(0, which), all.adapters.index_select(0, which)};
 }
 
@@ -90,7 +90,7 @@ struct residual_sac::impl {
 
     minibatch draw() const {
         const auto which = at::randint(held(), {config.batch}, generator, at::TensorOptions(at::kLong));
-        return {rows_of(seen, which), rows_of(next, which), rows_of(raw, which), reward.index_select(0, which),
+        return {take_rows(seen, which), take_rows(next, which), take_rows(raw, which), reward.index_select(0, which),
                 goes_on.index_select(0, which)};
     }
 
@@ -176,10 +176,10 @@ json residual_sac::save() const {
     auto& my = *impl_;
     json out = {{"actor", stored(my.actor.snapshot())},
                 {"critics", stored(my.critics.snapshot())},
-                {"targets", bytes_of(my.targets)},
-                {"generator", bytes_of(my.generator.get_state())},
+                {"targets", to_bytes(my.targets)},
+                {"generator", to_bytes(my.generator.get_state())},
                 {"taken", my.taken}};
-    for (const auto& [name, all] : my.replayed()) out[name] = bytes_of(all->narrow(0, 0, my.held()));
+    for (const auto& [name, all] : my.replayed()) out[name] = to_bytes(all->narrow(0, 0, my.held()));
     return out;
 }
 

@@ -8,7 +8,7 @@
 namespace rldp::rl {
 namespace {
 
-double scale_of(rule::number which) {
+double find_scale(rule::number which) {
     return which == rule::along || which == rule::own_along ? 10 : 1;
 }
 
@@ -16,7 +16,7 @@ double logistic(double x) {
     return 1 / (1 + std::exp(-x));
 }
 
-double mean_of(const sight& seen, of_adapter::feature feature) {
+double compute_mean(const policy_observation& seen, of_adapter::feature feature) {
     double sum = 0;
     for (const auto& one : seen.adapters) sum += one[feature];
     return sum / static_cast<double>(seen.adapters.size());
@@ -24,13 +24,13 @@ double mean_of(const sight& seen, of_adapter::feature feature) {
 
 }  // namespace
 
-move rule::operator()(const sight& seen) const {
+policy_action rule::operator()(const policy_observation& seen) const {
     const auto& run = seen.global;
-    const double mean_signal = mean_of(seen, of_adapter::signal), mean_along = mean_of(seen, of_adapter::along);
+    const double mean_signal = compute_mean(seen, of_adapter::signal), mean_along = compute_mean(seen, of_adapter::along);
     const double kept = std::exp(-numbers[forget] * numbers[forget]);
-    move out = neutral(seen.adapters.size());
+    policy_action out = neutral(seen.adapters.size());
     out.rate = kept * run[of_run::rate] + numbers[bias] + numbers[time] * (run[of_run::time] - 0.5) +
-               numbers[signal] * mean_signal + numbers[cosine] * mean_of(seen, of_adapter::cosine) +
+               numbers[signal] * mean_signal + numbers[cosine] * compute_mean(seen, of_adapter::cosine) +
                numbers[along] * mean_along + numbers[slope] * run[of_run::slope] + numbers[noise] * run[of_run::noise];
     for (std::size_t i = 0; i < seen.adapters.size(); ++i) {
         const auto& own = seen.adapters[i];
@@ -45,13 +45,13 @@ move rule::operator()(const sight& seen) const {
 rule rule_at(std::span<const double> point, std::span<const rule::number> free) {
     require(point.size() == free.size(), "a rule's point has a number for each that is free");
     rule out;
-    for (std::size_t k = 0; k < free.size(); ++k) out.numbers[free[k]] = scale_of(free[k]) * point[k];
+    for (std::size_t k = 0; k < free.size(); ++k) out.numbers[free[k]] = find_scale(free[k]) * point[k];
     return out;
 }
 
-std::vector<double> point_of(const rule& how, std::span<const rule::number> free) {
+std::vector<double> to_point(const rule& how, std::span<const rule::number> free) {
     std::vector<double> out;
-    for (const auto number : free) out.push_back(how.numbers[number] / scale_of(number));
+    for (const auto number : free) out.push_back(how.numbers[number] / find_scale(number));
     return out;
 }
 
@@ -60,7 +60,7 @@ schedule schedule_at(std::span<const double> point) {
     return {.log_rate = point[0], .tilt = std::tanh(point[1]), .tail = std::max(0.01, 0.5 * logistic(point[2]))};
 }
 
-std::vector<double> point_of(const schedule& fixed) {
+std::vector<double> to_point(const schedule& fixed) {
     const double tilt = std::clamp(fixed.tilt, -0.99, 0.99), part = std::clamp(2 * fixed.tail, 0.02, 0.98);
     return {fixed.log_rate, std::atanh(tilt), std::log(part / (1 - part))};
 }

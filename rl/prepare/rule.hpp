@@ -28,14 +28,14 @@ struct rule {
     };
     std::array<double, count> numbers = {};
 
-    move operator()(const sight& seen) const;
+    policy_action operator()(const policy_observation& seen) const;
 };
 
 /// A point of a search for the `free` numbers, in their order, as a rule whose others are zero. A step of one in each
 /// acts alike: cosines along a noisy block are some hundredths, and are multiplied by ten.
 rule rule_at(std::span<const double> point, std::span<const rule::number> free);
 /// Its inverse.
-std::vector<double> point_of(const rule& how, std::span<const rule::number> free);
+std::vector<double> to_point(const rule& how, std::span<const rule::number> free);
 
 /// A point of a search, three numbers, as a schedule: its log rate; its tilt by tanh, so that no straight line is out
 /// of reach, and its tail, half at most, by a logistic function. Three zeros are the tuned rate, constant, and the mean
@@ -43,6 +43,6 @@ std::vector<double> point_of(const rule& how, std::span<const rule::number> free
 /// a language model does not.
 schedule schedule_at(std::span<const double> point);
 /// Its inverse, but for what only infinite numbers would reach: a search can go on from there.
-std::vector<double> point_of(const schedule& fixed);
+std::vector<double> to_point(const schedule& fixed);
 
 }  // namespace rldp::rl

@@ -19,13 +19,13 @@ std::vector<double> followed_by(std::vector<double> start, const std::vector<dou
 }  // namespace
 
 std::vector<double> search(task_list tasks, const std::vector<double>& start,
-                           const std::function<contestant(std::span<const double>)>& contestant_at,
+                           const std::function<scheduled_policy(std::span<const double>)>& scheduled_policy_at,
                            const search_config& how) {
     require(!tasks.empty(), "a search needs tasks");
     cma_es found(start, how.deviation, how.seed, how.population);
     for (std::size_t generation = 0; generation < how.generations; ++generation) {
-        std::vector<contestant> all;
-        for (const auto& point : found.ask()) all.push_back(contestant_at(point));
+        std::vector<scheduled_policy> all;
+        for (const auto& point : found.ask()) all.push_back(scheduled_policy_at(point));
         std::vector<double> losses(all.size() * how.tasks);
         for_each_index(losses.size(), how.jobs, [&](std::size_t i) {
             const std::size_t episode = generation * how.tasks + i % how.tasks;
@@ -42,19 +42,19 @@ std::vector<double> search(task_list tasks, const std::vector<double>& start,
 
 std::vector<double> search_schedule(task_list tasks, const std::vector<double>& start, const search_config& how) {
     return search(
-        tasks, start, [](std::span<const double> point) { return contestant{schedule_at(point)}; }, how);
+        tasks, start, [](std::span<const double> point) { return scheduled_policy{schedule_at(point)}; }, how);
 }
 
 ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
                            const search_config& how, std::span<const rule::number> free) {
-    const auto parts_of = [&](std::span<const double> point) {
+    const auto split_point = [&](std::span<const double> point) {
         return ruled_schedule{schedule_at(point.first(start.size())), rule_at(point.subspan(start.size()), free)};
     };
-    const auto contestant_at = [&](std::span<const double> point) {
-        const auto parts = parts_of(point);
-        return contestant{parts.fixed, parts.how};
+    const auto scheduled_policy_at = [&](std::span<const double> point) {
+        const auto parts = split_point(point);
+        return scheduled_policy{parts.fixed, parts.how};
     };
-    return parts_of(search(tasks, followed_by(start, point_of(begin, free)), contestant_at, how));
+    return split_point(search(tasks, followed_by(start, to_point(begin, free)), scheduled_policy_at, how));
 }
 
 ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
@@ -64,12 +64,12 @@ ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, co
     return search_rule(tasks, start, begin, how, all);
 }
 
-contestant search_timetable(task_list tasks, const std::vector<double>& start, const search_config& how) {
-    const auto contestant_at = [&](std::span<const double> point) {
-        return contestant{schedule_at(point.first(start.size())), timetable_at(point.subspan(start.size()))};
+scheduled_policy search_open_loop_schedule(task_list tasks, const std::vector<double>& start, const search_config& how) {
+    const auto scheduled_policy_at = [&](std::span<const double> point) {
+        return scheduled_policy{schedule_at(point.first(start.size())), open_loop_schedule_at(point.subspan(start.size()))};
     };
-    return contestant_at(
-        search(tasks, followed_by(start, std::vector<double>(timetable{}.log_rates.size())), contestant_at, how));
+    return scheduled_policy_at(
+        search(tasks, followed_by(start, std::vector<double>(open_loop_schedule{}.log_rates.size())), scheduled_policy_at, how));
 }
 
 }  // namespace rldp::rl

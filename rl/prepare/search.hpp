@@ -22,7 +22,7 @@ struct search_config {
 
 /// The centre that the search ends at: of noisy values, better than the best point told.
 std::vector<double> search(task_list tasks, const std::vector<double>& start,
-                           const std::function<contestant(std::span<const double>)>& contestant_at,
+                           const std::function<scheduled_policy(std::span<const double>)>& scheduled_policy_at,
                            const search_config& how);
 
 /// The three numbers of schedule_at().
@@ -40,6 +40,6 @@ ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, co
                            const search_config& how);
 
 /// The same with a timetable in place of the rule.
-contestant search_timetable(task_list tasks, const std::vector<double>& start, const search_config& how);
+scheduled_policy search_open_loop_schedule(task_list tasks, const std::vector<double>& start, const search_config& how);
 
 }  // namespace rldp::rl

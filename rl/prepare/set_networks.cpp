@@ -46,7 +46,7 @@ set_action empty_actions(std::int64_t rows, std::int64_t adapters) {
     return {at::zeros({rows, 1}), at::zeros({rows, adapters, own_actions})};
 }
 
-void put(const adapter_set& into, std::int64_t row, const sight& seen) {
+void put(const adapter_set& into, std::int64_t row, const policy_observation& seen) {
     require(std::ssize(seen.adapters) <= into.present.size(1), "sets: more adapters than there is room for");
     const auto adapters = into.adapters[row], present = into.present[row], global = into.global[row];
     adapters.zero_();
@@ -58,7 +58,7 @@ void put(const adapter_set& into, std::int64_t row, const sight& seen) {
     std::copy(seen.global.begin(), seen.global.end(), global.data_ptr<float>());
 }
 
-void put(const set_action& into, std::int64_t row, const move& chosen) {
+void put(const set_action& into, std::int64_t row, const policy_action& chosen) {
     require(std::ssize(chosen.rates) <= into.adapters.size(1), "sets: more adapters than there is room for");
     const auto adapters = into.adapters[row];
     adapters.zero_();
@@ -70,7 +70,7 @@ void put(const set_action& into, std::int64_t row, const move& chosen) {
     }
 }
 
-move move_at(const set_action& from, std::int64_t row, std::size_t adapters) {
+policy_action action_at(const set_action& from, std::int64_t row, std::size_t adapters) {
     auto out = neutral(adapters);
     out.rate = from.global[row].item<double>();
     const auto own = from.adapters[row].contiguous();
@@ -108,14 +108,14 @@ set_networks::set_networks(std::int64_t hidden)
               {hidden + run_size + 1, hidden},
               {hidden, 1}} {}
 
-std::int64_t set_networks::size_of(const layers& all) {
+std::int64_t set_networks::compute_size(const layers& all) {
     std::int64_t out = 0;
     for (const auto& one : all) out += one.in * one.out + one.out;
     return out;
 }
 
 std::int64_t set_networks::actor_size() const {
-    return size_of(actor_);
+    return compute_size(actor_);
 }
 
 // Weights [out, in] and bias [out] of each layer.
@@ -151,11 +151,11 @@ at::Tensor set_networks::initial_critics(const at::Generator& generator) const {
 
 set_gaussian set_networks::policy(const at::Tensor& actor, const adapter_set& seen) const {
     const auto p = unpack(actor, actor_);
-    const auto layer_of = [&](std::size_t i, const at::Tensor& x) { return at::linear(x, p[2 * i], p[2 * i + 1]); };
-    const auto each = at::gelu(layer_of(1, at::gelu(layer_of(0, beside(seen.adapters, seen.global)))));
-    const auto all = at::gelu(layer_of(2, at::cat({mean_over(each, seen.present), seen.global}, 1)));
-    const auto own = at::gelu(layer_of(3, beside(each, all)));
-    const auto global = layer_of(4, all).chunk(2, 1), adapters = layer_of(5, own).chunk(2, 2);
+    const auto apply_layer = [&](std::size_t i, const at::Tensor& x) { return at::linear(x, p[2 * i], p[2 * i + 1]); };
+    const auto each = at::gelu(apply_layer(1, at::gelu(apply_layer(0, beside(seen.adapters, seen.global)))));
+    const auto all = at::gelu(apply_layer(2, at::cat({mean_over(each, seen.present), seen.global}, 1)));
+    const auto own = at::gelu(apply_layer(3, beside(each, all)));
+    const auto global = apply_layer(4, all).chunk(2, 1), adapters = apply_layer(5, own).chunk(2, 2);
     const auto deviation = [](const at::Tensor& raw) { return (raw + first_log_sigma).clamp(-5, 0); };
     return {{global[0], adapters[0]}, {deviation(global[1]), deviation(adapters[1])}};
 }
@@ -165,7 +165,7 @@ std::array<at::Tensor, 2> set_networks::values(const at::Tensor& critics, const 
     const auto run = at::cat({seen.global, at::tanh(of.global)}, 1);
     const auto each = beside(at::cat({seen.adapters, at::tanh(of.adapters)}, 2), run);
     const auto critic = [&](std::int64_t which) {
-        const auto p = unpack(critics.narrow(0, which * size_of(critic_), size_of(critic_)), critic_);
+        const auto p = unpack(critics.narrow(0, which * compute_size(critic_), compute_size(critic_)), critic_);
         const auto encoded = at::relu(at::linear(at::relu(at::linear(each, p[0], p[1])), p[2], p[3]));
         const auto pooled = at::cat({mean_over(encoded, seen.present), run}, 1);
         return at::linear(at::relu(at::linear(pooled, p[4], p[5])), p[6], p[7]).squeeze(1);

@@ -29,10 +29,10 @@ struct set_action {
 adapter_set empty_sets(std::int64_t rows, std::int64_t adapters);
 set_action empty_actions(std::int64_t rows, std::int64_t adapters);
 /// Writes a sight or a move over a row.
-void put(const adapter_set& into, std::int64_t row, const sight& seen);
-void put(const set_action& into, std::int64_t row, const move& chosen);
+void put(const adapter_set& into, std::int64_t row, const policy_observation& seen);
+void put(const set_action& into, std::int64_t row, const policy_action& chosen);
 /// A row's action as a move for `adapters`.
-move move_at(const set_action& from, std::int64_t row, std::size_t adapters);
+policy_action action_at(const set_action& from, std::int64_t row, std::size_t adapters);
 
 /// Independent Gaussians.
 struct set_gaussian {
@@ -66,7 +66,7 @@ class set_networks {
     };
     using layers = std::vector<layer>;
     static at::Tensor initial(const layers& all, std::size_t zeroed, const at::Generator& generator);
-    static std::int64_t size_of(const layers& all);
+    static std::int64_t compute_size(const layers& all);
     static std::vector<at::Tensor> unpack(const at::Tensor& flat, const layers& all);
     layers actor_, critic_;
 };

@@ -9,13 +9,13 @@
 namespace rldp::rl {
 
 /// As many numbers as a rule has.
-struct timetable {
+struct open_loop_schedule {
     std::array<double, 11> log_rates = {};  ///< at t/T = 0, 0.1, …, 1; straight lines between them
 
-    move operator()(const sight& seen) const;
+    policy_action operator()(const policy_observation& seen) const;
 };
 
 /// Eleven numbers, as they are.
-timetable timetable_at(std::span<const double> point);
+open_loop_schedule open_loop_schedule_at(std::span<const double> point);
 
 }  // namespace rldp::rl

@@ -30,7 +30,7 @@ inline actors::run_model tiny_model() {
 inline std::unique_ptr<privacy::method> small_method(const actors::run_model& model) {
     std::vector<std::int64_t> sizes;
     for (const auto& pair : model.layout.pairs) sizes.push_back(pair.size);
-    return std::make_unique<rl::steered>(rl::steered_config{.segments = privacy::segments_of(sizes),
+    return std::make_unique<rl::steered>(rl::steered_config{.segments = privacy::make_segments(sizes),
                                                             .expected_batch = 4,
                                                             .initial_radius = 0.1,
                                                             .clip_min = 1e-3,

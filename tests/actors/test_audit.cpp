@@ -236,7 +236,7 @@ TEST_CASE("look canaries tell sums without noise from those that have it") {
     };
     CHECK(bound(0) > 1.7);  // all of 20 guesses right, which is all that so many can show
     int above = 0;
-    for (int trial = 0; trial < 200; ++trial) above += bound(1) > privacy::epsilon_of({3, z}, 1e-5) ? 1 : 0;
+    for (int trial = 0; trial < 200; ++trial) above += bound(1) > privacy::compute_epsilon({3, z}, 1e-5) ? 1 : 0;
     CHECK(above == 0);
 }
 

@@ -125,7 +125,7 @@ TEST_CASE("public records choose the iterate on which they lose less, and a file
     REQUIRE(model.public_sample.size() == 64);
     CHECK(create_run(config, scratch / "b", {.lessons = scratch / "kept"}).facts->model.public_sample ==
           model.public_sample);
-    const auto keeps_last = choice_of(facts->spec, model);
+    const auto keeps_last = make_iterate_choice(facts->spec, model);
     REQUIRE(keeps_last);
     const auto& good = model.initial_adapter;
     const auto bad = good + at::randn_like(good);
@@ -135,7 +135,7 @@ TEST_CASE("public records choose the iterate on which they lose less, and a file
     CHECK(keeps_last(good, at::full_like(good, std::nan(""))));
     // Nothing to choose, nobody to ask; nothing else to learn, nothing learnt.
     const auto plain = create_run(small(), scratch / "c");
-    CHECK_FALSE(choice_of(plain.facts->spec, plain.facts->model));
+    CHECK_FALSE(make_iterate_choice(plain.facts->spec, plain.facts->model));
     const auto alone = create_run(
         small({"public.path=synthetic:100", "train.average=tail", R"(public.use=["choose"])"}), scratch / "d");
     CHECK(
@@ -151,7 +151,7 @@ TEST_CASE("what a learning controller is told of public records is the log of wh
     const auto& run = *opened.facts;
     const auto& model = run.model;
     REQUIRE(model.public_sample.size() == 64);
-    const auto probe = probe_of(run.spec, model);
+    const auto probe = make_public_probe(run.spec, model);
     REQUIRE(probe);
     const auto& good = model.initial_adapter;
     const auto found = eval::score_held_out(*model.base, &model.layout, &good, model.public_sample, {.batch = 3});
@@ -160,7 +160,7 @@ TEST_CASE("what a learning controller is told of public records is the log of wh
     CHECK(probe(at::full_like(good, std::nan(""))) == std::log(1e6));
     auto offline = run.spec;
     offline.controller.online = false;
-    CHECK_FALSE(probe_of(offline, model));
+    CHECK_FALSE(make_public_probe(offline, model));
 }
 
 TEST_CASE("runs that share lessons learn them once, and only where they would learn the same") {
@@ -339,7 +339,7 @@ std::string learned(const models::tokenizer& words, std::span<const std::int32_t
     return words.decode(ids);
 }
 
-run_data data_of(const config::run_config& config) {
+run_data load_run_data(const config::run_config& config) {
     const auto model = models::read_model_config(config.model.path);
     const auto spec = config::to_reading_spec(config);
     return load_data(spec, *load_tokenizer(spec, model), token_limit(spec, model), nullptr);
@@ -348,7 +348,7 @@ run_data data_of(const config::run_config& config) {
 eval::held_out evaluated(const config::run_config& config) {
     const auto model = models::read_model_config(config.model.path);
     const auto spec = config::to_reading_spec(config);
-    return held_out_of(spec, data_of(config).held_out, *load_tokenizer(spec, model), token_limit(spec, model));
+    return make_held_out(spec, load_run_data(config).held_out, *load_tokenizer(spec, model), token_limit(spec, model));
 }
 
 }  // namespace
@@ -357,7 +357,7 @@ TEST_CASE("of conversations the answers are learned, and secrets that are plante
     const scratch_directory scratch;
     const auto config = talking(scratch, {"data.canaries=20", "audit.canaries=3"});
     const auto words = load_tokenizer(config::to_reading_spec(config), models::read_model_config(config.model.path));
-    const auto data = data_of(config);
+    const auto data = load_run_data(config);
     REQUIRE_FALSE(data.planted.empty());
     std::size_t secrets = 0;
     for (std::size_t i = 0; i < data.train.size(); ++i) {
@@ -398,7 +398,7 @@ TEST_CASE("of fewer units that are looked at all are among more, whether the num
     const auto model = models::read_model_config(config.model.path);
     const auto spec = config::to_reading_spec(chosen);
     const auto tokens = load_tokenizer(spec, model);
-    CHECK(held_out_of(spec, data_of(config).held_out, *tokens, token_limit(spec, model)).sequences == few);
+    CHECK(make_held_out(spec, load_run_data(config).held_out, *tokens, token_limit(spec, model)).sequences == few);
 }
 
 TEST_CASE("who is looked at follows from each unit's own hash: a unit more or fewer moves no other") {

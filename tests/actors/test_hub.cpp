@@ -15,7 +15,7 @@ using namespace rldp::testing;
 
 namespace {
 
-eval::metrics_line line_of(std::int64_t step, double loss) {
+eval::metrics_line make_line(std::int64_t step, double loss) {
     eval::metrics_line line;
     line.step = step;
     line.loss_released = loss;
@@ -44,7 +44,7 @@ struct watched_hub : deterministic {
     /// Five steps; the evaluation of one of them comes behind the last.
     void steps_evaluated_at(std::int64_t which) {
         for (std::int64_t step = 1; step <= 5; ++step) {
-            self->send(hub, metrics_atom::value, line_of(step, 2.0));
+            self->send(hub, metrics_atom::value, make_line(step, 2.0));
             if (step == which) self->send(hub, evaluate_atom::value, step);
         }
         self->send(hub, evaluated_atom::value, which, eval::scores{4.5, {}});
@@ -68,7 +68,7 @@ TEST_CASE("a watcher that falls silent gets one message, and the latest value on
     REQUIRE(first);
     CHECK(first->name == "test run");
     for (std::int64_t step = 1; step <= 50; ++step) {
-        side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
+        side.self->send(side.hub, metrics_atom::value, make_line(step, 2.0));
         side.run();
         side.second();
     }
@@ -85,9 +85,9 @@ TEST_CASE("a watcher that falls silent gets one message, and the latest value on
 }
 
 TEST_CASE("a resumed run is shown from where it stood, before its first step") {
-    auto evaluated = line_of(41, 2.5);
+    auto evaluated = make_line(41, 2.5);
     evaluated.eval_perplexity = 17;
-    watched_hub side({line_of(40, 2.6), evaluated, line_of(42, 2.4)});
+    watched_hub side({make_line(40, 2.6), evaluated, make_line(42, 2.4)});
     std::vector<run_view> seen;
     const auto first = side.ask<run_view>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
     REQUIRE(first);
@@ -109,7 +109,7 @@ TEST_CASE("ticks come at most once a second and show averages") {
     side.run();
     const auto before = seen.size();
     for (std::int64_t step = 1; step <= 4; ++step)
-        side.self->send(side.hub, metrics_atom::value, line_of(step, static_cast<double>(step)));
+        side.self->send(side.hub, metrics_atom::value, make_line(step, static_cast<double>(step)));
     side.run();
     CHECK(seen.size() == before);
     side.second();
@@ -122,10 +122,10 @@ TEST_CASE("ticks come at most once a second and show averages") {
 
 TEST_CASE("who subscribes between two ticks sees the last tick, not the step under way") {
     watched_hub side;
-    side.self->send(side.hub, metrics_atom::value, line_of(1, 2.0));
+    side.self->send(side.hub, metrics_atom::value, make_line(1, 2.0));
     side.run();
     side.second();
-    side.self->send(side.hub, metrics_atom::value, line_of(2, 2.0));
+    side.self->send(side.hub, metrics_atom::value, make_line(2, 2.0));
     side.run();
     std::vector<run_view> seen;
     const auto first = side.ask<run_view>(side.hub, subscribe_atom::value, side.silent_watcher(seen));
@@ -141,7 +141,7 @@ TEST_CASE("how a run ended is told to who still owes an acknowledgement, too") {
     watched_hub side;
     std::vector<run_view> seen;
     REQUIRE(side.ask<run_view>(side.hub, subscribe_atom::value, side.silent_watcher(seen)));
-    side.self->send(side.hub, metrics_atom::value, line_of(7, 2.0));
+    side.self->send(side.hub, metrics_atom::value, make_line(7, 2.0));
     side.run();
     side.second();
     CHECK(seen.empty());
@@ -176,13 +176,13 @@ TEST_CASE("every line names its line of the ledger, an evaluation before the fir
 TEST_CASE("however many steps there were, the hub holds the lines that may still change") {
     watched_hub side;
     for (std::int64_t step = 1; step <= 1000; ++step) {
-        side.self->send(side.hub, metrics_atom::value, line_of(step, 2.0));
+        side.self->send(side.hub, metrics_atom::value, make_line(step, 2.0));
         if (step == 400) side.self->send(side.hub, evaluate_atom::value, step);
         side.run();
     }
     CHECK(side.state<hub_state>(side.hub).open.size() == 2);
     side.self->send(side.hub, evaluated_atom::value, std::int64_t{400}, eval::scores{4.5, {}});
-    side.self->send(side.hub, metrics_atom::value, line_of(1001, 2.0));
+    side.self->send(side.hub, metrics_atom::value, make_line(1001, 2.0));
     side.run();
     CHECK(side.state<hub_state>(side.hub).open.size() == 1);
     CHECK(side.state<hub_state>(side.hub).held.empty());
@@ -205,7 +205,7 @@ TEST_CASE(
     "a price joins its step's line, also of a step that an earlier process made, and an interrupt's is only shown") {
     watched_hub side;
     const auto path = side.scratch / "resumed.jsonl";
-    eval::write_metrics(path, {line_of(4, 2), line_of(5, 2)});
+    eval::write_metrics(path, {make_line(4, 2), make_line(5, 2)});
     side.self->send(side.hub, announce_atom::value, run_header{path.string(), 100, 8, 7.9});
     side.run();
     const auto last = [&] { return eval::read_metrics(path).back(); };
@@ -221,7 +221,7 @@ TEST_CASE(
     side.run();
     CHECK(last().progress == eval::progress_price{1.5, 5});
     CHECK(last().loss_released == 2);
-    side.self->send(side.hub, metrics_atom::value, line_of(6, 3));
+    side.self->send(side.hub, metrics_atom::value, make_line(6, 3));
     side.self->send(side.hub, progress_atom::value, std::int64_t{6}, 1.75, true);
     side.run();
     CHECK(last().progress == eval::progress_price{1.75, 6});
@@ -234,7 +234,7 @@ TEST_CASE("what happens after an evaluation began is logged and told after it, h
     const show tell = [&](const run_view& seen) {
         told.push_back(std::to_string(seen.step) + " " + std::to_string(seen.evaluated_step));
     };
-    watched_hub side({line_of(3, 2)}, tell, {3});
+    watched_hub side({make_line(3, 2)}, tell, {3});
     const auto logged = [&] {
         std::string out;
         const auto text = read_file(side.scratch / "metrics.jsonl");
@@ -242,7 +242,7 @@ TEST_CASE("what happens after an evaluation began is logged and told after it, h
         return out;
     };
     const auto step = [&](std::int64_t number) {
-        side.self->send(side.hub, metrics_atom::value, line_of(number, 2.0));
+        side.self->send(side.hub, metrics_atom::value, make_line(number, 2.0));
         side.run();
     };
     const auto evaluated = [&](std::int64_t number) {

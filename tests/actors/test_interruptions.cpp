@@ -97,7 +97,7 @@ std::vector<log_damage> log_damages(const std::vector<std::string>& of_another_r
     };
 }
 
-std::vector<std::string> lines_of(const std::filesystem::path& file) {
+std::vector<std::string> read_file_lines(const std::filesystem::path& file) {
     std::vector<std::string> out;
     std::istringstream in(read_file(file));
     for (std::string line; std::getline(in, line);) out.push_back(line);
@@ -136,12 +136,12 @@ TEST_CASE("lines of the run log are made again after the checkpoint, and refused
     };
     cut("cut", config);
     cut("other", small_static({"privacy.book=none"}));  // of the same configuration but for its noise
-    const auto of_another_run = lines_of(eval::run_directory{scratch / "other"}.metrics());
+    const auto of_another_run = read_file_lines(eval::run_directory{scratch / "other"}.metrics());
     for (const auto& one : log_damages(of_another_run)) {
         INFO(one.name);
         const eval::run_directory where{scratch / one.name};
         std::filesystem::copy(scratch / "cut", where.root, std::filesystem::copy_options::recursive);
-        auto lines = lines_of(where.metrics());
+        auto lines = read_file_lines(where.metrics());
         one.make(lines);
         put_lines(where.metrics(), lines);
         if (one.refused.empty()) {
@@ -153,7 +153,7 @@ TEST_CASE("lines of the run log are made again after the checkpoint, and refused
         CHECK(said.find(one.refused) != std::string::npos);
         CHECK(said.find("up to the checkpoint's step, 5,") != std::string::npos);
         CHECK(said.find("--accept-lost-lines") != std::string::npos);
-        CHECK(lines_of(where.metrics()) == lines);  // left as it is, for whoever looks
+        CHECK(read_file_lines(where.metrics()) == lines);  // left as it is, for whoever looks
         check_accepted(where, one.lost);
     }
     // What is no line of text at all.
@@ -181,7 +181,7 @@ TEST_CASE("the price of a step that was looked at is made again where its own li
         auto opened = create_run(config, where.root);
         bench::run_plain(opened, 7);
     }
-    auto lines = lines_of(where.metrics());
+    auto lines = read_file_lines(where.metrics());
     REQUIRE(lines.at(3).starts_with("{\"step\":3,"));  // the second of that step, with its price
     lines.erase(lines.begin() + 3);
     put_lines(where.metrics(), lines);
@@ -234,7 +234,7 @@ TEST_CASE("what fails when all steps are made reaches whoever waits for it") {
             {.name = "blocked"});
     });
     CHECK(has(failed, "held_out.json"));
-    CHECK(eval::state_of({scratch / "blocked"}) == eval::run_state::unfinished);
+    CHECK(eval::read_state({scratch / "blocked"}) == eval::run_state::unfinished);
 }
 
 TEST_CASE("a stop that comes before a run is wired is not forgotten") {
@@ -340,19 +340,19 @@ TEST_CASE("what a kill at a run's end left undone is done by the next command, a
     for (const auto& name : {"releases.log", "checkpoint.safetensors"})
         secrets[name] = read_file(cut.trusted_side() / name);
     CHECK(resume_quietly(cut.root).how == eval::ending::done);
-    CHECK(eval::state_of(cut) == eval::run_state::over);
+    CHECK(eval::read_state(cut) == eval::run_state::over);
     // Back to where the key had just been erased.
     const auto certificate = read_file(cut.certificate());
     std::filesystem::rename(cut.certificate(), cut.waiting_certificate());
     for (const auto& [name, bytes] : secrets) write_file(cut.trusted_side() / name, bytes);
     write_file(cut.trusted_side() / "checkpoint.safetensors.tmp", "half");
-    CHECK(eval::state_of(cut) == eval::run_state::ending);
+    CHECK(eval::read_state(cut) == eval::run_state::ending);
     SECTION("by a resume, which is refused") {
         CHECK(refusal([&] { resume_run(cut.root); }).find("has finished") != std::string::npos);
     }
     SECTION("by a resume, where the certificate was published already, and waits all the same") {
         write_file(cut.certificate(), certificate);
-        CHECK(eval::state_of(cut) == eval::run_state::ending);
+        CHECK(eval::read_state(cut) == eval::run_state::ending);
         CHECK(refusal([&] { resume_run(cut.root); }).find("has finished") != std::string::npos);
     }
     SECTION("by cleaning up") {
@@ -364,7 +364,7 @@ TEST_CASE("what a kill at a run's end left undone is done by the next command, a
     SECTION("by an audit that saw it end") {
         await_end(cut);
     }
-    CHECK(eval::state_of(cut) == eval::run_state::over);
+    CHECK(eval::read_state(cut) == eval::run_state::over);
     CHECK(read_file(cut.certificate()) == certificate);
     CHECK(names_in(cut.trusted_side()) ==
           std::vector<std::string>{"held_out.json", "membership.json", "places", "trusted.log"});
@@ -373,7 +373,7 @@ TEST_CASE("what a kill at a run's end left undone is done by the next command, a
     // Without its key nobody goes on with it, and it is not over.
     const auto key = read_file(underway.key());
     std::filesystem::remove(underway.key());
-    CHECK(eval::state_of(underway) == eval::run_state::lost);
+    CHECK(eval::read_state(underway) == eval::run_state::lost);
     CHECK(refusal([&] { resume_run(underway.root); }).find("has lost its key") != std::string::npos);
     write_file(underway.key(), key, 0600);
     CHECK(resume_quietly(underway.root).how == eval::ending::done);
@@ -398,16 +398,16 @@ TEST_CASE("a nascent directory is whole or absent, and nobody who cleans up take
     scratch_directory scratch;
     const auto place = scratch / "made";
     {
-        nascent_directory made(place);
-        CHECK(nascent_directory::is_one(made.path()));
-        CHECK_FALSE(nascent_directory::is_one(place));
-        CHECK(nascent_directory::remove_abandoned_of(place).empty());
+        staged_directory made(place);
+        CHECK(staged_directory::is_one(made.path()));
+        CHECK_FALSE(staged_directory::is_one(place));
+        CHECK(staged_directory::remove_abandoned_of(place).empty());
         write_file(made.path() / "file", "x");
         CHECK_FALSE(std::filesystem::exists(place));
         made.settle();
         CHECK(read_file(place / "file") == "x");
     }
-    { nascent_directory given_up(scratch / "other"); }
+    { staged_directory given_up(scratch / "other"); }
     CHECK(names_in(scratch / ".") == std::vector<std::string>{"made"});
     {  // without a descriptor for its lock it is refused, not tried for ever
         rlimit before{};
@@ -416,11 +416,11 @@ TEST_CASE("a nascent directory is whole or absent, and nobody who cleans up take
         ::close(next);
         const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
         ::setrlimit(RLIMIT_NOFILE, &none);
-        const auto line = refusal([&] { nascent_directory never(scratch / "never"); });
+        const auto line = refusal([&] { staged_directory never(scratch / "never"); });
         ::setrlimit(RLIMIT_NOFILE, &before);
         CHECK(line.find("never") != std::string::npos);
         CHECK(names_in(scratch / ".") == std::vector<std::string>{"made"});
     }
-    nascent_directory late(place);
+    staged_directory late(place);
     CHECK(refusal([&] { late.settle(); }).find("can't be put in place") != std::string::npos);
 }

@@ -30,14 +30,14 @@ std::vector<std::string> corpora_below(const fs::path& root) {
 }
 
 fs::path corpus_in(const fs::path& shelf) {
-    for (const auto& entry : entries_of(shelf))
+    for (const auto& entry : list_entries(shelf))
         if (entry.path().extension() == ".corpus") return entry.path();
     return {};
 }
 
 std::vector<std::string> all_in(const fs::path& root) {
     std::vector<std::string> out;
-    for (const auto& entry : entries_of(root)) out.push_back(entry.path().filename().string());
+    for (const auto& entry : list_entries(root)) out.push_back(entry.path().filename().string());
     return out;
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("a start that fails leaves no tokens behind, one that was killed leave
 
     std::filesystem::path beside;
     {
-        const auto killed = kept_corpus::of_run(config::to_reading_spec(small()), scratch / "run", {},
+        const auto killed = cached_corpus::of_run(config::to_reading_spec(small()), scratch / "run", {},
                                                 true);  // as when the process died
         beside = scratch / all_in(scratch.path()).front();
         fs::create_directory(scratch / "copy");
@@ -133,7 +133,7 @@ TEST_CASE("a start that fails leaves no tokens behind, one that was killed leave
         CHECK(all_in(scratch.path()) == std::vector<std::string>{"run"});
     }
     SECTION("what is in use stays") {
-        const auto used = kept_corpus::of_run(config::to_reading_spec(small()), scratch / "run", {}, true);
+        const auto used = cached_corpus::of_run(config::to_reading_spec(small()), scratch / "run", {}, true);
         clean(scratch.path());
         CHECK(fs::exists(beside));
     }

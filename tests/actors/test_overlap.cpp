@@ -56,15 +56,15 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
     run.self->send(wiring.hub, announce_atom::value,
                    run_header{facts.where.metrics().string(), facts.plan.steps, 8, 8});
     const auto loader = run.spawn(make_loader, closed, facts.plan.sample_rate, log.logger);
-    wiring.sanitizer = run.spawn(make_sanitizer, closed, sanitizer_config_of(facts.spec, facts.model.layout),
+    wiring.sanitizer = run.spawn(make_sanitizer, closed, make_sanitizer_config(facts.spec, facts.model.layout),
                                  std::shared_ptr<privacy::reducer>{}, std::optional<privacy::acknowledgement>{},
                                  facts.where.releases(), log.logger);
-    wiring.gradient = run.spawn(make_gradient, closed, facts.model, gradient_settings_of(facts), loader,
+    wiring.gradient = run.spawn(make_gradient, closed, facts.model, make_gradient_settings(facts), loader,
                                 wiring.sanitizer, log.logger);
-    wiring.accountant = run.spawn(make_accountant, opened.parts.budget, price_times_of(facts.spec, facts.plan));
+    wiring.accountant = run.spawn(make_accountant, opened.parts.budget, make_price_times(facts.spec, facts.plan));
     const auto library = opened.parts.controller;
     wiring.controller = run.spawn(make_controller, library);
-    wiring.evaluator = run.spawn(make_evaluator, facts.held_out, closed, evaluation_rule_of(facts, {}), wiring.hub,
+    wiring.evaluator = run.spawn(make_evaluator, facts.held_out, closed, make_evaluation_rule(facts, {}), wiring.hub,
                                  log.logger, std::stop_token{});
     const auto steps_ = opened.parts.steps;
     const auto trainer = run.spawn(make_trainer, steps_, wiring,

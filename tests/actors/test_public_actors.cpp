@@ -141,7 +141,7 @@ TEST_CASE("the controller answers before it learns, and learning comes before th
     const std::vector<double> medians(groups, 0.2);
     for (int i = 0; i < 6; ++i) {
         const auto seen = some_observation(groups, 2.0 - 0.1 * i);
-        run.self->send(actor, decide_atom::value, rl::outlook{seen, medians});
+        run.self->send(actor, decide_atom::value, rl::block_observation{seen, medians});
         REQUIRE(run.step(actor));
         CHECK(library->decisions() == i + 1);
         const auto before = library->save();
@@ -150,7 +150,7 @@ TEST_CASE("the controller answers before it learns, and learning comes before th
         CHECK((before == alone.save()) == (i < 2));  // the first decisions bring nothing to learn from
         REQUIRE(run.step(actor));                    // the message to itself
         CHECK(library->save() == alone.save());
-        run.self->receive([&](const rl::dials& got) {
+        run.self->receive([&](const rl::block_action& got) {
             CHECK(got.radii == expected.radii);
             CHECK(got.noise_multiplier == expected.noise_multiplier);
         });

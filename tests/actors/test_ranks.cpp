@@ -54,7 +54,7 @@ void same_over(const config::run_config& config, const std::vector<std::size_t>&
         CHECK(run_over(count, config, run) == quiet(count));
         CHECK(made_by(run) == made_by(scratch / "alone"));
         for (const auto& entry : std::filesystem::directory_iterator(scratch.path()))
-            CHECK_FALSE(nascent_directory::is_one(entry.path()));
+            CHECK_FALSE(staged_directory::is_one(entry.path()));
         CHECK_FALSE(std::filesystem::exists(eval::run_directory{run}.corpus()));
     }
 }

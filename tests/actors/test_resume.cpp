@@ -220,12 +220,12 @@ TEST_CASE("a look that was made is not made again, one that was cut is lost, and
             auto opened = create_run(config, where.root);
             bench::run_plain(opened, 8);
         }
-        const auto text_of = [&](std::int64_t step) {
+        const auto find_logged_line = [&](std::int64_t step) {
             for (const auto& line : eval::read_metrics(where.metrics()))
                 if (line.step == step && line.eval_perplexity) return eval::to_json(line);
             return std::string();
         };
-        const auto fourth = text_of(4);
+        const auto fourth = find_logged_line(4);
         REQUIRE_FALSE(fourth.empty());
         std::filesystem::remove(where.looks());  // killed before the look at step 8 was logged
         if (!charged) {                          // or before it was charged
@@ -237,9 +237,9 @@ TEST_CASE("a look that was made is not made again, one that was cut is lost, and
         std::vector<std::int64_t> looked;
         for (const auto& look : privacy::read_ledger(where.ledger()).looks) looked.push_back(look->step);
         CHECK(looked == std::vector<std::int64_t>{0, 4, 8, 12});
-        CHECK(text_of(4) == fourth);  // as the run log has it
-        CHECK(text_of(8).empty() == charged);
-        CHECK_FALSE(text_of(12).empty());
+        CHECK(find_logged_line(4) == fourth);  // as the run log has it
+        CHECK(find_logged_line(8).empty() == charged);
+        CHECK_FALSE(find_logged_line(12).empty());
     }
 }
 
@@ -321,7 +321,7 @@ TEST_CASE("two processes that go on from one state share neither noise nor draws
         auto opened = resume_run(scratch / name);
         bench::run_plain(opened, 9);
         const eval::run_directory where{scratch / name};
-        return privacy::release_log::read(where.releases(), opened.facts->seal, opened.parts.budget->book());
+        return privacy::release_log::read(where.releases(), opened.facts->seal, opened.parts.budget->ledger_view());
     };
     const auto a = releases("a"), b = releases("b");
     REQUIRE(a.size() == b.size());

@@ -23,7 +23,7 @@ using namespace rldp::testing;
 
 namespace {
 
-config::run_spec spec_of(precision type, std::int64_t batch, const std::string& device = "cpu") {
+config::run_spec make_spec(precision type, std::int64_t batch, const std::string& device = "cpu") {
     config::run_spec out;
     out.model.path = "config/tiny-gpt2";
     out.model.dtype = type;
@@ -40,14 +40,14 @@ at::Tensor moved(const at::Tensor& adapter, double distance) {
     return adapter + distance * at::randn_like(adapter);
 }
 
-actors::rounding_effect worst_of(actors::company_probe probe, const at::Tensor& adapter, int draws, std::size_t batch) {
+actors::rounding_effect find_worst(actors::company_probe probe, const at::Tensor& adapter, int draws, std::size_t batch) {
     actors::rounding_effect worst;
     for (int i = 0; i < draws; ++i) worst.raise(probe.compare(adapter, batch));
     return worst;
 }
 
 /// Every unit's gradient and losses, as a run's step computes them, told apart by the unit's first token.
-std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> step_of(const actors::run_model& model,
+std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> run_step(const actors::run_model& model,
                                                                   const actors::gradient_settings& how,
                                                                   const std::vector<models::sequence>& units) {
     std::vector<models::unit_records> drawn;
@@ -60,7 +60,7 @@ std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> step_of(const actors::
     const auto key = privacy::run_key::insecure_from_seed(1);
     actors::step_gradients(
         model, how, model.initial_adapter, {probe}, drawn,
-        actors::dropout_of(key, 1, model.layout, model.initial_adapter.device()),
+        actors::make_dropout(key, 1, model.layout, model.initial_adapter.device()),
         [&](const privacy::unit_gradients& chunk) {
             const auto unit = chunks.at(next++).front();
             out[units[unit].front()] = {chunk.gradients.clone(), chunk.losses.clone()};
@@ -73,14 +73,14 @@ std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> step_of(const actors::
 
 TEST_CASE("nobody's presence moves another's gradient or statistics by a single bit, wherever training has gone") {
     const auto type = GENERATE(precision::float32, precision::bfloat16);
-    const auto spec = spec_of(type, 16);
+    const auto spec = make_spec(type, 16);
     REQUIRE(actors::computes_apart(spec));
-    CHECK(actors::rounding_margin_of(spec) == 0);
+    CHECK(actors::compute_rounding_margin(spec) == 0);
     const auto loaded = actors::load_model(spec);
     for (const double distance : distances) {
         INFO(name_of(type) << " at distance " << distance);
         const auto adapter = moved(loaded.initial_adapter, distance);
-        const auto seen = worst_of({loaded.base, loaded.layout, true, 16, 24, 5}, adapter, 40, 16);
+        const auto seen = find_worst({loaded.base, loaded.layout, true, 16, 24, 5}, adapter, 40, 16);
         CHECK(seen.gradient == 0);
         CHECK(seen.statistics == 0);
     }
@@ -103,12 +103,12 @@ TEST_CASE("so it is in models of every family, whose attention is sharp, and of 
         const auto layout = models::make_layout(shape, models::test::random_lora(random, shape));
         INFO(type);
         const auto adapter = moved(models::initial_adapter(layout, 1), 0.1);
-        const auto seen = worst_of({model, layout, true, 16, 90, seed}, adapter, 4, 12);
-        together = std::max(together, worst_of({model, layout, false, 16, 90, seed}, adapter, 4, 16).gradient);
+        const auto seen = find_worst({model, layout, true, 16, 90, seed}, adapter, 4, 12);
+        together = std::max(together, find_worst({model, layout, false, 16, 90, seed}, adapter, 4, 16).gradient);
         CHECK(seen.gradient == 0);
         CHECK(seen.statistics == 0);
-        const auto whole = models::whole_layout(shape, {"all"});
-        const auto of_whole = worst_of({model, whole, true, 16, 90, seed}, model->flat_of(whole), 2, 8);
+        const auto whole = models::make_tensor_layout(shape, {"all"});
+        const auto of_whole = find_worst({model, whole, true, 16, 90, seed}, model->flatten_tensors(whole), 2, 8);
         CHECK(of_whole.gradient == 0);
         CHECK(of_whole.statistics == 0);
     }
@@ -121,7 +121,7 @@ TEST_CASE("so it is in models of every family, whose attention is sharp, and of 
 
 // Memory is given out anew, at other addresses, beside other tensors; the threads are those of a run.
 TEST_CASE("a step gives a unit the same bits alone and among others, abreast, with dropout and losses at probes") {
-    auto spec = spec_of(precision::float32, 12);
+    auto spec = make_spec(precision::float32, 12);
     spec.lora.dropout = 0.2;
     spec.train.micro_batch = 16;
     const auto model = actors::load_model(spec);
@@ -133,16 +133,16 @@ TEST_CASE("a step gives a unit the same bits alone and among others, abreast, wi
         units.push_back(tokens);
     }
     std::vector<at::Tensor> beside;
-    auto how = actors::gradient_settings_of(spec, model);
+    auto how = actors::make_gradient_settings(spec, model);
     std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> alone;
     for (const auto& unit : units) {
-        alone.merge(step_of(model, how, {unit}));
+        alone.merge(run_step(model, how, {unit}));
         beside.push_back(at::empty({static_cast<std::int64_t>(1 + random() % 3000)}, at::kByte));
     }
     for (const int abreast : {1, 2, 3}) {
         how.abreast = abreast;
         std::shuffle(units.begin(), units.end(), random);
-        const auto all = step_of(model, how, units);
+        const auto all = run_step(model, how, units);
         REQUIRE(all.size() == units.size());
         for (const auto& [name, made] : all) {
             CHECK(at::equal(made.first, alone.at(name).first));
@@ -177,10 +177,10 @@ TEST_CASE("where η is charged every sensitivity grows by it, and it with the ba
     CHECK(privacy::sensitivities(privacy::clip_rule::clip, {0.1, 0.2}, 0.05) == std::vector{0.1 * 1.05, 0.2 * 1.05});
     CHECK(privacy::sensitivities(privacy::clip_rule::batch_mean, {0.1}, 0.05).front() == Approx(0.21));
     const auto margin = [](std::int64_t batch) {
-        return actors::rounding_margin_of(spec_of(precision::float32, batch, "cuda"));
+        return actors::compute_rounding_margin(make_spec(precision::float32, batch, "cuda"));
     };
     CHECK(margin(16) == 1e-3);
     CHECK(margin(16) == margin(64));
     CHECK(margin(256) == Approx(2 * margin(64)));
-    CHECK(actors::rounding_margin_of(spec_of(precision::tf32, 64, "cuda")) == 0);
+    CHECK(actors::compute_rounding_margin(make_spec(precision::tf32, 64, "cuda")) == 0);
 }

@@ -37,7 +37,7 @@ class said {
     std::vector<std::string> lines_;
 };
 
-run_view value_of(const std::string& run, std::int64_t step) {
+run_view make_view(const std::string& run, std::int64_t step) {
     run_view out;
     out.name = run;
     out.state = "running";
@@ -70,14 +70,14 @@ TEST_CASE("a monitor attaches to a run, hears its end and attaches to the next o
     const auto port = run->port();
     const stream_feed feed(
         system, display, reader_at(port), [&](const std::string& line) { lines(line); }, std::chrono::milliseconds(10));
-    run->tell(value_of("first", 1));
+    run->tell(make_view("first", 1));
     CHECK(lines.first(2) == std::vector<std::string>{"attached to run first", "first 1"});
-    run->tell(value_of("first", 2));
+    run->tell(make_view("first", 2));
     run.reset();
     CHECK(lines.first(4) == std::vector<std::string>{"attached to run first", "first 1", "first 2",
                                                      "the run ended; waiting for another"});
     run = serve(port);
-    run->tell(value_of("second", 7));
+    run->tell(make_view("second", 7));
     const auto all = lines.first(6);
     REQUIRE(all.size() == 6);  // that nobody was there between the two went without saying
     CHECK(all[4] == "attached to run second");

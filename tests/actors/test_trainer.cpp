@@ -74,10 +74,10 @@ struct trainer_between_stubs : deterministic {
                 }};
         });
         wiring.controller = spawn([this](controller_actor::pointer) -> controller_actor::behavior_type {
-            return {[this](decide_atom, const rl::outlook& at) {
+            return {[this](decide_atom, const rl::block_observation& at) {
                         seen.calls.push_back("decide");
                         CHECK(at.released.epsilon == 0.5);
-                        rl::dials out;
+                        rl::block_action out;
                         out.radii.assign(at.base_radii.size(), 0.7);
                         out.noise_multiplier = 2;
                         return out;

@@ -41,7 +41,7 @@ privacy::step_order order_for(const run_model& model, std::uint64_t seq, double 
 privacy::sanitizer_config config_for(const run_model& model) {
     std::vector<std::int64_t> sizes;
     for (const auto& pair : model.layout.pairs) sizes.push_back(pair.size);
-    return {.segments = privacy::segments_of(sizes)};
+    return {.segments = privacy::make_segments(sizes)};
 }
 
 struct trusted_side : deterministic {
@@ -82,7 +82,7 @@ at::Tensor clipped_sum(const trusted_side& side, std::uint64_t seq, double radiu
     std::vector<models::unit_records> units;
     for (const auto& unit : privacy::opened(drawn).units) units.push_back(unit.records);
     auto sum = at::zeros({side.model.layout.dimension}, at::kDouble);
-    const auto dropout = dropout_of(side.closed->key, seq, side.model.layout, at::kCPU);
+    const auto dropout = make_dropout(side.closed->key, seq, side.model.layout, at::kCPU);
     for (const auto& chunk : models::plan_chunks(units, 4)) {
         const auto made = models::unit_gradients(*side.model.base, side.model.layout, side.model.initial_adapter, units,
                                                  chunk, {.micro_batch = 4}, dropout);

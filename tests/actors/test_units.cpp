@@ -45,7 +45,7 @@ std::string encounters(bool with_heavy) {
     return out;
 }
 
-data::corpus corpus_of(const scratch_directory& scratch, bool with_heavy, bool grouped) {
+data::corpus make_corpus(const scratch_directory& scratch, bool with_heavy, bool grouped) {
     const auto path = scratch / (with_heavy ? "with.jsonl" : "without.jsonl");
     write_file(path, encounters(with_heavy));
     data::source from{.path = path.string(), .ids_mapping = {}, .narrative = {}, .group = {}};
@@ -53,7 +53,7 @@ data::corpus corpus_of(const scratch_directory& scratch, bool with_heavy, bool g
     return data::load_corpus(from, {.seed = split_seed, .max_records = encounters_of_the_heavy, .population = {}});
 }
 
-std::vector<data::token_unit> tokens_of(const data::corpus& from) {
+std::vector<data::token_unit> make_token_units(const data::corpus& from) {
     const auto encode = [](const std::string& text) {
         std::vector<std::int32_t> out;
         for (const char c : text) out.push_back(static_cast<unsigned char>(c) % 17);
@@ -80,7 +80,7 @@ privacy::step_order order_with(const run_model& model, double radius) {
 
 /// One release of everybody's gradients through loader, gradient and sanitizer. Its noise is negligible, and the same
 /// for any units.
-privacy::release release_of(std::vector<data::token_unit> units, const run_model& model, double radius) {
+privacy::release make_release(std::vector<data::token_unit> units, const run_model& model, double radius) {
     deterministic run;
     captured_log log;
     scratch_directory scratch;
@@ -88,7 +88,7 @@ privacy::release release_of(std::vector<data::token_unit> units, const run_model
         std::make_shared<secrets>(secrets{std::move(units), privacy::run_key::insecure_from_seed(5)}));
     std::vector<std::int64_t> sizes;
     for (const auto& pair : model.layout.pairs) sizes.push_back(pair.size);
-    const privacy::sanitizer_config config{.segments = privacy::segments_of(sizes)};
+    const privacy::sanitizer_config config{.segments = privacy::make_segments(sizes)};
     const auto loader = run.spawn(make_loader, closed, 1.0, log.logger);
     const auto sanitizer = run.spawn(make_sanitizer, closed, config, std::shared_ptr<privacy::reducer>{},
                                      std::optional<privacy::acknowledgement>{}, scratch / "releases.log", log.logger);
@@ -112,8 +112,8 @@ difference added_by_the_heavy(bool grouped, double radius) {
     // Which mask of the step's stream a unit gets depends on the others; its law does not, which is all that privacy
     // needs, but here one sum is taken from the other.
     model.layout.config.dropout = 0;
-    const auto with = release_of(tokens_of(corpus_of(scratch, true, grouped)), model, radius);
-    const auto without = release_of(tokens_of(corpus_of(scratch, false, grouped)), model, radius);
+    const auto with = make_release(make_token_units(make_corpus(scratch, true, grouped)), model, radius);
+    const auto without = make_release(make_token_units(make_corpus(scratch, false, grouped)), model, radius);
     const auto gap = with.gradient.to(at::kDouble) - without.gradient.to(at::kDouble);
     difference out;
     for (const auto& pair : model.layout.pairs)
@@ -150,7 +150,7 @@ TEST_CASE("one patient's fifty encounters change each group's sum by its radius 
 
 TEST_CASE("a patient stands on one side only, and one more patient moves no other") {
     scratch_directory scratch;
-    const auto with = corpus_of(scratch, true, true), without = corpus_of(scratch, false, true);
+    const auto with = make_corpus(scratch, true, true), without = make_corpus(scratch, false, true);
     std::set<std::uint64_t> seen;
     std::size_t units = 0, records = 0;
     for (const auto* side : {&with.train, &with.eval, &with.attack})
@@ -182,7 +182,7 @@ TEST_CASE("a patient stands on one side only, and one more patient moves no othe
 TEST_CASE("a draw takes patients whole, each with the sample rate") {
     scratch_directory scratch;
     loader_state sampler;
-    const auto units = tokens_of(corpus_of(scratch, true, true));
+    const auto units = make_token_units(make_corpus(scratch, true, true));
     sampler.closed = trusted<std::shared_ptr<const secrets>>(
         std::make_shared<secrets>(secrets{units, privacy::run_key::insecure_from_seed(5)}));
     sampler.sample_rate = 0.25;

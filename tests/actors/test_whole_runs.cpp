@@ -27,7 +27,7 @@ config::run_config whole(std::vector<std::string> more = {}) {
     return small(set);
 }
 
-std::string weights_of(const std::filesystem::path& run) {
+std::string read_weight_bytes(const std::filesystem::path& run) {
     return read_file(run / "public/model/model.safetensors");
 }
 
@@ -50,13 +50,13 @@ TEST_CASE("whole: a run of all parameters learns, moves every tensor, and leaves
     const auto directory = scratch / "run/public/model";
     const auto before = models::causal_lm::load(config.model.path, at::kFloat, at::kCPU);
     const auto after = models::causal_lm::load(directory, at::kFloat, at::kCPU);
-    const auto layout = models::whole_layout(before->config(), {"all"});
+    const auto layout = models::make_tensor_layout(before->config(), {"all"});
     CHECK(layout.dimension == before->parameters());
     CHECK(summary.trainable_parameters == before->parameters());
     for (const auto& tensor : layout.tensors) {
         INFO(tensor.name);
-        CHECK_FALSE(at::equal(models::part_of(before->flat_of(layout), tensor),
-                              models::part_of(after->flat_of(layout), tensor)));
+        CHECK_FALSE(at::equal(models::view_part(before->flatten_tensors(layout), tensor),
+                              models::view_part(after->flatten_tensors(layout), tensor)));
     }
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) names.insert(entry.path().filename());
@@ -76,7 +76,7 @@ TEST_CASE("whole: the controller steers it, and a run that stopped goes on to th
         bench::run_plain(opened, 7);
     }
     CHECK(resume_quietly(scratch / "cut").steps_done == 12);
-    CHECK(weights_of(scratch / "cut") == weights_of(scratch / "whole"));
+    CHECK(read_weight_bytes(scratch / "cut") == read_weight_bytes(scratch / "whole"));
 }
 
 TEST_CASE("whole: biases alone are trained, and everything else stays as it was") {
@@ -84,12 +84,12 @@ TEST_CASE("whole: biases alone are trained, and everything else stays as it was"
     const auto config = whole({R"(train.parameters=["bias"])", "privacy.pad_batches=true", "train.steps=4"});
     run_quietly(config, scratch / "run");
     const auto described = models::read_model_config(config.model.path);
-    const auto all = models::whole_layout(described, {"all"});
-    const auto before = models::load_whole(config.model.path, described, all);
-    const auto after = models::load_whole(scratch / "run/public/model", described, all);
+    const auto all = models::make_tensor_layout(described, {"all"});
+    const auto before = models::load_trained_tensors(config.model.path, described, all);
+    const auto after = models::load_trained_tensors(scratch / "run/public/model", described, all);
     for (const auto& tensor : all.tensors) {
         INFO(tensor.name);
-        CHECK(at::equal(models::part_of(before, tensor), models::part_of(after, tensor)) !=
+        CHECK(at::equal(models::view_part(before, tensor), models::view_part(after, tensor)) !=
               tensor.name.ends_with(".bias"));
     }
 }
@@ -108,7 +108,7 @@ TEST_CASE("whole: audits work on the released model, finished or not") {
     auto run = open_audited(scratch / "run", false);
     read_adapter(run);
     CHECK(run.step == 4);
-    CHECK(run.adapter.layout.is_whole());
+    CHECK(run.adapter.layout.trains_base());
     CHECK_FALSE(at::equal(run.adapter.flat, run.model.initial_adapter));
     CHECK_FALSE(audit(run, {}).bounds.empty());
 }

@@ -20,7 +20,7 @@ struct block {
 };
 
 /// What stands between fences.
-std::vector<block> blocks_of(const std::string& page) {
+std::vector<block> list_blocks(const std::string& page) {
     std::vector<block> out;
     std::istringstream lines(page);
     bool inside = false;
@@ -55,7 +55,7 @@ std::string told(const scratch_directory& scratch, const block& how, const block
 }  // namespace
 
 TEST_CASE("every template of docs/data.md tells its rows as the page says") {
-    const auto blocks = blocks_of(rldp::read_file("docs/data.md"));
+    const auto blocks = list_blocks(rldp::read_file("docs/data.md"));
     std::size_t examples = 0;
     for (std::size_t i = 0; i + 2 < blocks.size(); ++i) {
         if (blocks[i].kind != "json" || blocks[i + 2].kind != "text") continue;
@@ -67,7 +67,7 @@ TEST_CASE("every template of docs/data.md tells its rows as the page says") {
 }
 
 TEST_CASE("the conversation of docs/data.md is told and learned as the page says") {
-    const auto blocks = blocks_of(rldp::read_file("docs/data.md"));
+    const auto blocks = list_blocks(rldp::read_file("docs/data.md"));
     const auto of = [&](const std::string& kind) {
         for (const auto& each : blocks)
             if (each.kind == kind) return each.text;
@@ -90,7 +90,7 @@ TEST_CASE("the walk of docs/data.md can be walked", "[full]") {
         std::filesystem::create_directory_symlink(std::filesystem::absolute(folder), scratch / folder);
     std::filesystem::create_directory(scratch / "build");
     std::filesystem::create_symlink(RLDP_PROGRAM, scratch / "build/rldp");
-    for (const auto& block : blocks_of(rldp::read_file("docs/data.md"))) {
+    for (const auto& block : list_blocks(rldp::read_file("docs/data.md"))) {
         if (block.kind != "bash") continue;
         const auto script = scratch.write("walk.sh", "set -euo pipefail\ncd \"$(dirname \"$0\")\"\n" + block.text);
         const int status = std::system(("bash " + script + " > " + (scratch / "said").string() + " 2>&1").c_str());

@@ -17,39 +17,39 @@ using namespace rldp;
 
 TEST_CASE("a budget book is found by the data, unless it is named or stands beside the configuration already") {
     const scratch_directory at;
-    const auto book_of = [&](const std::string& data, const std::vector<std::string>& set = {}) {
+    const auto resolve_book = [&](const std::string& data, const std::vector<std::string>& set = {}) {
         const auto file = at.write("c.json", R"({"model": {"path": "m"}, "data": {"path": ")" + data + "\"}}");
         return config::load(file, set).privacy.book.value();
     };
-    CHECK(book_of("/far/patients.csv") == "found");
-    CHECK(book_of("/far/patients.csv", {"privacy.book=ward-3"}) == "ward-3");
-    CHECK(book_of("synthetic:100") == "none");
+    CHECK(resolve_book("/far/patients.csv") == "found");
+    CHECK(resolve_book("/far/patients.csv", {"privacy.book=ward-3"}) == "ward-3");
+    CHECK(resolve_book("synthetic:100") == "none");
     // As earlier versions made them.
     for (const auto* name : {"patients.book", "patients.2026.book", "named.book"}) {
         std::filesystem::create_directory(at / name);
         at.write(name + std::string("/book.key"), "a key");
     }
-    CHECK(book_of("/far/patients.csv") == at / "patients.book");
-    CHECK(book_of("patients.csv.gz") == at / "patients.book");
-    CHECK(book_of("patients.csv", {"privacy.book=patients"}) == at / "patients.book");
-    CHECK(book_of("patients.2026.jsonl.zst") == at / "patients.2026.book");
-    CHECK(book_of("others.csv", {"privacy.book=named.book"}) == at / "named.book");
-    CHECK(book_of("others.csv") == "found");
-    CHECK(book_of("patients.csv", {"privacy.book=found"}) == "found");
-    CHECK(book_of("patients.csv", {"privacy.book=none"}) == "none");
-    CHECK(book_of("patients.csv", {"privacy.book=/own/place"}) == "/own/place");
+    CHECK(resolve_book("/far/patients.csv") == at / "patients.book");
+    CHECK(resolve_book("patients.csv.gz") == at / "patients.book");
+    CHECK(resolve_book("patients.csv", {"privacy.book=patients"}) == at / "patients.book");
+    CHECK(resolve_book("patients.2026.jsonl.zst") == at / "patients.2026.book");
+    CHECK(resolve_book("others.csv", {"privacy.book=named.book"}) == at / "named.book");
+    CHECK(resolve_book("others.csv") == "found");
+    CHECK(resolve_book("patients.csv", {"privacy.book=found"}) == "found");
+    CHECK(resolve_book("patients.csv", {"privacy.book=none"}) == "none");
+    CHECK(resolve_book("patients.csv", {"privacy.book=/own/place"}) == "/own/place");
     for (const auto* wrong : {"", "ward 3", ".hidden", "größe"})
-        CHECK(has(refusal([&] { book_of("patients.csv", {"privacy.book=\"" + std::string(wrong) + "\""}); }),
+        CHECK(has(refusal([&] { resolve_book("patients.csv", {"privacy.book=\"" + std::string(wrong) + "\""}); }),
                   "a name has letters"));
 }
 
 TEST_CASE("a data file's name becomes that of a book") {
-    CHECK(book_name_of("patients.2026") == "patients.2026");
-    CHECK(book_name_of("our patients (new)") == "our-patients-new");
-    CHECK(book_name_of("größe") == "gr-e");
-    for (const auto* name : {"", "...", "none", "found", "日本", "-x-"}) CHECK(is_book_name(book_name_of(name)));
-    CHECK(book_name_of("none") != no_book);
-    CHECK(is_book_name(book_name_of(std::string(300, 'x'))));
+    CHECK(make_book_name("patients.2026") == "patients.2026");
+    CHECK(make_book_name("our patients (new)") == "our-patients-new");
+    CHECK(make_book_name("größe") == "gr-e");
+    for (const auto* name : {"", "...", "none", "found", "日本", "-x-"}) CHECK(is_book_name(make_book_name(name)));
+    CHECK(make_book_name("none") != no_book);
+    CHECK(is_book_name(make_book_name(std::string(300, 'x'))));
 }
 
 TEST_CASE("values of a file reach their members, all others keep their defaults") {
@@ -233,7 +233,7 @@ TEST_CASE("what is shown of a configuration has file names for paths, and reads 
     CHECK(shown["cluster"]["secret"] == "key");
     const auto kept = config::parse(R"({"data": {"cache": "/secret/none"}})", "f.json", "/", {});
     CHECK(has(config::to_public_json(kept), R"("cache": "./none")"));
-    const auto back = config::parse(text, "public", "/elsewhere", config::places_of(whole));
+    const auto back = config::parse(text, "public", "/elsewhere", config::list_places(whole));
     CHECK(config::to_json(back) == config::to_json(whole));
     CHECK(config::common_json(config::parse(text, "public", "/elsewhere", {})) == config::common_json(whole));
 }
@@ -244,6 +244,6 @@ TEST_CASE("a path need not be text, and everything else must be") {
         config::parse(R"({"model": {"path": "/m"}})", "f.json", "/", {"data.path=" + odd, "train.steps=9"});
     CHECK(whole.data.path == odd);
     CHECK(has(config::to_json(whole), "M\\\\xfcller.csv"));
-    CHECK(config::parse(config::to_public_json(whole), "public", "/", config::places_of(whole)).data.path == odd);
+    CHECK(config::parse(config::to_public_json(whole), "public", "/", config::list_places(whole)).data.path == odd);
     CHECK(has(refusal([] { config::parse("{}", "f.json", "/", {"run.name=M\xFCller"}); }), "run.name is "));
 }

@@ -10,7 +10,7 @@
 #include "tests/config/parsed.hpp"
 
 using namespace rldp;
-using config::batch_of;
+using config::read_batch_size;
 using config::choose_open_keys;
 
 namespace {
@@ -25,7 +25,7 @@ const config::choice* of(const std::vector<config::choice>& all, const std::stri
 TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each choice with its reason") {
     auto c = parsed(R"({"rl": {"state": "published"}})");
     const auto made = choose_open_keys(c, 73271, 64);
-    CHECK(batch_of(c) == 2048);  // 107 steps; 4096 would leave 53
+    CHECK(read_batch_size(c) == 2048);  // 107 steps; 4096 would leave 53
     CHECK(config::planned_steps(c, 73271) == 107);
     CHECK(c.train.lr == 0.02);
     CHECK(c.train.warmup == 5);
@@ -50,7 +50,7 @@ TEST_CASE("what is given stays, and what follows from it follows") {
     auto c = parsed(R"({"train": {"steps": 300, "lr": 0.003, "schedule": "constant"}, "rl": {"interval": 30},
                         "data": {"template": "t.json"}})");
     const auto made = choose_open_keys(c, 73271, 768);
-    CHECK(batch_of(c) == 512);  // of the 732 units that a step of three epochs has
+    CHECK(read_batch_size(c) == 512);  // of the 732 units that a step of three epochs has
     CHECK(c.train.lr == 0.003);
     CHECK(c.train.schedule == rate_shape::constant);
     CHECK(c.train.warmup == 15);
@@ -79,7 +79,7 @@ TEST_CASE(
     CHECK(free.train.schedule == rate_shape::constant);
     auto published = parsed(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true}})");
     choose_open_keys(published, 73271, 768);
-    CHECK(batch_of(published) == 16);
+    CHECK(read_batch_size(published) == 16);
     CHECK(published.train.lr == 5e-4);
     CHECK(published.train.schedule == rate_shape::constant);
     CHECK(published.rl.interval == 112);
@@ -92,7 +92,7 @@ TEST_CASE(
         const auto population = static_cast<std::int64_t>(std::exp(std::uniform_real_distribution(0.0, 20.0)(random)));
         auto c = parsed(R"({"rl": {"state": "published"}})");
         choose_open_keys(c, population, 64);
-        const auto batch = batch_of(c);
+        const auto batch = read_batch_size(c);
         CAPTURE(population, batch);
         CHECK(batch <= population);
         const auto steps = config::planned_steps(c, population);
@@ -135,7 +135,7 @@ TEST_CASE("under a prepared policy nothing of its schedule is chosen, and it dec
 }
 
 TEST_CASE("an open key that a run needs is named") {
-    CHECK(refusal([] { batch_of(parsed("{}")); }).find("train.expected_batch_size is open") == 0);
+    CHECK(refusal([] { read_batch_size(parsed("{}")); }).find("train.expected_batch_size is open") == 0);
 }
 
 TEST_CASE(
@@ -144,7 +144,7 @@ TEST_CASE(
         auto config = parsed(text);
         const auto made = config::choose_state(config, vouched_for);
         CHECK(made.has_value() == config.rl.state.has_value());
-        CHECK(config::choices_of(config).prepared == (config.rl.state == controller_kind::prepared));
+        CHECK(config::resolve_choices(config).prepared == (config.rl.state == controller_kind::prepared));
         return config.rl.state ? name_of(*config.rl.state) : std::string("nobody");
     };
     CHECK(state("{}") == "prepared");

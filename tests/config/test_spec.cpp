@@ -116,5 +116,5 @@ TEST_CASE("what an audit needs is found in a run's configuration of an earlier v
     CHECK(has(refusal([&] { config::to_spec(earlier, 1000); }), "eval.clip is open"));
     CHECK(config::to_reading_spec(earlier).model.path == earlier.model.path);
     CHECK(config::to_clip_spec(earlier).max == earlier.clip.max);
-    CHECK(config::micro_batch_of(earlier) > 0);
+    CHECK(config::read_micro_batch(earlier) > 0);
 }

@@ -22,11 +22,11 @@ TEST_CASE("as_published needs an acknowledgement, gdp_clt needs as_published") {
 TEST_CASE("the sampling rate can't exceed 1") {
     const std::string sixteen = R"("train": {"expected_batch_size": 16}})";
     CHECK(has(refused(R"({"privacy": {"population": 15}, )" + sixteen), "train.expected_batch_size is 16"));
-    const auto batch_of = [](const char* size) {
+    const auto with_batch_size = [](const char* size) {
         return R"({"train": {"expected_batch_size": )" + std::string(size) + "}}";
     };
-    CHECK(has(refused(batch_of("8388609")), "train.expected_batch_size"));
-    CHECK(refused(batch_of("8388608")).empty());
+    CHECK(has(refused(with_batch_size("8388609")), "train.expected_batch_size"));
+    CHECK(refused(with_batch_size("8388608")).empty());
     CHECK(refused(R"({"privacy": {"population": 16}, )" + sixteen).empty());
     CHECK(refused(R"({"privacy": {"population": 15}})").empty());  // the batch is still open
 }
@@ -84,7 +84,7 @@ TEST_CASE("a prepared controller goes with what it was prepared on, and leaves n
     CHECK(has(refused(R"({"method": {"name": "static"}, "rl": {"online": true})" + records + "}"), "method static"));
     const auto config =
         parsed(R"({"rl": {"state": "prepared", "controller": "p"}, "noise": {"allocation": "shares"}})");
-    CHECK(config::choices_of(config).policy == policy_kind::fixed);
+    CHECK(config::resolve_choices(config).policy == policy_kind::fixed);
 }
 
 TEST_CASE("what could do nothing is refused, and what it depends on is named") {
@@ -130,12 +130,12 @@ TEST_CASE("a key of another method is refused") {
 
 TEST_CASE("what keys left alone mean depends on the method") {
     const auto choices = [](const std::string& method) {
-        return config::choices_of(config::parse(
+        return config::resolve_choices(config::parse(
             R"({"train": {"expected_batch_size": 16}, "method": {"name": ")" + method + "\"}}", "f", "/"));
     };
     const auto ours = choices("rldp");
     CHECK((ours.prepared && ours.policy == policy_kind::fixed && ours.allocation == allocation::shares));
-    const auto published = config::choices_of(parsed(R"({"rl": {"state": "published"}})"));
+    const auto published = config::resolve_choices(parsed(R"({"rl": {"state": "published"}})"));
     CHECK((published.policy == policy_kind::deck && published.allocation == allocation::proportional &&
            !published.prepared));
     CHECK((ours.groups == clip_grouping::adapters && ours.statistics_share == 0.02));
@@ -150,7 +150,7 @@ TEST_CASE("what keys left alone mean depends on the method") {
     CHECK((ours.schedule == rate_shape::linear && choices("hyfreedp").schedule == rate_shape::constant));
     CHECK(ours.value_weight == 1);
     CHECK(
-        config::choices_of(parsed(R"({"data": {"template": "t"}, "public": {"path": "synthetic:9"}})")).value_weight ==
+        config::resolve_choices(parsed(R"({"data": {"template": "t"}, "public": {"path": "synthetic:9"}})")).value_weight ==
         3);
     CHECK((choices("dcsgd_p").quantile == 0.3 && choices("dcsgd_p").query_noise == 6));
 }

@@ -48,15 +48,15 @@ TEST_CASE("cuda: a card says its generation and memory, and an old one is not as
     CHECK(has(refusal(old), "model.dtype: the CUDA device has compute capability 7.5, and bfloat16 came with 8.0"));
     CHECK_NOTHROW(models::check_precision({.generation = 75}, precision::float32, "model.dtype"));
     CHECK_NOTHROW(models::check_precision({.generation = 80}, precision::bfloat16, "model.dtype"));
-    CHECK_FALSE(models::card_of(at::kCPU, "device"));
+    CHECK_FALSE(models::find_card(at::kCPU, "device"));
     if (no_device()) return;
-    const auto card = models::card_of(models::find_device("cuda", "device"), "device");
+    const auto card = models::find_card(models::find_device("cuda", "device"), "device");
     REQUIRE(card);
     CHECK(card->generation >= 50);
     CHECK(card->free > 0);
     CHECK(card->free <= card->all);
     const auto held = at::empty({64 << 20}, at::TensorOptions(at::kCUDA).dtype(at::kByte));
-    CHECK(models::card_of(held.device(), "device")->free < card->free);
+    CHECK(models::find_card(held.device(), "device")->free < card->free);
 }
 
 TEST_CASE("cuda: unit gradients are the processor's, up to rounding") {

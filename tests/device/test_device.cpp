@@ -93,14 +93,14 @@ std::map<std::string, int> added(std::map<std::string, int> sum, const std::map<
 }
 
 /// One private step over units of one record each, in chunks of two.
-stepped step_of(const actors::run_model& model, at::Device device, bool with_probes) {
+stepped run_step(const actors::run_model& model, at::Device device, bool with_probes) {
     const auto layout = model.layout;
     std::vector<std::vector<models::sequence>> units;
     for (const auto& unit : tiny_units(6)) units.push_back(unit.records);
     std::vector<std::int64_t> sizes;
     for (const auto& pair : layout.pairs) sizes.push_back(pair.size);
     const auto key = privacy::run_key::insecure_from_seed(3);
-    privacy::sanitizer sanitizer({.segments = privacy::segments_of(sizes)}, key);
+    privacy::sanitizer sanitizer({.segments = privacy::make_segments(sizes)}, key);
     privacy::step_terms terms;
     terms.radii.assign(sizes.size(), 0.1);
     if (with_probes) {
@@ -114,8 +114,8 @@ stepped step_of(const actors::run_model& model, at::Device device, bool with_pro
     sanitizer.begin({charged_at(1), terms, probes});
     waits();
     actors::step_gradients(
-        model, {.micro_batch = 2}, model.initial_adapter, probes, models::views_of(units),
-        actors::dropout_of(key, 1, layout, device),
+        model, {.micro_batch = 2}, model.initial_adapter, probes, models::view_units(units),
+        actors::make_dropout(key, 1, layout, device),
         [&](const privacy::unit_gradients& chunk) {
             out.of_gradients = added(out.of_gradients, waits());
             CHECK(chunk.gradients.device().type() == device.type());
@@ -171,7 +171,7 @@ TEST_CASE("device: unit gradients and losses are the CPU's, for every family, gr
     for (unsigned seed = 0; seed < 60; ++seed) {
         const both given(seed);
         const auto key = privacy::run_key::insecure_from_seed(seed);
-        const auto units = models::views_of(given.units);
+        const auto units = models::view_units(given.units);
         std::vector<std::size_t> all(units.size());
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
         models::chunk_rule how{.micro_batch = 1 + static_cast<std::int64_t>(seed % 4)};
@@ -180,11 +180,11 @@ TEST_CASE("device: unit gradients and losses are the CPU's, for every family, gr
         if (seed % 7 == 0) how.answers_only = true;
         CAPTURE(seed, given.config.model_type);
         const auto here = models::unit_gradients(*given.here, given.layout, given.flat, units, all, how,
-                                                 actors::dropout_of(key, 1, given.layout, at::kCPU));
+                                                 actors::make_dropout(key, 1, given.layout, at::kCPU));
         const auto flat = there(given.flat);
         waits();
         const auto device = models::unit_gradients(*given.device, given.layout, flat, units, all, how,
-                                                   actors::dropout_of(key, 1, given.layout, host_device()));
+                                                   actors::make_dropout(key, 1, given.layout, host_device()));
         const auto losses = models::unit_losses(*given.device, given.layout, flat, units, all, how);
         CHECK(waits().empty());
         CHECK(device.gradients.device().type() == at::kPrivateUse1);
@@ -200,7 +200,7 @@ TEST_CASE("device: gradients of a base in bfloat16 are the CPU's but for its rou
     double sum = 0;
     for (unsigned seed = 0; seed < 10; ++seed) {
         const both given(seed, at::kBFloat16);
-        const auto units = models::views_of(given.units);
+        const auto units = models::view_units(given.units);
         const models::chunk_rule how{.micro_batch = 4};
         const auto here = models::unit_gradients(*given.here, given.layout, given.flat, units, {0}, how);
         const auto device = models::unit_gradients(*given.device, given.layout, there(given.flat), units, {0}, how);
@@ -219,20 +219,20 @@ TEST_CASE("device: sums of whole tensors are the CPU's, though their rows are ne
     for (unsigned seed = 0; seed < 30; ++seed) {
         const both model(seed);
         CAPTURE(seed, model.config.model_type);
-        const auto layout = models::whole_layout(model.config, {"all"});
-        const auto flat = model.here->flat_of(layout);
-        const auto views = models::views_of(model.units);
+        const auto layout = models::make_tensor_layout(model.config, {"all"});
+        const auto flat = model.here->flatten_tensors(layout);
+        const auto views = models::view_units(model.units);
         std::vector<std::size_t> all(views.size());
         std::iota(all.begin(), all.end(), 0);
         privacy::step_terms terms;
         terms.radii = {0.5};
-        const auto sum_of = [&](const models::causal_lm& base, const at::Tensor& tensors) {
-            auto made = models::gradients_of_whole(base, layout, tensors, views, all, {.micro_batch = 4});
+        const auto compute_sum = [&](const models::causal_lm& base, const at::Tensor& tensors) {
+            auto made = models::compute_tensor_gradients(base, layout, tensors, views, all, {.micro_batch = 4});
             privacy::clipped_sum sum({{layout.dimension, 0}}, terms);
             sum.add({{}, made.losses, 0, actors::as_parts(std::move(made.gradients))});
             return sum.take();
         };
-        CHECK(apart(sum_of(*model.here, flat), sum_of(*model.device, there(flat))) < 1e-4);
+        CHECK(apart(compute_sum(*model.here, flat), compute_sum(*model.device, there(flat))) < 1e-4);
     }
 }
 
@@ -284,8 +284,8 @@ TEST_CASE("device: a step waits once for each chunk's losses, once for its norms
     const auto here = tiny_model();
     const auto device = there(here, here.base->config(), 3);
     for (const bool with_probes : {false, true}) {
-        const auto expected = step_of(here, at::kCPU, with_probes);
-        const auto got = step_of(device, host_device(), with_probes);
+        const auto expected = run_step(here, at::kCPU, with_probes);
+        const auto got = run_step(device, host_device(), with_probes);
         using counts = std::map<std::string, int>;
         CHECK(got.of_gradients == counts{{"to the CPU", 3}});
         CHECK(got.of_sums == counts{{"to the CPU", 3}});
@@ -307,7 +307,7 @@ TEST_CASE("device: a unit that fails counts as zero there too") {
     std::vector<privacy::unit_gradients> chunks;
     int failures = 0;
     actors::step_gradients(
-        device, {.micro_batch = 4}, device.initial_adapter, {}, models::views_of(units), {},
+        device, {.micro_batch = 4}, device.initial_adapter, {}, models::view_units(units), {},
         [&](const privacy::unit_gradients& chunk) { chunks.push_back(chunk); },
         [&](const std::exception&) { ++failures; });
     CHECK(failures == 1);

@@ -18,7 +18,7 @@ const std::vector<event>& set_up(scene& stage, generator& random) {
     return stage.whole().resumed;
 }
 
-const std::vector<std::string>& errors_of(const std::string& kind) {
+const std::vector<std::string>& list_errors(const std::string& kind) {
     static const std::map<std::string, std::vector<std::string>> all{
         {"write", {"EIO", "ENOSPC", "EDQUOT", "EINTR", "short"}},
         {"fsync", {"EIO", "ENOSPC", "EDQUOT"}},
@@ -75,7 +75,7 @@ verdict failing_call(trial& t) {
     auto stage = t.stage();
     const auto& journal = set_up(stage, t.random);
     auto point = point_at(journal, below(t.random, journal.size()));
-    const auto error = one_of(errors_of(point.kind), t.random);
+    const auto error = one_of(list_errors(point.kind), t.random);
     // And every one like it. (No kernel interrupts a call for ever.)
     if (error != "EINTR" && below(t.random, 8) == 0) point.number = 0;
     const auto said = stage.go(stage.next(), {.orders = point.order(error)});

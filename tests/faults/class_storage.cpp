@@ -12,7 +12,7 @@ namespace rldp::testing {
 
 namespace {
 
-std::uintmax_t size_of(const path& directory) {
+std::uintmax_t compute_size(const path& directory) {
     std::uintmax_t out = 0;
     for (const auto& name : files_in(directory)) out += std::filesystem::file_size(directory / name);
     return out;
@@ -50,7 +50,7 @@ std::string flip(const path& directory, generator& random) {
     auto names = files_in(directory);
     std::erase_if(names, [&](const auto& name) { return std::filesystem::file_size(directory / name) == 0; });
     const auto name = one_of(names, random);
-    auto bytes = content_of(directory / name);
+    auto bytes = read_content(directory / name);
     const auto at = below(random, bytes.size()), bit = below(random, 8);
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << bit));
     put_content(directory / name, bytes);
@@ -63,7 +63,7 @@ std::string audited(scene& stage) {
     const auto report = stage.where().run() / "trusted/audit/audit.json";
     std::filesystem::remove(report);
     stage.go({"audit", "--quiet", stage.where().run().string()});
-    return std::regex_replace(content_of(report), time, "");
+    return std::regex_replace(read_content(report), time, "");
 }
 
 verdict flipped_in_finished(trial& t, scene& stage) {
@@ -114,7 +114,7 @@ verdict full_disk(trial& t) {
     std::optional<small_disk> small;
     disturbance what;
     if (below(t.random, 2) == 0)
-        small.emplace(stage.where().below(), 4096 + below(t.random, size_of(yard{stage.whole().finished}.run())));
+        small.emplace(stage.where().below(), 4096 + below(t.random, compute_size(yard{stage.whole().finished}.run())));
     if (!small || !small->mounted())
         what.environment["RLDP_FAULT_ROOM"] = std::to_string(below(t.random, written_in(stage.whole().journal)));
     const auto said = stage.go(stage.next(), what);

@@ -136,7 +136,7 @@ void judge_grid(scene& stage, const path& out) {
             if (std::filesystem::exists(entry.path() / "trusted" / secret))
                 seen.object(fmt::format("left over in a cell: {}", secret));
         if (stage.go({"verify", entry.path().string()}).status != 0) seen.object("a cell's ledger is refused");
-        const auto steps = read_steps(content_of(entry.path() / "public/metrics.jsonl"));
+        const auto steps = read_steps(read_content(entry.path() / "public/metrics.jsonl"));
         for (std::int64_t step = 1; step <= 6; ++step)
             if (steps.count(step) == 0 || !steps.at(step).step) seen.object(fmt::format("a cell lost step {}", step));
     }

@@ -26,7 +26,7 @@ const std::vector<fault_class>& fault_classes() {
     return all;
 }
 
-const fault_class& class_of(std::uint64_t number) {
+const fault_class& find_class(std::uint64_t number) {
     constexpr std::uint64_t wheel = 100, stride = 37;  // without a common divisor: neighbours are of different classes
     auto place = static_cast<int>(number * stride % wheel);
     for (const auto& one : fault_classes())

@@ -30,7 +30,7 @@ struct fault_class {
 const std::vector<fault_class>& fault_classes();
 
 /// The class of a case by its number: each hundred cases in a row have as many of every class as its weight says.
-const fault_class& class_of(std::uint64_t number);
+const fault_class& find_class(std::uint64_t number);
 
 verdict killed_at_a_time(trial& t);
 verdict killed_at_a_point(trial& t);

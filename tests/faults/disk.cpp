@@ -70,7 +70,7 @@ void disk::load(number at, const path& from) {
         if (entry.is_directory())
             load(made, entry.path());
         else
-            nodes_[made].safe = nodes_[made].now = content_of(entry.path());
+            nodes_[made].safe = nodes_[made].now = read_content(entry.path());
     }
 }
 

@@ -47,7 +47,7 @@ void become_program(char** argv, char** envp) {
 verdict play(const options& how, std::uint64_t number, const path& root) try {
     std::seed_seq mixed{how.seed, number};
     trial t{how.on, root, generator(mixed)};
-    return class_of(number).play(t);
+    return find_class(number).play(t);
 } catch (const std::exception& e) {
     return {"FAILED", std::string("the harness itself: ") + e.what()};
 }
@@ -57,7 +57,7 @@ void one_case(const options& how, std::uint64_t number) {
     const auto began = std::chrono::steady_clock::now();
     const auto ended = play(how, number, root);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    append(how.results, {how.seed, number, class_of(number).name, ended, took.count()});
+    append(how.results, {how.seed, number, find_class(number).name, ended, took.count()});
     if (!how.keep) std::filesystem::remove_all(root);
 }
 
@@ -66,7 +66,7 @@ std::vector<std::uint64_t> cases_left(const options& how) {
     for (const auto& one : read_results(how.results, how.seed)) done.insert(one.number);
     std::vector<std::uint64_t> out;
     for (auto number = how.first; number < how.first + how.cases; ++number)
-        if (done.count(number) == 0 && (how.only.empty() || class_of(number).name == how.only)) out.push_back(number);
+        if (done.count(number) == 0 && (how.only.empty() || find_class(number).name == how.only)) out.push_back(number);
     return out;
 }
 
@@ -104,7 +104,7 @@ int work(options& how) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
 
     const auto all = read_results(how.results, how.seed);
-    fmt::print("{}{} cases here in {:.0f} s\n", table_of(all), numbers.size(), took.count());
+    fmt::print("{}{} cases here in {:.0f} s\n", format_table(all), numbers.size(), took.count());
     const auto left = cases_left(how).size();
     if (left > 0) fmt::print("{} cases have no result: a worker died\n", left);
     if (how.keep)

@@ -9,7 +9,7 @@ namespace rldp::testing {
 
 namespace fs = std::filesystem;
 
-std::string content_of(const path& file) {
+std::string read_content(const path& file) {
     std::ifstream in(file, std::ios::binary);
     std::ostringstream out;
     if (in && in.peek() != std::ifstream::traits_type::eof()) out << in.rdbuf();
@@ -22,7 +22,7 @@ void put_content(const path& file, const std::string& bytes) {
     if (!(out << bytes << std::flush)) throw std::runtime_error(file.string() + ": the harness can't write it");
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> split_lines(const std::string& text) {
     std::vector<std::string> out;
     std::size_t begin = 0;
     for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {

@@ -21,11 +21,11 @@ const T& one_of(const std::vector<T>& of, generator& random) {
 }
 
 /// The whole file; empty where there is none.
-std::string content_of(const path& file);
+std::string read_content(const path& file);
 void put_content(const path& file, const std::string& bytes);
 
 /// Whole lines, without their ends; what follows the last end is no line.
-std::vector<std::string> lines_of(const std::string& text);
+std::vector<std::string> split_lines(const std::string& text);
 
 /// Relative paths of every regular file below, sorted.
 std::vector<std::string> files_in(const path& directory);

@@ -9,9 +9,9 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<std::string> multipliers_of(const path& ledger) {
+std::vector<std::string> list_multipliers(const path& ledger) {
     std::vector<std::string> out;
-    for (const auto& line : lines_of(content_of(ledger))) {
+    for (const auto& line : split_lines(read_content(ledger))) {
         const auto read = json::parse(line);
         if (read.contains("seq")) out.push_back(read["noise_multiplier"].dump());
     }
@@ -49,7 +49,7 @@ std::vector<variant> variants() {
 
 std::map<std::int64_t, metrics_step> read_steps(const std::string& metrics) {
     std::map<std::int64_t, metrics_step> out;
-    for (const auto& text : lines_of(metrics)) {
+    for (const auto& text : split_lines(metrics)) {
         const auto line = json::parse(text, nullptr, false);
         if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer()) {
             out[-1].loss = text;  // no line of ours
@@ -90,9 +90,9 @@ reference ground::refer(const variant& how) const {
                                  said.err);
     out.finished = whole.root;
     out.journal = read_journal(whole.root / "journal");
-    out.adapter = content_of(whole.run() / "public/adapter/adapter_model.safetensors");
-    out.multipliers = multipliers_of(whole.run() / "public/ledger.jsonl");
-    out.steps = read_steps(content_of(whole.run() / "public/metrics.jsonl"));
+    out.adapter = read_content(whole.run() / "public/adapter/adapter_model.safetensors");
+    out.multipliers = list_multipliers(whole.run() / "public/ledger.jsonl");
+    out.steps = read_steps(read_content(whole.run() / "public/metrics.jsonl"));
 
     // Killed after the fifth release, two steps beyond a checkpoint, so that the log is needed. It is synced when it is
     // opened, three times, when the checkpoint empties it, and twice more.

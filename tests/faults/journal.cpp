@@ -7,14 +7,14 @@ namespace rldp::testing {
 
 namespace {
 
-std::string call_of(const event& what) {
+std::string describe_call(const event& what) {
     static const std::map<std::string, std::string> others{{"create", "open"}, {"rmdir", "unlink"}};
     const auto found = others.find(what.kind);
     return found == others.end() ? what.kind : found->second;
 }
 
 /// The last two names, less the letters of a nascent directory.
-std::string end_of(const event& what) {
+std::string describe_end(const event& what) {
     const path whole(what.kind == "rename" ? what.bytes : what.where);
     const auto parent = whole.parent_path().filename().string();
     const auto random = parent.find(".partial-");
@@ -28,7 +28,7 @@ std::string end_of(const event& what) {
 
 std::vector<event> read_journal(const path& file) {
     std::vector<event> out;
-    const auto text = content_of(file);
+    const auto text = read_content(file);
     std::size_t at = 0;
     for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', at)) {
         std::istringstream line(text.substr(at, end - at));
@@ -50,10 +50,10 @@ std::string named_point::order(const std::string& action) const {
 }
 
 named_point point_at(const std::vector<event>& journal, std::size_t index) {
-    named_point out{call_of(journal[index]), end_of(journal[index]), 0};
+    named_point out{describe_call(journal[index]), describe_end(journal[index]), 0};
     for (std::size_t i = 0; i <= index; ++i) {
         const auto& whole = journal[i].kind == "rename" ? journal[i].bytes : journal[i].where;
-        if (call_of(journal[i]) == out.kind && whole.find(out.where) != std::string::npos) ++out.number;
+        if (describe_call(journal[i]) == out.kind && whole.find(out.where) != std::string::npos) ++out.number;
     }
     return out;
 }

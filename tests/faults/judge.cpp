@@ -13,7 +13,7 @@ namespace {
 /// What is neither a warning nor what a run that isn't quiet shows of its progress.
 std::vector<std::string> remarkable_lines(const std::string& err) {
     static const std::regex shown(R"(^$|^warning: |^N = \d+ units, | step \d+/\d+  loss )");
-    auto all = lines_of(err.ends_with('\n') || err.empty() ? err : err + "\n");
+    auto all = split_lines(err.ends_with('\n') || err.empty() ? err : err + "\n");
     std::erase_if(all, [](const std::string& line) { return std::regex_search(line, shown); });
     return all;
 }

@@ -136,8 +136,8 @@ answer process::wait() {
     ::waitpid(id_, &state, 0);
     over_ = true;
     out.status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
-    out.out = content_of(folder_ / "stdout");
-    out.err = content_of(folder_ / "stderr");
+    out.out = read_content(folder_ / "stdout");
+    out.err = read_content(folder_ / "stderr");
     return out;
 }
 

@@ -37,7 +37,7 @@ void append(const path& file, const result& what) {
 
 std::vector<result> read_results(const path& file, std::uint64_t seed) {
     std::vector<result> out;
-    for (const auto& line : lines_of(content_of(file))) {
+    for (const auto& line : split_lines(read_content(file))) {
         std::istringstream parts(line);
         std::vector<std::string> fields(6);
         for (auto& field : fields) std::getline(parts, field, '\t');
@@ -48,7 +48,7 @@ std::vector<result> read_results(const path& file, std::uint64_t seed) {
     return out;
 }
 
-std::string table_of(const std::vector<result>& all) {
+std::string format_table(const std::vector<result>& all) {
     std::map<std::string, std::map<std::string, int>> counts;
     for (const auto& one : all) {
         ++counts[one.fault][one.ended.outcome];

@@ -20,7 +20,7 @@ void append(const path& file, const result& what);
 std::vector<result> read_results(const path& file, std::uint64_t seed);
 
 /// A row per class, a column per outcome, and below it each failure with what repeats it.
-std::string table_of(const std::vector<result>& all);
+std::string format_table(const std::vector<result>& all);
 bool any_failed(const std::vector<result>& all);
 
 }  // namespace rldp::testing

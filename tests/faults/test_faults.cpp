@@ -35,7 +35,7 @@ class scratch {
 };
 
 /// Every content that power cuts leave of `name`, "-" where the file is gone.
-std::set<std::string> left_of(const std::string& name, const std::vector<event>& done) {
+std::set<std::string> list_left(const std::string& name, const std::vector<event>& done) {
     const scratch at;
     std::set<std::string> out;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -44,14 +44,14 @@ std::set<std::string> left_of(const std::string& name, const std::vector<event>&
         generator random(seed);
         const auto to = at / std::to_string(seed);
         platter.leave(to, random);
-        out.insert(std::filesystem::exists(to / name) ? content_of(to / name) : "-");
+        out.insert(std::filesystem::exists(to / name) ? read_content(to / name) : "-");
     }
     return out;
 }
 
 using contents = std::set<std::string>;
 
-event write_of(const std::string& name, long long at, const std::string& bytes) {
+event make_write(const std::string& name, long long at, const std::string& bytes) {
     return {"write", at, "/top/" + name, bytes};
 }
 
@@ -88,31 +88,31 @@ std::vector<event> one_step() {
 
 TEST_CASE("what was synced is all there, and nothing else is promised") {
     const event made{"create", 0644, "/top/file", {}}, named{"fsync", 0, "/top", {}}, kept{"fsync", 0, "/top/file", {}};
-    CHECK(left_of("file", {made, write_of("file", 0, "ab"), kept, named}) == contents{"ab"});
-    CHECK(left_of("file", {made, write_of("file", 0, "ab"), kept}) == contents{"-", "ab"});
-    CHECK(left_of("file", {made, named, write_of("file", 0, "ab")}) == contents{"", "a", "ab", std::string(2, '\0')});
-    CHECK(left_of("file", {made, named, write_of("file", 0, "ab"), kept, write_of("file", 2, "c")}) ==
+    CHECK(list_left("file", {made, make_write("file", 0, "ab"), kept, named}) == contents{"ab"});
+    CHECK(list_left("file", {made, make_write("file", 0, "ab"), kept}) == contents{"-", "ab"});
+    CHECK(list_left("file", {made, named, make_write("file", 0, "ab")}) == contents{"", "a", "ab", std::string(2, '\0')});
+    CHECK(list_left("file", {made, named, make_write("file", 0, "ab"), kept, make_write("file", 2, "c")}) ==
           contents{"ab", "abc", std::string("ab\0", 3)});
-    CHECK(left_of("file", {made, named, write_of("file", 0, "ab"), kept, {"truncate", 1, "/top/file", {}}}) ==
+    CHECK(list_left("file", {made, named, make_write("file", 0, "ab"), kept, {"truncate", 1, "/top/file", {}}}) ==
           contents{"ab", "a"});
 }
 
 TEST_CASE("entries come and go in order, and a rename is whole or not at all") {
     const event named{"fsync", 0, "/top", {}};
     const std::vector<event> replaced{
-        {"create", 0644, "/top/file", {}},     write_of("file", 0, "old"),
+        {"create", 0644, "/top/file", {}},     make_write("file", 0, "old"),
         {"fsync", 0, "/top/file", {}},         named,
-        {"create", 0644, "/top/file.tmp", {}}, write_of("file.tmp", 0, "new"),
+        {"create", 0644, "/top/file.tmp", {}}, make_write("file.tmp", 0, "new"),
         {"fsync", 0, "/top/file.tmp", {}},     {"rename", 0, "/top/file.tmp", "/top/file"}};
-    CHECK(left_of("file", replaced) == contents{"old", "new"});
-    CHECK(left_of("file.tmp", replaced) == contents{"-", "new"});
+    CHECK(list_left("file", replaced) == contents{"old", "new"});
+    CHECK(list_left("file.tmp", replaced) == contents{"-", "new"});
     auto safe = replaced;
     safe.push_back(named);
-    CHECK(left_of("file", safe) == contents{"new"});
+    CHECK(list_left("file", safe) == contents{"new"});
     safe.push_back({"unlink", 0, "/top/file", {}});
-    CHECK(left_of("file", safe) == contents{"new", "-"});
+    CHECK(list_left("file", safe) == contents{"new", "-"});
     // A directory whose own entry was not made safe takes everything with it.
-    CHECK(left_of("run/file", {{"mkdir", 0755, "/top/run", {}},
+    CHECK(list_left("run/file", {{"mkdir", 0755, "/top/run", {}},
                                {"create", 0644, "/top/run/file", {}},
                                {"fsync", 0, "/top/run", {}}}) == contents{"-", ""});
 }
@@ -159,7 +159,7 @@ TEST_CASE("the judge accepts one line that names something, a documented status,
 
 TEST_CASE("a hundred cases in a row have every class as often as its weight says") {
     std::map<std::string, int> seen;
-    for (std::uint64_t number = 700; number < 800; ++number) ++seen[class_of(number).name];
+    for (std::uint64_t number = 700; number < 800; ++number) ++seen[find_class(number).name];
     for (const auto& one : fault_classes()) CHECK(seen[one.name] == one.weight);
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("the preloaded library makes the call fail that it is told of, and no 
     const auto said = at.python(two_writes, "write:below/a:2:ENOSPC");
     CHECK(said.status == 1);
     CHECK(said.err.find("No space left on device") != std::string::npos);
-    CHECK(content_of(at.root / "below/a") == "one");
+    CHECK(read_content(at.root / "below/a") == "one");
     CHECK(at.python(two_writes, "write:below/b:1:EIO").status == 0);
     CHECK(at.python(two_writes, "any:below/a:1:EACCES").err.find("Permission denied") != std::string::npos);
     CHECK(at.python("print(os.write(os.open('c', os.O_CREAT | os.O_WRONLY), b'four'))", "write:c:1:short").out ==
@@ -57,9 +57,9 @@ TEST_CASE("the preloaded library makes the call fail that it is told of, and no 
 TEST_CASE("the preloaded library kills before a call or after it") {
     const workshop at;
     CHECK(at.python(two_writes, "write:below/a:2:die-before").status == 137);
-    CHECK(content_of(at.root / "below/a") == "one");
+    CHECK(read_content(at.root / "below/a") == "one");
     CHECK(at.python(two_writes, "write:below/a:2:die-after").status == 137);
-    CHECK(content_of(at.root / "below/a") == "onetwo");
+    CHECK(read_content(at.root / "below/a") == "onetwo");
 }
 
 TEST_CASE("a disk that follows the journal holds what the directory holds") {
@@ -82,7 +82,7 @@ TEST_CASE("a disk that follows the journal holds what the directory holds") {
     REQUIRE(files_in(at.root / "copy") == files_in(at.root / "below"));
     CHECK(files_in(at.root / "copy").size() == 2);
     for (const auto& name : files_in(at.root / "copy"))
-        CHECK(content_of(at.root / "copy" / name) == content_of(at.root / "below" / name));
+        CHECK(read_content(at.root / "copy" / name) == read_content(at.root / "below" / name));
     CHECK_FALSE(std::filesystem::exists(at.root / "copy/empty"));
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("a library that drops a sync or a rename is one that the simulator see
             const auto to = at.root / "left" / std::to_string(seed);
             std::filesystem::remove_all(to);
             platter.leave(to, random);
-            if (content_of(to / "old") != "x") return false;
+            if (read_content(to / "old") != "x") return false;
         }
         return true;
     };

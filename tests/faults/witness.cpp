@@ -43,7 +43,7 @@ bool witness::over() const {
 
 /// Whole lines of steps: behind the header, and no look's.
 std::size_t witness::charges(const std::string& ledger) const {
-    const auto whole = lines_of(ledger.substr(0, ledger.rfind('\n') + 1));
+    const auto whole = split_lines(ledger.substr(0, ledger.rfind('\n') + 1));
     const auto all = std::count_if(whole.begin(), whole.end(), [](const auto& line) {
         return !line.empty() && line.find("\"look\":") == std::string::npos;
     });
@@ -55,7 +55,7 @@ namespace {
 /// The steps with whose adapters a ledger has charged looks.
 std::multiset<std::int64_t> looks_in(const std::string& ledger) {
     std::multiset<std::int64_t> out;
-    for (const auto& line : lines_of(ledger)) {
+    for (const auto& line : split_lines(ledger)) {
         const auto read = json::parse(line, nullptr, false);
         if (read.is_object() && read.contains("look")) out.insert(read["step"].get<std::int64_t>());
     }
@@ -121,7 +121,7 @@ void witness::saw_metrics(const std::string& bytes) {
 
 void witness::compare_ledgers(bool may_shrink) {
     const auto whole = [](const std::string& text) { return text.substr(0, text.rfind('\n') + 1); };
-    const auto now = content_of(where_.run() / "public/ledger.jsonl");
+    const auto now = read_content(where_.run() / "public/ledger.jsonl");
     const auto before = whole(ledger_), after = whole(now);
     const bool grew = after.starts_with(before);
     if (!grew && !(may_shrink && before.starts_with(after))) object("the ledger's lines are not those that were there");
@@ -142,26 +142,26 @@ void witness::look_after_cut() {
 }
 
 void witness::take_as_it_is() {
-    ledger_ = safe_ledger_ = content_of(where_.run() / "public/ledger.jsonl");
+    ledger_ = safe_ledger_ = read_content(where_.run() / "public/ledger.jsonl");
 }
 
 void witness::complete(const reference& whole) {
     compare_steps(whole);
     const auto run = where_.run();
-    const auto summary = json::parse(content_of(run / "public/summary.json"), nullptr, false);
+    const auto summary = json::parse(read_content(run / "public/summary.json"), nullptr, false);
     if (!summary.is_object()) return object("public/summary.json is no JSON");
     if (!over()) object("status 0, and the run is not over");
     if (summary.value("status", "") != "done") object("summary: status is not done");
     if (summary.value("steps_done", -1) != whole.how.steps) object("summary: steps_done is not the plan's");
     const auto charged = static_cast<std::int64_t>(charges(ledger_));
     if (charged != whole.how.steps) object(fmt::format("{} charges for {} steps", charged, whole.how.steps));
-    const auto steps = read_steps(content_of(run / "public/metrics.jsonl"));
+    const auto steps = read_steps(read_content(run / "public/metrics.jsonl"));
     const bool lost = std::any_of(steps.begin(), steps.end(), [](const auto& one) { return one.second.lost(); });
     if (!whole.how.seeded || lost) return;
-    if (content_of(run / "public/adapter/adapter_model.safetensors") != whole.adapter)
+    if (read_content(run / "public/adapter/adapter_model.safetensors") != whole.adapter)
         object("the adapter is not that of an uninterrupted run");
     std::vector<std::string> multipliers;
-    for (const auto& line : lines_of(ledger_)) {
+    for (const auto& line : split_lines(ledger_)) {
         const auto read = json::parse(line, nullptr, false);
         if (read.is_object() && read.contains("seq")) multipliers.push_back(read["noise_multiplier"].dump());
     }
@@ -169,7 +169,7 @@ void witness::complete(const reference& whole) {
 }
 
 void witness::compare_steps(const reference& whole) {
-    const auto steps = read_steps(content_of(where_.run() / "public/metrics.jsonl"));
+    const auto steps = read_steps(read_content(where_.run() / "public/metrics.jsonl"));
     if (steps.count(-1)) object("metrics.jsonl: a line that is none: " + steps.at(-1).loss.substr(0, 40));
     const auto looks = looks_in(ledger_);
     for (const auto step : looks)

@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         fuzz::write("merges.txt", "h e\n");
     }
     fuzz::check_reading(size + vocabulary.size(), [&] {
-        fuzz::try_words(*models::tokenizer::load(fuzz::directory()), fuzz::text_of(bytes, size));
+        fuzz::try_words(*models::tokenizer::load(fuzz::directory()), fuzz::to_text(bytes, size));
     });
     return 0;
 }

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
                                                          {"assistant", "<think>\nhm\n</think>\n\nA promise."},
                                                          {"user", "Größe?"}};
     fuzz::write("tokenizer_config.json", R"({"bos_token": "<s>", "eos_token": {"content": "</s>"}})");
-    fuzz::write("chat_template.jinja", fuzz::text_of(bytes, size));
+    fuzz::write("chat_template.jinja", fuzz::to_text(bytes, size));
     fuzz::check_reading(size, [] {
         using namespace std::chrono;
         const auto read = data::chat_template::read(fuzz::directory(), 2026y / January / 31d);

@@ -6,7 +6,7 @@
 using namespace rldp;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    fuzz::write("config.json", fuzz::text_of(bytes, size));
+    fuzz::write("config.json", fuzz::to_text(bytes, size));
     fuzz::check_reading(size, [] {
         const auto file = fuzz::directory() / "config.json";
         const auto resolved = config::to_json(config::load(file, {}));

@@ -6,7 +6,7 @@
 using namespace rldp;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    fuzz::write("table.csv", fuzz::text_of(bytes, size));
+    fuzz::write("table.csv", fuzz::to_text(bytes, size));
     const auto path = (fuzz::directory() / "table.csv").string();
     std::optional<data::table> whole;
     fuzz::check_reading(size, [&] { whole = data::read_csv(path); });

@@ -31,7 +31,7 @@ std::filesystem::path a_run() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     static watched at(a_run());
-    std::string text(fuzz::text_of(bytes, size));
+    std::string text(fuzz::to_text(bytes, size));
     const auto field = [&] {
         const auto end = std::min(text.find('\n'), text.size());
         auto out = text.substr(0, end);

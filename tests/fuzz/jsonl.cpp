@@ -24,7 +24,7 @@ void read(const char* name, std::optional<std::string> group, std::size_t size) 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    for (const auto* name : {"records.jsonl", "records.txt"}) fuzz::write(name, fuzz::text_of(bytes, size));
+    for (const auto* name : {"records.jsonl", "records.txt"}) fuzz::write(name, fuzz::to_text(bytes, size));
     read("records.jsonl", std::nullopt, size);
     read("records.jsonl", "patient", size);
     read("records.txt", std::nullopt, size);

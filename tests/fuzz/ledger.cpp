@@ -42,7 +42,7 @@ void read(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    const auto text = fuzz::text_of(bytes, size);
+    const auto text = fuzz::to_text(bytes, size);
     read(text);
     read(chained(text));
     return 0;

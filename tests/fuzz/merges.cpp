@@ -8,6 +8,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     fuzz::write("vocab.json", vocabulary);
     fuzz::write("merges.txt", merges);
     fuzz::check_reading(
-        size, [&] { fuzz::try_words(*models::tokenizer::load(fuzz::directory()), fuzz::text_of(bytes, size)); });
+        size, [&] { fuzz::try_words(*models::tokenizer::load(fuzz::directory()), fuzz::to_text(bytes, size)); });
     return 0;
 }

@@ -20,7 +20,7 @@ std::string with_checksums(const std::string& text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    const auto text = fuzz::text_of(bytes, size);
+    const auto text = fuzz::to_text(bytes, size);
     const auto path = fuzz::directory() / "metrics.jsonl";
     std::vector<eval::metrics_line> lines;
     bool line_damaged = false;

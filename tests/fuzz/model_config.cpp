@@ -5,7 +5,7 @@
 using namespace rldp;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    fuzz::write("config.json", fuzz::text_of(bytes, size));
+    fuzz::write("config.json", fuzz::to_text(bytes, size));
     fuzz::check_reading(size, [] {
         const auto config = models::read_model_config(fuzz::directory());
         const auto& activation = config.activation;

@@ -69,7 +69,7 @@ const fs::path& directory() {
 
 two_files split(const std::uint8_t* bytes, std::size_t size) {
     if (size < 2) return {};
-    const auto both = text_of(bytes + 2, size - 2);
+    const auto both = to_text(bytes + 2, size - 2);
     const auto first = std::min<std::size_t>(bytes[0] | bytes[1] << 8, both.size());
     return {both.substr(0, first), both.substr(first)};
 }

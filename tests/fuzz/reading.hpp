@@ -9,7 +9,7 @@
 namespace rldp::fuzz {
 
 /// The bytes of an input as text.
-inline std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
+inline std::string_view to_text(const std::uint8_t* bytes, std::size_t size) {
     return {reinterpret_cast<const char*>(bytes), size};
 }
 

@@ -39,7 +39,7 @@ void read(const std::string& log) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    const auto input = fuzz::text_of(bytes, size);
+    const auto input = fuzz::to_text(bytes, size);
     read(std::string(input));
     read(sealed(input));
     return 0;

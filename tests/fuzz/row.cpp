@@ -6,7 +6,7 @@
 using namespace rldp;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    const auto line = fuzz::text_of(bytes, size);
+    const auto line = fuzz::to_text(bytes, size);
     fuzz::check_reading(size, [&] {
         try {
             const auto sent = monitor::to_row(monitor::parse_row(line));

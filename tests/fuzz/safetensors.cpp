@@ -8,7 +8,7 @@
 using namespace rldp;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    fuzz::write("model.safetensors", fuzz::text_of(bytes, size));
+    fuzz::write("model.safetensors", fuzz::to_text(bytes, size));
     fuzz::check_reading(size, [&] {
         const models::safetensors_file file(fuzz::directory() / "model.safetensors");
         std::size_t read = 0;

@@ -24,7 +24,7 @@ bool write_shards(const models::model_config& model) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     static const auto model = fuzz::small_gpt2();
     [[maybe_unused]] static const bool written = write_shards(model);
-    fuzz::write("model.safetensors.index.json", fuzz::text_of(bytes, size));
+    fuzz::write("model.safetensors.index.json", fuzz::to_text(bytes, size));
     fuzz::check_reading(size, [&] {
         const auto weights = models::load_weights(fuzz::directory(), model, std::nullopt, at::kCPU).tensors;
         fuzz::require(weights.size() == models::base_tensors(model).size(), "tensors are missing");

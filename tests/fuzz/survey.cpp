@@ -8,10 +8,10 @@ using namespace rldp;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     for (const char* name : {"table.csv", "lines.jsonl"}) {
-        fuzz::write(name, fuzz::text_of(bytes, size));
+        fuzz::write(name, fuzz::to_text(bytes, size));
         const auto path = (fuzz::directory() / name).string();
         fuzz::check_reading(size, [&] {
-            const auto found = data::survey_of(path, {});
+            const auto found = data::profile_data(path, {});
             for (const auto& column : found.columns) {
                 std::size_t none = 0;
                 for (const auto& [word, records] : column.taken_for_none) none += records;

@@ -11,10 +11,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         "2,7,?,Male,1,>30\n"
         "3,8,\"[70-80)\",,12,<30\n",
         (fuzz::directory() / "table.csv").string());
-    fuzz::write("template.json", fuzz::text_of(bytes, size));
+    fuzz::write("template.json", fuzz::to_text(bytes, size));
     fuzz::check_reading(size, [] {
         const auto how = data::read_template((fuzz::directory() / "template.json").string());
-        const data::narrator narrate(how, rows, nullptr);
+        const data::row_renderer narrate(how, rows, nullptr);
         for (std::size_t row = 0; row < rows.rows(); ++row) narrate(row);
     });
     return 0;

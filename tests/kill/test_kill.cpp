@@ -68,13 +68,13 @@ struct reference {
 };
 
 /// The run log's lines by step.
-std::map<std::int64_t, std::string> metrics_of(const paths& run) {
+std::map<std::int64_t, std::string> list_metrics(const paths& run) {
     std::map<std::int64_t, std::string> out;
     for (const auto& line : eval::read_metrics(run / "public/metrics.jsonl")) out[line.step] = eval::to_json(line);
     return out;
 }
 
-std::string adapter_of(const paths& run) {
+std::string read_test_adapter(const paths& run) {
     return read_file(run / "public/adapter/adapter_model.safetensors");
 }
 
@@ -95,7 +95,7 @@ class killer {
   private:
     enum class moment { timer, charge, release, between };
 
-    const reference& reference_of(const scenario& how);
+    const reference& find_reference(const scenario& how);
     void one_run(const scenario& how);
     bool interrupt(child& process, const paths& run, witness& seen, moment when, microseconds usual);
     bool await_growth(child& process, const paths& file);
@@ -109,7 +109,7 @@ class killer {
     std::map<std::string, reference> references_;
 };
 
-const reference& killer::reference_of(const scenario& how) {
+const reference& killer::find_reference(const scenario& how) {
     auto& known = references_[how.name()];
     if (!known.adapter.empty()) return known;
     const auto run = scratch_ / ("whole-" + how.name());
@@ -120,9 +120,9 @@ const reference& killer::reference_of(const scenario& how) {
     witness seen(run);
     seen.look();
     REQUIRE(seen.finished());
-    known.adapter = adapter_of(run);
+    known.adapter = read_test_adapter(run);
     known.epsilon_guaranteed = seen.epsilon_guaranteed();
-    known.metrics = metrics_of(run);
+    known.metrics = list_metrics(run);
     REQUIRE(known.metrics.size() == steps + 1);
     return known;
 }
@@ -177,7 +177,7 @@ bool killer::interrupt(child& process, const paths& run, witness& seen, moment w
 }
 
 void killer::one_run(const scenario& how) {
-    const auto& whole = reference_of(how);
+    const auto& whole = find_reference(how);
     const auto name = fmt::format("run-{}-{}", count_.runs, how.name());
     INFO(name);
     const auto run = scratch_ / name;
@@ -216,7 +216,7 @@ void killer::compare(const scenario& how, const paths& run, const witness& seen)
     CHECK(summary.at("guaranteed_epsilon").get<double>() == whole.epsilon_guaranteed);
     CHECK(seen.epsilon_guaranteed() == whole.epsilon_guaranteed);
     CHECK(seen.charges() == steps);
-    CHECK_FALSE(adapter_of(run).empty());
+    CHECK_FALSE(read_test_adapter(run).empty());
     if (how.gentle) CHECK(seen.lost().size() + seen.lost_looks().size() == 0);
     count_.lost += seen.lost().size();
     count_.lost_looks += seen.lost_looks().size();
@@ -224,7 +224,7 @@ void killer::compare(const scenario& how, const paths& run, const witness& seen)
     // Up to the first lost step or look nothing may differ, and without one nothing at all.
     auto first_lost = seen.lost().empty() ? steps + 1 : static_cast<std::int64_t>(*seen.lost().begin());
     if (!seen.lost_looks().empty()) first_lost = std::min(first_lost, *seen.lost_looks().begin());
-    const auto metrics = metrics_of(run);
+    const auto metrics = list_metrics(run);
     for (const auto& [step, line] : whole.metrics) {
         if (step >= first_lost) break;
         INFO("step " << step);
@@ -232,7 +232,7 @@ void killer::compare(const scenario& how, const paths& run, const witness& seen)
         CHECK(metrics.at(step) == line);
     }
     if (!seen.lost().empty()) return;
-    CHECK(adapter_of(run) == whole.adapter);  // a look changes nothing that is trained
+    CHECK(read_test_adapter(run) == whole.adapter);  // a look changes nothing that is trained
     ++count_.identical;
 }
 

@@ -53,7 +53,7 @@ std::string adapter_in(const fs::path& run) {
 }
 
 /// The processes that a process has started: its ranks.
-std::vector<pid_t> children_of(pid_t parent) {
+std::vector<pid_t> list_children(pid_t parent) {
     std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", parent));
     std::vector<pid_t> out;
     for (pid_t id = 0; file >> id;) out.push_back(id);
@@ -96,7 +96,7 @@ TEST_CASE(
             bool over = false;
             while (!over && !early && size() == was) over = process.ends_within(milliseconds(5));
             if (!over) over = process.ends_within(milliseconds(random() % (early ? 2500 : 400)));
-            const auto ranks = children_of(process.id());
+            const auto ranks = list_children(process.id());
             if (over || ranks.size() != workers) {
                 const int status = process.wait();
                 INFO(read_file(scratch / "output"));

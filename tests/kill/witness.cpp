@@ -15,7 +15,7 @@ namespace rldp::testing {
 
 namespace {
 
-std::string bytes_of(const privacy::release& value) {
+std::string to_bytes(const privacy::release& value) {
     std::string out(static_cast<const char*>(value.gradient.data_ptr()), value.gradient.nbytes());
     const auto* statistics = reinterpret_cast<const char*>(value.statistics.data());
     out.append(statistics, value.statistics.size() * sizeof(double));
@@ -37,21 +37,21 @@ void witness::look() {
     read_releases();
     read_looks();
     read_metrics();
-    CHECK(released_.size() + lost_.size() <= book_.charges.size() + (book_.torn ? 1 : 0));
+    CHECK(released_.size() + lost_.size() <= ledger_.charges.size() + (ledger_.torn ? 1 : 0));
 }
 
 void witness::read_ledger() {
-    book_ = privacy::read_ledger(where_.ledger());  // throws unless every whole line verifies
-    if (guaranteed_ < 0) guaranteed_ = book_.header.epsilon_guaranteed;
-    CHECK(book_.header.epsilon_guaranteed == guaranteed_);
+    ledger_ = privacy::read_ledger(where_.ledger());  // throws unless every whole line verifies
+    if (guaranteed_ < 0) guaranteed_ = ledger_.header.epsilon_guaranteed;
+    CHECK(ledger_.header.epsilon_guaranteed == guaranteed_);
     // A line is only ever missing while it is torn, and then it is the last.
-    REQUIRE(book_.charges.size() + (book_.torn ? 1 : 0) >= hashes_.size());
-    for (std::size_t i = 0; i < book_.charges.size(); ++i) {
-        CHECK(book_.charges[i]->seq == i + 1);  // so no seq is charged twice
+    REQUIRE(ledger_.charges.size() + (ledger_.torn ? 1 : 0) >= hashes_.size());
+    for (std::size_t i = 0; i < ledger_.charges.size(); ++i) {
+        CHECK(ledger_.charges[i]->seq == i + 1);  // so no seq is charged twice
         if (i < hashes_.size())
-            CHECK(hashes_[i] == book_.charges[i]->hash);
+            CHECK(hashes_[i] == ledger_.charges[i]->hash);
         else
-            hashes_.push_back(book_.charges[i]->hash);
+            hashes_.push_back(ledger_.charges[i]->hash);
     }
 }
 
@@ -59,13 +59,13 @@ void witness::read_releases() {
     if (finished()) return;  // the log is erased with the key
     std::uint64_t last = 0;
     // Throws unless each was charged before it was released.
-    for (const auto& value : privacy::release_log::read(where_.releases(), seal(), book_)) {
+    for (const auto& value : privacy::release_log::read(where_.releases(), seal(), ledger_)) {
         const auto seq = value.charged->seq;
         INFO("release " << seq);
         CHECK(seq > last);  // one noise stream, one release
         last = seq;
         CHECK(lost_.count(seq) == 0);
-        CHECK(released_.try_emplace(seq, bytes_of(value)).first->second == bytes_of(value));
+        CHECK(released_.try_emplace(seq, to_bytes(value)).first->second == to_bytes(value));
     }
 }
 
@@ -76,7 +76,7 @@ privacy::file_seal witness::seal() const {
 void witness::read_looks() {
     if (finished()) return;
     // Throws unless each was charged.
-    for (const auto& look : actors::looks_log::read(where_.looks(), seal(), book_)) {
+    for (const auto& look : actors::looks_log::read(where_.looks(), seal(), ledger_)) {
         const auto step = look.charged->step;
         INFO("look at step " << step);
         CHECK(lost_looks_.count(step) == 0);
@@ -85,8 +85,8 @@ void witness::read_looks() {
 }
 
 bool witness::look_pending() const {
-    if (book_.looks.empty()) return false;
-    const auto step = book_.looks.back()->step;
+    if (ledger_.looks.empty()) return false;
+    const auto step = ledger_.looks.back()->step;
     return looks_.count(step) + lost_looks_.count(step) == 0;
 }
 
@@ -95,7 +95,7 @@ void witness::read_metrics() {
     for (const auto& line : eval::read_metrics(where_.metrics())) {
         INFO("metrics of step " << line.step);
         if (!line.loss_released) continue;
-        REQUIRE(line.step <= static_cast<std::int64_t>(book_.charges.size()));
+        REQUIRE(line.step <= static_cast<std::int64_t>(ledger_.charges.size()));
         CHECK(lost_.count(static_cast<std::uint64_t>(line.step)) == 0);  // every step is charged, in order: seq = step
         const auto& before = shown_.try_emplace(line.step, line).first->second;
         CHECK(before.loss_released == line.loss_released);
@@ -121,11 +121,11 @@ void witness::look_at_the_dead() {
     if (finished()) return;
     const auto step = checkpointed();
     const auto lost_before = lost_.size();
-    for (const auto& charged : book_.charges)
+    for (const auto& charged : ledger_.charges)
         if (charged->step > step && released_.count(charged->seq) == 0) lost_.insert(charged->seq);
     CHECK(lost_.size() <= lost_before + 1);
-    if (look_pending()) lost_looks_.insert(book_.looks.back()->step);
-    for (const auto& look : book_.looks) CHECK(looks_.count(look->step) + lost_looks_.count(look->step) == 1);
+    if (look_pending()) lost_looks_.insert(ledger_.looks.back()->step);
+    for (const auto& look : ledger_.looks) CHECK(looks_.count(look->step) + lost_looks_.count(look->step) == 1);
     // The lines of steps before the checkpoint can't be made again.
     for (std::int64_t made = 1; made <= step; ++made)
         CHECK(shown_.count(made) + lost_.count(static_cast<std::uint64_t>(made)) == 1);
@@ -133,10 +133,10 @@ void witness::look_at_the_dead() {
 }
 
 bool witness::pending() {
-    if (finished() || book_.torn) return false;
+    if (finished() || ledger_.torn) return false;
     if (look_pending()) return true;
-    if (book_.charges.empty()) return false;
-    const auto& last = book_.charges.back();
+    if (ledger_.charges.empty()) return false;
+    const auto& last = ledger_.charges.back();
     return last->step > checkpointed() && released_.count(last->seq) == 0 && lost_.count(last->seq) == 0;
 }
 

@@ -49,7 +49,7 @@ class witness {
     privacy::file_seal seal() const;
 
     eval::run_directory where_;
-    privacy::ledger_content book_;
+    privacy::ledger_content ledger_;
     std::vector<std::string> hashes_;                ///< of the ledger's lines: none may ever change or vanish
     std::map<std::uint64_t, std::string> released_;  ///< bytes of every release ever seen, by seq
     std::map<std::int64_t, std::string> looks_;      ///< what every look ever seen said, by step

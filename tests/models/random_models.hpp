@@ -61,7 +61,7 @@ inline model_config random_config(random_source& random, const std::string& mode
     if (gpt2)
         c.activation = random.one_of<std::string>({"gelu_new", "gelu"});
     else
-        choose_decoder(random, family_of(model_type), c);
+        choose_decoder(random, require_family(model_type), c);
     return c;
 }
 

@@ -64,12 +64,12 @@ TEST_CASE("tokenize prints an array per line, and --decode turns it back") {
 }
 
 TEST_CASE("generate repeats itself for a seed, and says in JSON what it did", "[full]") {
-    const auto json_of = [](const std::string& more) {
+    const auto read_json_output = [](const std::string& more) {
         const auto got = rldp_says(generate("--json " + more));
         REQUIRE(got.status == 0);
         return nlohmann::json::parse(got.out);
     };
-    const auto greedy = json_of("--max-new-tokens 9");
+    const auto greedy = read_json_output("--max-new-tokens 9");
     CHECK(greedy.at("prompt") == "The patient");
     CHECK(greedy.at("ids").size() == 9);
     CHECK(greedy.at("stopped") == "length");
@@ -78,17 +78,17 @@ TEST_CASE("generate repeats itself for a seed, and says in JSON what it did", "[
     CHECK(rldp_says(generate("--max-new-tokens 9 --echo")).out == "The patient" + text + "\n");
     const auto from_input = std::string("generate ") + model + " --prompt-file - --max-new-tokens 9";
     CHECK(rldp_says(from_input, "The patient\n").out == text + "\n");
-    CHECK(json_of("--max-new-tokens 9 --temperature 0") == greedy);
+    CHECK(read_json_output("--max-new-tokens 9 --temperature 0") == greedy);
     const auto with_alternatives = [&](const std::string& more) {
-        return json_of("--max-new-tokens 3 --logprobs 1 " + more).at("logprobs");
+        return read_json_output("--max-new-tokens 3 --logprobs 1 " + more).at("logprobs");
     };
     CHECK(with_alternatives("--dtype float32 --device cpu") == with_alternatives(""));  // as the model is stored
     CHECK(with_alternatives("--dtype bfloat16") != with_alternatives(""));
-    CHECK(json_of("--max-new-tokens 9 --temperature 1 --top-k 1 --seed 5") == greedy);
+    CHECK(read_json_output("--max-new-tokens 9 --temperature 1 --top-k 1 --seed 5") == greedy);
     const std::string draw = "--max-new-tokens 9 --temperature 2 --seed ";
-    CHECK(json_of(draw + "1") == json_of(draw + "1"));
-    CHECK(json_of(draw + "1") != json_of(draw + "2"));
-    const auto likely = json_of("--max-new-tokens 2 --logprobs 3").at("logprobs");
+    CHECK(read_json_output(draw + "1") == read_json_output(draw + "1"));
+    CHECK(read_json_output(draw + "1") != read_json_output(draw + "2"));
+    const auto likely = read_json_output("--max-new-tokens 2 --logprobs 3").at("logprobs");
     CHECK(likely.size() == 2);
     CHECK(likely[0].size() == 3);
     CHECK(likely[0][0][0] == greedy.at("ids")[0]);

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-json config_of(const std::string& model_type, const json& more = json::object()) {
+json make_config(const std::string& model_type, const json& more = json::object()) {
     json out = {{"model_type", model_type},    {"hidden_size", 8},        {"num_hidden_layers", 4},
                 {"num_attention_heads", 2},    {"head_dim", 4},           {"num_key_value_heads", 1},
                 {"intermediate_size", 12},     {"vocab_size", 11},        {"max_position_embeddings", 64},
@@ -36,7 +36,7 @@ std::vector<bool> slides(const model_config& config) {
     return out;
 }
 
-std::vector<std::string> tensors_of(const model_config& config, const std::string& part) {
+std::vector<std::string> list_tensors(const model_config& config, const std::string& part) {
     std::vector<std::string> found;
     for (const auto& [name, shape] : base_tensors(config))
         if (has(name, part)) found.push_back(name);
@@ -51,39 +51,39 @@ TEST_CASE("Qwen's windows hold from a layer on, where they hold at all", "[confi
     for (const std::string type : {"qwen2", "qwen3"}) {
         INFO(type);
         const json window = {{"sliding_window", 6}, {"max_window_layers", 3}};
-        CHECK(!read(config_of(type, window)).sliding_window);
+        CHECK(!read(make_config(type, window)).sliding_window);
         auto used = window;
         used["use_sliding_window"] = true;
-        const auto config = read(config_of(type, used));
+        const auto config = read(make_config(type, used));
         CHECK(slides(config) == which{false, false, false, true});
-        CHECK(config.window_of(3) == 6);
-        CHECK(!config.window_of(2));
+        CHECK(config.find_window(3) == 6);
+        CHECK(!config.find_window(2));
         used["layer_types"] = {"sliding_attention", "full_attention", "full_attention", "sliding_attention"};
-        CHECK(slides(read(config_of(type, used))) == which{true, false, false, true});
+        CHECK(slides(read(make_config(type, used))) == which{true, false, false, true});
         used["sliding_window"] = nullptr;
         used.erase("layer_types");
-        CHECK(slides(read(config_of(type, used))) == which(4, false));
+        CHECK(slides(read(make_config(type, used))) == which(4, false));
     }
-    CHECK(tensors_of(read(config_of("qwen2")), "layers.0.self_attn.") ==
+    CHECK(list_tensors(read(make_config("qwen2")), "layers.0.self_attn.") ==
           std::vector<std::string>{"model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.q_proj.bias",
                                    "model.layers.0.self_attn.k_proj.weight", "model.layers.0.self_attn.k_proj.bias",
                                    "model.layers.0.self_attn.v_proj.weight", "model.layers.0.self_attn.v_proj.bias",
                                    "model.layers.0.self_attn.o_proj.weight"});
-    CHECK(tensors_of(read(config_of("qwen3")), "_norm.weight").size() == 8);
-    CHECK(tensors_of(read(config_of("qwen3")), ".bias").empty());
+    CHECK(list_tensors(read(make_config("qwen3")), "_norm.weight").size() == 8);
+    CHECK(list_tensors(read(make_config("qwen3")), ".bias").empty());
 }
 
 TEST_CASE("Gemma's windows, caps and frequencies", "[config]") {
-    const auto second = read(config_of("gemma2", {{"sliding_window", 7}, {"final_logit_softcapping", nullptr}}));
+    const auto second = read(make_config("gemma2", {{"sliding_window", 7}, {"final_logit_softcapping", nullptr}}));
     CHECK(slides(second) == which{true, false, true, false});
     CHECK(second.attention_cap == 50);  // of a file that doesn't say
     CHECK(!second.final_cap);           // of one that says none
     CHECK(second.score_scale() == 0.25);
     CHECK(second.activation == "gelu_new");
-    auto untold = config_of("gemma2");
+    auto untold = make_config("gemma2");
     untold.erase("tie_word_embeddings");
     CHECK(read(untold).tied_head);
-    CHECK(tensors_of(second, "layers.0.post_feedforward_layernorm").size() == 1);
+    CHECK(list_tensors(second, "layers.0.post_feedforward_layernorm").size() == 1);
 
     const json old = {{"sliding_window", 6},
                       {"sliding_window_pattern", 3},
@@ -97,7 +97,7 @@ TEST_CASE("Gemma's windows, caps and frequencies", "[config]") {
         {"layer_types", {"sliding_attention", "sliding_attention", "full_attention", "sliding_attention"}},
         {"rope_parameters", both}};
     for (const auto& layout : {old, present}) {
-        const auto third = read(config_of("gemma3_text", layout));
+        const auto third = read(make_config("gemma3_text", layout));
         CHECK(slides(third) == which{true, true, false, true});
         CHECK(third.rope.theta == 5e5);
         CHECK(third.rope.factor == 8);
@@ -107,15 +107,15 @@ TEST_CASE("Gemma's windows, caps and frequencies", "[config]") {
         CHECK(!third.attention_cap);
         CHECK(!third.final_cap);
     }
-    CHECK(slides(read(config_of("gemma3_text", {{"num_hidden_layers", 7}}))) ==
+    CHECK(slides(read(make_config("gemma3_text", {{"num_hidden_layers", 7}}))) ==
           which{true, true, true, true, true, false, true});
-    CHECK(read(config_of("gemma3_text", {{"final_logit_softcapping", 9}})).final_cap == 9);
+    CHECK(read(make_config("gemma3_text", {{"final_logit_softcapping", 9}})).final_cap == 9);
 }
 
 TEST_CASE("Phi-3's modules are fused, its window every layer's", "[config]") {
-    const auto config = read(config_of("phi3", {{"sliding_window", 5}, {"head_dim", nullptr}}));
+    const auto config = read(make_config("phi3", {{"sliding_window", 5}, {"head_dim", nullptr}}));
     CHECK(slides(config) == which(4, true));
-    CHECK(!read(config_of("phi3")).sliding_window);
+    CHECK(!read(make_config("phi3")).sliding_window);
     const auto modules = block_modules(config, 1);
     const auto find = [&](const std::string& role) {
         return *std::find_if(modules.begin(), modules.end(), [&](const auto& module) { return module.role == role; });
@@ -126,13 +126,13 @@ TEST_CASE("Phi-3's modules are fused, its window every layer's", "[config]") {
     CHECK(find("qkv_proj").d_out == 16);
     CHECK(find("up").first_row == 12);
     CHECK(find("gate_up_proj").d_out == 24);
-    CHECK(tensors_of(config, "layers.0.").size() == 6);
+    CHECK(list_tensors(config, "layers.0.").size() == 6);
 }
 
 TEST_CASE("what a family's config.json asks for and is not there is refused in one line", "[config]") {
     const auto refused = [](const std::string& type, const json& more, const std::string& what) {
         INFO(type << " " << more);
-        const auto line = refusal([&] { read(config_of(type, more)); });
+        const auto line = refusal([&] { read(make_config(type, more)); });
         CHECK(has(line, "config.json"));
         CHECK(has(line, what));
     };
@@ -148,7 +148,7 @@ TEST_CASE("what a family's config.json asks for and is not there is refused in o
         refused(type, {{"rope_scaling", {{"type", "longrope"}, {"short_factor", {1}}}}}, "rope_type is 'longrope'");
         refused(type, {{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 4}}}}, "rope_type is 'yarn'");
     }
-    CHECK(read(config_of("phi3", {{"partial_rotary_factor", 1}})).width == 8);
+    CHECK(read(make_config("phi3", {{"partial_rotary_factor", 1}})).width == 8);
     refused("gemma3_text", {{"rope_parameters", {{"rope_theta", 10000}}}}, "key 'full_attention' is missing");
     refused("gemma3_text", {{"rope_parameters", {{"full_attention", 3}}}}, "key 'full_attention' must be an object");
     const json half = {{"full_attention", {{"rope_type", "dynamic"}}}};

@@ -48,7 +48,7 @@ std::shared_ptr<const causal_lm> load(const fs::path& directory, at::ScalarType 
     return causal_lm::load(directory, dtype, at::kCPU);
 }
 
-loaded_adapter adapter_of(const golden_case& c, const causal_lm& model) {
+loaded_adapter read_test_adapter(const golden_case& c, const causal_lm& model) {
     return load_adapter(c.directory / c.json.at("adapter").get<std::string>(), model.config());
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("golden: adapted logits and losses", "[golden]") {
         if (!c.tensors.contains("logits_lora")) continue;
         INFO(c.directory << " " << c.name);
         const auto model = load(c.directory);
-        const auto adapter = adapter_of(c, *model);
+        const auto adapter = read_test_adapter(c, *model);
         const auto logits = model->logits(c["input_ids"], &adapter.layout, &adapter.flat);
         CHECK(c.difference(logits, "logits_lora") <= c.logits_tolerance());
         const auto loss = model->losses(c.batch(), &adapter.layout, &adapter.flat);
@@ -111,7 +111,7 @@ TEST_CASE("golden: per-record gradients, norms and clipped sums", "[golden]") {
         if (!c.tensors.contains("nu")) continue;
         INFO(c.directory << " " << c.name);
         const auto model = load(c.directory);
-        const auto [layout, flat] = adapter_of(c, *model);
+        const auto [layout, flat] = read_test_adapter(c, *model);
         const auto result = model->gradients(c.batch(), layout, flat);
         CHECK(largest_difference(result.losses, c["loss_lora"]) <= 1e-5);
         const auto& pairs = c.json.at("pairs");
@@ -186,7 +186,7 @@ TEST_CASE("golden: a base in bfloat16", "[golden]") {
         INFO(c.directory);
         const auto directory = c.directory / c.json.at("model_dir").get<std::string>();
         const auto wide = load(directory);
-        const auto [layout, flat] = adapter_of(c, *wide);
+        const auto [layout, flat] = read_test_adapter(c, *wide);
         CHECK(c.difference(wide->logits(c["input_ids"], nullptr, nullptr), "logits_base_f32compute") <= 5e-5);
         CHECK(c.difference(wide->logits(c["input_ids"], &layout, &flat), "logits_lora_f32compute") <= 5e-5);
 

@@ -165,7 +165,7 @@ TEST_CASE("units' losses without their gradients are the same", "[gradients]") {
         setting s(seed);
         std::vector<std::vector<sequence>> held(4);  // a unit of nobody among them
         for (std::size_t i = 0; i < s.sequences.size(); ++i) held[i % 3].push_back(s.sequences[i]);
-        const auto units = views_of(held);
+        const auto units = view_units(held);
         const std::vector<std::size_t> all = {0, 1, 2, 3};
         for (const auto& shape : {std::optional<unit_shape>{}, std::optional<unit_shape>{{3, 16}}}) {
             CAPTURE(seed, shape.has_value());

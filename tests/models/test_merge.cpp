@@ -15,13 +15,13 @@ namespace rldp::models::test {
 
 namespace {
 
-at::Tensor logits_of(const fs::path& directory, const at::Tensor& ids, const loaded_adapter* adapter = nullptr) {
+at::Tensor compute_logits(const fs::path& directory, const at::Tensor& ids, const loaded_adapter* adapter = nullptr) {
     const at::NoGradGuard no_grad;
     const auto model = causal_lm::load(directory, at::kFloat, at::kCPU);
     return model->logits(ids, adapter ? &adapter->layout : nullptr, adapter ? &adapter->flat : nullptr);
 }
 
-std::string bytes_of(const fs::path& path) {
+std::string read_bytes(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -111,9 +111,9 @@ TEST_CASE("golden: every base with every adapter, from disk to disk", "[golden]"
             const auto ids = safetensors_file(directory / "case.safetensors").tensor("input_ids").clone();
             const auto adapter = load_adapter(directory / name, read_model_config(directory));
             const double tolerance = directory.filename() == "stories260K" ? 2e-4 : 5e-5;
-            const auto merged = logits_of(scratch.path() / "merged", ids);
-            CHECK(largest_difference(merged, logits_of(directory, ids, &adapter)) <= tolerance);
-            CHECK(bytes_of(scratch.path() / "merged/config.json") == bytes_of(directory / "config.json"));
+            const auto merged = compute_logits(scratch.path() / "merged", ids);
+            CHECK(largest_difference(merged, compute_logits(directory, ids, &adapter)) <= tolerance);
+            CHECK(read_bytes(scratch.path() / "merged/config.json") == read_bytes(directory / "config.json"));
             CHECK(fs::exists(scratch.path() / "merged/tokenizer.json") == fs::exists(directory / "tokenizer.json"));
             // The base's own tensors, no more, no less: a tied head stays absent.
             const safetensors_file ours(scratch.path() / "merged/model.safetensors"),
@@ -132,10 +132,10 @@ TEST_CASE("golden: shards, hub layout and bfloat16 merge too", "[golden]") {
             merge(directory / layout, directory / "adapter", scratch.path() / "merged");
             const auto ids = safetensors_file(directory / "case.safetensors").tensor("input_ids").clone();
             const auto adapter = load_adapter(directory / "adapter", read_model_config(directory));
-            const auto expected = logits_of(directory / layout, ids, &adapter);
+            const auto expected = compute_logits(directory / layout, ids, &adapter);
             // Rounding a weight to bfloat16 is a relative error of up to 2^-9.
             const double tolerance = layout == "bf16" ? 0.1 : 5e-5;
-            CHECK(largest_difference(logits_of(scratch.path() / "merged", ids), expected) <= tolerance);
+            CHECK(largest_difference(compute_logits(scratch.path() / "merged", ids), expected) <= tolerance);
             // The base's files, one or shards, with an index where it has one.
             std::set<std::string> files, names;
             for (const auto& entry : fs::directory_iterator(scratch.path() / "merged")) {
@@ -177,17 +177,17 @@ TEST_CASE("a head of the file's own is merged, too, and told by config.json", "[
         CHECK(safetensors_file(out / "model.safetensors").contains("lm_head.weight") == other);
         auto expected = json;
         if (other) expected["tie_word_embeddings"] = false;
-        CHECK(nlohmann::ordered_json::parse(bytes_of(out / "config.json")).dump() == expected.dump());
+        CHECK(nlohmann::ordered_json::parse(read_bytes(out / "config.json")).dump() == expected.dump());
         CHECK(!read_model(out).head_beside_config);
         const auto ids = at::randint(11, {2, 5}, at::kLong);
-        CHECK(largest_difference(logits_of(out, ids), logits_of(base, ids, &adapter)) <= 1e-5);
+        CHECK(largest_difference(compute_logits(out, ids), compute_logits(base, ids, &adapter)) <= 1e-5);
 
         const auto model = causal_lm::load(base, at::kFloat, at::kCPU);
-        const auto norms = whole_layout(model->config(), {"norm"});
+        const auto norms = make_tensor_layout(model->config(), {"norm"});
         const auto whole = scratch.path() / (other ? "other_whole" : "same_whole");
-        save_whole(base, norms, model->flat_of(norms), whole);
+        save_full_model(base, norms, model->flatten_tensors(norms), whole);
         CHECK(read_json(whole / "config.json").at("tie_word_embeddings") == !other);
-        CHECK(at::equal(logits_of(whole, ids), logits_of(base, ids)));
+        CHECK(at::equal(compute_logits(whole, ids), compute_logits(base, ids)));
     }
 }
 

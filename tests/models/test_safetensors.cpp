@@ -15,7 +15,7 @@ std::string with_length(const std::string& header, const std::string& data, std:
     return bytes.append(header).append(data);
 }
 
-std::string file_of(const std::string& header, std::size_t data) {
+std::string make_file(const std::string& header, std::size_t data) {
     return with_length(header, std::string(data, '\1'), header.size());
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]
         CHECK(!has(line, "\n"));
     };
     const std::string entry = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
-    write_file(path, file_of(entry, 8));
+    write_file(path, make_file(entry, 8));
     CHECK(safetensors_file(path).tensor("w").numel() == 2);
 
     refused("", "too few");
@@ -73,51 +73,51 @@ TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]
     refused(with_length(entry, "12345678", entry.size() + 100), "longer than the file");
     refused(with_length(entry, "12345678", ~std::uint64_t{0}), "longer than the file");
     refused(with_length("", "", 0), "not valid JSON");
-    refused(file_of("{\"w\":", 8), "not valid JSON");
-    refused(file_of("\xef\xbb\xbf" + entry, 8), "not valid JSON at byte 1");
-    refused(file_of("[]", 8), "object");
-    refused(file_of(std::string(5000, '['), 8), "deep");
-    refused(file_of(entry, 7), "'w' ends at byte 8 of 7");
-    refused(file_of(R"({"w":{"dtype":"F7","shape":[2],"data_offsets":[0,2]}})", 2), "'w' has dtype 'F7'");
-    refused(file_of(entry, 9), "1 bytes follow its last tensor");
-    refused(file_of("{}", 8), "8 bytes follow its last tensor");
-    refused(file_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12),
+    refused(make_file("{\"w\":", 8), "not valid JSON");
+    refused(make_file("\xef\xbb\xbf" + entry, 8), "not valid JSON at byte 1");
+    refused(make_file("[]", 8), "object");
+    refused(make_file(std::string(5000, '['), 8), "deep");
+    refused(make_file(entry, 7), "'w' ends at byte 8 of 7");
+    refused(make_file(R"({"w":{"dtype":"F7","shape":[2],"data_offsets":[0,2]}})", 2), "'w' has dtype 'F7'");
+    refused(make_file(entry, 9), "1 bytes follow its last tensor");
+    refused(make_file("{}", 8), "8 bytes follow its last tensor");
+    refused(make_file(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12),
             "bytes 0 to 4 of the data, before tensor 'w', are no tensor's");
     refused(
-        file_of(
+        make_file(
             R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"z":{"dtype":"F32","shape":[0],"data_offsets":[4,4]}})",
             8),
         "'w' and 'z' overlap");
     refused(
-        file_of(
+        make_file(
             R"({"v":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
             8),
         "'v' and 'w' overlap");
-    refused(file_of(R"({"w":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}})", 2), "'w': shape");
-    refused(file_of(R"({"w":{"shape":[2],"data_offsets":[0,8]}})", 8), "'dtype' is missing");
-    refused(file_of(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
+    refused(make_file(R"({"w":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}})", 2), "'w': shape");
+    refused(make_file(R"({"w":{"shape":[2],"data_offsets":[0,8]}})", 8), "'dtype' is missing");
+    refused(make_file(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
             "'w': shape and data_offsets disagree");
-    refused(file_of(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 8), "'w': shape");
+    refused(make_file(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 8), "'w': shape");
     refused(
-        file_of(R"({"w":{"dtype":"F32","shape":[2305843009213693952,2305843009213693952,0],"data_offsets":[0,0]}})", 8),
+        make_file(R"({"w":{"dtype":"F32","shape":[2305843009213693952,2305843009213693952,0],"data_offsets":[0,0]}})", 8),
         "'w': shape");
-    refused(file_of(R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), "'w': shape");
-    refused(file_of(R"({"w":{"dtype":"F32","shape":"2","data_offsets":[0,8]}})", 8), "'w': shape");
-    refused(file_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8), "'w': data_offsets");
-    refused(file_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}})", 8), "'w': data_offsets");
-    refused(file_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,99999999999999999999]}})", 8),
+    refused(make_file(R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), "'w': shape");
+    refused(make_file(R"({"w":{"dtype":"F32","shape":"2","data_offsets":[0,8]}})", 8), "'w': shape");
+    refused(make_file(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8), "'w': data_offsets");
+    refused(make_file(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}})", 8), "'w': data_offsets");
+    refused(make_file(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,99999999999999999999]}})", 8),
             "'w': data_offsets");
-    refused(file_of(R"({"w":3})", 8), "'w' must be an object");
-    refused(file_of(R"({"w\n\u001b[2J":3})", 8), "'w??[2J' must be an object");
-    refused(file_of(R"({"w":{"shape":[1e999]}})", 8), "'shape' holds a number that no double holds");
-    refused(file_of(R"({"__metadata__":{"x":1}})", 8), "__metadata__.x");
+    refused(make_file(R"({"w":3})", 8), "'w' must be an object");
+    refused(make_file(R"({"w\n\u001b[2J":3})", 8), "'w??[2J' must be an object");
+    refused(make_file(R"({"w":{"shape":[1e999]}})", 8), "'shape' holds a number that no double holds");
+    refused(make_file(R"({"__metadata__":{"x":1}})", 8), "__metadata__.x");
     refused(
-        file_of(
+        make_file(
             R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})",
             16),
         "'w' appears twice");
     refused(
-        file_of(
+        make_file(
             R"({"v":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
             16),
         "'w' and 'v' overlap");
@@ -131,7 +131,7 @@ TEST_CASE("what nobody asks for refuses no safetensors file", "[safetensors]") {
     const std::string used = R"("w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
     const auto read = [&](const std::string& more, std::size_t data) {
         INFO(more);
-        write_file(path, file_of("{" + used + more + "}", data));
+        write_file(path, make_file("{" + used + more + "}", data));
         safetensors_file file(path);
         CHECK(file.tensor("w").numel() == 2);
         return file;
@@ -160,10 +160,10 @@ TEST_CASE("only spaces may follow a safetensors header, up to its length", "[saf
     const scratch_directory scratch;
     const auto path = scratch.path() / "t.safetensors";
     const std::string entry = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
-    write_file(path, file_of(entry + "     ", 8));
+    write_file(path, make_file(entry + "     ", 8));
     CHECK(safetensors_file(path).tensor("w").numel() == 2);
     for (const auto& tail : {std::string(3, '\0'), std::string(" \0x", 3), std::string("x"), std::string("{}")}) {
-        write_file(path, file_of(entry + tail, 8));
+        write_file(path, make_file(entry + tail, 8));
         CHECK(has(refusal([&] { safetensors_file file(path); }), "t.safetensors: not valid JSON at byte"));
     }
 }
@@ -175,18 +175,18 @@ TEST_CASE("a header of 300,000 tensors is read, one of more than 100 MB is not",
     for (std::size_t i = 0; i < 300'000; ++i)
         header += (i > 0 ? ",\"" : "\"") + std::to_string(i) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" +
                   std::to_string(i) + "," + std::to_string(i + 1) + "]}";
-    write_file(path, file_of(header + "}", 300'000));
+    write_file(path, make_file(header + "}", 300'000));
     CHECK(safetensors_file(path).names().size() == 300'000);
-    write_file(path, file_of("{}" + std::string(100'000'000 - 2, ' '), 0));
+    write_file(path, make_file("{}" + std::string(100'000'000 - 2, ' '), 0));
     CHECK(safetensors_file(path).names().empty());
-    write_file(path, file_of("{}" + std::string(100'000'000 - 1, ' '), 0));
+    write_file(path, make_file("{}" + std::string(100'000'000 - 1, ' '), 0));
     CHECK(has(refusal([&] { safetensors_file file(path); }), "longer than the file or than 100000000 bytes"));
 }
 
 TEST_CASE("unaligned data is read all the same", "[safetensors]") {
     const scratch_directory scratch;
     const auto path = scratch.path() / "odd.safetensors";
-    write_file(path, file_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} )", 4));
+    write_file(path, make_file(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} )", 4));
     std::uint32_t expected = 0x01010101;
     float number;
     std::memcpy(&number, &expected, 4);

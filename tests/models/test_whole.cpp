@@ -26,8 +26,8 @@ struct whole_setting {
         random_source random(seed);
         config = random_config(random, model_type);
         model = causal_lm::from_weights(config, random_weights(config));
-        layout = whole_layout(config, wanted);
-        flat = model->flat_of(layout);
+        layout = make_tensor_layout(config, wanted);
+        flat = model->flatten_tensors(layout);
         units.resize(static_cast<std::size_t>(random.between(1, 4)));
         for (auto& one : units) {
             one.resize(static_cast<std::size_t>(random.between(1, most_records)));
@@ -52,13 +52,13 @@ at::Tensor by_autograd(const whole_setting& s, const texts& records) {
     return flat.grad();
 }
 
-std::vector<std::size_t> all_of(std::size_t count) {
+std::vector<std::size_t> list_all(std::size_t count) {
     std::vector<std::size_t> out(count);
     for (std::size_t i = 0; i < count; ++i) out[i] = i;
     return out;
 }
 
-at::Tensor shown(const kept_gradients& kept, std::int64_t dimension) {
+at::Tensor shown(const factored_gradients& kept, std::int64_t dimension) {
     auto out = at::zeros({kept.units(), dimension});
     auto times = at::zeros({kept.units(), dimension}, at::kLong);
     kept.each(std::vector<bool>(static_cast<std::size_t>(kept.units()), true),
@@ -70,13 +70,13 @@ at::Tensor shown(const kept_gradients& kept, std::int64_t dimension) {
     return out;
 }
 
-whole_unit_gradients computed(const whole_setting& s, const chunk_rule& how = {.micro_batch = 1}) {
-    const auto views = views_of(s.units);
-    return gradients_of_whole(*s.model, s.layout, s.flat, views, all_of(s.units.size()), how);
+tensor_unit_gradients computed(const whole_setting& s, const chunk_rule& how = {.micro_batch = 1}) {
+    const auto views = view_units(s.units);
+    return compute_tensor_gradients(*s.model, s.layout, s.flat, views, list_all(s.units.size()), how);
 }
 
 /// Bounds hold for the very numbers that are shown, and are hardly above them.
-void check_bounds(const kept_gradients& kept, const at::Tensor& rows, double loosest) {
+void check_bounds(const factored_gradients& kept, const at::Tensor& rows, double loosest) {
     const auto bounds = kept.norm_bounds();
     for (std::int64_t unit = 0; unit < kept.units(); ++unit)
         for (std::size_t t = 0; t < kept.tensors().size(); ++t) {
@@ -134,8 +134,8 @@ TEST_CASE("whole: a long unit's norms, by products instead of Gram matrices, are
         whole_setting s(1, "gpt2", {"all"});
         s.config = c;
         s.model = causal_lm::from_weights(c, random_weights(c));
-        s.layout = whole_layout(c, {"all"});
-        s.flat = s.model->flat_of(s.layout);
+        s.layout = make_tensor_layout(c, {"all"});
+        s.flat = s.model->flatten_tensors(s.layout);
         s.units = {{{1, 2, 3, 4, 5, 2, 2, 2, 9, 8, 7, 6, 5, 4}, {3, 3, 1}}, {{4, 5}}};
         compare(s);
     }
@@ -148,9 +148,9 @@ TEST_CASE("whole: other units of a chunk, padding and dummies change no unit's g
         const auto together = shown(computed(s).gradients, s.layout.dimension);
         const auto padded = computed(s, {.micro_batch = 1, .shape = unit_shape{3, 16}});
         const auto in_shape = shown(padded.gradients, s.layout.dimension);
-        const auto views = views_of(s.units);
+        const auto views = view_units(s.units);
         for (std::size_t i = 0; i < s.units.size(); ++i) {
-            const auto alone = gradients_of_whole(*s.model, s.layout, s.flat, views, {i}, {.micro_batch = 1});
+            const auto alone = compute_tensor_gradients(*s.model, s.layout, s.flat, views, {i}, {.micro_batch = 1});
             const auto row = shown(alone.gradients, s.layout.dimension)[0];
             const double scale = row.norm().item<double>();
             CHECK((together[static_cast<std::int64_t>(i)] - row).norm().item<double>() <= 1e-4 * scale);
@@ -165,9 +165,9 @@ TEST_CASE("whole: positions that add nothing move no bound, however many company
     const auto left = at::randn({own, rows}), right = at::randn({own, columns});
     const auto bound = [&](const at::Tensor& more_left, const at::Tensor& more_right) {
         const auto count = own + more_left.size(0);
-        kept_factors page;
-        page.product = kept_product{at::cat({left, more_left}), at::cat({right, more_right}), {0, count}};
-        const kept_gradients kept({{"", "", {rows, columns}, 0, rows * columns}}, {page}, 1);
+        backward_factors page;
+        page.product = product_factors{at::cat({left, more_left}), at::cat({right, more_right}), {0, count}};
+        const factored_gradients kept({{"", "", {rows, columns}, 0, rows * columns}}, {page}, 1);
         return kept.norm_bounds().item<double>();
     };
     const auto alone = bound(at::zeros({0, rows}), at::zeros({0, columns}));
@@ -180,7 +180,7 @@ TEST_CASE("whole: weights of marked tokens and answers count in a record's mean 
     s.units = {{{1, marked(2), 3, marked(0), 2}}, {{1, 1, 3}}};
     const auto weighted = computed(s, {.micro_batch = 1, .value_weight = 5});
     const auto plain = computed(s);
-    const auto views = views_of(s.units);
+    const auto views = view_units(s.units);
     const chunk_rule how{.micro_batch = 4, .value_weight = 5};
     const auto lora = make_layout(s.config, {2, 4, 0, {"q"}});
     const auto by_lora = unit_gradients(*s.model, lora, at::zeros({lora.dimension}), views, {0, 1}, how);
@@ -196,13 +196,13 @@ TEST_CASE("whole: a gradient that is not finite has no finite bound, and no othe
     whole_setting s(4, "gpt2", {"all"}, 1);
     s.config.tied_head = false;
     s.model = causal_lm::from_weights(s.config, random_weights(s.config));
-    s.layout = whole_layout(s.config, {"all"});
-    s.flat = s.model->flat_of(s.layout);
+    s.layout = make_tensor_layout(s.config, {"all"});
+    s.flat = s.model->flatten_tensors(s.layout);
     for (const double bad : {std::numeric_limits<double>::quiet_NaN(), 1e30}) {
         auto spoiled = s.flat.clone();
-        part_of(spoiled, s.layout.tensors.front())[0].fill_(bad);  // the embedding of token 0
+        view_part(spoiled, s.layout.tensors.front())[0].fill_(bad);  // the embedding of token 0
         s.units = {{{1, 2, 3}}, {{2, 0, 1}}};
-        const auto made = gradients_of_whole(*s.model, s.layout, spoiled, views_of(s.units), {0, 1}, {});
+        const auto made = compute_tensor_gradients(*s.model, s.layout, spoiled, view_units(s.units), {0, 1}, {});
         const auto bounds = made.gradients.norm_bounds();
         CHECK(bounds[0].isfinite().all().item<bool>());
         if (std::isnan(bad)) CHECK_FALSE(bounds[1].isfinite().all().item<bool>());
@@ -216,14 +216,14 @@ TEST_CASE("whole: an adapter of whole tensors stands for the model that has them
         const auto moved = s.flat + 0.01 * at::randn(s.flat.sizes());
         const auto tuned = s.model->tuned(s.layout, moved);
         const auto batch = make_batch(s.units.front());
-        CHECK(at::equal(tuned->flat_of(s.layout), moved));
+        CHECK(at::equal(tuned->flatten_tensors(s.layout), moved));
         CHECK(at::equal(s.model->losses(batch, &s.layout, &moved).nll, tuned->losses(batch, nullptr, nullptr).nll));
         CHECK(at::equal(s.model->logits(batch.ids, &s.layout, &moved), tuned->logits(batch.ids, nullptr, nullptr)));
         CHECK_FALSE(
             at::equal(s.model->losses(batch, &s.layout, &moved).nll, s.model->losses(batch, nullptr, nullptr).nll));
-        const auto views = views_of(s.units);
+        const auto views = view_units(s.units);
         CHECK(at::allclose(unit_losses(*s.model, s.layout, moved, views, {0}, {.micro_batch = 2}),
-                           gradients_of_whole(*s.model, s.layout, moved, views, {0}, {}).losses));
+                           compute_tensor_gradients(*s.model, s.layout, moved, views, {0}, {}).losses));
     }
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("whole: words of train.parameters choose the tensors they name, and ot
     const auto config = tiny_gpt2(1)->config();
     const auto names = [&](const std::vector<std::string>& words) {
         std::vector<std::string> out;
-        for (const auto& tensor : choose_whole_tensors(config, words)) out.push_back(tensor.name);
+        for (const auto& tensor : choose_trained_tensors(config, words)) out.push_back(tensor.name);
         return out;
     };
     CHECK(names({"all"}).size() == base_tensors(config).size());
@@ -242,7 +242,7 @@ TEST_CASE("whole: words of train.parameters choose the tensors they name, and ot
     CHECK(names({"bias"}).size() == 2 * 6 + 1);
     CHECK(names({"bias", "norm", "ln_1"}).size() == names({"bias", "norm"}).size());
     std::int64_t offset = 0;
-    for (const auto& tensor : choose_whole_tensors(config, {"all"})) {
+    for (const auto& tensor : choose_trained_tensors(config, {"all"})) {
         CHECK(tensor.offset == offset);
         offset += tensor.size;
     }

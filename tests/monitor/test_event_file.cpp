@@ -35,7 +35,7 @@ std::uint32_t masked(const std::string& bytes) {
 }
 
 /// The contents of a file's records, whose checksums are right.
-std::vector<std::string> records_of(std::string bytes) {
+std::vector<std::string> list_records(std::string bytes) {
     std::vector<std::string> out;
     while (!bytes.empty()) {
         const auto length = number_at<std::uint64_t>(bytes, 0);
@@ -92,11 +92,11 @@ TEST_CASE("a file of events begins as TensorBoard's own do") {
     const auto head = event_file_head();
     // The first twelve bytes of any that TensorFlow wrote: a record of 24 bytes, and the length's checksum.
     CHECK(head.substr(0, 12) == std::string("\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22", 12));
-    CHECK(records_of(head).front().find("brain.Event:2") != std::string::npos);
+    CHECK(list_records(head).front().find("brain.Event:2") != std::string::npos);
 }
 
 TEST_CASE("a step's scalars are one event, an evaluation's another, and nothing is none") {
-    const auto read = event_from(records_of(event_of(step(7))).front());
+    const auto read = event_from(list_records(make_event(step(7))).front());
     CHECK(read.step == 7);
     CHECK(read.values == std::map<std::string, float>{{"loss/released", 1.5F},
                                                       {"privacy/noise_multiplier", 0.5F},
@@ -105,21 +105,21 @@ TEST_CASE("a step's scalars are one event, an evaluation's another, and nothing 
     eval::metrics_line evaluated;
     evaluated.step = 7;
     evaluated.eval_perplexity = 3;
-    CHECK(event_from(records_of(event_of(evaluated)).front()).values ==
+    CHECK(event_from(list_records(make_event(evaluated)).front()).values ==
           std::map<std::string, float>{{"held_out/perplexity", 3.F}});
-    CHECK(event_of({}).empty());
+    CHECK(make_event({}).empty());
     auto priced = step(8);
     priced.progress.step = 7;  // known before, and repeated; the step's own price comes behind it
-    CHECK_FALSE(event_from(records_of(event_of(priced)).front()).values.contains("privacy/progress_epsilon"));
+    CHECK_FALSE(event_from(list_records(make_event(priced)).front()).values.contains("privacy/progress_epsilon"));
     evaluated.eval_perplexity = std::numeric_limits<double>::infinity();  // TensorBoard would draw none either
-    CHECK(event_of(evaluated).empty());
+    CHECK(make_event(evaluated).empty());
 }
 
 TEST_CASE("a resumed run's file holds the steps before, and in the end all in order") {
     const scratch_directory scratch;
     const auto steps = [&] {
         std::vector<std::int64_t> out;
-        for (const auto& record : records_of(read_file(scratch / "tb/events.out.tfevents.rldp")))
+        for (const auto& record : list_records(read_file(scratch / "tb/events.out.tfevents.rldp")))
             out.push_back(event_from(record).step);
         return out;
     };

@@ -29,12 +29,12 @@ run_view seen(const std::string& run, std::int64_t step, double loss, const std:
     return out;
 }
 
-std::size_t columns_of(const std::string& line) {
+std::size_t count_columns(const std::string& line) {
     return static_cast<std::size_t>(std::count_if(
         line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> split_lines(const std::string& text) {
     std::istringstream in(text);
     std::vector<std::string> out;
     for (std::string line; std::getline(in, line);) out.push_back(line);
@@ -59,17 +59,17 @@ TEST_CASE("runs are lines of 80 columns, those that go on first") {
     auto none = seen("d", 2, 1);
     none.contract->any = false;
     table.observe(none);
-    const auto lines = lines_of(table.drawn(80, 24));
+    const auto lines = split_lines(table.drawn(80, 24));
     REQUIRE(lines.size() == 5);
-    for (const auto& line : lines) CHECK(columns_of(line) <= 80);
+    for (const auto& line : lines) CHECK(count_columns(line) <= 80);
     CHECK(lines[1].find("d ") == 0);
     CHECK(lines[1].find("none") != std::string::npos);
     CHECK(lines[2].find("…") == 0);
     CHECK(lines[2].find("seed7") != std::string::npos);
     CHECK(lines[2].find("█▇▆▆▅▄▃▃▂▁") != std::string::npos);
     CHECK(lines[3].find("a ") == 0);
-    CHECK(lines_of(table.drawn(80, 3)).back() == "… and 3 more");
-    CHECK(lines_of(table.drawn(80, 5)).size() == 5);
+    CHECK(split_lines(table.drawn(80, 3)).back() == "… and 3 more");
+    CHECK(split_lines(table.drawn(80, 5)).size() == 5);
 }
 
 TEST_CASE("a table of runs fits narrow terminals: columns of least worth go, and no name is cut within a character") {
@@ -78,10 +78,10 @@ TEST_CASE("a table of runs fits narrow terminals: columns of least worth go, and
     table.observe(seen("patientenübersichtäöüäöüäöüäöüäöüäöüäöüäöüäöü", 30, 2.5, "budget exhausted"));
     for (std::size_t width = 1; width <= 130; ++width) {
         const auto text = table.drawn(width, 24);
-        const auto lines = lines_of(text);
+        const auto lines = split_lines(text);
         INFO(width << ":\n" << text);
         REQUIRE(lines.size() == 3);
-        for (const auto& line : lines) CHECK(columns_of(line) <= width);
+        for (const auto& line : lines) CHECK(count_columns(line) <= width);
         CHECK_NOTHROW(nlohmann::json(text).dump());  // it is UTF-8
         if (width < 50) continue;
         CHECK(has(lines[1], "seed7"));

@@ -12,7 +12,7 @@ using namespace rldp;
 namespace {
 
 /// What `program` claims of a run that it made, and what its audit says.
-nlohmann::json audit_of(const std::string& program, const std::filesystem::path& directory) {
+nlohmann::json run_audit(const std::string& program, const std::filesystem::path& directory) {
     const auto quietly = [&](const std::string& arguments, const std::filesystem::path& out) {
         const auto command = "OMP_NUM_THREADS=1 " + program + " " + arguments + " >" + out.string();
         REQUIRE(std::system(command.c_str()) == 0);
@@ -35,7 +35,7 @@ TEST_CASE("the audit believes a sound run and refutes one without noise or clipp
     std::filesystem::create_directories(scratch / "it");
     const auto [program, sound] =
         GENERATE(table<std::string, bool>({{RLDP_PROGRAM, true}, {RLDP_NO_NOISE, false}, {RLDP_NO_CLIPPING, false}}));
-    const auto found = audit_of(program, scratch / "it");
+    const auto found = run_audit(program, scratch / "it");
     INFO(program << ": audited " << found.at("audited_epsilon") << ", claimed " << found.at("claimed_epsilon"));
     CHECK(found.at("claimed_epsilon").get<double>() <= 1);
     CHECK((found.at("audited_epsilon").get<double>() > found.at("claimed_epsilon").get<double>()) != sound);

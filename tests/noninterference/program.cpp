@@ -74,7 +74,7 @@ void limit_files(std::uint64_t bytes) {
 namespace {
 
 /// All that comes from a terminal until its last user is gone.
-std::string all_of(int terminal) {
+std::string read_all(int terminal) {
     std::string out;
     std::array<char, 4096> some;
     for (;;) {
@@ -85,7 +85,7 @@ std::string all_of(int terminal) {
     }
 }
 
-int status_of(pid_t child) {
+int wait_status(pid_t child) {
     int state = 0;
     ::waitpid(child, &state, 0);
     return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
@@ -103,13 +103,13 @@ answer rldp_says(const call& what) {
     const auto child = ::fork();
     if (child == 0) become(what, theirs);
     if (!what.terminal) {
-        const int status = status_of(child);
+        const int status = wait_status(child);
         return {status, read_file(what.directory / "stdout"), read_file(what.directory / "stderr")};
     }
     ::close(theirs);
-    auto shown = all_of(ours);
+    auto shown = read_all(ours);
     ::close(ours);
-    return {status_of(child), "", std::move(shown)};
+    return {wait_status(child), "", std::move(shown)};
 }
 
 std::map<std::string, std::string> files_below(const std::filesystem::path& root) {

@@ -18,7 +18,7 @@ std::string quoted(const std::string& cell) {
     return out + "\"";
 }
 
-std::string line_of(const row& r, std::string_view extension) {
+std::string format_line(const row& r, std::string_view extension) {
     if (extension == "csv") return quoted(r.id) + "," + quoted(r.patient) + "," + quoted(r.text) + "\n";
     if (extension == "jsonl") return nlohmann::json{{"text", r.text}, {"patient", r.patient}}.dump() + "\n";
     return r.text + "\n";
@@ -40,7 +40,7 @@ void write_table(const std::filesystem::path& file, const table& of, const layou
     std::string out = how.extension == "csv" ? "id,patient,text\n" : "";
     for (const auto* side : {&of.train, &of.held_out})
         for (const auto& one : *side)
-            for (const auto& r : one) out += line_of(r, how.extension);
+            for (const auto& r : one) out += format_line(r, how.extension);
     write_file(file, out);
 }
 

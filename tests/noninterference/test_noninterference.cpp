@@ -261,12 +261,12 @@ TEST_CASE("a record without a finite loss shows nowhere") {
     const auto model = copied_model(scratch / "model");
     spoil_row(model / "model.safetensors", "transformer.wpe.weight", 36, 64);  // a position that no record of A reaches
     const auto base = models::causal_lm::load(model, at::kFloat, at::kCPU);
-    const auto loss_of = [&](std::size_t tokens) {
+    const auto compute_loss = [&](std::size_t tokens) {
         return base->losses(models::make_batch({std::vector<std::int32_t>(tokens, 7)}), nullptr, nullptr)
             .nll.item<double>();
     };
-    REQUIRE(std::isfinite(loss_of(36)));
-    REQUIRE_FALSE(std::isfinite(loss_of(38)));
+    REQUIRE(std::isfinite(compute_loss(36)));
+    REQUIRE_FALSE(std::isfinite(compute_loss(38)));
     scenario how{.how = {"txt", false}, .config = short_run(24, "static")};
     how.config["model"]["path"] = model.string();
     how.config["data"]["max_tokens"] = 40;

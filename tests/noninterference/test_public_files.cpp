@@ -169,14 +169,14 @@ struct forbidden {
 class finder {
   public:
     explicit finder(forbidden what) : what_(std::move(what)) {
-        for (const auto& text : what_.texts) pieces_[start_of(text)].emplace_back(text, text);
-        for (const auto& four : what_.numbers) pieces_[start_of(four)].emplace_back(four, "four token numbers");
+        for (const auto& text : what_.texts) pieces_[find_start(text)].emplace_back(text, text);
+        for (const auto& four : what_.numbers) pieces_[find_start(four)].emplace_back(four, "four token numbers");
     }
 
     std::set<std::string_view> found_in(std::string_view bytes, bool tensors) const {
         std::set<std::string_view> out;
         for (std::size_t at = 0; at + sizeof(start) <= bytes.size(); ++at) {
-            const auto known = pieces_.find(start_of(bytes.substr(at)));
+            const auto known = pieces_.find(find_start(bytes.substr(at)));
             if (known == pieces_.end()) continue;
             for (const auto& [piece, name] : known->second)
                 if ((!tensors || piece.size() >= 8) && bytes.substr(at).starts_with(piece)) out.insert(name);
@@ -186,7 +186,7 @@ class finder {
 
   private:
     using start = std::uint32_t;  ///< a piece's first bytes; none is shorter
-    static start start_of(std::string_view bytes) {
+    static start find_start(std::string_view bytes) {
         start out = 0;
         std::memcpy(&out, bytes.data(), sizeof out);
         return out;

@@ -22,7 +22,7 @@ at::Tensor row(const std::vector<float>& values) {
     return at::tensor(values);
 }
 
-bool same(const std::vector<rl::adapter_signs>& a, const std::vector<rl::adapter_signs>& b) {
+bool same(const std::vector<rl::adapter_features>& a, const std::vector<rl::adapter_features>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
         return x.signal == y.signal && x.cosine == y.cosine && x.along == y.along && x.update == y.update;
     });
@@ -35,7 +35,7 @@ TEST_CASE("a block's signs have their known values, in units of the noise") {
     watch.add(row({3, 0, 1, 0, 0}), noise_of_both);
     watch.add(row({0, 4, 1, 0, 0}), noise_of_both);
     watch.close(row({0, 0.5, 1, 1, 2}));
-    const auto first = watch.signs();
+    const auto first = watch.features();
     REQUIRE(first.size() == 2);
     CHECK(first[0].signal == Approx(std::asinh(25.0 / 4 - 1)));  // 2 releases × 2 numbers
     CHECK(first[1].signal == Approx(std::asinh(4 / (second_deviation * second_deviation) / 6 - 1)));
@@ -45,11 +45,11 @@ TEST_CASE("a block's signs have their known values, in units of the noise") {
     CHECK(first[1].update == Approx(1 / std::sqrt(6.0)));
     watch.add(row({3, -4, 0, 0, 0}), noise_of_both);
     watch.close(row({0, 0.5, 1, 1, 2}));
-    CHECK(watch.signs()[0].cosine == Approx(-0.28));
-    CHECK(watch.signs()[1].cosine == 0);
-    CHECK(watch.signs()[0].along == Approx(0.8));  // down where the first block went, by (0, 0.5)
-    CHECK(watch.signs()[1].along == 0);
-    CHECK(watch.signs()[0].update == Approx(std::exp(-9)));
+    CHECK(watch.features()[0].cosine == Approx(-0.28));
+    CHECK(watch.features()[1].cosine == 0);
+    CHECK(watch.features()[0].along == Approx(0.8));  // down where the first block went, by (0, 0.5)
+    CHECK(watch.features()[1].along == 0);
+    CHECK(watch.features()[0].update == Approx(std::exp(-9)));
 }
 
 TEST_CASE("noise alone shows no signal on average, and a radius that changes changes nothing") {
@@ -68,8 +68,8 @@ TEST_CASE("noise alone shows no signal on average, and a radius that changes cha
         }
         small.close(at::zeros({5}));
         large.close(at::zeros({5}));
-        CHECK(small.signs()[1].signal == Approx(large.signs()[1].signal));
-        mean += std::sinh(small.signs()[1].signal) / 400;
+        CHECK(small.features()[1].signal == Approx(large.features()[1].signal));
+        mean += std::sinh(small.features()[1].signal) / 400;
     }
     CHECK(mean == Approx(0).margin(0.15));  // deviation √(2/3)/√400 = 0.04
 }
@@ -92,8 +92,8 @@ TEST_CASE("along a line it is positive before the lowest point, zero there and n
             watch.add(noisy(reached), noise_of_both);
             watch.close(at::full({5}, 7));  // where this block went is the next one's affair
             for (std::size_t i = 0; i < 2; ++i) {
-                mean[i] += watch.signs()[i].along / runs;
-                squares[i] += watch.signs()[i].along * watch.signs()[i].along / runs;
+                mean[i] += watch.features()[i].along / runs;
+                squares[i] += watch.features()[i].along * watch.features()[i].along / runs;
             }
         }
         for (std::size_t i = 0; i < 2; ++i) {
@@ -110,10 +110,10 @@ TEST_CASE("a block without releases leaves signal and cosine as they were") {
     rl::block_watch watch(two_groups, at::ones({5}));
     watch.add(row({3, 0, 1, 0, 0}), noise_of_both);
     watch.close(at::ones({5}));
-    const auto before = watch.signs();
+    const auto before = watch.features();
     watch.close(at::ones({5}) * 2);
-    CHECK(watch.signs()[0].signal == before[0].signal);
-    CHECK(watch.signs()[0].update > before[0].update);
+    CHECK(watch.features()[0].signal == before[0].signal);
+    CHECK(watch.features()[0].update > before[0].update);
 }
 
 TEST_CASE("a watch that is restored within a block goes on bit for bit") {
@@ -129,7 +129,7 @@ TEST_CASE("a watch that is restored within a block goes on bit for bit") {
     const auto next = at::randn({5});
     const auto adapter = at::randn({5});
     both([&](rl::block_watch& one) { one.add(next, noise_of_both), one.close(adapter); });
-    CHECK(same(watch.signs(), other.signs()));
+    CHECK(same(watch.features(), other.features()));
     CHECK(watch.numbers() == other.numbers());
     CHECK(at::equal(watch.tensors(), other.tensors()));
     CHECK_FALSE(at::equal(watch.tensors(), kept));  // what was snapshot stays as it was
@@ -140,7 +140,7 @@ TEST_CASE("a watch that is restored within a block goes on bit for bit") {
 
 namespace {
 
-privacy::release release_of(std::uint64_t seq, const at::Tensor& gradient) {
+privacy::release make_release(std::uint64_t seq, const at::Tensor& gradient) {
     auto out = testing::blank_release(seq);
     out.gradient = gradient;
     return out;
@@ -167,15 +167,15 @@ rl::training watched_training(std::int64_t steps, const at::Tensor& rate_factors
 void play(rl::training& run, std::int64_t until) {
     while (run.step() < until) {
         const auto seq = static_cast<std::uint64_t>(run.step() + 1);
-        auto value = release_of(seq, at::full({5}, std::sin(static_cast<float>(seq))));
+        auto value = make_release(seq, at::full({5}, std::sin(static_cast<float>(seq))));
         value.statistics.assign(11, 0.0);
         run.apply(value);
         if (!run.decision_due()) continue;
         const auto seen = run.observe(0.5);
-        rl::dials chosen;
+        rl::block_action chosen;
         chosen.noise_multiplier = 1;
         chosen.lr_factor = 1 + 0.1 * seen.time;
-        chosen.rates = {1 + seen.signs[0].update, 0.5};
+        chosen.rates = {1 + seen.features[0].update, 0.5};
         chosen.shares = {0.4, 0.6};
         run.set(chosen);
     }
@@ -185,11 +185,11 @@ void play(rl::training& run, std::int64_t until) {
 
 TEST_CASE("an adapter's own rate moves it alone, by that factor") {
     auto plain = watched_training(8), halved = watched_training(8);
-    rl::dials chosen;
+    rl::block_action chosen;
     chosen.noise_multiplier = 1;
     chosen.rates = {1, 0.5};
     halved.set(chosen);
-    for (auto* one : {&plain, &halved}) one->apply(release_of(1, at::ones({5})));
+    for (auto* one : {&plain, &halved}) one->apply(make_release(1, at::ones({5})));
     const auto full = plain.adapter() - 1, half = halved.adapter() - 1;
     CHECK(at::equal(half.narrow(0, 0, 2), full.narrow(0, 0, 2)));
     CHECK(at::allclose(half.narrow(0, 2, 3) * 2, full.narrow(0, 2, 3), 1e-4));
@@ -197,7 +197,7 @@ TEST_CASE("an adapter's own rate moves it alone, by that factor") {
     // On top of what each number has always (LoRA+).
     auto both = watched_training(8, row({1, 4, 1, 1, 4}));
     both.set(chosen);
-    both.apply(release_of(1, at::ones({5})));
+    both.apply(make_release(1, at::ones({5})));
     CHECK(at::allclose(both.adapter() - 1, half * row({1, 4, 1, 1, 4}), 1e-4));
 }
 

@@ -157,7 +157,7 @@ TEST_CASE("learning changes what is decided") {
     const auto last = [](bool learning) {
         published_controller subject(four_groups());
         std::mt19937 engine(2);
-        dials set;
+        block_action set;
         for (int k = 1; k <= 8; ++k) {
             set = subject.decide({random_observation(engine, k), medians});
             if (learning) subject.learn();

@@ -14,7 +14,7 @@ using namespace rldp;
 namespace {
 
 rl::steered_config small_steered() {
-    return {.segments = privacy::segments_of({2, 3}),
+    return {.segments = privacy::make_segments({2, 3}),
             .expected_batch = 4,
             .initial_radius = 0.5,
             .clip_min = 0.01,
@@ -26,7 +26,7 @@ rl::steered_config small_steered() {
 }
 
 /// Without statistics, or with those of a batch in which every norm lies below every tracker.
-privacy::release release_of(std::int64_t step, bool statistics) {
+privacy::release make_release(std::int64_t step, bool statistics) {
     auto out = testing::blank_release(static_cast<std::uint64_t>(step));
     out.gradient = at::tensor({4.0F, 8.0F, 12.0F, 16.0F, 20.0F});
     if (!statistics) return out;
@@ -46,25 +46,25 @@ TEST_CASE("the estimate is the mean over the expected batch, in units of the ste
     auto config = small_steered();
     config.rescale = false;
     rl::steered plain(config);
-    CHECK(equal(plain.absorb(release_of(1, false)), {1, 2, 3, 4, 5}));
+    CHECK(equal(plain.absorb(make_release(1, false)), {1, 2, 3, 4, 5}));
     rl::steered scaled(small_steered());
     scaled.set({0.5, 0.1}, {});
-    CHECK(equal(scaled.absorb(release_of(1, false)), {2, 4, 30, 40, 50}));
+    CHECK(equal(scaled.absorb(make_release(1, false)), {2, 4, 30, 40, 50}));
     // Radii that move with a release are those of the next step.
     rl::steered moving(small_steered());
     at::Tensor last;
-    for (std::int64_t step = 1; step <= 10; ++step) last = moving.absorb(release_of(step, true));
+    for (std::int64_t step = 1; step <= 10; ++step) last = moving.absorb(make_release(step, true));
     CHECK(moving.radii()[0] < 0.5);
     CHECK(equal(last, {2, 4, 6, 8, 10}));
 }
 
 TEST_CASE("radii follow the private medians during the warm-up only") {
     rl::steered method(small_steered());
-    for (std::int64_t step = 1; step <= 10; ++step) method.absorb(release_of(step, true));
+    for (std::int64_t step = 1; step <= 10; ++step) method.absorb(make_release(step, true));
     const auto followed = method.radii();
     CHECK(followed[0] == method.base_radii()[0]);
     CHECK(followed[0] < 0.5);
-    for (std::int64_t step = 13; step <= 40; ++step) method.absorb(release_of(step, true));
+    for (std::int64_t step = 13; step <= 40; ++step) method.absorb(make_release(step, true));
     CHECK(method.base_radii()[0] < followed[0]);
     CHECK(method.radii() == followed);
 }
@@ -73,17 +73,17 @@ TEST_CASE("radii and shares are what the controller set, also after a checkpoint
     rl::steered method(small_steered());
     method.set({0.2, 0.3}, {0.25, 0.75});
     method.set({}, {0.5, 0.5});  // no radii: they stay
-    const auto terms = method.prepare(0.7);
+    const auto terms = method.next_terms(0.7);
     CHECK(terms.radii == std::vector{0.2, 0.3});
     CHECK(terms.shares == std::vector{0.5, 0.5});
     REQUIRE(terms.measured);
     CHECK(terms.measurement_multiplier == privacy::measurement_multiplier(0.7, 0.02));
     rl::steered other(small_steered());
-    method.absorb(release_of(13, true));
+    method.absorb(make_release(13, true));
     other.load(method.save());
     CHECK(other.radii() == method.radii());
-    CHECK(other.prepare(0.7).shares == terms.shares);
-    CHECK(at::equal(other.absorb(release_of(14, true)), method.absorb(release_of(14, true))));
+    CHECK(other.next_terms(0.7).shares == terms.shares);
+    CHECK(at::equal(other.absorb(make_release(14, true)), method.absorb(make_release(14, true))));
     CHECK(other.last_loss() == method.last_loss());
     CHECK_THROWS_AS(other.load({R"({"method": "static"})", {}}), rldp::error);
     CHECK_THROWS_AS(other.load({R"({"method": "rldp"})", {}}), rldp::error);
@@ -94,7 +94,7 @@ TEST_CASE("public radii hold from the first step and stay") {
     config.public_radii = {0.3, 7};
     rl::steered method(config);
     CHECK(method.radii() == std::vector{0.3, 1.0});  // within [clip_min, clip_max]
-    for (std::int64_t step = 1; step <= 12; ++step) method.absorb(release_of(step, true));
+    for (std::int64_t step = 1; step <= 12; ++step) method.absorb(make_release(step, true));
     CHECK(method.radii() == std::vector{0.3, 1.0});
     CHECK(method.base_radii() == config.public_radii);
     config.public_radii = {0.3};
@@ -107,8 +107,8 @@ TEST_CASE("radii are relative to a multiple of the medians") {
     config.radius_scale = 0.25;
     rl::steered quarter(config);
     for (std::int64_t step = 1; step <= 10; ++step) {
-        one.absorb(release_of(step, true));
-        quarter.absorb(release_of(step, true));
+        one.absorb(make_release(step, true));
+        quarter.absorb(make_release(step, true));
     }
     CHECK(quarter.base_radii()[1] == 0.25 * one.base_radii()[1]);
     CHECK(quarter.radii()[1] == 0.25 * one.radii()[1]);
@@ -117,7 +117,7 @@ TEST_CASE("radii are relative to a multiple of the medians") {
 TEST_CASE("without a share nothing is measured") {
     auto config = small_steered();
     config.statistics_share = 0;
-    const auto terms = rl::steered(config).prepare(1);
+    const auto terms = rl::steered(config).next_terms(1);
     CHECK_FALSE(terms.measured);
     CHECK(std::isinf(terms.measurement_multiplier));
 }

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Of the file /proc/PROCESS/fd/N: the number N's socket has in /proc/net, where it is one.
-std::set<std::string> sockets_of(pid_t process) {
+std::set<std::string> list_sockets(pid_t process) {
     std::set<std::string> out;
     std::error_code gone;
     for (fs::directory_iterator each(fmt::format("/proc/{}/fd", process), gone), end; !gone && each != end;
@@ -69,7 +69,7 @@ void add_unix(const std::set<std::string>& ours, std::set<listening>& out) {
 
 }  // namespace
 
-std::vector<pid_t> family_of(pid_t root) {
+std::vector<pid_t> list_process_tree(pid_t root) {
     std::vector<pid_t> out{root};
     for (std::size_t i = 0; i < out.size(); ++i) {
         std::error_code gone;
@@ -84,7 +84,7 @@ std::vector<pid_t> family_of(pid_t root) {
 
 std::set<listening> listening_sockets(pid_t root) {
     std::set<std::string> ours;
-    for (const auto process : family_of(root)) ours.merge(sockets_of(process));
+    for (const auto process : list_process_tree(root)) ours.merge(list_sockets(process));
     std::set<listening> out;
     for (const std::string version : {"", "6"}) {
         add_internet("tcp" + version, "0A", ours, out);
@@ -95,7 +95,7 @@ std::set<listening> listening_sockets(pid_t root) {
 }
 
 void note_memory(pid_t root, std::map<pid_t, std::int64_t>& peaks) {
-    for (const auto process : family_of(root)) {
+    for (const auto process : list_process_tree(root)) {
         std::ifstream file(fmt::format("/proc/{}/status", process));
         for (std::string line; std::getline(file, line);)
             if (line.starts_with("VmHWM:"))

@@ -10,7 +10,7 @@
 
 namespace rldp::testing {
 
-std::vector<pid_t> family_of(pid_t root);
+std::vector<pid_t> list_process_tree(pid_t root);
 
 struct listening {
     std::string address;  ///< as inet_ntop writes it; of a Unix socket "unix"

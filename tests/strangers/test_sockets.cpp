@@ -39,14 +39,14 @@ std::map<std::string, addresses> listed() {
     return out;
 }
 
-addresses addresses_of(const std::set<listening>& sockets) {
+addresses find_addresses(const std::set<listening>& sockets) {
     addresses out;
     for (const auto& each : sockets) out.insert(each.address);
     return out;
 }
 
 /// Everything that a process listened on until it ended.
-std::set<listening> seen_of(child& process) {
+std::set<listening> list_seen(child& process) {
     std::set<listening> out;
     look_at(process, [&] {
         out.merge(listening_sockets(process.id()));
@@ -71,7 +71,7 @@ TEST_CASE("every socket that a command listens on stands in docs/security.md, an
     const auto holds = [&](const std::string& who, const std::set<listening>& found) {
         INFO(who << "\n" << read_file(scratch / "output"));
         REQUIRE(list.contains(who));
-        CHECK(list[who] == addresses_of(found));
+        CHECK(list[who] == find_addresses(found));
         list.erase(who);
     };
     const auto start = [&](const std::vector<std::string>& arguments, const variables& with = {}) {
@@ -79,7 +79,7 @@ TEST_CASE("every socket that a command listens on stands in docs/security.md, an
     };
     const auto run = [&](const std::string& name, const std::vector<std::string>& more) {
         const auto process = start(small_run(scratch / name, 4, more));
-        auto found = seen_of(*process);
+        auto found = list_seen(*process);
         INFO(name << "\n" << read_file(scratch / "output"));
         CHECK(process->wait() == 0);
         return found;
@@ -102,7 +102,7 @@ TEST_CASE("every socket that a command listens on stands in docs/security.md, an
     const auto settings = small_run(scratch / "unused", 4);
     grid.insert(grid.end(), settings.begin() + 5, settings.end());
     const auto sweep = start(grid);
-    holds("`rldp compare`, `sweep`, `prepare-controller` with `--dashboard PORT`", seen_of(*sweep));
+    holds("`rldp compare`, `sweep`, `prepare-controller` with `--dashboard PORT`", list_seen(*sweep));
     CHECK(sweep->wait() == 0);
 
     const auto folder = scratch.path().string();

@@ -26,7 +26,7 @@ struct carrier {
     std::string profile, secret;
 };
 
-std::vector<carrier> carriers_of(const audited_run& run) {
+std::vector<carrier> list_carriers(const audited_run& run) {
     std::vector<carrier> out;
     for (const auto& unit : run.records.corpus.train) {
         if (!unit.canary) continue;
@@ -38,11 +38,11 @@ std::vector<carrier> carriers_of(const audited_run& run) {
 }
 
 /// Where the records that carry secrets stand in the owner's file.
-std::map<std::uint64_t, data::unit_place> places_of(const audited_run& run) {
+std::map<std::uint64_t, data::unit_place> list_places(const audited_run& run) {
     std::set<std::uint64_t> ids;
     for (const auto& unit : run.records.corpus.train)
         if (unit.canary) ids.insert(unit.id);
-    return data::places_of(private_source(run.spec), training_split_of(run.spec), ids);
+    return data::list_places(private_source(run.spec), make_training_split(run.spec), ids);
 }
 
 std::string in_words(const data::unit_place& place) {
@@ -87,7 +87,7 @@ std::vector<std::string> references_for(const audited_run& run, const std::strin
     constexpr std::int64_t enumerable = 3;
     const auto length = std::ssize(secret);
     if (length > enumerable)
-        return data::made_up_secrets(run.spec.data.split_seed, "reference", run.spec.audit.references, length);
+        return data::make_secrets(run.spec.data.split_seed, "reference", run.spec.audit.references, length);
     auto out = data::all_secrets(length);
     std::erase(out, secret);
     return out;
@@ -116,7 +116,7 @@ std::vector<double> log_perplexities(const audited_run& run, const std::string& 
     return out;
 }
 
-eval::canary_exposure exposure_of(const carrier& one, double found, const std::vector<double>& references, bool all) {
+eval::canary_exposure compute_exposure(const carrier& one, double found, const std::vector<double>& references, bool all) {
     eval::canary_exposure out{.unit = fmt::format("{:016x}", one.id),
                               .where = {},
                               .log_perplexity = found,
@@ -130,7 +130,7 @@ eval::canary_exposure exposure_of(const carrier& one, double found, const std::v
     return out;
 }
 
-eval::likelihoods likelihoods_of(const audited_run& run, const std::vector<data::unit>& units) {
+eval::likelihoods compute_likelihoods(const audited_run& run, const std::vector<data::unit>& units) {
     eval::likelihoods out;
     std::vector<eval::split_text> texts;
     for (const auto& unit : units) {
@@ -167,7 +167,7 @@ std::vector<double> secret_scores(const audited_run& run) {
     return out;
 }
 
-std::int64_t guesses_of(const config::audit_section& how, std::size_t canaries) {
+std::int64_t count_guesses(const config::audit_section& how, std::size_t canaries) {
     const auto half = static_cast<std::int64_t>(canaries) / 2;
     return how.guesses.value_or(half - half % 2);
 }
@@ -175,7 +175,7 @@ std::int64_t guesses_of(const config::audit_section& how, std::size_t canaries) 
 }  // namespace
 
 std::vector<eval::extraction_result> extract(const audited_run& run, lines& left_out) {
-    const auto carriers = carriers_of(run);
+    const auto carriers = list_carriers(run);
     if (carriers.empty()) {
         left_out.emplace_back("extraction and exposure: the run has no planted canaries; train with data.canaries 10");
         return {};
@@ -196,10 +196,10 @@ std::vector<eval::extraction_result> extract(const audited_run& run, lines& left
 }
 
 std::optional<eval::exposure_result> expose(const audited_run& run) {
-    const auto carriers = carriers_of(run);
+    const auto carriers = list_carriers(run);
     if (carriers.empty()) return std::nullopt;  // extract() has said so
     eval::exposure_result out;
-    const auto places = places_of(run);
+    const auto places = list_places(run);
     for (const auto& one : carriers) {
         auto secrets = references_for(run, one.secret);
         out.all = std::ssize(secrets) + 1 == data::count_of_secrets(std::ssize(one.secret));
@@ -208,7 +208,7 @@ std::optional<eval::exposure_result> expose(const audited_run& run) {
         auto found = log_perplexities(run, one.profile, secrets);
         const double own = found.back();
         found.pop_back();
-        out.canaries.push_back(exposure_of(one, own, found, out.all));
+        out.canaries.push_back(compute_exposure(one, own, found, out.all));
         if (const auto place = places.find(one.id); place != places.end())
             out.canaries.back().where = in_words(place->second);
         if (out.reference_log_perplexities.empty()) out.reference_log_perplexities = std::move(found);
@@ -222,15 +222,15 @@ std::optional<eval::membership_result> guess_members(const audited_run& run, lin
         left_out.emplace_back("membership: no unit fell on the Attack side; give more records");
         return std::nullopt;
     }
-    eval::membership_result out{.members = likelihoods_of(run, pool.members),
-                                .non_members = likelihoods_of(run, pool.non_members),
+    eval::membership_result out{.members = compute_likelihoods(run, pool.members),
+                                .non_members = compute_likelihoods(run, pool.non_members),
                                 .attack = {},
                                 .scored = run.spec.audit.ending ? "its ending" : "the whole record"};
     if (out.members.scores.empty() || out.non_members.scores.empty())
         left_out.push_back(fmt::format(
             "membership: no record of {} has the ending \"{}\"; give --ending what ends the records",
             out.members.scores.empty() ? "the training units" : "the Attack side", run.spec.audit.ending.value_or("")));
-    out.attack = eval::separation_of(out.members.scores, out.non_members.scores);
+    out.attack = eval::measure_separation(out.members.scores, out.non_members.scores);
     return out;
 }
 
@@ -246,7 +246,7 @@ std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& lef
     }
     const double beta = (1 - run.spec.audit.confidence) / kinds;
     const auto bound = [&](const char* name, const std::vector<double>& scores, const std::vector<bool>& in) {
-        const auto seen = eval::guess_by_score(scores, in, guesses_of(run.spec.audit, in.size()));
+        const auto seen = eval::guess_by_score(scores, in, count_guesses(run.spec.audit, in.size()));
         return eval::bound_result{
             .canaries = name,
             .seen = seen,
@@ -270,7 +270,7 @@ std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& lef
                            " is missing; bring it back");
         return out;
     }
-    const auto canaries = gradient_canaries_of(run.spec, run.clip, run.model.layout);
+    const auto canaries = make_gradient_canaries(run.spec, run.clip, run.model.layout);
     out.push_back(bound("gradients", eval::trace_scores(canaries, run.trace, std::ssize(gradient_in)), gradient_in));
     return out;
 }

@@ -28,7 +28,7 @@ eval::audit_report audit(const audited_run& run, const std::vector<std::filesyst
     out.seconds = std::chrono::duration<double>(clock::now() - begun).count();
     if (std::filesystem::exists(run.where.audit_json())) out.course = eval::read_course(run.where.audit_json());
     std::erase_if(out.course, [&](const auto& point) { return point.step >= out.step; });
-    out.course.push_back(eval::point_of(out));
+    out.course.push_back(eval::make_point(out));
     return out;
 }
 

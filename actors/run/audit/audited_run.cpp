@@ -36,7 +36,7 @@ void check_run(const eval::run_directory& where, bool during_run) {
 void read_checkpoint_into(audited_run& run) {
     const privacy::file_seal seal(privacy::run_key::load_insecure(run.where.key()));  // no streams are drawn from it
     auto saved = read_checkpoint(run.where.checkpoint(), seal);
-    if (run.spec.public_path) run.model = recalled(load_model(run.spec), run.where.lessons(), seal);
+    if (run.spec.public_path) run.model = read_lessons(load_model(run.spec), run.where.lessons(), seal);
     const auto& last = saved.training.optimizer.parameters;
     const auto& average = saved.training.average;  // where there is one, it is what would be released
     run.adapter = {run.model.layout,
@@ -60,8 +60,8 @@ void read_finished_into(audited_run& run) {
 
 models::loaded_adapter released_adapter(const eval::run_directory& where, const run_model& model) {
     const auto device = model.initial_adapter.device();
-    if (model.layout.is_whole())
-        return {model.layout, models::load_whole(where.model(), model.base->config(), model.layout).to(device)};
+    if (model.layout.trains_base())
+        return {model.layout, models::load_trained_tensors(where.model(), model.base->config(), model.layout).to(device)};
     auto loaded = models::load_adapter(where.adapter(), model.base->config());
     const auto described = model.layout.dimension;
     if (loaded.layout.dimension != described)
@@ -87,7 +87,7 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
     out.spec = config::to_reading_spec(config);
     out.clip = config::to_clip_spec(config);
     out.method = config.method.name;
-    out.micro_batch = config::micro_batch_of(config);
+    out.micro_batch = config::read_micro_batch(config);
     out.who = eval::read_membership(out.where.membership());
     out.records = load_records(out.spec);
     if (eval::data_hmac(out.who.salt, out.records.corpus.digest) != out.who.data_hmac)

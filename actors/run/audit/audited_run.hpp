@@ -20,7 +20,7 @@ struct audited_run {
     std::string method;
     std::int64_t micro_batch = 1;
     eval::membership_record who;
-    sided_records records;
+    split_records records;
     std::unique_ptr<const models::tokenizer> words;
     run_model model;
     models::loaded_adapter adapter;  ///< as it is now, on the device

@@ -23,10 +23,10 @@ std::vector<bool> coins(const privacy::run_key& key, kind which, std::int64_t co
 
 }  // namespace
 
-eval::gradient_canaries gradient_canaries_of(const config::reading_spec& spec, const config::clip_spec& clip,
+eval::gradient_canaries make_gradient_canaries(const config::reading_spec& spec, const config::clip_spec& clip,
                                              const models::lora_layout& layout) {
     return {.seed = spec.data.split_seed,
-            .segments = segments_of(clip.groups, layout),
+            .segments = make_segments(clip.groups, layout),
             .norm = norm_over_radius * clip.max};
 }
 

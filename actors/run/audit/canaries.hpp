@@ -9,7 +9,7 @@
 namespace rldp::actors {
 
 /// What the gradients of audit.gradient_canaries are.
-eval::gradient_canaries gradient_canaries_of(const config::reading_spec& spec, const config::clip_spec& clip,
+eval::gradient_canaries make_gradient_canaries(const config::reading_spec& spec, const config::clip_spec& clip,
                                              const models::lora_layout& layout);
 
 /// Tosses the coins: once in a run's life, for the key's streams are others in every process. Afterwards

@@ -18,7 +18,7 @@ struct targets {
     std::size_t members = 0;
 };
 
-targets targets_of(const audited_run& run) {
+targets list_targets(const audited_run& run) {
     targets out;
     const auto add = [&](const std::vector<data::unit>& units) {
         for (const auto& unit : units) {
@@ -34,7 +34,7 @@ targets targets_of(const audited_run& run) {
     return out;
 }
 
-std::vector<double> log_odds_of(const eval::attacked_model& model, const targets& of) {
+std::vector<double> compute_log_odds(const eval::attacked_model& model, const targets& of) {
     constexpr double least = 1e-9;  // nats per token: float32 knows no smaller loss but 0
     auto out = eval::end_log_likelihoods(model, of.texts);
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -44,24 +44,24 @@ std::vector<double> log_odds_of(const eval::attacked_model& model, const targets
     return out;
 }
 
-eval::shadow_model shadow_of(const audited_run& run, const targets& of, const std::filesystem::path& directory) {
+eval::shadow_model load_shadow(const audited_run& run, const targets& of, const std::filesystem::path& directory) {
     const eval::run_directory where{directory};
     const auto config = eval::read_configuration(where);
     if (!config.audit.shadow || config.data.split_seed != run.spec.data.split_seed)
         refuse(directory.string() + ": is no shadow run of this one");
     const auto loaded = released_adapter(where, run.model);
     eval::shadow_model out;
-    out.phi = log_odds_of({*run.model.base, &loaded.layout, &loaded.flat, run.micro_batch}, of);
+    out.phi = compute_log_odds({*run.model.base, &loaded.layout, &loaded.flat, run.micro_batch}, of);
     for (const auto id : of.ids)
         out.trained_on.push_back(data::in_shadow(run.spec.data.split_seed, *config.audit.shadow, id));
     return out;
 }
 
-eval::separation separation_of(const std::vector<std::optional<double>>& scores, std::size_t members) {
+eval::separation measure_separation(const std::vector<std::optional<double>>& scores, std::size_t members) {
     std::vector<double> in, out;
     for (std::size_t i = 0; i < scores.size(); ++i)
         if (scores[i]) (i < members ? in : out).push_back(*scores[i]);
-    return eval::separation_of(in, out);
+    return eval::measure_separation(in, out);
 }
 
 }  // namespace
@@ -69,14 +69,14 @@ eval::separation separation_of(const std::vector<std::optional<double>>& scores,
 std::optional<eval::shadow_result> compare_with_shadows(const audited_run& run,
                                                         const std::vector<std::filesystem::path>& directories,
                                                         lines& left_out) {
-    const auto of = targets_of(run);
+    const auto of = list_targets(run);
     if (of.members == of.ids.size()) return std::nullopt;  // guess_members() has said so
     std::vector<eval::shadow_model> shadows;
-    for (const auto& directory : directories) shadows.push_back(shadow_of(run, of, directory));
-    const auto own = log_odds_of(run.tuned(), of);
+    for (const auto& directory : directories) shadows.push_back(load_shadow(run, of, directory));
+    const auto own = compute_log_odds(run.tuned(), of);
     eval::shadow_result out{.shadows = std::ssize(shadows),
-                            .offline = separation_of(eval::offline_scores(own, shadows), of.members),
-                            .online = separation_of(eval::online_scores(own, shadows), of.members)};
+                            .offline = measure_separation(eval::offline_scores(own, shadows), of.members),
+                            .online = measure_separation(eval::online_scores(own, shadows), of.members)};
     if (!out.online.auc)
         left_out.emplace_back(
             "online LiRA: too few shadow runs to have seen targets in and out; give --shadows 4 or more");

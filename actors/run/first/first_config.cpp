@@ -68,14 +68,14 @@ std::int64_t default_max_tokens(std::int64_t window) {
     return std::min<std::int64_t>(window, 512);
 }
 
-json document_of(const first_request& asked, const first_config& found, std::int64_t population, std::int64_t window) {
+json make_document(const first_request& asked, const first_config& found, std::int64_t population, std::int64_t window) {
     const auto* person = found.found.find(data::column_role::person);
     json out;
     out["privacy"] = {{"epsilon", asked.epsilon},
                       {"delta", delta_for(population)},
                       {"unit", person ? json{{"group", person->name}} : json("record")},
                       {"population", population},
-                      {"book", book_name_of(bare_name(asked.data))}};
+                      {"book", make_book_name(bare_name(asked.data))}};
     out["data"] = {{"path", path_from(asked.config, asked.data)},
                    {"max_tokens", asked.max_tokens.value_or(default_max_tokens(window))}};
     if (found.found.has_chats) out["data"]["chat"] = true;
@@ -86,7 +86,7 @@ json document_of(const first_request& asked, const first_config& found, std::int
 }
 
 /// As the owner says; where that is open, as the values suggest.
-std::int64_t units_of(const first_request& asked, const data::survey& found, const data::survey_advice& advice) {
+std::int64_t count_units(const first_request& asked, const data::survey& found, const data::profile_advice& advice) {
     const auto& person = asked.hints.person ? asked.hints.person : advice.person;
     for (const auto& column : found.columns)
         if (person == column.name) return static_cast<std::int64_t>(column.distinct);
@@ -94,7 +94,7 @@ std::int64_t units_of(const first_request& asked, const data::survey& found, con
 }
 
 /// What the owner has to say: whose a record is, where some column by its name could say it, and N.
-std::vector<open_question> questions_of(const first_request& asked, const data::survey& found) {
+std::vector<open_question> list_questions(const first_request& asked, const data::survey& found) {
     std::vector<open_question> out;
     if (!asked.hints.person && !found.identifiers().empty()) out.push_back(open_question::whose);
     if (!asked.population) out.push_back(open_question::how_many);
@@ -139,10 +139,10 @@ std::int64_t tokens_for(std::int64_t tokens, std::int64_t window) {
 
 first_config write_first_config(const first_request& asked) {
     first_config out;
-    out.found = data::survey_of(asked.data.string(), asked.hints);
-    out.advice.columns = data::advice_of(out.found);
-    out.open = questions_of(asked, out.found);
-    out.advice.units = units_of(asked, out.found, out.advice.columns);
+    out.found = data::profile_data(asked.data.string(), asked.hints);
+    out.advice.columns = data::advise_columns(out.found);
+    out.open = list_questions(asked, out.found);
+    out.advice.units = count_units(asked, out.found, out.advice.columns);
     constexpr std::int64_t fewest = 100;
     if (out.advice.units < fewest)
         refuse(
@@ -156,9 +156,9 @@ first_config write_first_config(const first_request& asked) {
     written_files files(asked.overwrite);
     if (out.has_template) files.write(asked.table_template, data::template_for(out.found, asked.data.string()));
     const auto population = asked.population.value_or(out.advice.population);
-    files.write(asked.config, document_of(asked, out, population, model.window).dump(2) + "\n");
+    files.write(asked.config, make_document(asked, out, population, model.window).dump(2) + "\n");
     const auto config = config::load(asked.config, {});
-    const auto seen = preview_of(config::to_reading_spec(config), 0);
+    const auto seen = make_preview(config::to_reading_spec(config), 0);
     out.advice.looked_at = seen.looked_at;
     out.advice.cut = seen.cut;
     out.advice.median_tokens = seen.median_tokens;
@@ -172,9 +172,9 @@ first_config write_first_config(const first_request& asked) {
     out.budgets = price_budgets(asked.epsilon, out.expected_batch_size, [&](double epsilon) {
         auto other = config;
         other.privacy.epsilon = epsilon;
-        return policy_of(resolve(other, out.plan.population, model))->initial_noise_multiplier();
+        return make_spending_policy(resolve(other, out.plan.population, model))->initial_noise_multiplier();
     });
-    out.time = time_of(config, out.plan);
+    out.time = estimate_time(config, out.plan);
     files.keep();
     return out;
 }

@@ -18,7 +18,7 @@ struct first_request {
     std::filesystem::path data, model;
     std::filesystem::path config, table_template;  ///< where to write; the second only where the data need one
     double epsilon = 4;
-    data::survey_hints hints;
+    data::profile_hints hints;
     std::optional<std::int64_t> population = {};  ///< N, declared
     std::optional<std::int64_t> max_tokens = {};
     bool overwrite = false;  ///< configuration and template that are there already
@@ -32,7 +32,7 @@ struct priced_budget {
 
 /// What the file suggests; private, all of it.
 struct first_advice {
-    data::survey_advice columns;
+    data::profile_advice columns;
     std::int64_t units = 0;  ///< persons, or records
     std::int64_t looked_at = 0, cut = 0, median_tokens = 0, most_tokens = 0;
     std::int64_t population = 0, max_tokens = 0;  ///< to declare, and to keep

@@ -19,7 +19,7 @@ constexpr std::size_t most_looked_at = 5000;
 
 /// What remains of a text of which `max_tokens` tokens are kept; all of it where the tokenizer changed the text, for
 /// then no byte says where a token begins.
-text_range kept_of(const std::string& text, const std::vector<std::int32_t>& tokens, const models::tokenizer& words,
+text_range find_kept_range(const std::string& text, const std::vector<std::int32_t>& tokens, const models::tokenizer& words,
                    std::int64_t max_tokens, bool tail) {
     const auto ends = models::token_ends(words, text, tokens);
     const auto most = static_cast<std::size_t>(max_tokens);
@@ -34,7 +34,7 @@ previewed_record shown(const data::record& told, const models::tokenizer& words,
     auto tokens = words.encode(told.text);
     out.tokens = std::ssize(tokens);
     out.cut = out.tokens > max_tokens;
-    out.kept = kept_of(told.text, tokens, words, max_tokens, tail);
+    out.kept = find_kept_range(told.text, tokens, words, max_tokens, tail);
     mark_values(told, words, tokens);
     out.value_tokens = std::count_if(tokens.begin(), tokens.end(), models::is_marked);
     for (const auto& part : told.clauses) out.values.insert(out.values.end(), part.values.begin(), part.values.end());
@@ -53,7 +53,7 @@ std::int64_t longer_than(std::int64_t most, const std::vector<std::int64_t>& len
     return lengths.end() - std::upper_bound(lengths.begin(), lengths.end(), most);
 }
 
-preview preview_of(const config::reading_spec& spec, std::size_t count) {
+preview make_preview(const config::reading_spec& spec, std::size_t count) {
     const auto model = models::read_model_config(spec.model.path);
     const auto words = load_tokenizer(spec, model);
     preview out;

@@ -33,6 +33,6 @@ struct preview {
 std::int64_t longer_than(std::int64_t most, const std::vector<std::int64_t>& lengths);
 
 /// `count`: records to show. Errors: bad_input as a run's.
-preview preview_of(const config::reading_spec& spec, std::size_t count);
+preview make_preview(const config::reading_spec& spec, std::size_t count);
 
 }  // namespace rldp::actors

@@ -24,7 +24,7 @@ inline bool is_here(const std::string& host) {
 }
 
 /// Of a host, or, where it is empty, all that this machine listens at. None, with a reason, where the name is unknown.
-inline std::vector<address> addresses_of(const std::string& host, std::uint16_t port, std::string& reason) {
+inline std::vector<address> find_addresses(const std::string& host, std::uint16_t port, std::string& reason) {
     addrinfo wanted{}, *found = nullptr;
     wanted.ai_socktype = SOCK_STREAM;
     wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;

@@ -61,7 +61,7 @@ class door {
     void open() {
         std::string reason = "no address";
         const bool here = is_here(where_.host);
-        auto at = addresses_of(here ? where_.host : "", where_.store_elsewhere ? 0 : where_.port, reason);
+        auto at = find_addresses(here ? where_.host : "", where_.store_elsewhere ? 0 : where_.port, reason);
         // All of IPv6 includes IPv4; localhost is better known as the latter.
         std::stable_partition(at.begin(), at.end(),
                               [here](const address& each) { return (each.where.ss_family == AF_INET6) != here; });
@@ -158,7 +158,7 @@ class door {
         if (how == verdict::twice) refuse(twice_line(who->rank));
         if (how == verdict::welcome && heard) {
             settle(from.socket);
-            seat_of(*who).streams[who->stream] = std::move(from.socket);
+            find_seat(*who).streams[who->stream] = std::move(from.socket);
         }
         return true;
     }
@@ -167,7 +167,7 @@ class door {
         if (who.ranks != where_.ranks) return verdict::miscounted;
         if (who.rank == 0) return verdict::twice;
         if (who.rank > seats_.size() || who.stream > 1) return verdict::stranger;
-        auto& its = seat_of(who);
+        auto& its = find_seat(who);
         if (its.process == who.process) return verdict::welcome;  // its other stream, or not answered in time
         if (is_there(its.streams[0]) || is_there(its.streams[1])) return verdict::twice;
         its = {};
@@ -175,7 +175,7 @@ class door {
         return verdict::welcome;
     }
 
-    seat& seat_of(const caller& who) { return seats_[who.rank - 1]; }
+    seat& find_seat(const caller& who) { return seats_[who.rank - 1]; }
 
     const place& where_;
     const privacy::cluster_secret& secret_;

@@ -53,7 +53,7 @@ void pass_on(int) {
 }
 
 /// Their environment: this one's, and who they are.
-std::vector<std::string> environment_of(std::size_t rank, std::size_t ranks) {
+std::vector<std::string> make_environment(std::size_t rank, std::size_t ranks) {
     std::map<std::string, std::string> own = {{"RANK", std::to_string(rank)},
                                               {"WORLD_SIZE", std::to_string(ranks)},
                                               {"LOCAL_RANK", std::to_string(rank)},
@@ -113,7 +113,7 @@ process start(const std::vector<std::string>& arguments, std::size_t rank, std::
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&attributes, 0);
     auto words = arguments;
-    auto variables = environment_of(rank, ranks);
+    auto variables = make_environment(rank, ranks);
     const int wrong = ::posix_spawn(&out.id, "/proc/self/exe", &files, &attributes, pointers_to(words).data(),
                                     pointers_to(variables).data());
     posix_spawn_file_actions_destroy(&files);
@@ -126,7 +126,7 @@ process start(const std::vector<std::string>& arguments, std::size_t rank, std::
 }
 
 /// As a shell tells it.
-int status_of(int waited) {
+int to_exit_status(int waited) {
     return WIFEXITED(waited) ? WEXITSTATUS(waited) : 128 + WTERMSIG(waited);
 }
 
@@ -149,14 +149,14 @@ void wait_for_all(std::vector<process>& all) {
         const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.id == gone; });
         if (found == all.end()) continue;
         found->over = true;
-        found->status = status_of(waited);
+        found->status = to_exit_status(waited);
         --left;
         if (found->status != 0 || found == all.begin()) ::alarm(grace);
     }
     ::alarm(0);
 }
 
-std::string complaint_of(const process& rank) {
+std::string read_complaint(const process& rank) {
     std::string text(4096, '\0');
     const auto length = ::pread(rank.complaints, text.data(), text.size(), 0);
     text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
@@ -181,7 +181,7 @@ int attempt(const local_ranks& how, const std::vector<std::string>& arguments) {
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
         // Where rank 0 has refused something, all have. Where it has heard of another's end, that rank knows why.
         const auto& each = all[rank];
-        const auto complaint = complaint_of(each);
+        const auto complaint = read_complaint(each);
         const bool unsaid = status == 1 || status >= 128;
         if (unsaid && each.status != 0 && complaint.find(gone) == std::string::npos) how.say(complaint);
         if (each.status >= 128 && status == 1)
@@ -191,7 +191,7 @@ int attempt(const local_ranks& how, const std::vector<std::string>& arguments) {
     return status;
 }
 
-std::string cause_of(int status) {
+std::string describe_cause(int status) {
     return status < 128 ? std::string() : fmt::format("rank 0 was ended by signal {}; ", status - 128);
 }
 
@@ -206,11 +206,11 @@ int run_local_ranks(const local_ranks& how) {
     int status = attempt(how, how.arguments);
     const auto may_go_on = [&] { return (status == 1 || status >= 128) && status != 130 && signals == 0; };
     for (int tried = 1; tried < how.attempts && may_go_on(); ++tried) {
-        how.say(fmt::format("rldp: {}restart {} of {}\n", cause_of(status), tried, how.attempts - 1));
+        how.say(fmt::format("rldp: {}restart {} of {}\n", describe_cause(status), tried, how.attempts - 1));
         status = attempt(how, how.again_arguments);
     }
     if (status < 128 || status == 130) return status;
-    how.say(fmt::format("rldp: {}{}\n", cause_of(status), how.again));
+    how.say(fmt::format("rldp: {}{}\n", describe_cause(status), how.again));
     return static_cast<int>(errc::failed);
 }
 

@@ -17,7 +17,7 @@ std::string everyones_nonces(wire& over) {
     return over.gather({reinterpret_cast<const char*>(mine.data()), mine.size()});
 }
 
-std::string bytes_of(std::uint64_t number) {
+std::string to_bytes(std::uint64_t number) {
     return {reinterpret_cast<const char*>(&number), sizeof number};
 }
 
@@ -51,7 +51,7 @@ std::string team::understood(std::string_view sealed, std::size_t rank) const {
 std::string team::broadcast(const std::string& said) {
     // The length first, sealed as well: nobody makes a rank allocate what rank 0 did not send.
     ++count_;
-    auto length = where_.rank == 0 ? meeting_.seal(bytes_of(said.size()), 0, count_)
+    auto length = where_.rank == 0 ? meeting_.seal(to_bytes(said.size()), 0, count_)
                                    : std::string(privacy::meeting::overhead + sizeof(std::uint64_t), '\0');
     wire_.broadcast(length);
     const auto size = number_from(understood(length, 0));
@@ -65,7 +65,7 @@ std::string team::broadcast(const std::string& said) {
 
 std::vector<std::string> team::exchange(const std::string& said) {
     ++count_;
-    const auto lengths = wire_.gather(meeting_.seal(bytes_of(said.size()), where_.rank, count_));
+    const auto lengths = wire_.gather(meeting_.seal(to_bytes(said.size()), where_.rank, count_));
     const auto each = lengths.size() / where_.ranks;
     std::vector<std::uint64_t> sizes;
     for (std::size_t r = 0; r < where_.ranks; ++r)
@@ -113,7 +113,7 @@ void team::reduce(std::uint64_t seq, std::span<std::int64_t> numbers) {
     meeting_.mask(numbers, seq, where_.rank);
     wire_.sum(numbers);
     ++count_;
-    const auto tags = wire_.gather(meeting_.seal(bytes_of(mine), where_.rank, count_));
+    const auto tags = wire_.gather(meeting_.seal(to_bytes(mine), where_.rank, count_));
     if (where_.rank != 0) return;
     meeting_.unmask(numbers, seq, where_.ranks);
     const auto each = tags.size() / where_.ranks;

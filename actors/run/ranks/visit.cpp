@@ -36,7 +36,7 @@ class visit {
         const caller own{static_cast<std::uint32_t>(where_.rank), static_cast<std::uint32_t>(where_.ranks), which,
                          process_};
         while (steady_clock::now() < until_) {
-            for (const auto& at : addresses_of(where_.host, where_.port, reason_))
+            for (const auto& at : find_addresses(where_.host, where_.port, reason_))
                 if (auto socket = try_at(at, own)) return socket;
             if (first != nullptr && ready(*first, POLLIN, steady_clock::now()))  // it says nothing before all are there
                 throw peer_error(fmt::format("rank {} of {}: {}", where_.rank, where_.ranks, gone));

@@ -18,7 +18,7 @@ namespace {
 /// Bytes for one rank before the next has its turn, so that none waits for a slower one.
 constexpr std::size_t block = 1 << 18;
 
-std::vector<link> links_of(const place& where, const privacy::cluster_secret& secret) {
+std::vector<link> open_links(const place& where, const privacy::cluster_secret& secret) {
     if (where.launcher > 0) return inherited_links(where);
     if (where.rank == 0) return meet_all(where, secret);
     std::vector<link> out;
@@ -34,7 +34,7 @@ std::string trouble_line(const place& where, std::chrono::seconds timeout, heart
                        where.rank, where.ranks, timeout.count(), resumable);
 }
 
-std::span<char> bytes_of(std::span<std::int64_t> numbers) {
+std::span<char> view_bytes(std::span<std::int64_t> numbers) {
     return {reinterpret_cast<char*>(numbers.data()), numbers.size_bytes()};
 }
 
@@ -78,7 +78,7 @@ struct wire::inside {
 
 wire::wire(const place& where, const privacy::cluster_secret& secret, std::chrono::seconds timeout,
            const on_silence& silent)
-    : inside_(new inside{where, links_of(where, secret), nullptr}) {
+    : inside_(new inside{where, open_links(where, secret), nullptr}) {
     inside_->come_together(std::chrono::steady_clock::now() + where.patience);
     inside_->beats = std::make_unique<heartbeat>(
         inside_->links, timeout,
@@ -120,13 +120,13 @@ std::string wire::gather(const std::string& mine) {
 }
 
 void wire::sum(std::span<std::int64_t> numbers) {
-    if (!inside_->first()) return inside_->send(inside_->links.front(), bytes_of(numbers));
+    if (!inside_->first()) return inside_->send(inside_->links.front(), view_bytes(numbers));
     constexpr std::size_t at_a_time = block / sizeof(std::int64_t);
     std::vector<std::int64_t> theirs(std::min(at_a_time, numbers.size()));
     for (std::size_t at = 0; at < numbers.size(); at += at_a_time)
         for (const auto& each : inside_->links) {
             const auto some = numbers.subspan(at, std::min(at_a_time, numbers.size() - at));
-            inside_->receive(each, bytes_of(std::span(theirs).first(some.size())));
+            inside_->receive(each, view_bytes(std::span(theirs).first(some.size())));
             for (std::size_t j = 0; j < some.size(); ++j)  // unsigned: modulo 2⁶⁴
                 some[j] = static_cast<std::int64_t>(static_cast<std::uint64_t>(some[j]) +
                                                     static_cast<std::uint64_t>(theirs[j]));

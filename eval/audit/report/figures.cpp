@@ -14,7 +14,7 @@ namespace {
 constexpr auto blue = "#2f7ed8", orange = "#d9822b", red = "#d43f3a", grey = "#8a93a0";
 constexpr std::size_t most_points = 500;
 
-curve points_of(const separation& of) {
+curve list_points(const separation& of) {
     curve out;
     for (const auto& [false_positives, true_positives] : of.curve) out.emplace_back(false_positives, true_positives);
     return thinned(out, most_points);
@@ -25,10 +25,10 @@ captioned roc_figure(const audit_report& report) {
     out.drawing = {"roc", "Who was in training", "false positives", "true positives", {}, {0, 1}, {{0, 1}}, false};
     auto& lines = out.drawing.lines;
     if (report.membership)
-        lines.push_back({report.membership->scored, mark::line, blue, points_of(report.membership->attack)});
+        lines.push_back({report.membership->scored, mark::line, blue, list_points(report.membership->attack)});
     if (report.shadows) {
-        lines.push_back({"LiRA offline", mark::line, orange, points_of(report.shadows->offline)});
-        lines.push_back({"LiRA online", mark::line, red, points_of(report.shadows->online)});
+        lines.push_back({"LiRA offline", mark::line, orange, list_points(report.shadows->offline)});
+        lines.push_back({"LiRA online", mark::line, red, list_points(report.shadows->online)});
     }
     drop_empty(lines);
     if (!lines.empty()) lines.push_back({"guessing", mark::dashed, grey, {{0, 0}, {1, 1}}});
@@ -52,7 +52,7 @@ curve histogram(const std::vector<double>& values, std::pair<double, double> ran
 }
 
 /// From the lowest of all values to the highest.
-std::pair<double, double> range_of(const std::vector<std::vector<double>>& lists) {
+std::pair<double, double> find_range(const std::vector<std::vector<double>>& lists) {
     std::vector<double> all;
     for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
     if (all.empty()) return {0, 1};
@@ -62,7 +62,7 @@ std::pair<double, double> range_of(const std::vector<std::vector<double>>& lists
 
 captioned scores_figure(const membership_result& found) {
     captioned out;
-    const auto range = range_of({found.members.scores, found.non_members.scores});
+    const auto range = find_range({found.members.scores, found.non_members.scores});
     out.drawing = {"scores",
                    "Scores of members and others",
                    "mean log-probability of " + found.scored + ", nats",
@@ -83,7 +83,7 @@ captioned exposure_figure(const exposure_result& found) {
     captioned out;
     std::vector<double> secrets;
     for (const auto& one : found.canaries) secrets.push_back(one.log_perplexity);
-    const auto range = range_of({found.reference_log_perplexities, secrets});
+    const auto range = find_range({found.reference_log_perplexities, secrets});
     out.drawing = {
         "exposure", "Planted secrets among others", "log-perplexity, bits", "share of secrets", {}, range, {}, false};
     out.drawing.lines = {

@@ -17,7 +17,7 @@ json number_or_null(const std::optional<double>& value) {
     return value ? json_number(*value) : json(nullptr);
 }
 
-json json_of(const extraction_result& one) {
+json to_json_value(const extraction_result& one) {
     json out = {{"prompt", one.prompt}, {"trials", one.trials},     {"valid", one.valid},
                 {"found", one.found},   {"canaries", one.canaries}, {"jaccard", nullptr}};
     if (!one.likeness) return out;
@@ -27,7 +27,7 @@ json json_of(const extraction_result& one) {
     return out;
 }
 
-json json_of(const exposure_result& of) {
+json to_json_value(const exposure_result& of) {
     json out = {{"references", of.references}, {"all_secrets", of.all}, {"canaries", json::array()}};
     for (const auto& one : of.canaries)
         out["canaries"].push_back({{"unit", one.unit},
@@ -39,32 +39,32 @@ json json_of(const exposure_result& of) {
     return out;
 }
 
-json json_of(const std::optional<proportion>& of) {
+json to_json_value(const std::optional<proportion>& of) {
     if (!of) return nullptr;
     return {{"rate", of->rate()}, {"count", of->count}, {"total", of->total}, {"interval", {of->low, of->high}}};
 }
 
-json json_of(const separation& of) {
+json to_json_value(const separation& of) {
     return {{"auc", number_or_null(of.auc)},
-            {"tpr_at_0.001", json_of(of.at_tenth_percent)},
-            {"tpr_at_0.01", json_of(of.at_percent)}};
+            {"tpr_at_0.001", to_json_value(of.at_tenth_percent)},
+            {"tpr_at_0.01", to_json_value(of.at_percent)}};
 }
 
-json json_of(const likelihoods& of) {
+json to_json_value(const likelihoods& of) {
     return {{"records", of.scores.size()},
             {"discarded", of.discarded},
             {"mean_log_probability", json_number(of.mean_log_p)},
             {"mean_perplexity", json_number(of.mean_perplexity)}};
 }
 
-json json_of(const audit_point& of) {
+json to_json_value(const audit_point& of) {
     return {{"step", of.step},
             {"auc", number_or_null(of.auc)},
             {"mean_exposure", number_or_null(of.mean_exposure)},
             {"epsilon", number_or_null(of.epsilon)}};
 }
 
-json json_of(const bound_result& of) {
+json to_json_value(const bound_result& of) {
     return {{"canaries", of.canaries},    {"count", of.seen.canaries}, {"guesses", of.seen.guesses},
             {"correct", of.seen.correct}, {"epsilon", of.epsilon},     {"gaussian_epsilon", of.gaussian_epsilon},
             {"confidence", of.confidence}};
@@ -93,17 +93,17 @@ std::string audit_json(const audit_report& report) {
                 {"course", json::array()},
                 {"left_out", report.left_out},
                 {"seconds", report.seconds}};
-    for (const auto& one : report.bounds) out["bounds"].push_back(json_of(one));
+    for (const auto& one : report.bounds) out["bounds"].push_back(to_json_value(one));
     if (const auto& found = report.membership)
-        out["membership"] = {{"members", json_of(found->members)},
-                             {"non_members", json_of(found->non_members)},
-                             {"attack", json_of(found->attack)}};
+        out["membership"] = {{"members", to_json_value(found->members)},
+                             {"non_members", to_json_value(found->non_members)},
+                             {"attack", to_json_value(found->attack)}};
     if (const auto& found = report.shadows)
         out["lira"] = {
-            {"shadows", found->shadows}, {"offline", json_of(found->offline)}, {"online", json_of(found->online)}};
-    if (report.exposure) out["exposure"] = json_of(*report.exposure);
-    for (const auto& one : report.extractions) out["extraction"].push_back(json_of(one));
-    for (const auto& one : report.course) out["course"].push_back(json_of(one));
+            {"shadows", found->shadows}, {"offline", to_json_value(found->offline)}, {"online", to_json_value(found->online)}};
+    if (report.exposure) out["exposure"] = to_json_value(*report.exposure);
+    for (const auto& one : report.extractions) out["extraction"].push_back(to_json_value(one));
+    for (const auto& one : report.course) out["course"].push_back(to_json_value(one));
     return out.dump(2) + "\n";
 }
 

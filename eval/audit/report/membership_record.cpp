@@ -31,7 +31,7 @@ std::string data_hmac(const std::string& salt, const std::string& digest) {
 namespace {
 
 /// The key of a run is gone by the time that this is read: a checksum tells damage, not forgery.
-std::string checksum_of(const nlohmann::ordered_json& record) {
+std::string compute_checksum(const nlohmann::ordered_json& record) {
     return privacy::sha256(record.dump());
 }
 
@@ -44,7 +44,7 @@ std::string to_json(const membership_record& record) {
     out["audit_canaries_in"] = record.canary_in;
     out["audit_gradient_canaries_in"] = record.gradient_canary_in;
     out["audit_look_canaries_in"] = record.look_canary_in;
-    out["checksum"] = checksum_of(out);
+    out["checksum"] = compute_checksum(out);
     return out.dump() + "\n";
 }
 
@@ -57,7 +57,7 @@ membership_record membership_from(const std::string& text, const std::string& or
         auto read = nlohmann::ordered_json::parse(text);
         const auto checksum = read.at("checksum").get<std::string>();
         read.erase("checksum");
-        if (checksum != checksum_of(read)) refuse(origin + ": is damaged; bring back the run's own file");
+        if (checksum != compute_checksum(read)) refuse(origin + ": is damaged; bring back the run's own file");
         membership_record out{.data_hmac = read.at("data_hmac"),
                               .salt = read.at("salt"),
                               .planted = {},

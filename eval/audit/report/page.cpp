@@ -32,7 +32,7 @@ std::string cards(const audit_report& report) {
                 "claimed ε");
     if (const auto found = audited_epsilon(report))
         out += card(fmt::format("≥ {:.2f}", *found), fmt::format("audited ε, {:g} %", 100 * report.confidence));
-    const auto point = point_of(report);
+    const auto point = make_point(report);
     if (point.auc) out += card(fmt::format("{:.3f}", *point.auc), "membership AUC; 0.5 is guessing");
     if (point.mean_exposure) out += card(fmt::format("{:.2f} bits", *point.mean_exposure), "mean exposure");
     for (const auto& one : report.extractions)

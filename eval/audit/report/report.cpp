@@ -8,7 +8,7 @@
 
 namespace rldp::eval {
 
-separation separation_of(const std::vector<double>& members, const std::vector<double>& non_members) {
+separation measure_separation(const std::vector<double>& members, const std::vector<double>& non_members) {
     return {.auc = auc(members, non_members),
             .at_tenth_percent = true_positives_at(0.001, members, non_members),
             .at_percent = true_positives_at(0.01, members, non_members),
@@ -30,7 +30,7 @@ std::string verdict(const audit_report& report) {
     return fmt::format("{}; audited ≥ {:.2f} ({:g} %)", claimed, *audited, 100 * report.confidence);
 }
 
-audit_point point_of(const audit_report& report) {
+audit_point make_point(const audit_report& report) {
     audit_point out{.step = report.step, .auc = {}, .mean_exposure = {}, .epsilon = audited_epsilon(report)};
     if (report.membership) out.auc = report.membership->attack.auc;
     if (report.exposure && !report.exposure->canaries.empty()) {

@@ -55,7 +55,7 @@ struct separation {
     std::optional<proportion> at_tenth_percent, at_percent;  ///< true positives at 0.1 % and 1 % false positives
     std::vector<roc_point> curve;
 };
-separation separation_of(const std::vector<double>& members, const std::vector<double>& non_members);
+separation measure_separation(const std::vector<double>& members, const std::vector<double>& non_members);
 
 struct membership_result {
     likelihoods members, non_members;
@@ -104,7 +104,7 @@ std::optional<double> audited_epsilon(const audit_report& report);
 std::string verdict(const audit_report& report);
 /// What it comes to, in plain words: which attacks did better than chance does, and how often chance does as well.
 std::string conclusion(const audit_report& report);
-audit_point point_of(const audit_report& report);
+audit_point make_point(const audit_report& report);
 
 std::string audit_json(const audit_report& report);
 /// Only the points of an earlier audit.json. Errors: bad_input naming the file.

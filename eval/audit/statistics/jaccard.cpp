@@ -12,7 +12,7 @@ namespace {
 
 using grams = std::vector<std::uint32_t>;  // sorted, each once; four bytes make a word
 
-grams grams_of(std::string_view text, std::size_t n) {
+grams list_grams(std::string_view text, std::size_t n) {
     grams out;
     for (std::size_t begin = 0; begin + n <= text.size(); ++begin) {
         std::uint32_t word = 0;
@@ -24,7 +24,7 @@ grams grams_of(std::string_view text, std::size_t n) {
     return out;
 }
 
-double index_of(const grams& a, const grams& b) {
+double compute_jaccard_index(const grams& a, const grams& b) {
     grams shared;
     std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(shared));
     const auto all = a.size() + b.size() - shared.size();
@@ -35,7 +35,7 @@ struct weighed {
     double value, times;
 };
 
-similarity summary_of(const std::vector<weighed>& values) {
+similarity summarise_values(const std::vector<weighed>& values) {
     double times = 0, sum = 0, squares = 0;
     for (const auto& one : values) times += one.times, sum += one.times * one.value;
     const double mean = sum / times;
@@ -60,13 +60,13 @@ std::optional<std::array<similarity, longest_gram>> jaccard(const std::vector<st
     for (std::size_t n = 1; n <= longest_gram; ++n) {
         std::vector<grams> of_canaries;
         of_canaries.reserve(canaries.size());
-        for (const auto& text : canaries) of_canaries.push_back(grams_of(text, n));
+        for (const auto& text : canaries) of_canaries.push_back(list_grams(text, n));
         std::vector<weighed> values;
         for (const auto& [text, times] : distinct) {
-            const auto own = grams_of(text, n);
-            for (const auto& other : of_canaries) values.push_back({index_of(own, other), times});
+            const auto own = list_grams(text, n);
+            for (const auto& other : of_canaries) values.push_back({compute_jaccard_index(own, other), times});
         }
-        out[n - 1] = summary_of(values);
+        out[n - 1] = summarise_values(values);
     }
     return out;
 }

@@ -35,7 +35,7 @@ std::vector<values> by_example(const std::vector<shadow_model>& shadows, std::si
 }
 
 /// About each example's own mean; 0 where none has two values.
-double variance_of(std::span<const values> examples) {
+double compute_variance(std::span<const values> examples) {
     double squares = 0, freedom = 0;
     for (const auto& one : examples) {
         if (one.size() < 2) continue;
@@ -53,10 +53,10 @@ struct gaussian {
 /// Of every example, where known.
 std::vector<std::optional<gaussian>> fitted(std::vector<values> examples, std::size_t shadows) {
     constexpr std::size_t most_pooled = 64;
-    const double pooled = variance_of(examples);
+    const double pooled = compute_variance(examples);
     std::vector<std::optional<gaussian>> out;
     for (auto& one : examples) {
-        const double variance = shadows <= most_pooled ? pooled : variance_of({&one, 1});
+        const double variance = shadows <= most_pooled ? pooled : compute_variance({&one, 1});
         out.emplace_back();
         if (!one.empty() && variance > 0) out.back() = {boost::math::statistics::median(one), variance};
     }

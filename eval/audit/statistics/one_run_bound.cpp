@@ -81,7 +81,7 @@ class p_value {
 
 /// The inverse of μ-GDP's blow-up function, Φ(Φ⁻¹(x) − μ): what is left of an event's probability x, at least, where
 /// one canary's coin falls the other way.
-double left_of(double x, double mu) {
+double shrink_probability(double x, double mu) {
     if (x <= 0 || x >= 1) return x;
     const boost::math::normal standard;
     return cdf(standard, quantile(standard, x) - mu);
@@ -94,7 +94,7 @@ bool rejects_gaussian(const one_run_audit& seen, double mu, double beta) {
     double right = beta * static_cast<double>(seen.correct) / canaries;
     double wrong = beta * static_cast<double>(seen.guesses - seen.correct) / canaries;
     for (auto i = static_cast<double>(seen.correct - 1); i >= 0; --i) {
-        const double next = std::max(wrong, left_of(right, mu));
+        const double next = std::max(wrong, shrink_probability(right, mu));
         if (next == wrong) break;  // nothing changes from here on
         right = std::min(1.0, right + i / (guesses - i) * (next - wrong));
         wrong = next;
@@ -124,7 +124,7 @@ double epsilon_lower_bound(const one_run_audit& seen, double delta, double beta)
     return largest_rejected([&](double epsilon) { return p(epsilon) < beta; });
 }
 
-// left_of() falls as μ rises, and with it both shares.
+// shrink_probability() falls as μ rises, and with it both shares.
 double mu_lower_bound(const one_run_audit& seen, double beta) {
     check(seen);
     check_level(beta);

@@ -42,7 +42,7 @@ std::vector<positives> by_threshold(std::vector<double> members, std::vector<dou
 
 }  // namespace
 
-proportion proportion_of(std::size_t count, std::size_t total) {
+proportion compute_proportion(std::size_t count, std::size_t total) {
     if (total == 0 || count > total) refuse(fmt::format("{} of {} is no proportion", count, total));
     using binomial = boost::math::binomial_distribution<double>;
     const auto n = static_cast<double>(total), k = static_cast<double>(count);
@@ -80,7 +80,7 @@ std::optional<proportion> true_positives_at(double false_positives, const std::v
     const auto beyond = std::find_if(steps.begin(), steps.end(), [&](const positives& at) {
         return share(at.others, non_members.size()) > false_positives;
     });
-    return proportion_of(std::prev(beyond)->members, members.size());
+    return compute_proportion(std::prev(beyond)->members, members.size());
 }
 
 }  // namespace rldp::eval

@@ -15,7 +15,7 @@ struct proportion {
 };
 
 /// Errors: bad_input where there is no trial, or more counted than tried.
-proportion proportion_of(std::size_t count, std::size_t total);
+proportion compute_proportion(std::size_t count, std::size_t total);
 
 /// Of one threshold: the shares of either side that score at least as high, in [0, 1].
 struct roc_point {

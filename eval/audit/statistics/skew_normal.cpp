@@ -34,7 +34,7 @@ double log_shape(double z, double alpha) {
 /// ξ, log ω, α; so every point is a law.
 using parameters = point<3>;
 
-skew_normal law_of(const parameters& at) {
+skew_normal make_law(const parameters& at) {
     return {at[0], std::exp(at[1]), at[2]};
 }
 
@@ -89,13 +89,13 @@ skew_normal_fit fit_skew_normal(std::vector<double> values) {
     const double mean = statistics::mean(values), deviation = std::sqrt(statistics::variance(values));
     const auto n = static_cast<double>(values.size());
     const auto mean_nll = [&](const parameters& at) {  // of the standardised values, less a constant
-        const auto law = law_of(at);
+        const auto law = make_law(at);
         double sum = 0;
         for (const double value : values)
             sum += log_shape(((value - mean) / deviation - law.location) / law.scale, law.shape);
         return at[1] - sum / n;
     };
-    auto law = law_of(minimise(mean_nll, with_moments(statistics::skewness(values)), 0.2, 1e-13));
+    auto law = make_law(minimise(mean_nll, with_moments(statistics::skewness(values)), 0.2, 1e-13));
     law = {mean + deviation * law.location, deviation * law.scale, law.shape};
     const double distance = distance_to(law, values);
     return {law, distance, beyond_kolmogorov(std::sqrt(n) * distance)};

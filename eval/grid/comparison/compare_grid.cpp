@@ -32,13 +32,13 @@ std::int64_t tuning_records(const compare_options& given, const json& base) {
     if (given.tune_records) return *given.tune_records;
     const auto path = value_at(base, "data.path").get<std::string>();
     std::int64_t records = default_tuning_records;
-    if (is_made_up(path)) {
+    if (is_synthetic(path)) {
         // A number that is none is refused where the records are made.
-        std::from_chars(path.data() + made_up_prefix.size(), path.data() + path.size(), records);
+        std::from_chars(path.data() + synthetic_prefix.size(), path.data() + path.size(), records);
     } else if (const auto population = value_at(base, "privacy.population"); !population.is_null()) {
         records = static_cast<std::int64_t>(std::ceil(population.get<double>() / data::split_rule{}.train()));
     }
-    return std::min(records, limits::most_made_up_records);
+    return std::min(records, limits::most_synthetic_records);
 }
 
 // At the base's learning rate.
@@ -66,7 +66,7 @@ compare_cell tuning_cell(const compare_plan& plan, const variant& method, double
     auto out = make_cell(stage::tuning, method, epsilon, seed, plan);
     set_rate(out, lr);
     out.run.at["tune_lr"] = fmt::format("{}", lr);
-    out.run.overrides.push_back(fmt::format("data.path=\"{}{}\"", made_up_prefix, plan.tuning_records));
+    out.run.overrides.push_back(fmt::format("data.path=\"{}{}\"", synthetic_prefix, plan.tuning_records));
     out.run.overrides.emplace_back("data.ids_mapping=null");
     return out;
 }
@@ -84,7 +84,7 @@ void add_cells(compare_plan& plan) {
     for (std::size_t i = 0; i < plan.cells.size(); ++i) plan.cells[i].number = i;
 }
 
-std::vector<axis> axes_of(const compare_plan& plan) {
+std::vector<axis> list_axes(const compare_plan& plan) {
     std::vector<axis> out = {{"method", {}}, {"epsilon", as_text(plan.epsilons)}, {"seed", as_text(plan.seeds)}};
     for (const auto& method : plan.methods) out[0].values.push_back(method.name);
     if (!plan.tunes()) return out;
@@ -119,7 +119,7 @@ compare_plan plan_compare(const compare_options& given, const resolver& resolve)
     if (value_at(base, "train.lr").is_null())
         refuse("train.lr: compare puts all methods at one learning rate; give it in the configuration, or by --set");
     plan.base_lr = value_at(base, "train.lr").get<double>();
-    plan.made_up = is_made_up(value_at(base, "data.path").get<std::string>());
+    plan.made_up = is_synthetic(value_at(base, "data.path").get<std::string>());
     if (!given.tune_lr.empty()) {
         plan.rates = positive_list("--tune-lr", given.tune_lr);
         plan.tune_seeds = seed_list("--tune-seeds", given.tune_seeds);
@@ -128,7 +128,7 @@ compare_plan plan_compare(const compare_options& given, const resolver& resolve)
     }
     add_cells(plan);
     for (auto& one : plan.cells) resolve_cell(one.run, resolve);
-    plan.what.axes = axes_of(plan);
+    plan.what.axes = list_axes(plan);
     for (const char* set : {"method.name", "privacy.epsilon"}) erase_key(base, set);
     erase_footing(base, plan.made_up);
     return plan;

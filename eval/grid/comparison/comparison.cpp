@@ -28,14 +28,14 @@ const measured* with_seed(const cells_of_grid& cells, std::int64_t seed) {
     return found == cells.end() ? nullptr : *found;
 }
 
-using value_of = std::function<std::optional<double>(const measured&)>;
+using value_function = std::function<std::optional<double>(const measured&)>;
 
-statistic over(const cells_of_grid& cells, const value_of& value) {
+statistic over(const cells_of_grid& cells, const value_function& value) {
     std::vector<double> values;
     for (const auto* one : cells)
         if (one->result.state == cell_state::done)
             if (const auto x = value(*one)) values.push_back(*x);
-    return statistic_of(values);
+    return compute_statistic(values);
 }
 
 void add_privacy(score& to, const run_summary& summary) {
@@ -49,7 +49,7 @@ void add_privacy(score& to, const run_summary& summary) {
     to.upper_bound.insert(summary.upper_bound.begin(), summary.upper_bound.end());
 }
 
-score score_of(const variant& method, double epsilon, const cells_of_grid& cells, std::size_t seeds) {
+score compute_score(const variant& method, double epsilon, const cells_of_grid& cells, std::size_t seeds) {
     score out;
     out.method = method.name;
     out.part = method.part;
@@ -94,7 +94,7 @@ statistic end_over(const seed_set& seeds, cells_of_grid cells) {
     return over(cells, end_perplexity);
 }
 
-standing standing_of(double epsilon, const std::vector<variant>& methods, const cells_of_grid& cells) {
+standing compute_standing(double epsilon, const std::vector<variant>& methods, const cells_of_grid& cells) {
     standing out;
     out.epsilon = epsilon;
     const auto seeds = shared_seeds(epsilon, methods, cells);
@@ -114,7 +114,7 @@ standing standing_of(double epsilon, const std::vector<variant>& methods, const 
     return out;
 }
 
-std::optional<reach> reach_of(const measured* mine, const measured* theirs) {
+std::optional<reach> find_reach(const measured* mine, const measured* theirs) {
     if (!mine || !theirs || mine->result.state != cell_state::done) return std::nullopt;
     const auto target = end_perplexity(*theirs);
     const auto planned = mine->result.summary->steps_planned;
@@ -134,7 +134,7 @@ std::optional<reach> reach_of(const measured* mine, const measured* theirs) {
 void add_fractions(comparison& to) {
     std::vector<double> fractions;
     for (const auto& one : to.reaches) fractions.push_back(one.fraction);
-    to.mean_fraction = statistic_of(fractions).mean;
+    to.mean_fraction = compute_statistic(fractions).mean;
     if (fractions.empty()) return;
     std::sort(fractions.begin(), fractions.end());
     const auto half = fractions.size() / 2;
@@ -143,7 +143,7 @@ void add_fractions(comparison& to) {
 
 }  // namespace
 
-statistic statistic_of(const std::vector<double>& values) {
+statistic compute_statistic(const std::vector<double>& values) {
     statistic out{.n = values.size(), .mean = {}, .deviation = {}};
     if (values.empty()) return out;
     const auto n = static_cast<double>(values.size());
@@ -164,20 +164,20 @@ comparison compare(const compare_plan& plan, const cells_of_grid& cells) {
     comparison out;
     for (const auto epsilon : plan.epsilons)
         for (const auto& method : plan.methods)
-            out.scores.push_back(score_of(method, epsilon, cells_at(cells, method.name, epsilon), plan.seeds.size()));
+            out.scores.push_back(compute_score(method, epsilon, cells_at(cells, method.name, epsilon), plan.seeds.size()));
     for (const auto epsilon : plan.epsilons) {
-        out.standings.push_back(standing_of(epsilon, plan.methods, cells));
+        out.standings.push_back(compute_standing(epsilon, plan.methods, cells));
         const auto& best = out.standings.back().baseline;
         if (!best) continue;
         const auto mine = cells_at(cells, ours, epsilon), theirs = cells_at(cells, *best, epsilon);
         for (const auto seed : plan.seeds)
-            if (const auto one = reach_of(with_seed(mine, seed), with_seed(theirs, seed))) out.reaches.push_back(*one);
+            if (const auto one = find_reach(with_seed(mine, seed), with_seed(theirs, seed))) out.reaches.push_back(*one);
     }
     add_fractions(out);
     return out;
 }
 
-expense expense_of(const std::vector<measured>& cells) {
+expense sum_expense(const std::vector<measured>& cells) {
     expense out;
     for (const auto& one : cells) out.add(one.where.run, one.result);
     return out;

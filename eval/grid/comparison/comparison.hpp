@@ -16,7 +16,7 @@ struct statistic {
     std::size_t n = 0;
     std::optional<double> mean, deviation;
 };
-statistic statistic_of(const std::vector<double>& values);
+statistic compute_statistic(const std::vector<double>& values);
 
 struct measured {
     compare_cell where;
@@ -86,6 +86,6 @@ std::vector<const measured*> common(const std::vector<measured>& cells);
 /// The cells at each method's own rate: tuned ones, and common ones where the base's rate is the best.
 std::vector<const measured*> tuned(const std::vector<measured>& cells, const std::vector<chosen_rate>& rates);
 
-expense expense_of(const std::vector<measured>& cells);
+expense sum_expense(const std::vector<measured>& cells);
 
 }  // namespace rldp::eval

@@ -21,7 +21,7 @@ constexpr std::array palette = {"#8a93a0", "#2f7ed8", "#4f9d4f", "#b07aa1", "#17
                                 "#7a8f2a", "#e377a2", "#b03060", "#a0785a", "#d43f3a", "#d9822b", "#5b6ee1",
                                 "#3c8d6e", "#c2549d", "#9a7d0a", "#00798c", "#b5654a", "#70798a"};
 
-mark mark_of(role part) {
+mark choose_mark(role part) {
     return part == role::baseline || part == role::ours ? mark::marked_line : mark::marked_dashed;
 }
 
@@ -39,8 +39,8 @@ captioned over_steps(const compare_plan& plan, const cells_of_grid& cells, doubl
     for (const auto& method : plan.methods) {
         const auto points = mean_over_seeds(cells_at(cells, method.name, epsilon), value);
         if (!points.empty()) last = std::max(last, points.back().first);
-        const auto how = dial && mark_of(method.part) == mark::marked_line ? mark::steps : mark_of(method.part);
-        drawing.lines.push_back({"", how, colour_of(method.name), thinned(dial ? changes(points) : points, 500)});
+        const auto how = dial && choose_mark(method.part) == mark::marked_line ? mark::steps : choose_mark(method.part);
+        drawing.lines.push_back({"", how, find_colour(method.name), thinned(dial ? changes(points) : points, 500)});
     }
     drop_empty(drawing.lines);
     drawing.x_range = {0, last};
@@ -64,7 +64,7 @@ captioned bars(const compare_plan& plan, const comparison& numbers, const std::s
         for (const auto& one : numbers.scores)
             if (one.method == method.name && one.end.mean && std::isfinite(*one.end.mean)) {
                 const double place = static_cast<double>(out.drawing.names.size());
-                out.drawing.lines.push_back({"", mark::bar, colour_of(method.name), {{place, *one.end.mean}}});
+                out.drawing.lines.push_back({"", mark::bar, find_colour(method.name), {{place, *one.end.mean}}});
                 out.drawing.names.push_back(method.name);
                 least = std::min(least, *one.end.mean);
                 most = std::max(most, *one.end.mean);
@@ -89,7 +89,7 @@ captioned against_epsilon(const compare_plan& plan, const comparison& numbers, c
             if (one.method == method.name && one.end.mean && std::isfinite(*one.end.mean))
                 points.emplace_back(one.epsilon, *one.end.mean);
         std::sort(points.begin(), points.end());
-        out.drawing.lines.push_back({"", mark_of(method.part), colour_of(method.name), std::move(points)});
+        out.drawing.lines.push_back({"", choose_mark(method.part), find_colour(method.name), std::move(points)});
     }
     drop_empty(out.drawing.lines);
     const auto [least, most] = std::minmax_element(plan.epsilons.begin(), plan.epsilons.end());
@@ -109,7 +109,7 @@ std::optional<double> mean_radius(const metrics_line& line) {
 
 }  // namespace
 
-std::string colour_of(const std::string& method) {
+std::string find_colour(const std::string& method) {
     const auto& all = compared_methods();
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == method; });
     return palette[static_cast<std::size_t>(found - all.begin()) % palette.size()];
@@ -126,7 +126,7 @@ curve mean_over_seeds(const cells_of_grid& cells, const of_line& value) {
     }
     curve out;
     for (const auto& [step, values] : at_step)
-        if (values.size() == done) out.emplace_back(static_cast<double>(step), *statistic_of(values).mean);
+        if (values.size() == done) out.emplace_back(static_cast<double>(step), *compute_statistic(values).mean);
     return out;
 }
 

@@ -9,7 +9,7 @@
 namespace rldp::eval {
 
 /// A method's colour, the same in every figure: #rrggbb.
-std::string colour_of(const std::string& method);
+std::string find_colour(const std::string& method);
 
 /// End perplexity against ε, then utility curves for each ε. `prefix`: letters, so that ids are unique on the page.
 std::vector<captioned> utility_figures(const compare_plan& plan, const comparison& numbers,

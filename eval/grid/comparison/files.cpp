@@ -94,12 +94,12 @@ json cell_json(const measured& one) {
 
 }  // namespace
 
-compare_report report_of(const compare_plan& plan, std::vector<measured> cells, const std::string& command) {
+compare_report make_report(const compare_plan& plan, std::vector<measured> cells, const std::string& command) {
     compare_report out{plan, std::move(cells), {}, {}, {}, {}, command};
     out.at_common = compare(plan, common(out.cells));
     out.tuning_results = tunings(plan, out.cells);
     if (plan.tunes()) out.at_own = compare(plan, tuned(out.cells, chosen(out.tuning_results)));
-    out.cost = expense_of(out.cells);
+    out.cost = sum_expense(out.cells);
     return out;
 }
 

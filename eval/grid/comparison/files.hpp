@@ -20,7 +20,7 @@ struct compare_report {
 };
 
 /// The numbers of `cells`, which it takes.
-compare_report report_of(const compare_plan& plan, std::vector<measured> cells, const std::string& command);
+compare_report make_report(const compare_plan& plan, std::vector<measured> cells, const std::string& command);
 
 std::string compare_json(const compare_report& report);
 std::string compare_csv(const compare_report& report);

@@ -17,7 +17,7 @@ namespace {
 using rows = std::vector<std::vector<std::string>>;
 
 std::string swatch(const std::string& method) {
-    return fmt::format("<span style=\"color:{}\">■</span> {}", colour_of(method), escaped(method));
+    return fmt::format("<span style=\"color:{}\">■</span> {}", find_colour(method), escaped(method));
 }
 
 std::string name_and_part(const variant& method) {

@@ -27,7 +27,7 @@ rate_outcome outcome_at(const tuning& of, double lr, const std::vector<measured>
         if (one.result.summary && one.result.summary->perplexity_after)
             values.push_back(*one.result.summary->perplexity_after);
     }
-    out.end = statistic_of(values);
+    out.end = compute_statistic(values);
     return out;
 }
 

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 using rows = std::vector<std::vector<std::string>>;
 
-const char* word_of(verdict said) {
+const char* describe_verdict(verdict said) {
     return said == verdict::win ? "win" : said == verdict::loss ? "loss" : "tie";
 }
 
@@ -59,7 +59,7 @@ rows duel_rows(const protocol_report& report) {
         out.push_back({fmt::format("{}", one.epsilon), one.arm, fmt::format("{:+.4g}", seen.mean_gain),
                        seen.interval ? fmt::format("{:+.4g} … {:+.4g}", seen.interval->low, seen.interval->high) : "–",
                        one.adjusted_p ? short_number(*one.adjusted_p) : "–",
-                       one.said ? word_of(*one.said) : "unfinished", std::to_string(seen.pairs),
+                       one.said ? describe_verdict(*one.said) : "unfinished", std::to_string(seen.pairs),
                        fmt::format("{}, {}", seen.wins, seen.losses), fmt::format("{:+.4g}", seen.worst_gain)});
     }
     return out;
@@ -165,7 +165,7 @@ ordered_json to_json(const duel& one) {
         {"interval", seen.interval ? ordered_json({seen.interval->low, seen.interval->high}) : ordered_json(nullptr)},
         {"p", seen.p},
         {"adjusted_p", or_null(one.adjusted_p)},
-        {"verdict", one.said ? ordered_json(word_of(*one.said)) : ordered_json(nullptr)},
+        {"verdict", one.said ? ordered_json(describe_verdict(*one.said)) : ordered_json(nullptr)},
         {"wins", seen.wins},
         {"losses", seen.losses},
         {"ties", seen.ties},
@@ -186,7 +186,7 @@ ordered_json to_json(const pace& one) {
 }
 
 template <class Part>
-ordered_json list_of(const std::vector<Part>& parts) {
+ordered_json to_json_list(const std::vector<Part>& parts) {
     auto out = ordered_json::array();
     for (const auto& one : parts) out.push_back(to_json(one));
     return out;
@@ -219,9 +219,9 @@ std::string protocol_json(const protocol_report& report) {
                         {"measure", how.compared.name},
                         {"ours", how.ours},
                         {"configuration", report.plan.what.base},
-                        {"arms", list_of(report.arms)},
-                        {"comparisons", list_of(report.duels)},
-                        {"speed", list_of(report.paces)},
+                        {"arms", to_json_list(report.arms)},
+                        {"comparisons", to_json_list(report.duels)},
+                        {"speed", to_json_list(report.paces)},
                         {"versions", report.versions},
                         {"cost", to_json(report.cost)}};
     out["cells"] = ordered_json::array();

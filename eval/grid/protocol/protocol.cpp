@@ -32,7 +32,7 @@ bool is_shared(std::string_view key) {
     });
 }
 
-std::string key_of(const std::string& override_text) {
+std::string parse_key(const std::string& override_text) {
     return override_text.substr(0, override_text.find('='));
 }
 
@@ -49,7 +49,7 @@ void refuse_shared(const file_parts& from, const std::string& key, const std::st
     if (is_shared(key)) from.refuse_at(where, key + " is the same for all arms; it belongs into the base");
 }
 
-std::vector<axis> axes_of(const file_parts& from, const json& object) {
+std::vector<axis> read_axes(const file_parts& from, const json& object) {
     std::vector<axis> out;
     if (!object.is_object()) from.refuse_at("tuning.axes", "must be an object of configuration keys");
     for (const auto& [key, values] : object.items()) {
@@ -64,7 +64,7 @@ std::vector<axis> axes_of(const file_parts& from, const json& object) {
     return out;
 }
 
-std::size_t combinations_of(const std::vector<axis>& axes) {
+std::size_t count_combinations(const std::vector<axis>& axes) {
     std::size_t out = 1;
     for (const auto& one : axes) {
         if (one.values.size() > most_combinations / out) return most_combinations + 1;
@@ -73,7 +73,7 @@ std::size_t combinations_of(const std::vector<axis>& axes) {
     return out;
 }
 
-arm arm_of(const file_parts& from, const std::string& name, const json& described, const std::vector<axis>& axes) {
+arm read_arm(const file_parts& from, const std::string& name, const json& described, const std::vector<axis>& axes) {
     const auto where = "arms." + name;
     if (name.empty() || as_file_name(name) != name) from.refuse_at(where, "is no name of letters, digits, . _ + -");
     from.allow_only(described, where, {"about", "set", "not_tuned"});
@@ -81,22 +81,22 @@ arm arm_of(const file_parts& from, const std::string& name, const json& describe
     for (const auto& key : from.get<std::vector<std::string>>(described, where, "not_tuned", {}))
         if (std::erase_if(out.tuned, [&](const axis& each) { return each.name == key; }) == 0)
             from.refuse_at(where + ".not_tuned", key + " is no key of tuning.axes");
-    if (combinations_of(out.tuned) > most_combinations)
+    if (count_combinations(out.tuned) > most_combinations)
         from.refuse_at("tuning.axes", fmt::format("have more than {} combinations", most_combinations));
     if (!described.contains("set")) return out;
     out.set = from.overrides(described["set"], where + ".set");
     for (const auto& text : out.set) {
-        refuse_shared(from, key_of(text), where + ".set");
-        if (std::any_of(out.tuned.begin(), out.tuned.end(), [&](const axis& one) { return one.name == key_of(text); }))
-            from.refuse_at(where + ".set", key_of(text) + " is tuned; name it under not_tuned to set it here");
+        refuse_shared(from, parse_key(text), where + ".set");
+        if (std::any_of(out.tuned.begin(), out.tuned.end(), [&](const axis& one) { return one.name == parse_key(text); }))
+            from.refuse_at(where + ".set", parse_key(text) + " is tuned; name it under not_tuned to set it here");
     }
     return out;
 }
 
-std::vector<arm> arms_of(const file_parts& from, const json& object, const std::vector<axis>& axes) {
+std::vector<arm> read_arms(const file_parts& from, const json& object, const std::vector<axis>& axes) {
     if (!object.is_object() || object.size() < 2) from.refuse_at("arms", "must be an object of two arms or more");
     std::vector<arm> out;
-    for (const auto& [name, described] : object.items()) out.push_back(arm_of(from, name, described, axes));
+    for (const auto& [name, described] : object.items()) out.push_back(read_arm(from, name, described, axes));
     return out;
 }
 
@@ -117,8 +117,8 @@ void read_tuning(const file_parts& from, const json& object, protocol& into) {
 
 void refuse_tuned_twice(const file_parts& from, const protocol& read, const std::vector<axis>& axes) {
     for (const auto& text : read.tuning.set)
-        if (std::any_of(axes.begin(), axes.end(), [&](const axis& one) { return one.name == key_of(text); }))
-            from.refuse_at("tuning.set", key_of(text) + " is one of tuning.axes too");
+        if (std::any_of(axes.begin(), axes.end(), [&](const axis& one) { return one.name == parse_key(text); }))
+            from.refuse_at("tuning.set", parse_key(text) + " is one of tuning.axes too");
 }
 
 }  // namespace
@@ -164,19 +164,19 @@ protocol read_protocol(const std::filesystem::path& file) {
     std::vector<axis> axes;
     if (whole.contains("tuning")) {
         read_tuning(from, whole["tuning"], out);
-        axes = axes_of(from, from.get<json>(whole["tuning"], "tuning", "axes"));
+        axes = read_axes(from, from.get<json>(whole["tuning"], "tuning", "axes"));
         refuse_tuned_twice(from, out, axes);
     }
-    out.arms = arms_of(from, from.get<json>(whole, "", "arms"), axes);
+    out.arms = read_arms(from, from.get<json>(whole, "", "arms"), axes);
     out.ours = from.get<std::string>(whole, "", "ours");
     if (std::none_of(out.arms.begin(), out.arms.end(), [&](const arm& one) { return one.name == out.ours; }))
         from.refuse_at("ours", fmt::format("\"{}\" is no arm", out.ours));
     return out;
 }
 
-std::vector<std::vector<std::string>> trials_of(const arm& which, const protocol& of) {
+std::vector<std::vector<std::string>> list_trials(const arm& which, const protocol& of) {
     if (of.tuning.trials == 0 || which.tuned.empty()) return {{}};
-    std::vector<std::size_t> order(combinations_of(which.tuned));
+    std::vector<std::size_t> order(count_combinations(which.tuned));
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto count = std::min(order.size(), static_cast<std::size_t>(of.tuning.trials));
     std::mt19937_64 random(static_cast<std::uint64_t>(of.tuning.draw));

@@ -63,6 +63,6 @@ protocol read_protocol(const std::filesystem::path& file);
 /// Settings of an arm to be tried, as overrides: `tuning.trials` of all combinations of its axes, no two the same, the
 /// same for the same draw; combinations of equal axes are the same for every arm. One that sets nothing where nothing
 /// is tuned.
-std::vector<std::vector<std::string>> trials_of(const arm& which, const protocol& of);
+std::vector<std::vector<std::string>> list_trials(const arm& which, const protocol& of);
 
 }  // namespace rldp::eval

@@ -40,7 +40,7 @@ protocol_cell make_cell(const protocol_plan& plan, const arm& which, double epsi
     if (tuning) append(all, plan.how.tuning.set);
     append(all, which.set);
     all.push_back(fmt::format("privacy.epsilon={}", epsilon));
-    append(all, equal_footing(seed, tuning || is_made_up(text_at(plan.what.base, "data.path")), plan.what.base));
+    append(all, equal_footing(seed, tuning || is_synthetic(text_at(plan.what.base, "data.path")), plan.what.base));
     append(all, setting);
     return out;
 }
@@ -49,7 +49,7 @@ std::vector<protocol_cell> trial_cells(const protocol_plan& plan) {
     std::vector<protocol_cell> out;
     for (const auto epsilon : plan.how.epsilons)
         for (const auto& which : plan.how.arms) {
-            const auto settings = trials_of(which, plan.how);
+            const auto settings = list_trials(which, plan.how);
             if (settings.front().empty()) continue;  // nothing to choose
             for (std::size_t i = 0; i < settings.size(); ++i)
                 for (const auto seed : plan.how.tuning.seeds) {
@@ -72,7 +72,7 @@ protocol_cell test_cell(const protocol_plan& plan, const arm& which, const tuned
     return out;
 }
 
-std::vector<axis> axes_of(const protocol& how) {
+std::vector<axis> list_axes(const protocol& how) {
     std::vector<axis> out{{"arm", {}}, {"epsilon", {}}, {"seed", {}}, {"stage", {"tuning", "test"}}};
     for (const auto& one : how.arms) out[0].values.push_back(one.name);
     for (const auto epsilon : how.epsilons) out[1].values.push_back(fmt::format("{}", epsilon));
@@ -106,7 +106,7 @@ void require_measurable(const measure& compared, const json& base) {
 /// Whoever chose on the test's data would report the choice, not the method, and spend their budget on it.
 void refuse_tested_data(const protocol_cell& trial, const json& configuration, const json& base) {
     const auto own = text_at(configuration, "data.path"), tested = text_at(base, "data.path");
-    if (is_made_up(own)) return;
+    if (is_synthetic(own)) return;
     std::error_code absent;
     if (own == tested || std::filesystem::equivalent(own, tested, absent))
         refuse(
@@ -152,7 +152,7 @@ struct tried {
 
 tuned_arm tune_arm(const protocol_plan& plan, const arm& which, double epsilon,
                    const std::map<std::size_t, tried>& trials) {
-    const auto settings = trials_of(which, plan.how);
+    const auto settings = list_trials(which, plan.how);
     tuned_arm out{.arm = which.name, .epsilon = epsilon, .setting = {}};
     if (settings.front().empty()) return out;
     out.settings = settings.size();
@@ -165,7 +165,7 @@ tuned_arm tune_arm(const protocol_plan& plan, const arm& which, double epsilon,
             ++out.failed;
             continue;
         }
-        const double mean = *statistic_of(one.values).mean;
+        const double mean = *compute_statistic(one.values).mean;
         if (least && !plan.how.compared.prefers(mean, *least)) continue;
         best = number;
         least = mean;
@@ -182,7 +182,7 @@ tuned_arm tune_arm(const protocol_plan& plan, const arm& which, double epsilon,
 
 protocol_plan plan_protocol(protocol how, const resolver& resolve) {
     protocol_plan out{std::move(how), {}, {}, resolve};
-    out.what = {"protocol", axes_of(out.how), resolve({})};
+    out.what = {"protocol", list_axes(out.how), resolve({})};
     auto& base = out.what.base;
     if (parse_named<semantics>(text_at(base, "privacy.semantics")) != semantics::sound)
         refuse("privacy.semantics: a protocol needs a sound base");

@@ -22,7 +22,7 @@ struct final_value {
 };
 
 /// Where a run ends in no finite number, its user keeps the model that it began with.
-std::optional<final_value> final_of(const cell_result& result, const measure& compared) {
+std::optional<final_value> find_final(const cell_result& result, const measure& compared) {
     if (result.state != cell_state::done || !result.summary) return std::nullopt;
     const auto end = compared.of(*result.summary), before = compared.before(*result.summary);
     if (end && std::isfinite(*end)) return final_value{*end, false};
@@ -36,7 +36,7 @@ using by_seed = std::map<std::int64_t, const measured_cell*>;
 by_seed ended_cells(const protocol_report& report, const std::string& arm, double epsilon) {
     by_seed out;
     for (const auto& one : report.cells)
-        if (is_test_of(one, arm, epsilon) && final_of(one.result, report.plan.how.compared)) out[one.where.seed] = &one;
+        if (is_test_of(one, arm, epsilon) && find_final(one.result, report.plan.how.compared)) out[one.where.seed] = &one;
     return out;
 }
 
@@ -47,19 +47,19 @@ bool is_complete(const protocol_report& report, double epsilon) {
     });
 }
 
-arm_result result_of(const protocol_report& report, tuned_arm tuned) {
+arm_result make_arm_result(const protocol_report& report, tuned_arm tuned) {
     arm_result out{std::move(tuned), {}};
     std::vector<double> values;
     for (const auto& one : report.cells) {
         if (!is_test_of(one, out.tuned.arm, out.tuned.epsilon)) continue;
         out.failed += one.result.state == cell_state::failed ? 1 : 0;
-        const auto end = final_of(one.result, report.plan.how.compared);
+        const auto end = find_final(one.result, report.plan.how.compared);
         if (!end) continue;
         values.push_back(end->value);
         out.diverged += end->diverged ? 1 : 0;
         out.exhausted += one.result.summary->how == ending::budget_exhausted ? 1 : 0;
     }
-    out.end = statistic_of(values);
+    out.end = compute_statistic(values);
     return out;
 }
 
@@ -74,8 +74,8 @@ std::vector<duel> duels_at(const protocol_report& report, double epsilon) {
         for (const auto& [seed, cell] : mine) {
             const auto pair = theirs.find(seed);
             if (pair == theirs.end()) continue;
-            ours_end.push_back(final_of(cell->result, how.compared)->value);
-            theirs_end.push_back(final_of(pair->second->result, how.compared)->value);
+            ours_end.push_back(find_final(cell->result, how.compared)->value);
+            theirs_end.push_back(find_final(pair->second->result, how.compared)->value);
         }
         if (ours_end.empty()) continue;
         out.push_back(
@@ -88,12 +88,12 @@ std::vector<duel> duels_at(const protocol_report& report, double epsilon) {
     const auto adjusted = holm(p);
     for (std::size_t i = 0; i < out.size(); ++i) {
         out[i].adjusted_p = adjusted[i];
-        out[i].said = verdict_of(out[i].seen, adjusted[i]);
+        out[i].said = find_verdict(out[i].seen, adjusted[i]);
     }
     return out;
 }
 
-double examples_of(const run_summary& done) {
+double count_examples(const run_summary& done) {
     return done.sample_rate * static_cast<double>(done.units) * static_cast<double>(done.steps_planned);
 }
 
@@ -107,11 +107,11 @@ double epsilon_share(const measured_cell& one, double step) {
 }
 
 /// Absent where the measure has no curve.
-std::optional<pace> pace_of(const protocol_report& report, const std::string& arm, const arm_result& best) {
+std::optional<pace> compute_pace(const protocol_report& report, const std::string& arm, const arm_result& best) {
     const auto& how = report.plan.how;
     pace out{.epsilon = best.tuned.epsilon, .arm = arm, .reached = best.tuned.arm, .target = *best.end.mean};
     const auto their_examples =
-        examples_of(*ended_cells(report, out.reached, out.epsilon).begin()->second->result.summary);
+        count_examples(*ended_cells(report, out.reached, out.epsilon).begin()->second->result.summary);
     std::vector<std::optional<double>> shares;
     std::vector<double> examples, epsilons;
     for (const auto& [seed, cell] : ended_cells(report, arm, out.epsilon)) {
@@ -123,13 +123,13 @@ std::optional<pace> pace_of(const protocol_report& report, const std::string& ar
         const auto steps = static_cast<double>(summary.steps_planned);
         shares.push_back(share_to_target(curve, steps, out.target, how.compared.which));
         const double share = shares.back().value_or(1);
-        examples.push_back(share * examples_of(summary) / their_examples);
+        examples.push_back(share * count_examples(summary) / their_examples);
         epsilons.push_back(shares.back() ? epsilon_share(*cell, share * steps) : 1);
         out.resolution = static_cast<std::int64_t>(curve[1].position - curve[0].position);
     }
     out.steps = speed_over(shares);
-    out.examples = *statistic_of(examples).mean;
-    out.epsilon_share = *statistic_of(epsilons).mean;
+    out.examples = *compute_statistic(examples).mean;
+    out.epsilon_share = *compute_statistic(epsilons).mean;
     return out;
 }
 
@@ -143,13 +143,13 @@ std::vector<pace> paces_at(const protocol_report& report, double epsilon) {
             best = &one;
     std::vector<pace> out;
     for (const auto& arm : {how.ours, best->tuned.arm})
-        if (const auto found = pace_of(report, arm, *best)) out.push_back(*found);
+        if (const auto found = compute_pace(report, arm, *best)) out.push_back(*found);
     return out;
 }
 
 }  // namespace
 
-protocol_report report_of(const protocol_plan& plan, std::vector<measured_cell> cells, const std::string& command) {
+protocol_report make_report(const protocol_plan& plan, std::vector<measured_cell> cells, const std::string& command) {
     protocol_report out{plan, std::move(cells), {}, {}, {}, {}, {}, command};
     std::vector<measured_cell> trials;
     for (const auto& one : out.cells) {
@@ -157,7 +157,7 @@ protocol_report report_of(const protocol_plan& plan, std::vector<measured_cell> 
         if (one.result.summary) out.versions.insert(one.result.summary->version);
         out.cost.add(one.where.run, one.result);
     }
-    for (auto& tuned : tune(plan, trials)) out.arms.push_back(result_of(out, std::move(tuned)));
+    for (auto& tuned : tune(plan, trials)) out.arms.push_back(make_arm_result(out, std::move(tuned)));
     for (const auto epsilon : plan.how.epsilons) {
         const auto duels = duels_at(out, epsilon);
         out.duels.insert(out.duels.end(), duels.begin(), duels.end());

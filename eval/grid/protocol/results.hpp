@@ -59,7 +59,7 @@ struct protocol_report {
     std::string command;
 };
 
-protocol_report report_of(const protocol_plan& plan, std::vector<measured_cell> cells, const std::string& command);
+protocol_report make_report(const protocol_plan& plan, std::vector<measured_cell> cells, const std::string& command);
 
 std::string protocol_json(const protocol_report& report);
 std::string protocol_csv(const protocol_report& report);

@@ -25,7 +25,7 @@ std::string name_of(const sweep_report& report, const setting_score& one) {
     return &one == report.best() ? "best" : &one == report.worst() ? "worst" : "";
 }
 
-std::string end_of(const setting_score& one) {
+std::string describe_end(const setting_score& one) {
     if (!one.end.mean) return one.failed > 0 ? "failed" : "not run";
     auto out = in_words(one.end);
     if (one.end.n < one.cells) out += fmt::format(" ({} of {})", one.end.n, one.cells);
@@ -33,15 +33,15 @@ std::string end_of(const setting_score& one) {
     return out;
 }
 
-std::string bound_of(const setting_score& one) {
+std::string describe_bound(const setting_score& one) {
     if (!one.end.mean) return "–";
     return one.any_bound ? short_number(one.epsilon_guaranteed) : "no bound";
 }
 
-std::vector<std::vector<std::string>> rows_of(const sweep_report& report, std::string (*as)(std::string_view)) {
+std::vector<std::vector<std::string>> list_rows(const sweep_report& report, std::string (*as)(std::string_view)) {
     std::vector<std::vector<std::string>> out;
     for (const auto& one : report.scores)
-        out.push_back({as(one.setting), end_of(one), in_words(one.best), bound_of(one), name_of(report, one)});
+        out.push_back({as(one.setting), describe_end(one), in_words(one.best), describe_bound(one), name_of(report, one)});
     return out;
 }
 
@@ -129,7 +129,7 @@ std::string sweep_html(const sweep_report& report) {
         "<header><h1>Settings compared</h1>\n<p class=\"sub\">{} settings · {} of {} cells done</p></header>\n",
         report.scores.size(), done, report.cells.size());
     body += "<h2>From best to worst</h2>\n" +
-            html_table("Held-out perplexity, over seeds", columns, rows_of(report, escaped)) +
+            html_table("Held-out perplexity, over seeds", columns, list_rows(report, escaped)) +
             fmt::format("<p>{}</p>\n", reading);
     body += "<h2>Over the run</h2>\n" + figures({curves_figure(report)}, "Their data is in <code>sweep.json</code>");
     body +=
@@ -146,7 +146,7 @@ std::string sweep_html(const sweep_report& report) {
 }
 
 std::string sweep_text(const sweep_report& report) {
-    auto rows = rows_of(report, [](std::string_view text) { return std::string(text); });
+    auto rows = list_rows(report, [](std::string_view text) { return std::string(text); });
     rows.insert(rows.begin(), columns);
     auto out = text_table(rows) + "\n";
     if (report.best()) out += std::string(reading) + "\n";

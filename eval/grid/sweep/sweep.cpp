@@ -7,7 +7,7 @@
 namespace rldp::eval {
 namespace {
 
-setting_score score_of(const std::string& setting, const std::vector<swept>& cells) {
+setting_score compute_score(const std::string& setting, const std::vector<swept>& cells) {
     setting_score out;
     out.setting = setting;
     std::vector<double> end, best;
@@ -22,8 +22,8 @@ setting_score score_of(const std::string& setting, const std::vector<swept>& cel
         out.any_bound = out.any_bound && summary.guarantee().holds();
         out.epsilon_guaranteed = std::max(out.epsilon_guaranteed, summary.epsilon_guaranteed);
     }
-    out.end = statistic_of(end);
-    out.best = statistic_of(best);
+    out.end = compute_statistic(end);
+    out.best = compute_statistic(best);
     return out;
 }
 
@@ -49,12 +49,12 @@ const setting_score* sweep_report::worst() const {
     return known < 2 ? nullptr : &scores[static_cast<std::size_t>(known - 1)];
 }
 
-sweep_report report_of(const sweep_plan& plan, std::vector<swept> cells, const std::string& command) {
+sweep_report make_report(const sweep_plan& plan, std::vector<swept> cells, const std::string& command) {
     sweep_report out;
     out.plan = plan;
     out.cells = std::move(cells);
     out.command = command;
-    for (const auto& setting : plan.settings) out.scores.push_back(score_of(setting, out.cells));
+    for (const auto& setting : plan.settings) out.scores.push_back(compute_score(setting, out.cells));
     std::stable_sort(out.scores.begin(), out.scores.end(),
                      [](const auto& a, const auto& b) { return for_order(a) < for_order(b); });
     for (const auto& one : out.cells) out.cost.add(one.where.run, one.result);

@@ -38,7 +38,7 @@ struct sweep_report {
     const setting_score* worst() const;
 };
 
-sweep_report report_of(const sweep_plan& plan, std::vector<swept> cells, const std::string& command);
+sweep_report make_report(const sweep_plan& plan, std::vector<swept> cells, const std::string& command);
 
 std::string sweep_json(const sweep_report& report);
 std::string sweep_csv(const sweep_report& report);

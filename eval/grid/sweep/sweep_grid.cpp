@@ -106,7 +106,7 @@ sweep_plan plan_sweep(const std::vector<std::string>& keys, const std::string& s
     for (const auto& one : axes) plan.keys.push_back(one.name);
     if (!seeds.empty()) plan.seeds = seed_list("--seeds", seeds);
     plan.what = {"sweep", axes, resolve({})};
-    plan.made_up = is_made_up(value_at(plan.what.base, "data.path").get<std::string>());
+    plan.made_up = is_synthetic(value_at(plan.what.base, "data.path").get<std::string>());
     if (!plan.seeds.empty())
         for (const auto& set : footing_keys(plan.made_up))
             if (std::find(plan.keys.begin(), plan.keys.end(), set) != plan.keys.end())

@@ -29,7 +29,7 @@ double weight_norm(double lambda, double width, double points) {
     return std::sqrt(std::min(points * largest, integral / width + largest));
 }
 
-std::vector<run_atoms> atoms_of(std::span<const phase> phases, const mesh& on) {
+std::vector<run_atoms> make_atoms(std::span<const phase> phases, const mesh& on) {
     std::vector<run_atoms> list;
     for (const phase& r : phases) list.emplace_back(static_cast<double>(r.steps), discretise(r, on));
     return list;
@@ -45,7 +45,7 @@ double infinite_mass(std::span<const run_atoms> list) {
 }  // namespace
 
 composition::composition(std::span<const phase> phases, mesh on, double lambda, const target& at) {
-    auto list = atoms_of(phases, on);
+    auto list = make_atoms(phases, on);
     infinite_ = infinite_mass(list);
     if (infinite_ >= 1) return;
     window_ = choose_window(list, on.width, lambda, at);
@@ -55,7 +55,7 @@ composition::composition(std::span<const phase> phases, mesh on, double lambda, 
             return;
         }
         on.width = 1.1 * (window_.high - window_.low) / most_points;
-        list = atoms_of(phases, on);
+        list = make_atoms(phases, on);
         window_ = choose_window(list, on.width, lambda, at);
     }
     width_ = on.width;

@@ -9,7 +9,7 @@
 #include "tests/support/scratch_directory.hpp"
 
 using namespace rldp;
-using actors::held_out_of;
+using actors::make_held_out;
 using actors::held_out_rule;
 using data::held_out_record;
 
@@ -23,7 +23,7 @@ struct bytewise : models::tokenizer {
     }
     std::string decode(const std::vector<std::int32_t>& ids) const override { return {ids.begin() + 1, ids.end()}; }
     std::int64_t size() const override { return 257; }
-    std::size_t bytes_of(std::int32_t id) const override { return id < 256 ? 1 : 0; }
+    std::size_t count_bytes(std::int32_t id) const override { return id < 256 ? 1 : 0; }
     models::added_token added(std::int32_t id) const override { return {id == 256 ? "<s>" : ""}; }
 };
 
@@ -54,7 +54,7 @@ struct pairs : bytewise {  // two bytes a token, and a space in front
         for (std::size_t i = 0; i <= text.size(); i += 2) out.push_back(static_cast<std::int32_t>(i));
         return out;
     }
-    std::size_t bytes_of(std::int32_t) const override { return 2; }
+    std::size_t count_bytes(std::int32_t) const override { return 2; }
 };
 
 const pairs two;
@@ -140,31 +140,31 @@ data::held_out_side side_of(std::vector<held_out_record> records, const std::vec
 TEST_CASE("the marginal is what the other held-out records tell, those not evaluated too") {
     const std::vector<held_out_record> records{told("m"), told("f"), told("f"), told("f")};
     // Of the others, m has 0, 2 and f 3, 2: half a record more of each of the two values.
-    const auto found = held_out_of(side_of(records), {words, 100, {}});
+    const auto found = make_held_out(side_of(records), {words, 100, {}});
     REQUIRE(found.marginal_nats);
     CHECK(*found.marginal_nats == Approx((-std::log(0.5 / 4) - 3 * std::log(2.5 / 4)) / 4));
-    const auto more = held_out_of(side_of(records, {told("m"), told("m")}), {words, 100, {}});
+    const auto more = make_held_out(side_of(records, {told("m"), told("m")}), {words, 100, {}});
     CHECK(*more.marginal_nats == Approx((-std::log(2.5 / 6) - 3 * std::log(2.5 / 6)) / 4));
     // A thousand values, each of one record: no model of marginals knows any of them.
     std::vector<held_out_record> unique;
     for (int i = 1000; i < 2000; ++i) unique.push_back(told(std::to_string(i)));
     const std::vector<held_out_record> some(unique.begin(), unique.begin() + 10),
         rest(unique.begin() + 10, unique.end());
-    CHECK(*held_out_of(side_of(some, rest), {words, 100, {}}).marginal_nats == Approx(std::log(2998.0)));
+    CHECK(*make_held_out(side_of(some, rest), {words, 100, {}}).marginal_nats == Approx(std::log(2998.0)));
 }
 
 TEST_CASE("a target's alternatives stand in its place") {
     const std::vector<held_out_record> records{told("m"), told("f"), told("f"), told("f")};
-    const auto found = held_out_of(side_of(records), {words, 100, "sex"});
+    const auto found = make_held_out(side_of(records), {words, 100, "sex"});
     REQUIRE(found.target);
     CHECK(found.target->clauses == std::vector<std::string>{"sex is f.", "sex is m."});
     CHECK(found.target->truth == std::vector<std::size_t>{1, 0, 0, 0});
     CHECK(found.target->alternatives[0][0] == words.encode("sex is f. end."));
     CHECK(found.target->alternatives[0][1] == words.encode("sex is m. end."));
     // What fits as it is, but not with the other value, is not asked for.
-    const auto close = held_out_of(side_of({told("m"), told("ff"), told("m")}), {words, 15, "sex"});
+    const auto close = make_held_out(side_of({told("m"), told("ff"), told("m")}), {words, 15, "sex"});
     CHECK(close.target->truth.empty());
-    CHECK(held_out_of(side_of({told("m"), told("ff"), told("m")}), {words, 16, "sex"}).target->truth.size() == 3);
+    CHECK(make_held_out(side_of({told("m"), told("ff"), told("m")}), {words, 16, "sex"}).target->truth.size() == 3);
 }
 
 TEST_CASE("declared classes stand in the value's place, and what can't be asked follows from each record alone") {
@@ -172,7 +172,7 @@ TEST_CASE("declared classes stand in the value's place, and what can't be asked 
     cut.cut = true;
     const std::vector<held_out_record> records{told("m"), cut, told("q"), told("f")};
     const held_out_rule how{words, 100, "sex", std::vector<std::string>{"m", "f"}, false, false};
-    const auto found = held_out_of(side_of(records), how);
+    const auto found = make_held_out(side_of(records), how);
     REQUIRE(found.target);
     CHECK(found.target->declared);
     CHECK(found.target->clauses == std::vector<std::string>{"m", "f"});
@@ -182,38 +182,38 @@ TEST_CASE("declared classes stand in the value's place, and what can't be asked 
     // A run that must not tell of its records refuses nothing for them, and has nothing to ask.
     auto collected = how;
     collected.classes.reset();
-    CHECK_FALSE(held_out_of(side_of(records), collected).target);
-    CHECK(held_out_of(side_of({}), how).first == std::vector<std::size_t>{0});
+    CHECK_FALSE(make_held_out(side_of(records), collected).target);
+    CHECK(make_held_out(side_of({}), how).first == std::vector<std::size_t>{0});
 }
 
 TEST_CASE("units are told apart, whose records lie one behind the other") {
     auto records = std::vector<held_out_record>{told("m"), told("f"), told("f"), told("f")};
     records[1].unit = records[2].unit = 7;
     records[3].unit = 9;
-    CHECK(held_out_of(side_of(records), {words, 100, {}}).first == std::vector<std::size_t>{0, 1, 3, 4});
+    CHECK(make_held_out(side_of(records), {words, 100, {}}).first == std::vector<std::size_t>{0, 1, 3, 4});
 }
 
 TEST_CASE("bytes are those of predicted tokens, of cut records too") {
     const std::vector<held_out_record> records{told("m"), told("f"), told("f"), told("f")};
-    CHECK(held_out_of(side_of(records), {words, 100, {}}).bytes == 56);  // the first token stands for no byte
+    CHECK(make_held_out(side_of(records), {words, 100, {}}).bytes == 56);  // the first token stands for no byte
     auto cut = records;
     cut[1].tokens.resize(6);
     cut[1].cut = true;
-    auto shorter = held_out_of(side_of(cut), {words, 6, {}});
+    auto shorter = make_held_out(side_of(cut), {words, 6, {}});
     CHECK(shorter.bytes == 3 * 14 + 5);
     CHECK_FALSE(shorter.marginal_nats);
     cut[1].tokens.erase(cut[1].tokens.begin());  // as of a tail, or a tokenizer that begins with no such token
-    CHECK(held_out_of(side_of(cut), {words, 6, {}}).bytes == 3 * 14 + 4);
+    CHECK(make_held_out(side_of(cut), {words, 6, {}}).bytes == 3 * 14 + 4);
     auto unmarked = records;
     for (auto& token : unmarked[2].tokens) token = models::unmarked(token);
-    CHECK_FALSE(held_out_of(side_of(unmarked), {words, 100, {}}).marginal_nats);
+    CHECK_FALSE(make_held_out(side_of(unmarked), {words, 100, {}}).marginal_nats);
 }
 
 TEST_CASE("a target that can't be one is refused by name") {
     const auto said = [](const std::vector<held_out_record>& records, const std::string& target, bool text = false) {
         auto side = side_of(records);
         if (text) side.columns.clear();
-        return refusal([&] { held_out_of(side, {words, 100, target}); });
+        return refusal([&] { make_held_out(side, {words, 100, target}); });
     };
     CHECK(has(said({told("m")}, "age"), "eval.target: \"age\" is no column of the table"));
     CHECK(has(said({told("m")}, "a"), "left out by data.template"));

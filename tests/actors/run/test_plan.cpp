@@ -106,9 +106,9 @@ TEST_CASE("a policy brings its own schedule, and one that did not pass its gate 
         const auto plan = actors::check(config);
         const auto& wanted = passed ? parts.fixed : parts.best_fixed;
         const auto spec = actors::resolve(config, plan.population, models::read_model_config(config.model.path));
-        const auto rates = actors::rates_of(spec, plan);
+        const auto rates = actors::make_rate_schedule(spec, plan);
         CHECK(rates.rate(plan.steps / 20 + 1) == Approx(0.01 * std::exp(wanted.log_rate) * (1 - wanted.tilt)));
-        CHECK(actors::average_of(spec, plan).window == wanted.tail);
+        CHECK(actors::make_average_config(spec, plan).window == wanted.tail);
 
         // No warm-up is proposed, which such a run would refuse.
         for (const auto& one : actors::proposals(config, 20000, 20000)) CHECK_FALSE(one.warmup);
@@ -138,12 +138,12 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
     const auto model = models::read_model_config("config/models/llama-3.2-1b");
     auto spec =
         config::to_reading_spec(config::load("config/published-llama-3.2-1b-eps8.json", {"model.dtype=float32"}));
-    const auto layout = actors::layout_of(spec, model);
+    const auto layout = actors::choose_layout(spec, model);
     const auto work = [](std::int64_t micro_batch, std::int64_t tokens) {
         return actors::workload{1000, 16, tokens, micro_batch};
     };
     const auto need = [&](std::int64_t micro_batch, std::int64_t tokens) {
-        return actors::memory_of(spec, model, layout, work(micro_batch, tokens));
+        return actors::estimate_memory(spec, model, layout, work(micro_batch, tokens));
     };
     const auto there = memory_there();
     for (const std::int64_t tokens : {64, 256, 1024, 4096, 16384}) {
@@ -172,9 +172,9 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
     spec.model.checkpoint_activations = false;
     auto capped = model;
     capped.attention_cap = 50;
-    const auto full = actors::memory_of(spec, capped, layout, work(1, 4096)).activations;
+    const auto full = actors::estimate_memory(spec, capped, layout, work(1, 4096)).activations;
     capped.sliding_window = 512;
-    CHECK(2 * actors::memory_of(spec, capped, layout, work(1, 4096)).activations < full);
+    CHECK(2 * actors::estimate_memory(spec, capped, layout, work(1, 4096)).activations < full);
 }
 
 TEST_CASE("a run that is larger than the machine is warned of, with what would fit") {
@@ -265,7 +265,7 @@ TEST_CASE("plans of equal work: the noise per unit falls as the batch grows, and
     const auto config = config::load("config/demo.json", {"train.epochs=null", "train.steps=300"});
     const std::int64_t population = 81000, units = GENERATE(300 * 64, 5000, 130);
     const auto all = actors::proposals(config, population, units);
-    const auto& best = actors::best_of(all);
+    const auto& best = actors::choose_best(all);
     for (std::size_t i = 0; i < all.size(); ++i) {
         const auto& one = all[i];
         CAPTURE(units, one.expected_batch_size, one.steps);
@@ -281,7 +281,7 @@ TEST_CASE("plans of equal work: the noise per unit falls as the batch grows, and
         same.privacy.population = population;
         const auto model = models::read_model_config(config.model.path);
         const auto spec = actors::resolve(same, population, model);
-        const auto plan = actors::plan_run(spec, model, actors::layout_of(spec, model));
+        const auto plan = actors::plan_run(spec, model, actors::choose_layout(spec, model));
         CHECK(one.noise_multiplier == plan.noise_multiplier);
     }
     CHECK((best.steps >= config::least_steps || &best == &all.front()));
@@ -320,7 +320,7 @@ TEST_CASE("a unit's gradients take some time here") {
     for (const auto how : {actors::timing::rough, actors::timing::fine})
         CHECK(actors::seconds_per_unit(config, 20000, how) > 0);
     const auto plan = actors::check(config::load("config/demo.json", {}));
-    const auto time = actors::time_of(config::load("config/demo.json", {}), plan);
+    const auto time = actors::estimate_time(config::load("config/demo.json", {}), plan);
     CHECK(time.seconds == Approx(time.seconds_per_unit * 64 * static_cast<double>(plan.steps)));
     CHECK_FALSE(time.of_an_hour.has_value() == (time.seconds <= 3600));
 }

@@ -30,7 +30,7 @@ outcome computed(const std::function<void(std::size_t pass)>& fail) {
     std::vector<at::Tensor> rows;
     std::size_t passes = 0;
     step_gradients(
-        model, {.micro_batch = 4}, model.initial_adapter, {}, models::views_of(units),
+        model, {.micro_batch = 4}, model.initial_adapter, {}, models::view_units(units),
         [&](std::span<const models::token_span>) {
             fail(passes++);
             return models::dropout_source{};
@@ -65,14 +65,14 @@ TEST_CASE("dropout leaves a unit's gradient its own whoever else was drawn") {
     for (const auto& unit : tiny_units(9)) units.push_back(unit.records);
     units[4].push_back(units[5][0]);  // a group
     const auto key = privacy::run_key::insecure_from_seed(8);
-    const auto gradients_of = [&](const std::vector<std::vector<models::sequence>>& drawn, std::uint64_t seq,
+    const auto compute_gradients = [&](const std::vector<std::vector<models::sequence>>& drawn, std::uint64_t seq,
                                   std::size_t unit) {
-        const auto views = models::views_of(drawn);
+        const auto views = models::view_units(drawn);
         for (const auto& chunk : models::plan_chunks(views, 3))
             for (std::size_t row = 0; row < chunk.size(); ++row)
                 if (chunk[row] == unit)
                     return models::unit_gradients(*model.base, model.layout, model.initial_adapter, views, chunk,
-                                                  {.micro_batch = 3}, dropout_of(key, seq, model.layout, at::kCPU))
+                                                  {.micro_batch = 3}, make_dropout(key, seq, model.layout, at::kCPU))
                         .gradients[static_cast<std::int64_t>(row)];
         return at::Tensor();
     };
@@ -81,9 +81,9 @@ TEST_CASE("dropout leaves a unit's gradient its own whoever else was drawn") {
     };
     for (std::size_t unit = 0; unit < units.size(); ++unit) {
         CAPTURE(unit);
-        const auto beside = gradients_of(units, 1, unit), alone = gradients_of({units[unit]}, 1, 0);
+        const auto beside = compute_gradients(units, 1, unit), alone = compute_gradients({units[unit]}, 1, 0);
         CHECK(apart(beside, alone) < 1e-4);
-        CHECK(apart(beside, gradients_of(units, 2, unit)) > 1e-2);  // another step, other masks
+        CHECK(apart(beside, compute_gradients(units, 2, unit)) > 1e-2);  // another step, other masks
     }
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("no more chunks are computed ahead of those that are taken than thread
     const auto model = tiny_model();
     std::vector<std::vector<models::sequence>> units;
     for (const auto& unit : tiny_units(12)) units.push_back(unit.records);
-    const auto views = models::views_of(units);
+    const auto views = models::view_units(units);
     std::atomic<int> begun = 0;
     int taken = 0;
     step_gradients(
@@ -139,7 +139,7 @@ TEST_CASE("once a stop is asked for, a step is given up between chunks") {
                 if (++chunks == stop_after) stop.request_stop();
             };
             if (stop_after == 0) stop.request_stop();
-            step_gradients(model, how, model.initial_adapter, {}, models::views_of(units), {}, take,
+            step_gradients(model, how, model.initial_adapter, {}, models::view_units(units), {}, take,
                            [](const std::exception&) {});
         };
         for (const int after : {0, 1, 2}) {

@@ -39,7 +39,7 @@ step_machine nine_steps(const run_model& model) {
     return {rl::training(plan, small_method(model), model.initial_adapter), {5, 100}};
 }
 
-privacy::release release_of(const run_model& model, const privacy::step_order& order) {
+privacy::release make_release(const run_model& model, const privacy::step_order& order) {
     privacy::release out{order.charged, at::ones_like(model.initial_adapter), {}, {}};
     out.statistics.assign(3 * order.terms.radii.size() + 5, 0.1);
     return out;
@@ -47,12 +47,12 @@ privacy::release release_of(const run_model& model, const privacy::step_order& o
 
 eval::metrics_line take_step(step_machine& machine, const run_model& model) {
     const auto charged = charged_at(static_cast<std::uint64_t>(machine.next_step()), 1.5);
-    const auto released = release_of(model, machine.order(charged));
+    const auto released = make_release(model, machine.order(charged));
     return machine.apply(charged, &released, {0.1, 2});
 }
 
-rl::dials radii_of(const step_machine& machine, double radius) {
-    rl::dials out;
+rl::block_action make_radii(const step_machine& machine, double radius) {
+    rl::block_action out;
     out.radii.assign(machine.training().radii().size(), radius);
     out.noise_multiplier = 2;
     return out;
@@ -64,7 +64,7 @@ std::vector<std::string> drive(step_machine& machine, const run_model& model, st
     for (;;) switch (machine.next()) {
             case due::decision:
                 machine.observe(0.5);
-                machine.decide(radii_of(machine, 0.7));
+                machine.decide(make_radii(machine, 0.7));
                 done.emplace_back("decide");
                 break;
             case due::evaluation:

@@ -24,8 +24,8 @@ run_model whole_model(const std::string& type, unsigned seed, const std::vector<
     const auto described = models::test::random_config(random, type);
     run_model out;
     out.base = models::causal_lm::from_weights(described, models::test::random_weights(described));
-    out.layout = models::whole_layout(described, wanted);
-    out.initial_adapter = out.base->flat_of(out.layout);
+    out.layout = models::make_tensor_layout(described, wanted);
+    out.initial_adapter = out.base->flatten_tensors(out.layout);
     return out;
 }
 
@@ -41,7 +41,7 @@ std::vector<std::vector<models::sequence>> some_units(models::test::random_sourc
     return out;
 }
 
-privacy::step_terms terms_of(clip_rule rule, std::size_t groups, double radius) {
+privacy::step_terms make_terms(clip_rule rule, std::size_t groups, double radius) {
     privacy::step_terms out;
     out.rule = rule;
     out.radii.assign(groups, radius);
@@ -54,13 +54,13 @@ struct summed {
     at::Tensor norms;     ///< as measured
 };
 
-summed sum_of(const run_model& model, const std::vector<privacy::segment>& segments, const privacy::step_terms& terms,
+summed compute_sum(const run_model& model, const std::vector<privacy::segment>& segments, const privacy::step_terms& terms,
               const std::vector<std::vector<models::sequence>>& units, std::int64_t micro_batch,
               const at::Tensor& adapter) {
     privacy::step_sum sum(segments, terms);
     std::vector<at::Tensor> norms;
     step_gradients(
-        model, {.micro_batch = micro_batch}, adapter, {}, models::views_of(units), {},
+        model, {.micro_batch = micro_batch}, adapter, {}, models::view_units(units), {},
         [&](const privacy::unit_gradients& chunk) { norms.push_back(sum.add(chunk).norms); },
         [](const std::exception& reason) { FAIL(reason.what()); });
     return {sum.gradient(sum.of(sum.numbers())), at::cat(norms)};
@@ -78,10 +78,10 @@ double longest(const at::Tensor& gradient, const std::vector<privacy::segment>& 
 
 /// Parts of one matrix [rows, columns] from made-up factors of one unit.
 std::shared_ptr<const privacy::gradient_parts> made_up(const at::Tensor& left, const at::Tensor& right) {
-    models::kept_factors page;
-    page.product = models::kept_product{left, right, {0, left.size(0)}};
-    const models::whole_tensor tensor{"w.weight", "w", {left.size(1), right.size(1)}, 0, left.size(1) * right.size(1)};
-    return as_parts(models::kept_gradients({tensor}, {page}, 1));
+    models::backward_factors page;
+    page.product = models::product_factors{left, right, {0, left.size(0)}};
+    const models::trained_tensor tensor{"w.weight", "w", {left.size(1), right.size(1)}, 0, left.size(1) * right.size(1)};
+    return as_parts(models::factored_gradients({tensor}, {page}, 1));
 }
 
 }  // namespace
@@ -93,20 +93,20 @@ TEST_CASE("whole: with a unit and without it, sums of every family differ by the
                 INFO(type << " " << name_of(groups) << " " << static_cast<int>(rule));
                 models::test::random_source random(static_cast<unsigned>(rule) + 7);
                 const auto model = whole_model(type, 11);
-                const auto segments = segments_of(groups, model.layout);
+                const auto segments = make_segments(groups, model.layout);
                 auto units = some_units(random, model.base->config().vocab, 5);
                 const double radius = 1e-3;  // below every norm
                 const auto n = privacy::sizes_of_groups(segments).size();
-                const auto terms = terms_of(rule, n, radius);
-                const auto with = sum_of(model, segments, terms, units, 4, model.initial_adapter);
+                const auto terms = make_terms(rule, n, radius);
+                const auto with = compute_sum(model, segments, terms, units, 4, model.initial_adapter);
                 // Whoever is alone is no longer than the radius, whatever rounding does.
                 for (const auto& unit : units) {
-                    const auto alone = sum_of(model, segments, terms, {unit}, 4, model.initial_adapter);
+                    const auto alone = compute_sum(model, segments, terms, {unit}, 4, model.initial_adapter);
                     CHECK(longest(alone.gradient, segments) <= radius);
                     if (rule == clip_rule::clip) CHECK(longest(alone.gradient, segments) >= 0.9 * radius);
                 }
                 units.erase(units.begin() + 2);
-                const auto without = sum_of(model, segments, terms, units, 4, model.initial_adapter);
+                const auto without = compute_sum(model, segments, terms, units, 4, model.initial_adapter);
                 // η is 0.001; a test of the whole margin, over many draws, is in test_rounding.
                 CHECK(longest(with.gradient - without.gradient, segments) <= radius * 1.001);
                 CHECK(longest(with.gradient - without.gradient, segments) > 0.1 * radius);
@@ -117,16 +117,16 @@ TEST_CASE("whole: the clipped sum is that of rows, up to what bounds are above n
     const auto model = whole_model("gpt2", 5);
     models::test::random_source random(3);
     const auto units = some_units(random, model.base->config().vocab, 4);
-    const auto segments = segments_of(clip_grouping::adapters, model.layout);
+    const auto segments = make_segments(clip_grouping::adapters, model.layout);
     const auto n = privacy::sizes_of_groups(segments).size();
     std::vector<std::size_t> all{0, 1, 2, 3};
     const auto kept =
-        models::gradients_of_whole(*model.base, model.layout, model.initial_adapter, models::views_of(units), all, {});
+        models::compute_tensor_gradients(*model.base, model.layout, model.initial_adapter, models::view_units(units), all, {});
     auto rows = at::zeros({4, model.layout.dimension});
     kept.gradients.each({true, true, true, true}, [&](auto unit, auto offset, const at::Tensor& numbers) {
         rows[unit].narrow(0, offset, numbers.numel()).copy_(numbers);
     });
-    const auto terms = terms_of(clip_rule::clip, n, 0.2);
+    const auto terms = make_terms(clip_rule::clip, n, 0.2);
     privacy::clipped_sum by_rows(segments, terms), by_parts(segments, terms);
     const auto seen = by_rows.add({rows, kept.losses, 1});
     const auto seen_parts = by_parts.add({{}, kept.losses, 1, as_parts(kept.gradients)});
@@ -148,7 +148,7 @@ TEST_CASE("whole: where a gradient's summands cancel, its bound holds all the sa
                 const auto left = at::randn({n, width}), right = at::randn({n, width + 1});
                 const auto both = at::cat({left, left * (1 + gap)}), other = at::cat({right, -right});
                 const auto parts = made_up(both, other);
-                privacy::clipped_sum sum({{width * (width + 1), 0}}, terms_of(clip_rule::clip, 1, 1e-3));
+                privacy::clipped_sum sum({{width * (width + 1), 0}}, make_terms(clip_rule::clip, 1, 1e-3));
                 sum.add({{}, at::zeros({1}, at::kDouble), 0, parts});  // fails where the bound does not hold
                 CHECK(sum.take().norm().item<double>() <= 1e-3);
             }
@@ -170,7 +170,7 @@ TEST_CASE("whole: a sum is the same bits on any number of threads") {
     const auto part = std::make_shared<one_part>();
     const auto sum = [&](int threads) {
         const testing::on_threads so_many(threads);
-        privacy::clipped_sum out({{200003, 0}}, terms_of(clip_rule::clip, 1, 1));
+        privacy::clipped_sum out({{200003, 0}}, make_terms(clip_rule::clip, 1, 1));
         out.add({{}, at::zeros({1}, at::kDouble), 0, part});
         return out.take();
     };
@@ -189,7 +189,7 @@ TEST_CASE("whole: a part that is longer than its bound is not summed") {
       private:
         std::vector<std::int64_t> sizes_{4};
     };
-    privacy::clipped_sum sum({{4, 0}}, terms_of(clip_rule::clip, 1, 1));
+    privacy::clipped_sum sum({{4, 0}}, make_terms(clip_rule::clip, 1, 1));
     CHECK_THROWS_WITH(sum.add({{}, at::zeros({1}, at::kDouble), 0, std::make_shared<liar>()}),
                       Catch::Contains("longer than the bound"));
 }
@@ -199,20 +199,20 @@ TEST_CASE("whole: a unit that is not finite, or fails, counts as zero, and the o
     auto described = model.base->config();
     described.tied_head = false;  // else the row that is spoiled below would be in every unit's logits
     model.base = models::causal_lm::from_weights(described, models::test::random_weights(described));
-    model.layout = models::whole_layout(described, {"all"});
-    model.initial_adapter = model.base->flat_of(model.layout);
+    model.layout = models::make_tensor_layout(described, {"all"});
+    model.initial_adapter = model.base->flatten_tensors(model.layout);
     models::test::random_source random(1);
     auto units = some_units(random, model.base->config().vocab - 1, 4);
     const auto last = static_cast<std::int32_t>(model.base->config().vocab - 1);
-    const auto segments = segments_of(clip_grouping::flat, model.layout);
-    const auto terms = terms_of(clip_rule::clip, 1, 0.1);
+    const auto segments = make_segments(clip_grouping::flat, model.layout);
+    const auto terms = make_terms(clip_rule::clip, 1, 0.1);
     auto spoiled = model.initial_adapter.clone();
-    models::part_of(spoiled, model.layout.tensors.front())[last].fill_(std::nan(""));
+    models::view_part(spoiled, model.layout.tensors.front())[last].fill_(std::nan(""));
     const auto sum = [&](const auto& of, const at::Tensor& adapter) {
         privacy::step_sum out(segments, terms);
         int failures = 0;
         step_gradients(
-            model, {.micro_batch = 4}, adapter, {}, models::views_of(of), {},
+            model, {.micro_batch = 4}, adapter, {}, models::view_units(of), {},
             [&](const privacy::unit_gradients& chunk) { out.add(chunk); }, [&](const std::exception&) { ++failures; });
         return std::pair(out.gradient(out.of(out.numbers())), failures);
     };

@@ -17,7 +17,7 @@ extern std::vector<std::string> storage_calls;
 
 /// The calls that `act` makes, as "rename NAME", or "fsync directory NAME", by the last part of the path it is about.
 template <class Act>
-std::vector<std::string> calls_of(Act&& act) {
+std::vector<std::string> record_calls(Act&& act) {
     storage_calls.clear();
     act();
     return storage_calls;

@@ -149,7 +149,7 @@ TEST_CASE("while a directory has a fixed time, everything in it shows that one")
         for (const auto& entry : fs::recursive_directory_iterator(root)) add(entry.path());
         return out;
     };
-    const auto day = start_of("2026-01-31");
+    const auto day = parse_date("2026-01-31");
     CHECK(day == 1769817600);
     const std::set<std::int64_t> fixed{day * 1'000'000'000};
     {
@@ -230,7 +230,7 @@ TEST_CASE("a directory's entries are listed, or the directory is named") {
     fs::create_directories(top / "inner");
     write_file(top / "inner/file", "x");
     fs::create_directory_symlink(top, top / "inner/again");
-    CHECK(entries_of(top).size() == 1);
+    CHECK(list_entries(top).size() == 1);
     CHECK(entries_below(top).size() == 3);
     for (const auto& missing : {top / "none", top / "inner/file"})
         CHECK(refusal([&] { entries_below(missing); }).find(missing.string() + ": can't be listed: ") == 0);

@@ -8,7 +8,7 @@
 #include "config/base/machine_memory.hpp"
 #include "tests/catch.hpp"
 
-using rldp::line_of;
+using rldp::describe_exception;
 
 namespace {
 
@@ -19,7 +19,7 @@ bool holds(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("memory that runs out is told in one line: what was asked for, and what there is") {
-    const auto torch = line_of(std::runtime_error(
+    const auto torch = describe_exception(std::runtime_error(
         "[enforce fail at alloc_cpu.cpp:66] . DefaultCPUAllocator: can't allocate memory: you tried to allocate "
         "5368709120 bytes. Error code 12 (Cannot allocate memory)\nException raised from alloc_cpu at x.cpp:1\nframe"));
     CHECK(torch.starts_with("not enough memory: 5.0 GiB was asked for"));
@@ -27,7 +27,7 @@ TEST_CASE("memory that runs out is told in one line: what was asked for, and wha
     CHECK(holds(torch, "train.micro_batch"));
     CHECK_FALSE(holds(torch, "\n"));
     const auto begin = [](const char* said) {
-        const auto line = line_of(std::runtime_error(said));
+        const auto line = describe_exception(std::runtime_error(said));
         return line.substr(0, line.find(';'));
     };
     CHECK(begin("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 79.15 GiB total capacity; 78.00 GiB already "
@@ -40,21 +40,21 @@ TEST_CASE("memory that runs out is told in one line: what was asked for, and wha
           "program holds 60.00 GiB: nvidia-smi)");
     CHECK(begin("CUDA out of memory. Tried to allocate 20.00 MiB") ==
           "not enough memory: 20.00 MiB was asked for on the CUDA device");
-    CHECK(line_of(std::bad_alloc()).starts_with("not enough memory: more was asked for"));
+    CHECK(describe_exception(std::bad_alloc()).starts_with("not enough memory: more was asked for"));
 }
 
 TEST_CASE("of a CUDA device that is lost the error is told, and that a run can go on") {
     const auto line =
-        line_of(std::runtime_error("CUDA error: unspecified launch failure\nCUDA kernel errors might be asynchronously "
+        describe_exception(std::runtime_error("CUDA error: unspecified launch failure\nCUDA kernel errors might be asynchronously "
                                    "reported at some other API"));
     CHECK(line.starts_with("CUDA error: unspecified launch failure; the CUDA device was lost or failed"));
     CHECK(line.ends_with("a run can be resumed"));
 }
 
 TEST_CASE("of any other exception the first line is told") {
-    CHECK(line_of(std::runtime_error("mat1 and mat2\nException raised from")) == "mat1 and mat2");
-    CHECK(line_of(std::runtime_error("")).empty());
-    CHECK(line_of(std::runtime_error("you tried to allocate 5 bytes")) == "you tried to allocate 5 bytes");
+    CHECK(describe_exception(std::runtime_error("mat1 and mat2\nException raised from")) == "mat1 and mat2");
+    CHECK(describe_exception(std::runtime_error("")).empty());
+    CHECK(describe_exception(std::runtime_error("you tried to allocate 5 bytes")) == "you tried to allocate 5 bytes");
 }
 
 TEST_CASE("memory is counted in bytes, and in GiB for people") {

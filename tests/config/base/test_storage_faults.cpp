@@ -22,7 +22,7 @@ struct fault {
     std::string line;
 };
 
-fault fault_of(const std::function<void()>& act) {
+fault catch_fault(const std::function<void()>& act) {
     try {
         act();
     } catch (const storage_error& e) {
@@ -54,7 +54,7 @@ TEST_CASE("a path that can't be is the user's, storage that fails is not") {
         table<int, int>({{EACCES, 2}, {EPERM, 2}, {EROFS, 2}, {ENAMETOOLONG, 2}, {ENOSPC, 2}, {EDQUOT, 2}, {EIO, 1}}));
     INFO(call << ": " << std::strerror(reason));
     const failing now(call, reason);
-    const auto got = fault_of([&] { act(dir.path() / "made"); });
+    const auto got = catch_fault([&] { act(dir.path() / "made"); });
     CHECK(got.status == status);
     CHECK(got.line.starts_with(dir.path().string()));
     CHECK(got.line.ends_with(std::string(": ") + std::strerror(reason)));
@@ -64,39 +64,39 @@ TEST_CASE("what stands in the way of a directory is named") {
     const scratch_directory dir;
     write_file(dir.path() / "file", "x");
     for (const auto& path : {dir.path() / "file", dir.path() / "file/deep/er"}) {
-        const auto got = fault_of([&] { make_directory(path); });
+        const auto got = catch_fault([&] { make_directory(path); });
         INFO(got.line);
         CHECK(got.status == 2);
         CHECK(got.line.find("file") != std::string::npos);
         CHECK(got.line.find("can't be created: ") != std::string::npos);
     }
-    CHECK(fault_of([&] { make_directory(dir.path()); }).status == 0);
-    CHECK(fault_of([&] { make_directory(dir.path() / "a/b/"); }).status == 0);
+    CHECK(catch_fault([&] { make_directory(dir.path()); }).status == 0);
+    CHECK(catch_fault([&] { make_directory(dir.path() / "a/b/"); }).status == 0);
     CHECK(fs::is_directory(dir.path() / "a/b"));
-    CHECK(fault_of([&] { put_in_place(dir.path() / "none", dir.path() / "b"); }).line ==
+    CHECK(catch_fault([&] { put_in_place(dir.path() / "none", dir.path() / "b"); }).line ==
           (dir.path() / "b").string() + ": can't be put in place: No such file or directory");
-    CHECK(fault_of([&] { nascent_directory{dir.path() / "file/b"}; }).status == 2);
+    CHECK(catch_fault([&] { staged_directory{dir.path() / "file/b"}; }).status == 2);
 }
 
 TEST_CASE("names are durable once made") {
     const scratch_directory dir;
-    CHECK(calls_of([&] { write_file(dir.path() / "f", "x"); }) ==
+    CHECK(record_calls([&] { write_file(dir.path() / "f", "x"); }) ==
           calls{"unlink f.tmp", "fsync f.tmp", "rename f", "fsync directory " + in(dir)});
-    CHECK(calls_of([&] { make_directory(dir.path() / "a/b"); }) ==
+    CHECK(record_calls([&] { make_directory(dir.path() / "a/b"); }) ==
           calls{"mkdir a", "fsync directory " + in(dir), "mkdir b", "fsync directory a"});
-    CHECK(calls_of([&] { make_directory(dir.path() / "a/b"); }).empty());
-    CHECK(calls_of([&] { append_file{dir.path() / "log"}; }) == calls{"fsync directory " + in(dir)});
-    CHECK(calls_of([&] { append_file{dir.path() / "log"}; }).empty());
-    CHECK(calls_of([&] { put_in_place(dir.path() / "a", dir.path() / "c"); }) ==
+    CHECK(record_calls([&] { make_directory(dir.path() / "a/b"); }).empty());
+    CHECK(record_calls([&] { append_file{dir.path() / "log"}; }) == calls{"fsync directory " + in(dir)});
+    CHECK(record_calls([&] { append_file{dir.path() / "log"}; }).empty());
+    CHECK(record_calls([&] { put_in_place(dir.path() / "a", dir.path() / "c"); }) ==
           calls{"rename c", "fsync directory " + in(dir)});
-    CHECK(calls_of([&] { remove_file(dir.path() / "log"); }) == calls{"unlink log", "fsync directory " + in(dir)});
-    CHECK(fault_of([&] { remove_file(dir.path() / "log"); }).status == 0);
+    CHECK(record_calls([&] { remove_file(dir.path() / "log"); }) == calls{"unlink log", "fsync directory " + in(dir)});
+    CHECK(catch_fault([&] { remove_file(dir.path() / "log"); }).status == 0);
 }
 
 TEST_CASE("a file system that can't make names durable is used all the same") {
     const scratch_directory dir;
     const failing now("fsync directory", EINVAL);
-    CHECK(fault_of([&] { write_file(dir.path() / "f", "x"); }).status == 0);
+    CHECK(catch_fault([&] { write_file(dir.path() / "f", "x"); }).status == 0);
 }
 
 TEST_CASE("what failed before the rename leaves the old file and no other") {
@@ -104,7 +104,7 @@ TEST_CASE("what failed before the rename leaves the old file and no other") {
     write_file(dir.path() / "f", "old");
     for (const auto* call : {"fsync", "rename"}) {
         const failing now(call, EIO);
-        CHECK(fault_of([&] { write_file(dir.path() / "f", "new"); }).status == 1);
+        CHECK(catch_fault([&] { write_file(dir.path() / "f", "new"); }).status == 1);
         CHECK(read_file(dir.path() / "f") == "old");
         CHECK(std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator()) == 1);
     }

@@ -120,7 +120,7 @@ const std::vector<known_style>& known_styles() {
     return all;
 }
 
-std::vector<std::string> answers_of(const chat_text& in) {
+std::vector<std::string> extract_answers(const chat_text& in) {
     std::vector<std::string> out;
     for (const auto& [begin, end] : in.answers) out.push_back(in.text.substr(begin, end - begin));
     return out;
@@ -141,7 +141,7 @@ TEST_CASE("templates like those of well-known models give their texts, and show 
         CHECK(read.render(messages.first(2), true) == style.prompt);
         const auto all = read.conversation(messages);
         CHECK(all.text == style.whole);
-        CHECK(answers_of(all) == style.answers);
+        CHECK(extract_answers(all) == style.answers);
     }
 }
 
@@ -155,11 +155,11 @@ TEST_CASE("answers may come first and follow one another") {
     const std::vector<chat_message> messages = {
         {"assistant", "a"}, {"user", "u"}, {"assistant", "b"}, {"assistant", "c"}};
     const auto all = as_template(styles::chatml).conversation(messages);
-    CHECK(answers_of(all) == std::vector<std::string>{"a<|im_end|>\n", "b<|im_end|>\n", "c<|im_end|>\n"});
+    CHECK(extract_answers(all) == std::vector<std::string>{"a<|im_end|>\n", "b<|im_end|>\n", "c<|im_end|>\n"});
     CHECK(all.text.substr(0, all.answers[0].begin) == "<|im_start|>assistant\n");
-    CHECK(answers_of(as_template(styles::phi3).conversation(messages)) ==
+    CHECK(extract_answers(as_template(styles::phi3).conversation(messages)) ==
           std::vector<std::string>{"a<|end|>\n", "b<|end|>\n", "c<|end|>\n</s>"});
-    CHECK(answers_of(as_template(styles::qwen3).conversation(std::span(messages).subspan(1))) ==
+    CHECK(extract_answers(as_template(styles::qwen3).conversation(std::span(messages).subspan(1))) ==
           std::vector<std::string>{"b<|im_end|>\n", "<think>\n\n</think>\n\nc<|im_end|>\n"});
     CHECK(has(refused(styles::llama2, messages), "line 1: the template refuses: Turns must alternate"));
 }
@@ -167,7 +167,7 @@ TEST_CASE("answers may come first and follow one another") {
 TEST_CASE("an answer begins where a prompt ends, white space aside") {
     const std::vector<chat_message> messages = {{"user", "q"}, {"assistant", "a"}};
     const auto answers = [&](const std::string& source) {
-        return answers_of(as_template(source).conversation(messages));
+        return extract_answers(as_template(source).conversation(messages));
     };
     const std::string turns = "{% for m in messages %}{{ '<' + m.role + '>' }}{{ m.content }}{% endfor %}";
     CHECK(answers(turns + "{{ '<assistant>\n\n ' if add_generation_prompt else '' }}") ==
@@ -182,7 +182,7 @@ TEST_CASE("what a template leaves out of earlier answers is not learned, all els
                                                   {"assistant", "<think>\nhm\n</think>\n\nYes"},
                                                   {"user", "r"},
                                                   {"assistant", "<think>\nwell\n</think>\n\nNo"}};
-    const auto answers = [&](const char* source) { return answers_of(as_template(source).conversation(thoughtful)); };
+    const auto answers = [&](const char* source) { return extract_answers(as_template(source).conversation(thoughtful)); };
     CHECK(answers(styles::qwen3) ==
           std::vector<std::string>{"Yes<|im_end|>\n", "<think>\nwell\n</think>\n\nNo<|im_end|>\n"});
     CHECK(answers(styles::reasoner) == std::vector<std::string>{"Yes<｜end▁of▁sentence｜>", "No<｜end▁of▁sentence｜>"});
@@ -197,7 +197,7 @@ TEST_CASE("what a template leaves out of earlier answers is not learned, all els
 TEST_CASE("no part of a question is learned, however a template writes it beside the answer") {
     const std::vector<chat_message> messages = {{"user", "q"}, {"assistant", "a"}, {"user", "r"}, {"assistant", "b"}};
     const auto answers = [&](const std::string& source) {
-        return answers_of(as_template(source).conversation(messages));
+        return extract_answers(as_template(source).conversation(messages));
     };
     const std::vector<std::string> alone = {"a", "b"}, ended = {"a</s>", "b</s>"};
     CHECK(answers("{% for m in messages %}{{ m.content }}{% endfor %}") == alone);
@@ -218,7 +218,7 @@ TEST_CASE("no part of a question is learned, however a template writes it beside
 TEST_CASE("the tag that ends an answer is learned, and nothing of the next turn's head, however alike they begin") {
     const std::vector<chat_message> messages = {{"user", "q"}, {"assistant", "a"}, {"user", "r"}, {"assistant", "b"}};
     const auto first = [&](const std::string& head, const std::string& end) {  // of what ends otherwise at the very end
-        return answers_of(as_template("{% for m in messages %}" + head + "{{ m.content }}" + end +
+        return extract_answers(as_template("{% for m in messages %}" + head + "{{ m.content }}" + end +
                                       "{% endfor %}{% if add_generation_prompt %}" + head + "{% else %}</s>{% endif %}")
                               .conversation(messages))
             .at(0);
@@ -235,7 +235,7 @@ TEST_CASE("the tag that ends an answer is learned, and nothing of the next turn'
 TEST_CASE("{% generation %} says where answers stand, whatever prompts and earlier turns look like") {
     const std::vector<chat_message> messages = {{"user", "q"}, {"assistant", "a"}, {"user", "r"}, {"assistant", "b"}};
     const auto answers = [&](const std::string& source) {
-        return answers_of(as_template(source).conversation(messages));
+        return extract_answers(as_template(source).conversation(messages));
     };
     const std::string answer = "{% generation %}{{ m.content }}{% endgeneration %}";
     const auto turns = [](const std::string& said) {

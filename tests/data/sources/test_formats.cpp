@@ -16,7 +16,7 @@ using namespace rldp::data;
 
 namespace {
 
-std::vector<std::string> texts_of(const std::string& path, const std::optional<std::string>& how = {}) {
+std::vector<std::string> list_texts(const std::string& path, const std::optional<std::string>& how = {}) {
     std::vector<std::string> out;
     const auto stream = open_records({.path = path, .ids_mapping = {}, .narrative = how, .group = {}});
     while (const auto block = stream->next())
@@ -56,13 +56,13 @@ std::string many_lines() {
 TEST_CASE("a packed file gives what the plain one gives") {
     const scratch_directory at;
     const auto bytes = many_lines();
-    const auto plain = texts_of(at.write("a.txt", bytes));
+    const auto plain = list_texts(at.write("a.txt", bytes));
     REQUIRE(plain.size() == 200'000);
-    CHECK(texts_of(at.write("a.txt.gz", gzipped(bytes))) == plain);
-    CHECK(texts_of(at.write("a.TXT.ZST", zstandard(bytes))) == plain);
+    CHECK(list_texts(at.write("a.txt.gz", gzipped(bytes))) == plain);
+    CHECK(list_texts(at.write("a.TXT.ZST", zstandard(bytes))) == plain);
     const auto half = bytes.size() / 2;
-    CHECK(texts_of(at.write("b.txt.gz", gzipped(bytes.substr(0, half)) + gzipped(bytes.substr(half)))) == plain);
-    CHECK(texts_of(at.write("b.txt.zst", zstandard(bytes.substr(0, half)) + zstandard(bytes.substr(half)))) == plain);
+    CHECK(list_texts(at.write("b.txt.gz", gzipped(bytes.substr(0, half)) + gzipped(bytes.substr(half)))) == plain);
+    CHECK(list_texts(at.write("b.txt.zst", zstandard(bytes.substr(0, half)) + zstandard(bytes.substr(half)))) == plain);
 }
 
 TEST_CASE("what is unpacked beyond a piece is there when the packed bytes have all been read") {
@@ -73,9 +73,9 @@ TEST_CASE("what is unpacked beyond a piece is there when the packed bytes have a
         while (bytes.size() < piece + beyond) bytes += "the same line again and again\n";
         bytes.resize(piece + beyond - 1);
         bytes += '\n';
-        const auto plain = texts_of(at.write("a.txt", bytes));
-        CHECK(texts_of(at.write("a.txt.gz", gzipped(bytes))) == plain);
-        CHECK(texts_of(at.write("a.txt.zst", zstandard(bytes))) == plain);
+        const auto plain = list_texts(at.write("a.txt", bytes));
+        CHECK(list_texts(at.write("a.txt.gz", gzipped(bytes))) == plain);
+        CHECK(list_texts(at.write("a.txt.zst", zstandard(bytes))) == plain);
     }
 }
 
@@ -98,30 +98,30 @@ TEST_CASE("a packed file that is cut or damaged is refused, wherever that is") {
         for (std::size_t length = 0; length < packed.size(); ++length) {
             CAPTURE(name, length);
             const auto path = at.write(name, packed.substr(0, length));
-            CHECK(has(refusal([&] { texts_of(path); }), "ends early"));
+            CHECK(has(refusal([&] { list_texts(path); }), "ends early"));
         }
     }
     auto gzip = gzipped(many_lines());
     gzip[gzip.size() / 2] = static_cast<char>(gzip[gzip.size() / 2] ^ 0x55);
-    CHECK(has(refusal([&] { texts_of(at.write("b.txt.gz", gzip)); }), "b.txt.gz: its packed data are damaged"));
-    CHECK(has(refusal([&] { texts_of(at.write("c.txt.zst", "no frame at all")); }), "are damaged"));
+    CHECK(has(refusal([&] { list_texts(at.write("b.txt.gz", gzip)); }), "b.txt.gz: its packed data are damaged"));
+    CHECK(has(refusal([&] { list_texts(at.write("c.txt.zst", "no frame at all")); }), "are damaged"));
 }
 
 TEST_CASE("fields end at what the header has most of") {
-    CHECK(delimiter_of("a,b,c\n1;2;3;4") == ',');
-    CHECK(delimiter_of("a;b;c\n1,5;2;3") == ';');
-    CHECK(delimiter_of("a\tb\n") == '\t');
-    CHECK(delimiter_of("\r\n\n\"a;b;c;d\",e\n") == ',');
-    CHECK(delimiter_of("alone\n1;2\n") == ',');
-    CHECK(delimiter_of("\"alone\"\n1;2\n") == ',');
-    CHECK(delimiter_of("\"\"\n1;2\n") == ';');  // the first line is blank
+    CHECK(detect_delimiter("a,b,c\n1;2;3;4") == ',');
+    CHECK(detect_delimiter("a;b;c\n1,5;2;3") == ';');
+    CHECK(detect_delimiter("a\tb\n") == '\t');
+    CHECK(detect_delimiter("\r\n\n\"a;b;c;d\",e\n") == ',');
+    CHECK(detect_delimiter("alone\n1;2\n") == ',');
+    CHECK(detect_delimiter("\"alone\"\n1;2\n") == ',');
+    CHECK(detect_delimiter("\"\"\n1;2\n") == ';');  // the first line is blank
     const scratch_directory at;
     const auto how = at.write("how.json", R"({"clause": "{label} {value}"})");
-    CHECK(texts_of(at.write("a.csv", "x;y\n1,5;\"2;3\"\n"), how) == std::vector<std::string>{"x 1,5 y 2;3"});
-    CHECK(texts_of(at.write("a.tsv", "x, of a\ty\n1\t2\n"), how) == std::vector<std::string>{"x, of a 1 y 2"});
-    CHECK(has(refusal([&] { texts_of(at.write("b.csv", "x;y\n1;2;3\n"), how); }), "b.csv:2: the row has 3 fields"));
+    CHECK(list_texts(at.write("a.csv", "x;y\n1,5;\"2;3\"\n"), how) == std::vector<std::string>{"x 1,5 y 2;3"});
+    CHECK(list_texts(at.write("a.tsv", "x, of a\ty\n1\t2\n"), how) == std::vector<std::string>{"x, of a 1 y 2"});
+    CHECK(has(refusal([&] { list_texts(at.write("b.csv", "x;y\n1;2;3\n"), how); }), "b.csv:2: the row has 3 fields"));
     // Blank lines of more than a piece tell nothing.
-    CHECK(texts_of(at.write("c.csv", std::string(3 << 20, '\n') + "x;y\n1;2\n"), how) ==
+    CHECK(list_texts(at.write("c.csv", std::string(3 << 20, '\n') + "x;y\n1;2\n"), how) ==
           std::vector<std::string>{"x 1 y 2"});
     CHECK(read_csv(at.write("d.csv", "x;y\n1,5;2\n")).cell(0, 0) == "1,5");
 }
@@ -136,14 +136,14 @@ TEST_CASE("what ends fields is told after rows are read") {
 TEST_CASE("JSON lines with columns go through a template") {
     const scratch_directory at;
     const auto how = at.write("how.json", R"({"clause": "{label} {value}.", "unknown": "not told"})");
-    CHECK(texts_of(at.write("a.jsonl", R"({"age": 42, "name": "é", "new": true, "score": 1.50, "tags": ["a", 2]}
+    CHECK(list_texts(at.write("a.jsonl", R"({"age": 42, "name": "é", "new": true, "score": 1.50, "tags": ["a", 2]}
 {"name": null, "age": -1}
 )"),
                    how) ==
           std::vector<std::string>{"age 42. name é. new true. score 1.50. tags a, 2.",
                                    "age -1. name not told. new not told. score not told. tags not told."});
     const auto refused = [&](const std::string& lines) {
-        return refusal([&] { texts_of(at.write("b.jsonl", lines), how); });
+        return refusal([&] { list_texts(at.write("b.jsonl", lines), how); });
     };
     CHECK(has(refused("{\"a\": 1}\n\"text\"\n"), "b.jsonl:2: not a JSON object"));
     CHECK(has(refused("{\"a\": {\"b\": 1}}\n"), "b.jsonl:1: \"a\" holds an object"));
@@ -155,7 +155,7 @@ TEST_CASE("JSON lines with columns go through a template") {
 TEST_CASE("a file of another kind is called what it is") {
     const scratch_directory at;
     const auto said = [&](const std::string& name, const std::string& bytes) {
-        return refusal([&] { texts_of(at.write(name, bytes)); });
+        return refusal([&] { list_texts(at.write(name, bytes)); });
     };
     CHECK(has(said("a.txt", std::string("PAR1\x15\x04\0", 7)), "a.txt: is Parquet; export the table as .csv"));
     CHECK(has(said("a.data", std::string("PAR1\x15\x04\0", 7)), "is Parquet"));
@@ -168,14 +168,14 @@ TEST_CASE("a file of another kind is called what it is") {
                                         6)),
               "UTF-16"));
     CHECK(has(said("a.xlsx", "nothing"), "spreadsheets are not read"));
-    CHECK(has(refusal([&] { texts_of(at.path().string()); }), "is a directory"));
-    CHECK(texts_of(at.write("b.txt", "PAR1,PAR2\n")) == std::vector<std::string>{"PAR1,PAR2"});
+    CHECK(has(refusal([&] { list_texts(at.path().string()); }), "is a directory"));
+    CHECK(list_texts(at.write("b.txt", "PAR1,PAR2\n")) == std::vector<std::string>{"PAR1,PAR2"});
 }
 
 TEST_CASE("bytes that are no text are told for what they are, also inside a packed file") {
     const scratch_directory at;
     const auto refused = [&](const std::string& name, const std::string& bytes) {
-        return refusal([&] { texts_of(at.write(name, bytes)); });
+        return refusal([&] { list_texts(at.write(name, bytes)); });
     };
     const auto utf16 = [](const std::string& text, bool big) {
         std::string out;
@@ -203,22 +203,22 @@ TEST_CASE("zeros behind a gzip file's end are padding, and anything else is dama
     const scratch_directory at;
     const auto packed = gzipped("one\ntwo\n");
     const std::vector<std::string> both{"one", "two"};
-    CHECK(texts_of(at.write("a.txt.gz", packed + std::string(300'000, '\0'))) == both);
-    CHECK(texts_of(at.write("a.txt.gz", packed + std::string(5, '\0') + packed)).size() == 4);
+    CHECK(list_texts(at.write("a.txt.gz", packed + std::string(300'000, '\0'))) == both);
+    CHECK(list_texts(at.write("a.txt.gz", packed + std::string(5, '\0') + packed)).size() == 4);
     CHECK(
-        has(refusal([&] { texts_of(at.write("a.txt.gz", packed + std::string(5, '\0') + "x")); }), "its packed data"));
+        has(refusal([&] { list_texts(at.write("a.txt.gz", packed + std::string(5, '\0') + "x")); }), "its packed data"));
 }
 
 TEST_CASE("what ends fields may be said in the first line, as Excel says it") {
     const scratch_directory at;
     const auto how = at.write("how.json", R"({"columns": {"a": {}, "b": {}}})");
-    const auto plain = texts_of(at.write("plain.csv", "a;b\n1;2\n3,5;4\n"), how);
+    const auto plain = list_texts(at.write("plain.csv", "a;b\n1;2\n3,5;4\n"), how);
     REQUIRE(plain.size() == 2);
     for (const std::string first : {"sep=;\n", "SEP=;\r\n", "\"sep=;\"\n", "\xEF\xBB\xBFsep=;\n"})
-        CHECK(texts_of(at.write("said.csv", first + "a;b\n1;2\n3,5;4\n"), how) == plain);
-    CHECK(texts_of(at.write("bar.csv", "sep=|\na|b\n1|2\n3,5|4\n"), how) == plain);
+        CHECK(list_texts(at.write("said.csv", first + "a;b\n1;2\n3,5;4\n"), how) == plain);
+    CHECK(list_texts(at.write("bar.csv", "sep=|\na|b\n1|2\n3,5|4\n"), how) == plain);
     CHECK(
-        has(refusal([&] { texts_of(at.write("said.csv", "sep=;\na;b\n1;2;3\n"), how); }), "said.csv:3: the row has 3"));
+        has(refusal([&] { list_texts(at.write("said.csv", "sep=;\na;b\n1;2;3\n"), how); }), "said.csv:3: the row has 3"));
 }
 
 TEST_CASE("numbers of JSON keep their spelling") {
@@ -226,7 +226,7 @@ TEST_CASE("numbers of JSON keep their spelling") {
     const auto how = at.write("how.json", R"({"columns": {"id": {}, "x": {}}})");
     const std::string id = "340282366920938463463374607431768211457";  // 2^128 + 1
     const auto texts =
-        texts_of(at.write("a.jsonl", "{\"id\": " + id + ", \"x\": 1.50}\n{\"id\": 7, \"x\": [1e5, true]}\n"), how);
+        list_texts(at.write("a.jsonl", "{\"id\": " + id + ", \"x\": 1.50}\n{\"id\": 7, \"x\": [1e5, true]}\n"), how);
     REQUIRE(texts.size() == 2);
     CHECK(has(texts[0], id));
     CHECK(has(texts[0], "1.50"));
@@ -257,7 +257,7 @@ TEST_CASE("numbers of JSON keep their spelling") {
 TEST_CASE("a line that is no JSON is refused with the parser's reason and column, and nothing of its text") {
     const scratch_directory at;
     const auto refused = [&](const std::string& line) {
-        auto said = refusal([&] { texts_of(at.write("a.jsonl", "{\"text\": \"fine\"}\n" + line + "\n")); });
+        auto said = refusal([&] { list_texts(at.write("a.jsonl", "{\"text\": \"fine\"}\n" + line + "\n")); });
         CHECK_FALSE(has(said, "secret"));
         return said;
     };
@@ -271,5 +271,5 @@ TEST_CASE("a line that is no JSON is refused with the parser's reason and column
     CHECK(has(refused("{\"text\": \"a\", \"x\": " + std::string(100'000, '[') + std::string(100'000, ']') + "}"),
               "nested deeper than 200 levels"));
     const auto how = at.write("how.json", R"({"columns": {"a": {}}})");
-    CHECK(has(refusal([&] { texts_of(at.write("a.jsonl", "[{\"a\": 1}]\n"), how); }), "a.jsonl:1: a list; write one"));
+    CHECK(has(refusal([&] { list_texts(at.write("a.jsonl", "[{\"a\": 1}]\n"), how); }), "a.jsonl:1: a list; write one"));
 }

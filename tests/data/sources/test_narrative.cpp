@@ -12,7 +12,7 @@ namespace {
 std::string first_narrative(const std::string& json, const std::string& csv, const code_book* codes = nullptr) {
     const auto how = parse_template(json, "n.json");
     const auto rows = parse_csv(csv, "t.csv");
-    return narrator(how, rows, codes)(0);
+    return row_renderer(how, rows, codes)(0);
 }
 
 const std::string uci_header =
@@ -31,7 +31,7 @@ const code_book uci_codes{{"admission_type_id", {{"1", "Emergency"}, {"6", "NULL
 std::string uci_narrative(const std::string& row) {
     const auto how = read_template("config/narrative-uci.json");
     const auto rows = parse_csv(uci_header + row, "t.csv");
-    return narrator(how, rows, &uci_codes)(0);
+    return row_renderer(how, rows, &uci_codes)(0);
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ TEST_CASE("a narrative says where its columns and their values stand") {
         "sex": {}, "back": {"sentences": {"NO": "not back."}}}})",
                        "n.json");
     const auto rows = parse_csv("other,age,days,sex,back\n9,[60-70),1,?,NO\n9,[0-10),12,F,YES\n", "t.csv");
-    const narrator tell(how, rows, nullptr);
+    const row_renderer tell(how, rows, nullptr);
     const auto told = [&](std::size_t row) {
         std::vector<clause> clauses;
         const auto text = tell(row, &clauses);

@@ -34,7 +34,7 @@ std::string encounters(char comma) {
     return out;
 }
 
-column_role role_of(const survey& in, const std::string& name) {
+column_role find_role(const survey& in, const std::string& name) {
     for (const auto& column : in.columns)
         if (column.name == name) return column.role;
     FAIL(name + " is no column");
@@ -63,7 +63,7 @@ TEST_CASE("identifiers are known by name in several languages, codes, counts and
     const auto all_are = [](naming what, std::initializer_list<const char*> names) {
         for (const char* name : names) {
             INFO(name);
-            CHECK(naming_of(name) == what);
+            CHECK(classify_name(name) == what);
         }
     };
     all_are(naming::person, {"MRN",
@@ -133,18 +133,18 @@ TEST_CASE("what becomes of a column follows from its name and the owner's word, 
     const scratch_directory at;
     for (const char comma : {',', ';', '\t'}) {
         const auto path = at.write(comma == '\t' ? "t.tsv" : "t.csv", encounters(comma));
-        const auto found = survey_of(path, {.person = "customerNbr", .target = "readmitted"});
+        const auto found = profile_data(path, {.person = "customerNbr", .target = "readmitted"});
         CHECK(found.kind == data_kind::table);
         CHECK(found.delimiter == comma);
         CHECK(found.records == 200);
-        CHECK(role_of(found, "encounter_id") == column_role::left_out);
-        CHECK(role_of(found, "customerNbr") == column_role::person);
+        CHECK(find_role(found, "encounter_id") == column_role::left_out);
+        CHECK(find_role(found, "customerNbr") == column_role::person);
         CHECK(found.find(column_role::person)->distinct == 50);
-        CHECK(role_of(found, "e-mail") == column_role::left_out);
-        CHECK(role_of(found, "country") == column_role::told);  // always the same, but that is a value's word
-        CHECK(role_of(found, "spare") == column_role::told);
-        CHECK(role_of(found, "age") == column_role::told);
-        CHECK(role_of(found, "note") == column_role::prose);
+        CHECK(find_role(found, "e-mail") == column_role::left_out);
+        CHECK(find_role(found, "country") == column_role::rendered);  // always the same, but that is a value's word
+        CHECK(find_role(found, "spare") == column_role::rendered);
+        CHECK(find_role(found, "age") == column_role::rendered);
+        CHECK(find_role(found, "note") == column_role::free_text);
         CHECK(found.target == "readmitted");
         CHECK(found.identifiers().size() == 3);
         const auto how = parse_template(template_for(found, path), "made");
@@ -158,18 +158,18 @@ TEST_CASE("what becomes of a column follows from its name and the owner's word, 
 TEST_CASE("values only advise") {
     const scratch_directory at;
     const auto path = at.write("t.csv", encounters(','));
-    const auto found = survey_of(path, {});
+    const auto found = profile_data(path, {});
     CHECK_FALSE(found.find(column_role::person));
-    CHECK(role_of(found, "customerNbr") == column_role::left_out);
+    CHECK(find_role(found, "customerNbr") == column_role::left_out);
     CHECK_FALSE(found.target);
-    const auto advice = advice_of(found);
+    const auto advice = advise_columns(found);
     CHECK(advice.person == "customerNbr");
     CHECK(advice.target == "readmitted");
     CHECK(advice.say_nothing == std::vector<std::string>{"country", "spare"});
     // One record of another kind moves no word of what would be published.
     const auto before = template_for(found, path);
     at.write("t.csv", encounters(',') + "9,C9,x@y.z,7,2026-01-01,DE,short,spare,maybe\n");
-    CHECK(template_for(survey_of(path, {}), path) == before);
+    CHECK(template_for(profile_data(path, {}), path) == before);
 }
 
 TEST_CASE("what can be read in two ways is counted: words for none, decimal commas, a word among numbers") {
@@ -182,7 +182,7 @@ TEST_CASE("what can be read in two ways is counted: words for none, decimal comm
                         i % 10 == 0   ? "low"
                         : i % 10 == 1 ? "high"
                                       : std::to_string(i));
-    const auto found = survey_of(at.write("t.csv", rows), {});
+    const auto found = profile_data(at.write("t.csv", rows), {});
     using counts = std::vector<std::pair<std::string, std::size_t>>;
     CHECK(found.columns[0].taken_for_none == counts{{"NA", 3}});
     CHECK(found.columns[0].words_among_numbers == 0);
@@ -197,22 +197,22 @@ TEST_CASE("what can be read in two ways is counted: words for none, decimal comm
 TEST_CASE("the owner's word goes before a name's") {
     const scratch_directory at;
     const auto path = at.write("t.csv", encounters(','));
-    const auto none = survey_of(path, {.person = "none", .target = "none"});
+    const auto none = profile_data(path, {.person = "none", .target = "none"});
     CHECK(none.find(column_role::person) == nullptr);
     CHECK_FALSE(none.target);
-    CHECK(survey_of(path, {.person = "age"}).find(column_role::person)->name == "age");
-    CHECK(survey_of(path, {.person = {}, .target = "age"}).target == "age");
-    CHECK(has(refusal([&] { survey_of(path, {.person = "who"}); }),
+    CHECK(profile_data(path, {.person = "age"}).find(column_role::person)->name == "age");
+    CHECK(profile_data(path, {.person = {}, .target = "age"}).target == "age");
+    CHECK(has(refusal([&] { profile_data(path, {.person = "who"}); }),
               "--person who: no such column; there are encounter_id, customerNbr"));
-    CHECK(has(refusal([&] { survey_of(path, {.person = {}, .target = "encounter_id"}); }), "is not told"));
-    const auto chosen = survey_of(path, {.person = "none", .left_out = {"age", "country"}, .kept = {"encounter_id"}});
-    CHECK(role_of(chosen, "age") == column_role::left_out);
-    CHECK(role_of(chosen, "encounter_id") == column_role::told);
-    CHECK(role_of(chosen, "customerNbr") == column_role::left_out);
-    CHECK(has(refusal([&] { survey_of(path, {.person = {}, .kept = {"age"}}); }), "is told anyway"));
-    CHECK(has(refusal([&] { survey_of(path, {.person = "age", .left_out = {"age"}}); }), "is --person"));
+    CHECK(has(refusal([&] { profile_data(path, {.person = {}, .target = "encounter_id"}); }), "is not told"));
+    const auto chosen = profile_data(path, {.person = "none", .left_out = {"age", "country"}, .kept = {"encounter_id"}});
+    CHECK(find_role(chosen, "age") == column_role::left_out);
+    CHECK(find_role(chosen, "encounter_id") == column_role::rendered);
+    CHECK(find_role(chosen, "customerNbr") == column_role::left_out);
+    CHECK(has(refusal([&] { profile_data(path, {.person = {}, .kept = {"age"}}); }), "is told anyway"));
+    CHECK(has(refusal([&] { profile_data(path, {.person = "age", .left_out = {"age"}}); }), "is --person"));
     at.write("IDs_mapping.csv", "encounter_id,description\n1,first\n");
-    CHECK(role_of(survey_of(path, {}), "encounter_id") == column_role::told);  // a code book says what it means
+    CHECK(find_role(profile_data(path, {}), "encounter_id") == column_role::rendered);  // a code book says what it means
 }
 
 TEST_CASE("texts need no template, and may have a person beside them") {
@@ -220,21 +220,21 @@ TEST_CASE("texts need no template, and may have a person beside them") {
     std::string lines;
     for (int i = 0; i < 120; ++i)
         lines += fmt::format("{{\"patient\": {}, \"text\": \"note {}\", \"ward\": 3}}\n", i % 40, i);
-    const auto found = survey_of(at.write("t.jsonl", lines), {.person = "patient"});
+    const auto found = profile_data(at.write("t.jsonl", lines), {.person = "patient"});
     CHECK(found.has_text);
-    CHECK(role_of(found, "patient") == column_role::person);
-    CHECK(role_of(found, "ward") == column_role::left_out);
+    CHECK(find_role(found, "patient") == column_role::person);
+    CHECK(find_role(found, "ward") == column_role::left_out);
     const std::string chat = R"(, "tools": {}, "messages": [{"role": "user", "content": "a"}]})";
     std::string chats;
     for (int i = 0; i < 120; ++i) chats += fmt::format("{{\"patient\": {}{}\n", i % 40, chat);
-    const auto talks = survey_of(at.write("c.jsonl", chats + "{\"late\": [1]" + chat + "\n"), {.person = "patient"});
+    const auto talks = profile_data(at.write("c.jsonl", chats + "{\"late\": [1]" + chat + "\n"), {.person = "patient"});
     CHECK((talks.has_chats && !talks.has_text));
     CHECK(talks.records == 121);
     CHECK(talks.columns.size() == 1);
-    CHECK(role_of(talks, "patient") == column_role::person);
-    const auto text = survey_of(at.write("t.txt", "one\n\ntwo\n"), {});
+    CHECK(find_role(talks, "patient") == column_role::person);
+    const auto text = profile_data(at.write("t.txt", "one\n\ntwo\n"), {});
     CHECK(text.kind == data_kind::text);
     CHECK(text.records == 2);
     CHECK(text.columns.empty());
-    CHECK(has(refusal([&] { survey_of(at.write("e.csv", "a,b\n"), {}); }), "no records"));
+    CHECK(has(refusal([&] { profile_data(at.write("e.csv", "a,b\n"), {}); }), "no records"));
 }

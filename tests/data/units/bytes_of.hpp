@@ -4,6 +4,6 @@
 #include <string>
 #include <vector>
 
-inline std::vector<std::int32_t> bytes_of(const std::string& text) {
+inline std::vector<std::int32_t> encode_bytes(const std::string& text) {
     return {text.begin(), text.end()};
 }

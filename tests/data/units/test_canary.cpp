@@ -11,7 +11,7 @@ using namespace rldp::data;
 
 namespace {
 
-corpus lines_of(int count, std::int64_t canaries = 0, std::optional<shadow_rule> shadow = {}) {
+corpus make_lines(int count, std::int64_t canaries = 0, std::optional<shadow_rule> shadow = {}) {
     const scratch_directory at;
     std::string text;
     for (int i = 0; i < count; ++i) text += "record " + std::to_string(i) + "\n";
@@ -42,7 +42,7 @@ TEST_CASE("a secret stands behind its record, where the prompt ends") {
 }
 
 TEST_CASE("made-up secrets have the length asked for, and lists of two kinds share none") {
-    const auto some = made_up_secrets(7, "reference", 500, 10), others = made_up_secrets(7, "audit canary", 500, 10);
+    const auto some = make_secrets(7, "reference", 500, 10), others = make_secrets(7, "audit canary", 500, 10);
     std::set<std::string> all(some.begin(), some.end());
     all.insert(others.begin(), others.end());
     CHECK(all.size() == 1000);
@@ -50,9 +50,9 @@ TEST_CASE("made-up secrets have the length asked for, and lists of two kinds sha
         CHECK(secret.size() == 10);
         CHECK(secret.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == std::string::npos);
     }
-    CHECK(made_up_secrets(7, "reference", 500, 10) == some);
-    CHECK(made_up_secrets(8, "reference", 500, 10) != some);
-    for (const auto& secret : made_up_secrets(7, "reference", 20, 3)) CHECK(secret.size() == 3);
+    CHECK(make_secrets(7, "reference", 500, 10) == some);
+    CHECK(make_secrets(8, "reference", 500, 10) != some);
+    for (const auto& secret : make_secrets(7, "reference", 20, 3)) CHECK(secret.size() == 3);
 }
 
 TEST_CASE("all secrets of a length are there once") {
@@ -80,7 +80,7 @@ TEST_CASE("shorter canaries are planted where they are asked for") {
 }
 
 TEST_CASE("an audit looks at members without a secret, at Attack units, and at canaries of its own") {
-    const auto from = lines_of(200, 20);
+    const auto from = make_lines(200, 20);
     const auto pool = choose_audit_pool(from, {.seed = 3, .targets = 30, .canaries = 5});
     CHECK(pool.members.size() == 30);
     CHECK(pool.non_members.size() == 30);
@@ -96,7 +96,7 @@ TEST_CASE("an audit looks at members without a secret, at Attack units, and at c
     const auto all = choose_audit_pool(from, {.seed = 3, .targets = 100000, .canaries = 5});
     CHECK(all.non_members.size() == from.attack.size());
     CHECK(all.members.size() == from.train.size() - 20);
-    const auto elsewhere = choose_audit_pool(lines_of(50), {.seed = 3, .targets = 1, .canaries = 5});
+    const auto elsewhere = choose_audit_pool(make_lines(50), {.seed = 3, .targets = 1, .canaries = 5});
     for (std::size_t i = 0; i < 5; ++i) CHECK(elsewhere.canaries[i].records == pool.canaries[i].records);
 }
 
@@ -116,10 +116,10 @@ TEST_CASE("a target is in half of all shadows, independently of other shadows an
 }
 
 TEST_CASE("a shadow trains on the targets that its coins choose, and on everybody else") {
-    const auto from = lines_of(400, 20);
+    const auto from = make_lines(400, 20);
     const auto pool = choose_audit_pool(from, {.seed = 42, .targets = 60, .canaries = 0});
     const auto numbered = [](std::int64_t number) {
-        return lines_of(400, 20, shadow_rule{.targets = 60, .number = number});
+        return make_lines(400, 20, shadow_rule{.targets = 60, .number = number});
     };
     const auto shadow = numbered(2);
     const auto before = ids(from.train), after = ids(shadow.train), members = ids(pool.members);

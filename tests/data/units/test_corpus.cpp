@@ -257,7 +257,7 @@ TEST_CASE("units lead back to their lines and keys") {
     const auto all = load_corpus(by_record, rule);
     std::set<std::uint64_t> ids;
     for (const auto& unit : all.train) ids.insert(unit.id);
-    const auto places = places_of(by_record, rule, ids);
+    const auto places = list_places(by_record, rule, ids);
     REQUIRE(places.size() == all.train.size());
     for (const auto& unit : all.train) {
         const auto& place = places.at(unit.id);
@@ -268,7 +268,7 @@ TEST_CASE("units lead back to their lines and keys") {
     by_person.group = "who";
     const auto persons = load_corpus(by_person, rule);
     const auto first = persons.train.front();
-    const auto found = places_of(by_person, rule, {first.id});
+    const auto found = list_places(by_person, rule, {first.id});
     REQUIRE(found.size() == 1);
     CHECK(found.at(first.id).group == fmt::format("p{}", (found.at(first.id).line - 2) / 3));
     CHECK(has(first.records.front(), fmt::format("n{}", found.at(first.id).line - 2)));

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 token_rule file_rule(int threads) {
-    return {.encode = bytes_of, .max_tokens = 40, .threads = threads, .held_out = 9};
+    return {.encode = encode_bytes, .max_tokens = 40, .threads = threads, .held_out = 9};
 }
 
 std::string some_table(std::size_t rows) {
@@ -116,7 +116,7 @@ std::size_t damaged_units(const token_store& in, const token_store* expected) {
     return out;
 }
 
-unsigned mode_of(const fs::path& path) {
+unsigned read_mode(const fs::path& path) {
     return static_cast<unsigned>(fs::status(path).permissions());
 }
 
@@ -130,10 +130,10 @@ TEST_CASE("a corpus comes back from its file as it was read, and is read once") 
     REQUIRE(expected.planted.size() > 0);
     REQUIRE(expected.held_out.records.size() > 9);  // units have several
     {
-        corpus_shelf shelf(at / "new/shelf");
+        token_cache shelf(at / "new/shelf");
         check_equal(shelf.get("facts", false, of.reader(read)), expected);
     }
-    corpus_shelf shelf(at / "new/shelf");
+    token_cache shelf(at / "new/shelf");
     check_equal(shelf.get("facts", false, of.reader(read)), expected);
     CHECK(read == 1);
     CHECK(corpora_in(at / "new/shelf").size() == 1);
@@ -157,7 +157,7 @@ TEST_CASE("whoever asks at the same time waits for one reading") {
     std::vector<token_corpus> found(6);
     std::vector<std::thread> all;
     for (auto& into : found)
-        all.emplace_back([&] { into = corpus_shelf(at / "shelf").get("facts", true, of.reader(read)); });
+        all.emplace_back([&] { into = token_cache(at / "shelf").get("facts", true, of.reader(read)); });
     for (auto& one : all) one.join();
     CHECK(read == 1);
     for (const auto& one : found) check_equal(one, expected);
@@ -167,10 +167,10 @@ TEST_CASE("a shelf and its files are the owner's alone, and hold neither tokens 
     const scratch_directory at;
     const grouped_table of(at);
     std::atomic<int> read{0};
-    corpus_shelf shelf(at / "shelf");
+    token_cache shelf(at / "shelf");
     const auto corpus = shelf.get("facts", false, of.reader(read));
-    CHECK(mode_of(at / "shelf") == 0700);
-    for (const auto& entry : fs::directory_iterator(at / "shelf")) CHECK(mode_of(entry.path()) == 0600);
+    CHECK(read_mode(at / "shelf") == 0700);
+    for (const auto& entry : fs::directory_iterator(at / "shelf")) CHECK(read_mode(entry.path()) == 0600);
     const auto bytes = read_file(corpora_in(at / "shelf").front());
     CHECK(bytes.find("note ") == std::string::npos);
     for (std::size_t u = 0; u < corpus.train.size(); ++u)
@@ -181,21 +181,21 @@ TEST_CASE("a shelf and its files are the owner's alone, and hold neither tokens 
     for (const auto& [id, secret] : corpus.planted) CHECK(bytes.find(secret) == std::string::npos);
     fs::create_directory(at / "open");
     fs::permissions(at / "open", fs::perms(0755));
-    CHECK(has(refusal([&] { corpus_shelf{at / "open"}; }), "chmod 700"));
-    CHECK(mode_of(at / "open") == 0755);
+    CHECK(has(refusal([&] { token_cache{at / "open"}; }), "chmod 700"));
+    CHECK(read_mode(at / "open") == 0755);
     fs::permissions(at / "open", fs::perms(0700));
     fs::create_directory_symlink(at / "open", at / "link");
-    CHECK_NOTHROW(corpus_shelf{at / "link"});
-    CHECK(has(refusal([&] { corpus_shelf{at.write("file", "x")}; }), "is no directory"));
+    CHECK_NOTHROW(token_cache{at / "link"});
+    CHECK(has(refusal([&] { token_cache{at.write("file", "x")}; }), "is no directory"));
     fs::create_directory_symlink(at / "nowhere", at / "dangling");
-    CHECK(has(refusal([&] { corpus_shelf{at / "dangling"}; }), "leads to none"));
+    CHECK(has(refusal([&] { token_cache{at / "dangling"}; }), "leads to none"));
 }
 
 TEST_CASE("other facts are another corpus, and a shelf of one keeps the last") {
     const scratch_directory at;
     const grouped_table of(at);
     std::atomic<int> read{0};
-    corpus_shelf shelf(at / "shelf");
+    token_cache shelf(at / "shelf");
     shelf.get("a", false, of.reader(read));
     const auto kept = shelf.get("b", false, of.reader(read));
     CHECK(corpora_in(at / "shelf").size() == 2);
@@ -212,7 +212,7 @@ TEST_CASE("a damaged corpus is read again, or told when it is drawn") {
     const grouped_table of(at);
     const auto expected = of.in_memory();
     std::atomic<int> read{0};
-    corpus_shelf shelf(at / "shelf");
+    token_cache shelf(at / "shelf");
     const auto get = [&] { return shelf.get("facts", false, of.reader(read)); };
     get();
     const auto path = corpora_in(at / "shelf").front();
@@ -284,30 +284,30 @@ TEST_CASE("an erased shelf is gone, what was moved stays open") {
     const scratch_directory at;
     const grouped_table of(at);
     std::atomic<int> read{0};
-    corpus_shelf shelf(at / "beside");
+    token_cache shelf(at / "beside");
     const auto corpus = shelf.get("facts", true, of.reader(read));
     fs::create_directory(at / "run");
     shelf.move_to(at / "run/corpus");
     CHECK_FALSE(fs::exists(at / "beside"));
-    CHECK(corpus_shelf(at / "run/corpus").get("facts", true, of.reader(read)).digest == corpus.digest);
+    CHECK(token_cache(at / "run/corpus").get("facts", true, of.reader(read)).digest == corpus.digest);
     CHECK(read == 1);
-    CHECK(erase_shelf(at / "run/corpus"));
+    CHECK(erase_token_cache(at / "run/corpus"));
     CHECK_FALSE(fs::exists(at / "run/corpus"));
-    CHECK_FALSE(erase_shelf(at / "run/corpus"));
+    CHECK_FALSE(erase_token_cache(at / "run/corpus"));
     check_equal(corpus, of.in_memory());
 }
 
 TEST_CASE("facts change with whatever a corpus depends on") {
     const scratch_directory at;
     const grouped_table of(at);
-    const auto facts = facts_of(of.from, of.split, file_rule(1));
-    CHECK(facts == facts_of(of.from, of.split, file_rule(8)));  // not with the machine
+    const auto facts = list_corpus_facts(of.from, of.split, file_rule(1));
+    CHECK(facts == list_corpus_facts(of.from, of.split, file_rule(8)));  // not with the machine
     const auto differs = [&](const auto& change) {
         auto from = of.from;
         auto split = of.split;
         auto how = file_rule(1);
         change(from, split, how);
-        return facts_of(from, split, how) != facts;
+        return list_corpus_facts(from, split, how) != facts;
     };
     CHECK(differs([](auto& from, auto&, auto&) { from.group.reset(); }));
     CHECK(differs([&](auto& from, auto&, auto&) { from.narrative = at.write("u.json", R"({"record": "id"})"); }));
@@ -332,7 +332,7 @@ TEST_CASE("facts change with whatever a corpus depends on") {
     const auto time = fs::last_write_time(of.from.path);
     flip(of.from.path, 30);
     fs::last_write_time(of.from.path, time);
-    CHECK(facts_of(of.from, of.split, file_rule(1)) != facts);
+    CHECK(list_corpus_facts(of.from, of.split, file_rule(1)) != facts);
     at.write("IDs_mapping.csv", "a code book");
     CHECK(differs([](auto&, auto&, auto&) {}));
 }

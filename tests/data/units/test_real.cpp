@@ -35,7 +35,7 @@ TEST_CASE("the real UCI table is read whole and its first narrative is as writte
     CHECK(codes.at("admission_source_id").size() == 25);
     const auto how = read_template("config/narrative-uci.json");
     CHECK(
-        narrator(how, rows, &codes)(0) ==
+        row_renderer(how, rows, &codes)(0) ==
         "The patient has the following profile. race is Caucasian. gender is Female. the patient ages between 0 and 10 "
         "years old. weight is unknown. admission type id is unknown. discharge disposition id is Not Mapped. admission "
         "source id is Physician Referral. the patient stayed in the hospital for 1 day. payer code is unknown. medical "

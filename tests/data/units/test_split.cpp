@@ -31,7 +31,7 @@ double deviations(double hits, double n, double p) {
     return std::abs(hits - n * p) / std::sqrt(n * p * (1 - p));
 }
 
-split_rule rule_of(rldp::split_kind how, std::int64_t seed, std::int64_t planted) {
+split_rule make_test_rule(rldp::split_kind how, std::int64_t seed, std::int64_t planted) {
     split_rule out;
     out.how = how;
     out.seed = seed;
@@ -55,7 +55,7 @@ TEST_CASE("the keyed hash is BLAKE2b as Python's hashlib computes it") {
 
 TEST_CASE("hashed shares are binomial, independent of each other and of other seeds") {
     constexpr std::size_t n = 40'000;
-    const auto rule = rule_of(rldp::split_kind::hash, 1, 2000);
+    const auto rule = make_test_rule(rldp::split_kind::hash, 1, 2000);
     const auto first = place(hashes(n, 1), rule), second = place(hashes(n, 2), rule);
     CHECK(deviations(count(first, side::attack), n, .2) < 5);
     CHECK(deviations(count(first, side::attack), n, .18) > 5);  // the test can tell
@@ -70,7 +70,7 @@ TEST_CASE("hashed shares are binomial, independent of each other and of other se
 }
 
 TEST_CASE("with a declared population a unit's place depends on nobody else") {
-    auto rule = rule_of(rldp::split_kind::hash, 3, 30);
+    auto rule = make_test_rule(rldp::split_kind::hash, 3, 30);
     rule.population = 300;
     const auto all = hashes(500, 3);
     const auto together = place(all, rule);
@@ -87,7 +87,7 @@ TEST_CASE("with a declared population a unit's place depends on nobody else") {
 }
 
 TEST_CASE("exact shares and canaries are exact and shuffled") {
-    const auto rule = rule_of(rldp::split_kind::exact, 4, 10);
+    const auto rule = make_test_rule(rldp::split_kind::exact, 4, 10);
     const auto units = hashes(101'766, 4);
     const auto places = place(units, rule);
     CHECK(count(places, side::attack) == 20'353);

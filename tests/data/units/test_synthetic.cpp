@@ -42,7 +42,7 @@ TEST_CASE("the synthetic table has the schema that the UCI template needs") {
     CHECK(rows.rows() == 3000);
     const auto how = read_template("config/narrative-uci.json");
     const auto codes = synthetic_code_book();
-    const narrator narrate(how, rows, &codes);
+    const row_renderer narrate(how, rows, &codes);
     for (std::size_t r = 0; r < rows.rows(); ++r) CHECK(narrate(r).size() > 1500);
     for (const auto& name : rows.columns())
         CHECK((how.columns.contains(name) || name == how.record || name == how.person));
@@ -95,13 +95,13 @@ TEST_CASE("synthetic:N loads like any table, and only N from 1 to 1e6") {
         from.path = "synthetic:" + n;
         CHECK(has(refusal([&] { load_corpus(from, split_rule{}); }), "must be an integer from 1 to 1000000"));
     }
-    CHECK(made_up_by("synthetic:1000000")->encounters == 1'000'000);
-    CHECK_FALSE(made_up_by("synthetic.csv"));
-    CHECK(made_up_by("synthetic:9")->world == 0);
-    CHECK(made_up_by("synthetic:9@17")->world == 17);
+    CHECK(parse_synthetic("synthetic:1000000")->encounters == 1'000'000);
+    CHECK_FALSE(parse_synthetic("synthetic.csv"));
+    CHECK(parse_synthetic("synthetic:9")->world == 0);
+    CHECK(parse_synthetic("synthetic:9@17")->world == 17);
     for (const std::string world : {"", "-1", "1000001", "x", "1@2"})
-        CHECK(has(refusal([&] { made_up_by("synthetic:9@" + world); }), "an integer from 0 to 1000000, the world's"));
-    CHECK(has(refusal([&] { made_up_by("synthetic:@3"); }), "the number of encounters must be"));
+        CHECK(has(refusal([&] { parse_synthetic("synthetic:9@" + world); }), "an integer from 0 to 1000000, the world's"));
+    CHECK(has(refusal([&] { parse_synthetic("synthetic:@3"); }), "the number of encounters must be"));
     from = {"synthetic:10", {}, {}, {}};
     CHECK(has(refusal([&] { load_corpus(from, split_rule{}); }), "synthetic:10: a table needs data.template"));
 }
@@ -139,6 +139,6 @@ TEST_CASE("worlds hold the same values, with other frequencies and ties, each it
     CHECK(std::set(most.begin(), most.end()).size() >= 3);
     const auto codes = synthetic_code_book();
     const auto how = read_template("config/narrative-uci.json");
-    const narrator narrate(how, two, &codes);
+    const row_renderer narrate(how, two, &codes);
     for (std::size_t r = 0; r < two.rows(); r += 13) CHECK(narrate(r).size() > 1500);
 }

@@ -37,12 +37,12 @@ void check_both_ways(const source& from, const split_rule& split) {
     for (const bool tail : {false, true})
         for (const int threads : {1, 3}) {
             const auto texts = load_corpus(from, split);
-            const auto train = tokenise(texts.train, bytes_of, 9, tail, threads);
+            const auto train = tokenise(texts.train, encode_bytes, 9, tail, threads);
             const auto found =
-                load_tokens(from, split, {.encode = bytes_of, .max_tokens = 9, .keep_tail = tail, .threads = threads});
+                load_tokens(from, split, {.encode = encode_bytes, .max_tokens = 9, .keep_tail = tail, .threads = threads});
             check_equal(found.train, train.units);
             std::vector<tokens> held_out;
-            for (const auto& unit : tokenise(texts.eval, bytes_of, 9, tail, threads).units)
+            for (const auto& unit : tokenise(texts.eval, encode_bytes, 9, tail, threads).units)
                 held_out.insert(held_out.end(), unit.records.begin(), unit.records.end());
             std::erase_if(held_out, [](const auto& record) { return record.size() < 2; });
             REQUIRE(found.held_out.records.size() == held_out.size());
@@ -128,10 +128,10 @@ TEST_CASE("every record is inspected before its secret is planted") {
     const source from{at.write("t.txt", "alpha\nbeta\ngamma\ndelta\nepsilon\nzeta\n"), {}, {}, {}};
     std::set<std::string> seen;
     load_tokens(from, split,
-                {.encode = bytes_of, .max_tokens = 90, .inspect = [&](const record& told) { seen.insert(told.text); }});
+                {.encode = encode_bytes, .max_tokens = 90, .inspect = [&](const record& told) { seen.insert(told.text); }});
     CHECK(seen == std::set<std::string>{"alpha", "beta", "gamma", "delta", "epsilon", "zeta"});
     CHECK_THROWS_WITH(load_tokens(from, split,
-                                  {.encode = bytes_of,
+                                  {.encode = encode_bytes,
                                    .max_tokens = 90,
                                    .threads = 3,
                                    .inspect = [](const record& told) { throw std::runtime_error(told.text); }}),
@@ -149,7 +149,7 @@ TEST_CASE("a file that changes while it is read is refused") {
         if (!changed && grows) std::ofstream(path, std::ios::app) << "one more\n";
         if (!changed && !grows) std::filesystem::resize_file(path, text.size() - 96);
         changed = true;
-        return bytes_of(record);
+        return encode_bytes(record);
     };
     const auto line = refusal([&] {
         load_tokens({path, {}, {}, {}}, split_rule{}, {.encode = change, .max_tokens = 9});

@@ -13,7 +13,7 @@ using namespace rldp::eval;
 
 namespace {
 
-compare_plan plan_of(const std::string& methods, std::vector<double> epsilons = {2}) {
+compare_plan make_plan(const std::string& methods, std::vector<double> epsilons = {2}) {
     compare_plan out;
     out.methods = methods_from(methods);
     out.epsilons = std::move(epsilons);
@@ -31,16 +31,16 @@ const score& find(const comparison& of, const std::string& method) {
 }  // namespace
 
 TEST_CASE("mean and deviation over n − 1") {
-    const auto three = statistic_of({1, 2, 6});
+    const auto three = compute_statistic({1, 2, 6});
     CHECK(three.n == 3);
     CHECK(*three.mean == Approx(3));
     CHECK(*three.deviation == Approx(std::sqrt(7.0)));
-    CHECK_FALSE(statistic_of({4}).deviation.has_value());
-    CHECK_FALSE(statistic_of({}).mean.has_value());
+    CHECK_FALSE(compute_statistic({4}).deviation.has_value());
+    CHECK_FALSE(compute_statistic({}).mean.has_value());
 }
 
 TEST_CASE("the best baseline is sound, a baseline, and the first in a tie") {
-    const auto plan = plan_of("static,auto_s,psac,rldp,rldp_as_published,rldp_random");
+    const auto plan = make_plan("static,auto_s,psac,rldp,rldp_as_published,rldp_random");
     std::vector<measured> cells = {
         done_cell("static", 2, 0, 6),     done_cell("static", 2, 1, 8), done_cell("auto_s", 2, 0, 5),
         done_cell("auto_s", 2, 1, 7),     done_cell("psac", 2, 0, 7),   done_cell("psac", 2, 1, 5),
@@ -58,7 +58,7 @@ TEST_CASE("the best baseline is sound, a baseline, and the first in a tie") {
 }
 
 TEST_CASE("RLDP and the best baseline are compared over the seeds that both have") {
-    const auto plan = plan_of("static,auto_s,rldp");
+    const auto plan = make_plan("static,auto_s,rldp");
     std::vector<measured> cells = {done_cell("static", 2, 0, 9), done_cell("static", 2, 1, 9),
                                    done_cell("auto_s", 2, 0, 5), cell_in_state("auto_s", 2, 1, cell_state::failed),
                                    done_cell("rldp", 2, 0, 4),   done_cell("rldp", 2, 1, 8)};
@@ -72,7 +72,7 @@ TEST_CASE("RLDP and the best baseline are compared over the seeds that both have
 }
 
 TEST_CASE("a baseline that lacks the hard seed is not the best by it") {
-    const auto plan = plan_of("static,auto_s,psac,rldp");
+    const auto plan = make_plan("static,auto_s,psac,rldp");
     // auto_s has the lower mean of those it has; at the seed that all have, static is better. psac takes no seed away.
     std::vector<measured> cells = {done_cell("static", 2, 0, 6), done_cell("static", 2, 1, 10),
                                    done_cell("auto_s", 2, 0, 7), cell_in_state("auto_s", 2, 1, cell_state::failed),
@@ -91,7 +91,7 @@ TEST_CASE("a baseline that lacks the hard seed is not the best by it") {
 }
 
 TEST_CASE("steps to the best baseline, per seed, never counts as one") {
-    const auto plan = plan_of("static,rldp", {2, 4});
+    const auto plan = make_plan("static,rldp", {2, 4});
     // ε 2: seed 0 reaches 5 (equal is enough) at step 40, seed 1 never reaches 3; ε 4: at 10 and 20
     std::vector<measured> cells = {done_cell("static", 2, 0, 5),
                                    done_cell("static", 2, 1, 3),
@@ -114,7 +114,7 @@ TEST_CASE("steps to the best baseline, per seed, never counts as one") {
 }
 
 TEST_CASE("failed, missing and endless cells") {
-    const auto plan = plan_of("static,auto_s,rldp");
+    const auto plan = make_plan("static,auto_s,rldp");
     auto diverged = done_cell("auto_s", 2, 0, std::nan(""));
     std::vector<measured> cells = {done_cell("static", 2, 0, 9), cell_in_state("static", 2, 1, cell_state::failed),
                                    diverged, cell_in_state("auto_s", 2, 1, cell_state::unfinished),
@@ -140,7 +140,7 @@ TEST_CASE("what the comparison cost: every cell that began on the data, whether 
     tuning.where.run.split.reset();
     auto own = done_cell("static", 2, 0, 5);
     own.where.when = stage::tuned;
-    const auto cost = expense_of({done_cell("static", 2, 0, 5), cut_off, unsound, tuning, own,
+    const auto cost = sum_expense({done_cell("static", 2, 0, 5), cut_off, unsound, tuning, own,
                                   cell_in_state("rldp", 2, 0, cell_state::not_run)});
     CHECK(cost.epsilon == Approx(6));
     CHECK(cost.delta == Approx(3e-5));
@@ -149,7 +149,7 @@ TEST_CASE("what the comparison cost: every cell that began on the data, whether 
     CHECK(cost.made_up == 1);
     // tuning on real data would count as the others
     tuning.where.run.split = own.where.run.split;
-    CHECK(expense_of({own, tuning}).epsilon == Approx(4));
+    CHECK(sum_expense({own, tuning}).epsilon == Approx(4));
 }
 
 TEST_CASE("ε is summed only under a guarantee, and where raw figures go out over one split") {
@@ -157,20 +157,20 @@ TEST_CASE("ε is summed only under a guarantee, and where raw figures go out ove
     auto second = done_cell("static", 2, 1, 5);
     const auto words = [](const std::vector<measured>& cells) {
         std::string out;
-        for (const auto& sentence : expense_sentences(expense_of(cells))) out += sentence + "\n";
+        for (const auto& sentence : expense_sentences(sum_expense(cells))) out += sentence + "\n";
         return out;
     };
     says(words({first, second}), "2 cells read the training data under a bound");
     says(words({first, second}), "ε adds up to 4 and δ to 2e-05");
     says(words({first, second}), "assumes that held-out perplexities concern units outside the contract");
-    CHECK(to_json(expense_of({first, second})).at("epsilon_sum") == 4);
+    CHECK(to_json(sum_expense({first, second})).at("epsilon_sum") == 4);
 
     second.where.run.split = data_split{{"data.split_seed", "1"}};
     says(words({first, second}), "No sum of ε is given: the cells do not share one split");
     says(words({first, second}), "differ in data.split_seed");
     CHECK_FALSE(has(words({first, second}), "adds up"));
-    CHECK(to_json(expense_of({first, second})).at("epsilon_sum").is_null());
-    CHECK(to_json(expense_of({first, second})).at("delta_sum").is_null());
+    CHECK(to_json(sum_expense({first, second})).at("epsilon_sum").is_null());
+    CHECK(to_json(sum_expense({first, second})).at("delta_sum").is_null());
     // Where looks carry noise, every unit has the bound of every cell, whatever the splits.
     auto noised = first, other = second;
     noised.result.committed->held_out = other.result.committed->held_out = rldp::publication::noised;
@@ -196,7 +196,7 @@ TEST_CASE("ε is summed only under a guarantee, and where raw figures go out ove
 }
 
 TEST_CASE("the rate of lowest mean is chosen, once all seeds have ended, the first in a tie") {
-    auto plan = plan_of("static");
+    auto plan = make_plan("static");
     plan.rates = {0.0005, 0.002, 0.01};
     std::vector<measured> cells;
     const auto add = [&](double lr, std::int64_t seed, double end) {
@@ -233,13 +233,13 @@ TEST_CASE("a mean curve has the steps that all finished seeds have") {
 }
 
 TEST_CASE("the files hold every cell, whatever became of it") {
-    const auto plan = plan_of("static,rldp,rldp_as_published");
+    const auto plan = make_plan("static,rldp,rldp_as_published");
     auto unsound = done_cell("rldp_as_published", 2, 0, 3);
     unsound.result.summary->semantics = rldp::semantics::as_published;
     unsound.result.committed->holds = false;
     auto odd = done_cell("rldp", 2, 0, 4, {{50, 5}, {100, 4}});
     odd.where.run.id = "a,\"b\"";
-    const auto report = report_of(plan,
+    const auto report = make_report(plan,
                                   {done_cell("static", 2, 0, 5, {{50, 6}, {100, 5}}),
                                    cell_in_state("static", 2, 1, cell_state::failed), odd, unsound},
                                   "rldp compare <x>");
@@ -271,11 +271,11 @@ TEST_CASE("the files hold every cell, whatever became of it") {
 }
 
 TEST_CASE("the page tells what tuning did") {
-    auto plan = plan_of("static,rldp");
+    auto plan = make_plan("static,rldp");
     plan.rates = {0.0005};
     plan.tune_seeds = {100};
     plan.tuning_records = 6000;
-    const auto page = compare_html(report_of(plan, {done_cell("static", 2, 0, 5)}, "again"));
+    const auto page = compare_html(make_report(plan, {done_cell("static", 2, 0, 5)}, "again"));
     CHECK(has(page, "Each method at its own learning rate"));
     CHECK(has(page, "not tuned yet"));
     CHECK(has(page, "6000 made-up records"));

@@ -21,7 +21,7 @@ std::vector<std::string> ids(const std::vector<compare_cell>& cells) {
     return out;
 }
 
-compare_options options_of(const std::string& methods, const std::string& epsilons, const std::string& seeds) {
+compare_options make_options(const std::string& methods, const std::string& epsilons, const std::string& seeds) {
     compare_options out;
     out.methods = methods;
     out.epsilons = epsilons;
@@ -36,7 +36,7 @@ bool sets(const cell& one, const std::string& text) {
 }  // namespace
 
 TEST_CASE("a comparison has a cell for every budget, method and seed, with legible names") {
-    const auto plan = plan_compare(options_of("rldp,static", "0.5,2.0", "0,7"), fake_resolver());
+    const auto plan = plan_compare(make_options("rldp,static", "0.5,2.0", "0,7"), fake_resolver());
     // methods in the order of tables, whatever the list's
     CHECK(ids(plan.cells) == std::vector<std::string>{"static-eps0.5-seed0", "static-eps0.5-seed7", "rldp-eps0.5-seed0",
                                                       "rldp-eps0.5-seed7", "static-eps2-seed0", "static-eps2-seed7",
@@ -50,7 +50,7 @@ TEST_CASE("a comparison has a cell for every budget, method and seed, with legib
 }
 
 TEST_CASE("tuning adds made-up cells, and cells at the rates it chose unless they are there already") {
-    auto given = options_of("static,rldp", "2", "0,1");
+    auto given = make_options("static,rldp", "2", "0,1");
     given.tune_lr = "5e-4,0.005";
     given.tune_records = 1000;
     const auto plan = plan_compare(given, fake_resolver());
@@ -68,7 +68,7 @@ TEST_CASE("tuning adds made-up cells, and cells at the rates it chose unless the
 }
 
 TEST_CASE("tuning has as many records as keep the sampling rate") {
-    auto given = options_of("static", "2", "0");
+    auto given = make_options("static", "2", "0");
     given.tune_lr = "0.1";
     CHECK(plan_compare(given, fake_resolver()).tuning_records == 6000);
     CHECK(plan_compare(given, fake_resolver("synthetic:345")).tuning_records == 345);
@@ -94,7 +94,7 @@ TEST_CASE("a sweep has a cell for every combination, the last key fastest") {
 }
 
 TEST_CASE("all cells of a grid on real data share one split, whatever their seed") {
-    auto given = options_of("static,rldp", "2,4", "0,7");
+    auto given = make_options("static,rldp", "2,4", "0,7");
     given.tune_lr = "5e-4,0.005";
     const auto plan = plan_compare(given, fake_resolver());
     auto cells = plan.cells;
@@ -118,7 +118,7 @@ TEST_CASE("all cells of a grid on real data share one split, whatever their seed
 }
 
 TEST_CASE("on made-up data each seed has a split of its own, which is nobody's") {
-    const auto plan = plan_compare(options_of("static", "2", "0,7"), fake_resolver("synthetic:300"));
+    const auto plan = plan_compare(make_options("static", "2", "0,7"), fake_resolver("synthetic:300"));
     CHECK(sets(plan.cells[1].run, "data.split_seed=7"));
     for (const auto& one : plan.cells) CHECK_FALSE(one.run.split.has_value());
     CHECK(value_at(plan.what.base, "data.split_seed").is_null());
@@ -179,7 +179,7 @@ TEST_CASE("values that are lists or paths make directory names without slashes a
 
 TEST_CASE("bad lists, methods, keys and values are refused in one line that names them") {
     const auto compare = [](const std::string& methods, const std::string& epsilons, const std::string& seeds) {
-        return refusal([&] { plan_compare(options_of(methods, epsilons, seeds), fake_resolver()); });
+        return refusal([&] { plan_compare(make_options(methods, epsilons, seeds), fake_resolver()); });
     };
     says(compare("statik", "2", "0"), "--methods: statik is not known");
     says(compare("", "2", "0"), "--methods");
@@ -207,7 +207,7 @@ TEST_CASE("a base without a sound contract is refused") {
         document["privacy"]["semantics"] = "as_published";
         return document;
     };
-    says(refusal([&] { plan_compare(options_of("all", "2", "0"), unsound); }), "needs a sound base");
+    says(refusal([&] { plan_compare(make_options("all", "2", "0"), unsound); }), "needs a sound base");
 }
 
 TEST_CASE("the groups of methods") {
@@ -226,12 +226,12 @@ TEST_CASE("the groups of methods") {
 
 TEST_CASE("a directory of another grid is refused, naming the first difference") {
     const scratch_directory scratch;
-    const auto plan = plan_compare(options_of("static", "2", "0"), fake_resolver());
+    const auto plan = plan_compare(make_options("static", "2", "0"), fake_resolver());
     const auto out = scratch.path() / "grid";
     claim_directory(out, plan.what);
     claim_directory(out, plan.what);  // the same: go on
     const auto claim = [&](const grid& other) { return refusal([&] { claim_directory(out, other); }); };
-    says(claim(plan_compare(options_of("static", "2,4", "0"), fake_resolver()).what),
+    says(claim(plan_compare(make_options("static", "2,4", "0"), fake_resolver()).what),
          "axis epsilon is 2 there and 2,4 here");
     auto other = plan.what;
     other.base["train"]["lr"] = 0.1;
@@ -253,7 +253,7 @@ TEST_CASE("a directory of another grid is refused, naming the first difference")
 
 TEST_CASE("a directory that holds a run, or anything else, is no place for a grid") {
     const scratch_directory at;
-    const auto plan = plan_compare(options_of("static", "2", "0"), fake_resolver());
+    const auto plan = plan_compare(make_options("static", "2", "0"), fake_resolver());
     std::filesystem::create_directories(at / "run/public");
     const auto line = refusal([&] { claim_directory(at / "run", plan.what); });
     CHECK(line == (at / "run").string() + ": holds public, which is no grid's; choose another --out");
@@ -263,7 +263,7 @@ TEST_CASE("a directory that holds a run, or anything else, is no place for a gri
 }
 
 TEST_CASE("what all cells set is no part of a grid's description") {
-    const auto plan = plan_compare(options_of("static", "2", "0"), fake_resolver());
+    const auto plan = plan_compare(make_options("static", "2", "0"), fake_resolver());
     for (const char* key : {"seed", "method.name", "privacy.epsilon"}) CHECK(value_at(plan.what.base, key).is_null());
     const auto sweep = plan_sweep({"train.lr=0.1"}, "", fake_resolver());
     CHECK(value_at(sweep.what.base, "train.lr").is_null());
@@ -271,7 +271,7 @@ TEST_CASE("what all cells set is no part of a grid's description") {
 }
 
 TEST_CASE("an --only list restricts the cells of this invocation") {
-    auto given = options_of("static,rldp", "0.5,2", "0,1");
+    auto given = make_options("static,rldp", "0.5,2", "0,1");
     given.tune_lr = "0.1,0.2";
     const auto plan = plan_compare(given, fake_resolver());
     const auto count = [&](const std::vector<std::string>& only) {

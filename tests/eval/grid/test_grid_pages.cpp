@@ -75,7 +75,7 @@ void check_owners(const std::filesystem::path& out) {
 }
 
 template <class Cells>
-std::vector<cell> runs_of(const Cells& cells) {
+std::vector<cell> list_runs(const Cells& cells) {
     std::vector<cell> out;
     for (const auto& one : cells) out.push_back(one.run);
     return out;
@@ -91,9 +91,9 @@ TEST_CASE("a comparison's pages hold nothing of the trusted side, the owner's do
     plant_all(scratch.path(), plan.cells);
     std::vector<measured> cells;
     for (const auto& one : plan.cells) cells.push_back({one, read_result({scratch.path(), one.run.id})});
-    const auto report = report_of(plan, cells, "rldp compare");
+    const auto report = make_report(plan, cells, "rldp compare");
     write_files(scratch.path(), report);
-    write_owner_files(scratch.path(), read_owned(scratch.path(), runs_of(plan.cells)));
+    write_owner_files(scratch.path(), read_owned(scratch.path(), list_runs(plan.cells)));
     check_pages(scratch.path(), "compare");
     check_owners(scratch.path());
     for (const auto& marker : secrets) CHECK_FALSE(has(compare_text(report), marker));
@@ -108,9 +108,9 @@ TEST_CASE("a sweep's pages hold nothing of the trusted side, the owner's do") {
     plant_all(scratch.path(), plan.cells);
     std::vector<swept> cells;
     for (const auto& one : plan.cells) cells.push_back({one, read_result({scratch.path(), one.run.id})});
-    const auto report = report_of(plan, std::move(cells), "rldp sweep");
+    const auto report = make_report(plan, std::move(cells), "rldp sweep");
     write_files(scratch.path(), report);
-    write_owner_files(scratch.path(), read_owned(scratch.path(), runs_of(plan.cells)));
+    write_owner_files(scratch.path(), read_owned(scratch.path(), list_runs(plan.cells)));
     check_pages(scratch.path(), "sweep");
     check_owners(scratch.path());
     for (const auto& marker : secrets) CHECK_FALSE(has(sweep_text(report), marker));

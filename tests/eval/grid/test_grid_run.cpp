@@ -156,7 +156,7 @@ TEST_CASE("a cell that was cut while it ended is unfinished, and goes on") {
     REQUIRE(b.run({id}));
     CHECK(b.calls() == fmt::format("new {0}\nresume {0}\n", id));
     CHECK(b.result(id).state == cell_state::done);
-    CHECK(state_of(b.files(id).run()) == run_state::over);
+    CHECK(read_state(b.files(id).run()) == run_state::over);
     rldp::write_file(b.files(id).partial_output(), "a killed parent's");
     REQUIRE(b.run({id}));
     CHECK(b.ends.at(id) == "done kept");

@@ -15,7 +15,7 @@ sweep_report report_with(const std::vector<std::optional<double>>& ends) {
         const auto failed = cell_in_state("rldp", 2, 0, cell_state::failed).result;
         cells.push_back({where, ends[i] ? done_cell("rldp", 2, 0, *ends[i], {{50, 9}}).result : failed});
     }
-    return report_of(plan, std::move(cells), "rldp sweep <x>");
+    return make_report(plan, std::move(cells), "rldp sweep <x>");
 }
 
 }  // namespace

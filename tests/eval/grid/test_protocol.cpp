@@ -158,17 +158,17 @@ TEST_CASE("what can't be measured, and tuning on the data of the test, is refuse
 TEST_CASE("every arm gets as many trials, no setting twice, and the same for the same draw") {
     auto how = read(written);
     for (const auto& which : how.arms) {
-        const auto settings = trials_of(which, how);
+        const auto settings = list_trials(which, how);
         CHECK(settings.size() == 3);
         CHECK(std::set<std::vector<std::string>>(settings.begin(), settings.end()).size() == 3);
-        CHECK(settings == trials_of(which, how));
+        CHECK(settings == list_trials(which, how));
     }
     how.tuning.trials = 100;
-    CHECK(trials_of(how.arms.back(), how).size() == 6);  // all there are
+    CHECK(list_trials(how.arms.back(), how).size() == 6);  // all there are
     auto other = how;
     other.tuning.trials = how.tuning.trials = 4;
     other.tuning.draw = 8;
-    CHECK(trials_of(how.arms.back(), how) != trials_of(how.arms.back(), other));
+    CHECK(list_trials(how.arms.back(), how) != list_trials(how.arms.back(), other));
 }
 
 TEST_CASE("trials come before tests, on their own data and seeds, and tests get what was chosen") {
@@ -195,7 +195,7 @@ TEST_CASE("trials come before tests, on their own data and seeds, and tests get 
                                           [&](const arm& each) { return each.name == one.arm; });
         const std::size_t best = one.arm == "auto_s" ? 2 : 0;  // what diverged is not chosen
         CHECK(one.chosen == best);
-        CHECK(one.setting == trials_of(which, plan.how)[best]);
+        CHECK(one.setting == list_trials(which, plan.how)[best]);
         CHECK((one.settings == 3 && one.ended == 3 && one.failed == (one.arm == "auto_s" ? 0 : 1)));
     }
     const auto tests = test_cells(plan, tuned);
@@ -275,7 +275,7 @@ const duel& against(const protocol_report& report, const std::string& arm) {
 
 TEST_CASE("ties and misses: what the paired tests say, and who never reached the target") {
     const auto plan = plan_protocol(read(written), fake_resolver());
-    const auto report = report_of(plan,
+    const auto report = make_report(plan,
                                   tests_ending(plan,
                                                [](const protocol_cell& one) {
                                                    const auto seed = static_cast<double>(one.seed);
@@ -325,7 +325,7 @@ TEST_CASE("a win and a loss, in either direction of the measure") {
         const auto plan = plan_protocol(how, fake_resolver());
         const double sign = which == better::lower ? 1 : -1;
         const auto report =
-            report_of(plan,
+            make_report(plan,
                       tests_ending(plan,
                                    [&](const protocol_cell& one) {
                                        const double gap = one.arm == "static" ? 1 : one.arm == "auto_s" ? -1 : 0;
@@ -343,7 +343,7 @@ TEST_CASE("a win and a loss, in either direction of the measure") {
 TEST_CASE("no verdict while a cell is missing, whoever's it is") {
     const auto plan = plan_protocol(read(written), fake_resolver());
     for (const auto* late : {"static", "auto_s", "rldp"}) {
-        const auto report = report_of(plan,
+        const auto report = make_report(plan,
                                       tests_ending(plan,
                                                    [&](const protocol_cell& one) {
                                                        auto out = done(one, one.arm == "rldp" ? 20 : 21);
@@ -361,7 +361,7 @@ TEST_CASE("no verdict while a cell is missing, whoever's it is") {
 
 TEST_CASE("a run that diverged counts as the model that it began with, and is counted") {
     const auto plan = plan_protocol(read(written), fake_resolver());
-    const auto report = report_of(plan,
+    const auto report = make_report(plan,
                                   tests_ending(plan,
                                                [](const protocol_cell& one) {
                                                    const bool lost = one.arm == "auto_s" && one.seed == 3;
@@ -403,12 +403,12 @@ TEST_CASE("a shard is a part of the cells, and all of them are all") {
     for (std::size_t i = 0; i < cells.size(); ++i) cells[i].number = i;
     std::set<std::size_t> all;
     for (const char* text : {"1/3", "2/3", "3/3"})
-        for (const auto& one : part_of(cells, shard_from(text))) CHECK(all.insert(one.number).second);
+        for (const auto& one : take_shard(cells, shard_from(text))) CHECK(all.insert(one.number).second);
     CHECK(all.size() == cells.size());
-    CHECK(part_of(cells, shard{}).size() == cells.size());
-    const auto second = part_of(cells, shard_from("2/3"));
+    CHECK(take_shard(cells, shard{}).size() == cells.size());
+    const auto second = take_shard(cells, shard_from("2/3"));
     cells.erase(cells.begin());  // which can't be run yet
-    const auto later = part_of(cells, shard_from("2/3"));
+    const auto later = take_shard(cells, shard_from("2/3"));
     REQUIRE(later.size() == second.size());
     for (std::size_t i = 0; i < later.size(); ++i) CHECK(later[i].number == second[i].number);
     for (const char* text : {"0/3", "4/3", "1", "a/b", "1/3x", "-1/2"})

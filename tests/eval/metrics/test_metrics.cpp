@@ -19,7 +19,7 @@ std::filesystem::path written(const std::string& name, const std::string& text) 
     return path;
 }
 
-std::string message_of(const std::filesystem::path& path) {
+std::string find_message(const std::filesystem::path& path) {
     try {
         read_metrics(path);
     } catch (const rldp::error& reason) {
@@ -166,7 +166,7 @@ TEST_CASE("a metrics line carries its checksum, and no changed bit gets past it"
 
 TEST_CASE("a damaged metrics line is refused with its number") {
     const auto path = written("bad.jsonl", with_checksum("{\"step\":1}") + "\n" + with_checksum("{\"step\":") + "\n");
-    CHECK(message_of(path).find(path.string() + ":2: ") == 0);
+    CHECK(find_message(path).find(path.string() + ":2: ") == 0);
     CHECK_THROWS_AS(parse_metrics_line("{}"), rldp::error);
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":-1})"), rldp::error);
     CHECK_THROWS_AS(parse_metrics_line(R"({"step":1e31})"), rldp::error);

@@ -59,7 +59,7 @@ TEST_CASE("a family may tell each table in words of its own") {
     const auto tasks = rldp::eval::draw_runs({family}, asked.runs, 5, 0, 40);
     std::set<std::string> different;
     for (const auto& one : tasks) {
-        const auto told = rldp::data::parse_template(one.narrative_template, one.name);
+        const auto told = rldp::data::parse_template(one.row_template, one.name);
         CHECK(told.only_named);
         CHECK(told.columns.size() >= 5);
         CHECK(told.columns.size() <= 14);
@@ -71,12 +71,12 @@ TEST_CASE("a family may tell each table in words of its own") {
             for (const auto& [value, word] : rule.values) values.insert(word);
             CHECK(values.size() == rule.values.size());
         }
-        different.insert(one.narrative_template);
+        different.insert(one.row_template);
     }
     CHECK(different.size() == tasks.size());
-    CHECK(rldp::eval::draw_runs({family}, asked.runs, 5, 3, 1).front().narrative_template ==
-          tasks[3].narrative_template);
-    CHECK(rldp::eval::draw_runs({asked.runs.prepared[1]}, asked.runs, 5, 0, 1).front().narrative_template.empty());
+    CHECK(rldp::eval::draw_runs({family}, asked.runs, 5, 3, 1).front().row_template ==
+          tasks[3].row_template);
+    CHECK(rldp::eval::draw_runs({asked.runs.prepared[1]}, asked.runs, 5, 0, 1).front().row_template.empty());
     const auto set = "\"template\": \"random\", \"set\": {\"data.template\": \"x.json\"";
     CHECK(has(refusal([&] { read(with("\"set\": {\"train.eval_records\": 8", set)); }),
               "data.template is set for every"));

@@ -14,7 +14,7 @@ using rldp::eval::draw_runs;
 
 namespace {
 
-std::string value_of(const rldp::eval::run_task& of, const std::string& key) {
+std::string find_value(const rldp::eval::run_task& of, const std::string& key) {
     for (const auto& text : of.set)
         if (text.starts_with(key + "=")) return text.substr(key.size() + 1);
     return "";
@@ -47,11 +47,11 @@ TEST_CASE("tasks follow from the seed and their number, family by family, within
         }
         const bool brief = i % 2 == 0;
         CHECK(one.name.starts_with(brief ? "brief-" : "wide-"));
-        CHECK(value_of(one, "data.path").starts_with(brief ? "\"synthetic:300@" : "\"synthetic:400@"));
-        CHECK(value_of(one, "noise.insecure_reproducible") == "true");
-        worlds.insert(value_of(one, "data.path"));
-        if (brief) steps.insert(value_of(one, "train.steps"));
-        const double rate = std::stod(value_of(one, "train.lr"));
+        CHECK(find_value(one, "data.path").starts_with(brief ? "\"synthetic:300@" : "\"synthetic:400@"));
+        CHECK(find_value(one, "noise.insecure_reproducible") == "true");
+        worlds.insert(find_value(one, "data.path"));
+        if (brief) steps.insert(find_value(one, "train.steps"));
+        const double rate = std::stod(find_value(one, "train.lr"));
         least = std::min(least, rate);
         most = std::max(most, rate);
     }

@@ -26,13 +26,13 @@ inline config::run_config small_config(const std::vector<std::string>& set = {})
                          "small", "/", set);
 }
 
-inline privacy::ledger_header header_of(const config::run_config& config, const privacy::spending_policy& policy) {
+inline privacy::ledger_header make_header(const config::run_config& config, const privacy::spending_policy& policy) {
     privacy::ledger_header out;
     out.delta = config.privacy.delta;
     out.population = config.privacy.population.value_or(6400);
-    out.sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(out.population);
+    out.sample_rate = static_cast<double>(config::read_batch_size(config)) / static_cast<double>(out.population);
     out.steps = config::planned_steps(config, out.population);
-    out.policy = name_of(config::choices_of(config).policy);
+    out.policy = name_of(config::resolve_choices(config).policy);
     out.accountant = config.privacy.accountant;
     out.semantics = config.privacy.semantics;
     out.unit = config.privacy.unit;
@@ -49,13 +49,13 @@ inline privacy::ledger_header header_of(const config::run_config& config, const 
     return out;
 }
 
-inline std::unique_ptr<privacy::spending_policy> policy_of(const config::run_config& config) {
+inline std::unique_ptr<privacy::spending_policy> make_spending_policy(const config::run_config& config) {
     const auto population = config.privacy.population.value_or(6400);
     return privacy::make_policy(
-        config::choices_of(config).policy,
+        config::resolve_choices(config).policy,
         {.epsilon_budget = config.privacy.epsilon,
          .delta = config.privacy.delta,
-         .sample_rate = static_cast<double>(config::batch_of(config)) / static_cast<double>(population),
+         .sample_rate = static_cast<double>(config::read_batch_size(config)) / static_cast<double>(population),
          .steps = config::planned_steps(config, population),
          .interval = *config.rl.interval,
          .accountant = config.privacy.accountant,
@@ -67,8 +67,8 @@ inline std::unique_ptr<privacy::spending_policy> policy_of(const config::run_con
 /// in.
 inline void write_ledger(const std::filesystem::path& path, const config::run_config& config,
                          const std::function<void(privacy::ledger_header&)>& edit = {}, std::int64_t missing = 0) {
-    const auto policy = policy_of(config);
-    auto header = header_of(config, *policy);
+    const auto policy = make_spending_policy(config);
+    auto header = make_header(config, *policy);
     if (edit) edit(header);
     std::filesystem::remove(path);
     auto book = privacy::ledger::create(path, header);
@@ -79,7 +79,7 @@ inline void write_ledger(const std::filesystem::path& path, const config::run_co
 }
 
 /// The summary that finish_run would write for that ledger.
-inline eval::run_summary summary_of(const privacy::ledger_content& book) {
+inline eval::run_summary make_summary(const privacy::ledger_content& book) {
     const auto& header = book.header;
     eval::run_summary out;
     out.version = "1.2.3";
@@ -107,7 +107,7 @@ inline eval::run_summary summary_of(const privacy::ledger_content& book) {
 }
 
 /// Lines of a run log, of a look before the first step and of every step charged.
-inline std::vector<eval::metrics_line> log_of(const privacy::ledger_content& book) {
+inline std::vector<eval::metrics_line> make_log(const privacy::ledger_content& book) {
     std::vector<eval::metrics_line> out(1);
     out[0].eval_perplexity = 12;
     out[0].ledger = book.header_hash;
@@ -128,8 +128,8 @@ inline eval::run_directory write_run(const std::filesystem::path& root, const co
     std::filesystem::create_directories(run.adapter());
     write_file(run.config(), config::to_json(config));
     write_ledger(run.ledger(), config);
-    write_file(run.summary(), eval::to_json(summary_of(privacy::read_ledger(run.ledger()))) + "\n");
-    eval::write_metrics(run.metrics(), log_of(privacy::read_ledger(run.ledger())));
+    write_file(run.summary(), eval::to_json(make_summary(privacy::read_ledger(run.ledger()))) + "\n");
+    eval::write_metrics(run.metrics(), make_log(privacy::read_ledger(run.ledger())));
     write_file(run.report(), "<p>a report</p>\n");
     write_file(run.adapter() / "adapter_config.json", "{}\n");
     write_file(run.adapter() / "adapter_model.safetensors", std::string(64, '\x7f'));

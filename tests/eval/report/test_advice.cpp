@@ -38,34 +38,34 @@ const std::string all_linear = R"({"lora": {"targets": ["all-linear"]}})",
 
 TEST_CASE("what would help most is said first, and nothing where nothing is known") {
     const auto flat = looks(2, 1.99);
-    CHECK(has(advice_of(good_run(), flat, all_linear), "nothing"));
+    CHECK(has(advise_next(good_run(), flat, all_linear), "nothing"));
     auto run = good_run();
-    CHECK(has(advice_of(run, looks(2, 1.8), all_linear), "more steps: the held-out loss still fell"));
-    CHECK(has(advice_of(run, looks(2, 1.99, 20), all_linear), "more units"));
-    CHECK(has(advice_of(run, looks(2, 1.8, 20), q_and_v), "all linear modules"));
+    CHECK(has(advise_next(run, looks(2, 1.8), all_linear), "more steps: the held-out loss still fell"));
+    CHECK(has(advise_next(run, looks(2, 1.99, 20), all_linear), "more units"));
+    CHECK(has(advise_next(run, looks(2, 1.8, 20), q_and_v), "all linear modules"));
     run.base_parameters = 300'000;
-    CHECK(has(advice_of(run, looks(2, 1.8, 20), q_and_v), "a larger model: one of 0.3 million"));
+    CHECK(has(advise_next(run, looks(2, 1.8, 20), q_and_v), "a larger model: one of 0.3 million"));
     run.steps_done = 74;
-    CHECK(has(advice_of(run, flat, q_and_v), "more steps: 74 are few"));
+    CHECK(has(advise_next(run, flat, q_and_v), "more steps: 74 are few"));
     run.how = ending::interrupted;
-    CHECK(has(advice_of(run, flat, q_and_v), "--resume"));
+    CHECK(has(advise_next(run, flat, q_and_v), "--resume"));
     run = good_run();
     run.base_parameters = 135'000'000;
-    CHECK(has(advice_of(run, flat, all_linear), "a larger model, as far as"));
+    CHECK(has(advise_next(run, flat, all_linear), "a larger model, as far as"));
 }
 
 TEST_CASE("a fall within the noise of looks is none, and whole tensors have no modules to add") {
     auto within = looks(2, 1.8);
     within[1].eval_perplexity_in = interval{1.7, 2.3};
     within[2].eval_perplexity_in = interval{1.6, 2.0};
-    CHECK(has(advice_of(good_run(), within, all_linear), "nothing"));
+    CHECK(has(advise_next(good_run(), within, all_linear), "nothing"));
     within[2].eval_perplexity_in = interval{1.6, 1.69};
-    CHECK(has(advice_of(good_run(), within, all_linear), "more steps"));
+    CHECK(has(advise_next(good_run(), within, all_linear), "more steps"));
     const auto flat = looks(2, 1.99);
-    CHECK(has(advice_of(good_run(), flat, R"({"lora": {"targets": ["q", "v"]}, "train": {"parameters": ["norm"]}})"),
+    CHECK(has(advise_next(good_run(), flat, R"({"lora": {"targets": ["q", "v"]}, "train": {"parameters": ["norm"]}})"),
               "nothing"));
-    CHECK(has(advice_of(good_run(), flat, R"({"lora": {"targets": ["q", "k", "v", "o", "gate", "up", "down"]}})"),
+    CHECK(has(advise_next(good_run(), flat, R"({"lora": {"targets": ["q", "k", "v", "o", "gate", "up", "down"]}})"),
               "nothing"));
     for (const auto* broken : {"", "[]", "{", R"({"lora": 3})"})
-        CHECK(has(advice_of(good_run(), flat, broken), "nothing"));
+        CHECK(has(advise_next(good_run(), flat, broken), "nothing"));
 }

@@ -13,7 +13,7 @@ namespace {
 privacy::certificate made_from(const std::vector<std::string>& set = {}) {
     const auto config = small_config(set);
     privacy::certificate out;
-    out.promised = privacy::contract_of(header_of(config, *policy_of(config)));
+    out.promised = privacy::make_contract(make_header(config, *make_spending_policy(config)));
     out.promised.expected_batch_size = 64;
     out.program = "1.2.3";
     return out;

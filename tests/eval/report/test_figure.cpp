@@ -24,7 +24,7 @@ figure line_chart(const std::string& id) {
     return chart;
 }
 
-std::set<std::string> ids_of(const std::string& svg) {
+std::set<std::string> list_ids(const std::string& svg) {
     std::set<std::string> ids;
     for (const std::string start : {" id=\"", " id='"})
         for (auto at = svg.find(start); at != std::string::npos; at = svg.find(start, at + 1)) {
@@ -56,10 +56,10 @@ TEST_CASE("a chart is inline SVG in the page's colour, with ids of its own") {
     CHECK(first->find(">label<") != std::string::npos);
     CHECK(first->find("it's &lt;y") != std::string::npos);
     CHECK(first->find("http-equiv") == std::string::npos);
-    const auto ids = ids_of(*first);
+    const auto ids = list_ids(*first);
     CHECK(ids.size() > 3);
     for (const auto& id : ids) CHECK(id.rfind("first_", 0) == 0);
-    for (const auto& id : ids_of(*second)) CHECK(ids.count(id) == 0);
+    for (const auto& id : list_ids(*second)) CHECK(ids.count(id) == 0);
     // every reference has its target
     for (auto at = first->find("href='#"); at != std::string::npos; at = first->find("href='#", at + 1)) {
         const auto begin = at + 7;

@@ -11,14 +11,14 @@ using namespace rldp::eval;
 
 namespace {
 
-std::string page_of(const run_summary& summary) {
+std::string make_page(const run_summary& summary) {
     return report_html(summary, sample_metrics(), "{\"seed\": 42}");
 }
 
 }  // namespace
 
 TEST_CASE("the page is whole, self-contained and shows every figure") {
-    const auto page = page_of(sample_summary());
+    const auto page = make_page(sample_summary());
     CHECK(page.rfind("<!doctype html>", 0) == 0);
     CHECK(has(page, "</html>"));
     for (const char* id : {"perplexity", "loss", "radii", "noise", "epsilon", "deck"})
@@ -39,7 +39,7 @@ TEST_CASE("the page is whole, self-contained and shows every figure") {
 }
 
 TEST_CASE("every id of the page is unique") {
-    const auto page = page_of(sample_summary());
+    const auto page = make_page(sample_summary());
     std::map<std::string, int> ids;
     for (const std::string start : {" id=\"", " id='"})
         for (auto at = page.find(start); at != std::string::npos; at = page.find(start, at + 1)) {
@@ -115,14 +115,14 @@ TEST_CASE("the page tells of a prepared controller, what it did and how strange 
 TEST_CASE("no page claims the proof of a spending policy that nobody knows") {
     auto summary = sample_summary();
     summary.policy = "generous";
-    CHECK(has(refusal([&] { page_of(summary); }), "spending policy \"generous\" is unknown"));
+    CHECK(has(refusal([&] { make_page(summary); }), "spending policy \"generous\" is unknown"));
 }
 
 TEST_CASE("the page claims what holds and nothing else") {
     auto summary = sample_summary();
     const std::string claim = "differentially private with ε = 7.875", none = "<b>No guarantee.</b>";
     SECTION("sound") {
-        const auto page = page_of(summary);
+        const auto page = make_page(summary);
         CHECK(has(page, claim));
         CHECK_FALSE(has(page, none));
         CHECK(has(page, "one record"));
@@ -133,21 +133,21 @@ TEST_CASE("the page claims what holds and nothing else") {
     }
     SECTION("groups") {
         summary.unit = "patient_nbr";
-        CHECK(has(page_of(summary), "share one value of <code>patient_nbr</code>"));
+        CHECK(has(make_page(summary), "share one value of <code>patient_nbr</code>"));
     }
     SECTION("filter") {
         summary.policy = "filter";
-        CHECK(has(page_of(summary), "Rényi filter"));
+        CHECK(has(make_page(summary), "Rényi filter"));
     }
     SECTION("exact split") {
         summary.split = "exact";
-        const auto page = page_of(summary);
+        const auto page = make_page(summary);
         CHECK(has(page, claim));
         CHECK(has(page, "Conditional on the split"));
     }
     SECTION("insecure") {
         summary.insecure_reproducible = true;
-        const auto page = page_of(summary);
+        const auto page = make_page(summary);
         CHECK(has(page, none));
         CHECK_FALSE(has(page, claim));
         CHECK(has(page, "insecure_reproducible"));
@@ -156,7 +156,7 @@ TEST_CASE("the page claims what holds and nothing else") {
     SECTION("as published") {
         summary.semantics = rldp::semantics::as_published;
         summary.tight_epsilon_as_released = 243.5;
-        const auto page = page_of(summary);
+        const auto page = make_page(summary);
         CHECK(has(page, none));
         CHECK_FALSE(has(page, claim));
         CHECK(has(page, "243.5"));
@@ -165,7 +165,7 @@ TEST_CASE("the page claims what holds and nothing else") {
     }
     SECTION("an infinite commitment") {
         summary.epsilon_guaranteed = INFINITY;
-        CHECK(has(page_of(summary), none));
+        CHECK(has(make_page(summary), none));
     }
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("a run without numbers still has a page") {
 TEST_CASE("without gnuplot the page says so") {
     const std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
     setenv("PATH", "/nowhere", 1);
-    const auto page = page_of(sample_summary());
+    const auto page = make_page(sample_summary());
     setenv("PATH", path.c_str(), 1);
     CHECK(has(page, "gnuplot could not be run"));
     CHECK(has(page, "metrics.jsonl"));

@@ -272,7 +272,7 @@ TEST_CASE("a configuration that is not the ledger's is refused by key") {
 TEST_CASE("a summary that is not the ledger's is refused by key") {
     const scratch_directory scratch;
     const auto run = write_run(scratch / "run", small_config());
-    const auto honest = summary_of(privacy::read_ledger(run.ledger()));
+    const auto honest = make_summary(privacy::read_ledger(run.ledger()));
     const auto refused = [&](auto edit) {
         auto changed = honest;
         edit(changed);

@@ -31,7 +31,7 @@ struct logged_run {
     template <class Text>
     lines written(Text text) const {
         lines out;
-        for (auto& line : log_of(book)) out.push_back(eval::with_checksum(text(line)));
+        for (auto& line : make_log(book)) out.push_back(eval::with_checksum(text(line)));
         return out;
     }
     void put(const lines& all) const {
@@ -107,7 +107,7 @@ std::vector<damage> damages() {
          {7}},
         {"another run's", "metrics.jsonl:1: is of another run",
          [](const auto& run) {
-             eval::write_metrics(run.log, log_of(run.charged("other.jsonl", 0, {"privacy.epsilon=1"})));
+             eval::write_metrics(run.log, make_log(run.charged("other.jsonl", 0, {"privacy.epsilon=1"})));
          },
          counted(1, 20)},
         {"a line of another run's",
@@ -149,7 +149,7 @@ TEST_CASE("a log that is not the whole log of its run is refused by the line, an
         CHECK(found.lines.size() + found.missing.size() >= 20);
         for (const auto& line : found.lines) {
             CHECK(line.step <= 20);
-            CHECK(line.ledger == run.book.hash_of(line.step));
+            CHECK(line.ledger == run.book.find_hash(line.step));
         }
         CHECK(run.found(0).missing.empty());  // without a checkpoint every line is made again
     }

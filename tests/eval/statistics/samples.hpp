@@ -23,6 +23,6 @@ inline std::vector<double> normals(draws& random, int n, double mean) {
     return out;
 }
 
-inline double p_of(const std::vector<double>& differences) {
+inline double compute_p(const std::vector<double>& differences) {
     return rldp::eval::paired_permutation(differences, 1);
 }

@@ -87,15 +87,15 @@ TEST_CASE("few pairs have what can be said of them") {
     CHECK(same.p == 1);
     CHECK(same.interval->low == 0);
     CHECK(same.interval->high == 0);
-    CHECK(verdict_of(same, 1) == verdict::tie);
+    CHECK(find_verdict(same, 1) == verdict::tie);
 }
 
 TEST_CASE("the verdict is by the adjusted p-value alone, and by who gains") {
-    CHECK(verdict_of(with(0.01, 0.5), 0.01) == verdict::win);
-    CHECK(verdict_of(with(0.01, 0.5), 0.05) == verdict::win);
-    CHECK(verdict_of(with(0.01, 0.5), 0.0501) == verdict::tie);
-    CHECK(verdict_of(with(0.01, -0.5), 0.03) == verdict::loss);
-    CHECK(verdict_of(with(0.01, -0.5), 0.2) == verdict::tie);
+    CHECK(find_verdict(with(0.01, 0.5), 0.01) == verdict::win);
+    CHECK(find_verdict(with(0.01, 0.5), 0.05) == verdict::win);
+    CHECK(find_verdict(with(0.01, 0.5), 0.0501) == verdict::tie);
+    CHECK(find_verdict(with(0.01, -0.5), 0.03) == verdict::loss);
+    CHECK(find_verdict(with(0.01, -0.5), 0.2) == verdict::tie);
 }
 
 TEST_CASE("comparisons that are none are refused, and a caller's mistakes are bugs") {
@@ -111,6 +111,6 @@ TEST_CASE("comparisons that are none are refused, and a caller's mistakes are bu
               bug + std::string("2 values are compared")));
     CHECK(has(refusal([] { compare_pairs({}, {}, better::lower, 1); }), bug + std::string("a comparison without")));
     for (const double wrong : {0.009, 1.1, double{NAN}})
-        CHECK(has(refusal([&] { verdict_of(with(0.01, 1), wrong); }),
+        CHECK(has(refusal([&] { find_verdict(with(0.01, 1), wrong); }),
                   "is no adjusted p-value of a comparison with p = 0.01"));
 }

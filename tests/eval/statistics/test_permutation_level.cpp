@@ -11,7 +11,7 @@ using namespace rldp::eval;
 
 namespace {
 
-/// What `p_of` would be without the pairing: the share of all ways to deal both arms' values into two halves under
+/// What `compute_p` would be without the pairing: the share of all ways to deal both arms' values into two halves under
 /// which their sums are as far apart as observed.
 double unpaired_p(const std::vector<double>& one, const std::vector<double>& other) {
     auto all = one;
@@ -57,7 +57,7 @@ TEST_CASE("p is uniform where the methods are alike, however much the seeds diff
             other.push_back(shared + random.normal());
             differences.push_back(one.back() - other.back());
         }
-        ps.push_back(p_of(differences));
+        ps.push_back(compute_p(differences));
         if (experiment < 200) without_pairs.push_back(unpaired_p(one, other));
     }
     CHECK(departure(ps) < 2.3);
@@ -68,7 +68,7 @@ TEST_CASE("p is small where one method is better, whichever") {
     for (const double shift : {-1.0, 1.0}) {
         draws random(6);
         int below = 0;
-        for (int experiment = 0; experiment < 400; ++experiment) below += p_of(normals(random, 12, shift)) <= 0.05;
+        for (int experiment = 0; experiment < 400; ++experiment) below += compute_p(normals(random, 12, shift)) <= 0.05;
         CHECK(below > 330);  // the t-test's power is 0.89
     }
 }

@@ -54,7 +54,7 @@ Result guarded(const char* kind, const std::string& path, Result failure, Call c
 /// A write of `count` bytes by call(count), of which `offset` says afterwards where it began.
 template <class Call, class Offset>
 ssize_t guarded_write(int file, const void* bytes, size_t count, Call call, Offset offset) {
-    const auto path = path_of(file);
+    const auto path = find_path(file);
     if (!watches(path)) return call(count);
     const auto what = decide("write", path);
     if (what.die_before) die();
@@ -114,7 +114,7 @@ int guarded_mkdir(int directory, const char* path, mode_t mode) {
 }
 
 int guarded_sync(int file, long call) {
-    const auto path = path_of(file);
+    const auto path = find_path(file);
     return guarded(
         "fsync", path, -1, [&] { return static_cast<int>(::syscall(call, file)); },
         [&](int) { record("fsync", 0, path); });
@@ -165,7 +165,7 @@ ssize_t pwrite64(int file, const void* bytes, size_t count, off_t at) {
 }
 
 ssize_t writev(int file, const iovec* parts, int count) {
-    if (!watches(path_of(file))) return static_cast<ssize_t>(::syscall(SYS_writev, file, parts, count));
+    if (!watches(find_path(file))) return static_cast<ssize_t>(::syscall(SYS_writev, file, parts, count));
     std::string whole;
     for (int i = 0; i < count; ++i) whole.append(static_cast<const char*>(parts[i].iov_base), parts[i].iov_len);
     return write(file, whole.data(), whole.size());
@@ -200,7 +200,7 @@ int mkdirat(int directory, const char* path, mode_t mode) {
 }
 
 int ftruncate(int file, off_t size) {
-    return guarded_truncate(path_of(file), size,
+    return guarded_truncate(find_path(file), size,
                             [&] { return static_cast<int>(::syscall(SYS_ftruncate, file, size)); });
 }
 
@@ -300,7 +300,7 @@ int gettimeofday(timeval* __restrict now, void* __restrict zone) {
 }
 
 int close(int file) {
-    const auto path = path_of(file);
+    const auto path = find_path(file);
     if (!watches(path)) return static_cast<int>(::syscall(SYS_close, file));
     const auto what = decide("close", path);
     if (what.die_before) die();

@@ -9,7 +9,7 @@
 
 namespace rldp::testing::shim {
 
-std::string path_of(int descriptor) {
+std::string find_path(int descriptor) {
     char name[PATH_MAX];
     const auto link = "/proc/self/fd/" + std::to_string(descriptor);
     const int kept = errno;
@@ -21,7 +21,7 @@ std::string path_of(int descriptor) {
 std::string absolute(int directory, const char* path) {
     if (path[0] == '/') return path;
     char here[PATH_MAX];
-    const auto base = directory == AT_FDCWD ? std::string(::getcwd(here, sizeof here) ? here : "") : path_of(directory);
+    const auto base = directory == AT_FDCWD ? std::string(::getcwd(here, sizeof here) ? here : "") : find_path(directory);
     return base + "/" + path;
 }
 

@@ -9,17 +9,17 @@
 //
 #include "tests/catch.hpp"
 
-using rldp::models::synthetic_prose;
+using rldp::models::make_synthetic_text;
 
 TEST_CASE("prose is a function of its seed") {
-    CHECK(synthetic_prose(50, 1) == synthetic_prose(50, 1));
-    CHECK(synthetic_prose(50, 1) != synthetic_prose(50, 2));
-    CHECK_THROWS_AS(synthetic_prose(-1, 1), rldp::error);
+    CHECK(make_synthetic_text(50, 1) == make_synthetic_text(50, 1));
+    CHECK(make_synthetic_text(50, 1) != make_synthetic_text(50, 2));
+    CHECK_THROWS_AS(make_synthetic_text(-1, 1), rldp::error);
 }
 
 TEST_CASE("prose is rich and well formed") {
     std::set<std::string> words, passages;
-    for (const auto& text : synthetic_prose(3000, 3)) {
+    for (const auto& text : make_synthetic_text(3000, 3)) {
         REQUIRE(text.find_first_of("{}|~;=\n") == text.find_first_of("="));
         REQUIRE(text.size() > 20);
         passages.insert(text);
@@ -71,7 +71,7 @@ TEST_CASE("prose never contains the clauses of the narratives' template") {
                                               "is increased",
                                               "is decreased",
                                               "is unknown"};
-    for (auto text : synthetic_prose(4000, 1)) {
+    for (auto text : make_synthetic_text(4000, 1)) {
         std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
         for (const auto& clause : clauses)
             if (text.find(clause) != std::string::npos) FAIL(clause << " in: " << text);

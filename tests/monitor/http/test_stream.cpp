@@ -21,7 +21,7 @@ std::string event(std::int64_t step) {
     return "data: " + monitor::to_row(at_step(step)) + "\n\n";
 }
 
-monitor::watched_place place_of(std::uint16_t port, const std::string& host = "127.0.0.1") {
+monitor::watched_place make_place(std::uint16_t port, const std::string& host = "127.0.0.1") {
     return monitor::parse_place(host + ":" + std::to_string(port));
 }
 
@@ -37,7 +37,7 @@ followed answers(const std::string& bytes) {
         other.send(bytes);
     });
     followed out;
-    out.why = run_reader(place_of(server.port())).follow([&](const auto& seen) { out.steps.push_back(seen.step); });
+    out.why = run_reader(make_place(server.port())).follow([&](const auto& seen) { out.steps.push_back(seen.step); });
     return out;
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("a reader sees what a run says of itself, to its last word and its end
     for (const auto* host : {"127.0.0.1", "localhost", "[::1]"}) {
         auto server = serve(std::string(host) == "[::1]" ? "::1" : host);
         server->tell(at_step(1));
-        run_reader reader(place_of(server->port(), host));
+        run_reader reader(make_place(server->port(), host));
         std::vector<std::int64_t> steps;
         std::thread ending;
         const auto why = reader.follow([&](const monitor::run_view& seen) {
@@ -74,7 +74,7 @@ TEST_CASE("a reader sees what a run says of itself, to its last word and its end
 }
 
 TEST_CASE("nobody there is said so, each time") {
-    run_reader reader(place_of(serve()->port()));
+    run_reader reader(make_place(serve()->port()));
     for (int i = 0; i < 2; ++i) CHECK(reader.follow([](const auto&) {}) == run_reader::nobody);
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("a server that goes away in the middle is said to have") {
         other.send(head);
         other.reset();
     });
-    CHECK(run_reader(place_of(resetting.port())).follow([](const auto&) {}).starts_with("the connection was lost ("));
+    CHECK(run_reader(make_place(resetting.port())).follow([](const auto&) {}).starts_with("the connection was lost ("));
 }
 
 TEST_CASE("comments, empty lines and fields that say nothing are passed over") {
@@ -129,14 +129,14 @@ TEST_CASE("a server that falls silent is given up, one that beats is not") {
         other.send(head + event(1));
         other.read_rest();
     });
-    run_reader reader(place_of(silent.port()), std::chrono::milliseconds(50));
+    run_reader reader(make_place(silent.port()), std::chrono::milliseconds(50));
     CHECK(reader.follow([](const auto&) {}) == "the run fell silent");
 
     auto server = serve();
     // A second watcher counts heart beats: enough of them to outlast the first one's patience.
     peer counting(server->port());
     counting.send(stream_request());
-    run_reader patient(place_of(server->port()), std::chrono::milliseconds(500));
+    run_reader patient(make_place(server->port()), std::chrono::milliseconds(500));
     std::thread ending([&] {
         for (int i = 0; i < 100; ++i) counting.read_until(":\n\n");
         server.reset();
@@ -148,7 +148,7 @@ TEST_CASE("a server that falls silent is given up, one that beats is not") {
 TEST_CASE("a reader can be stopped from another thread, before, while and after it reads") {
     const auto server = serve();
     server->tell(at_step(1));
-    run_reader reader(place_of(server->port()));
+    run_reader reader(make_place(server->port()));
     std::thread stopping;
     CHECK(reader.follow([&](const auto&) { stopping = std::thread([&] { reader.stop(); }); }) == "stopped");
     stopping.join();
@@ -158,7 +158,7 @@ TEST_CASE("a reader can be stopped from another thread, before, while and after 
 TEST_CASE("what a watcher throws passes") {
     const auto server = serve();
     server->tell(at_step(1));
-    run_reader reader(place_of(server->port()));
+    run_reader reader(make_place(server->port()));
     for (int i = 0; i < 2; ++i)
         CHECK_THROWS_AS(reader.follow([](const auto&) { throw std::runtime_error("can't show it"); }),
                         std::runtime_error);

@@ -8,7 +8,7 @@ namespace rldp::testing {
 
 namespace fs = std::filesystem;
 
-eval::metrics_line line_of(std::int64_t step) {
+eval::metrics_line make_line(std::int64_t step) {
     eval::metrics_line out;
     out.step = step;
     if (step > 0) {
@@ -46,7 +46,7 @@ void make_run(const fs::path& directory, const made_up& how) {
     for (std::int64_t step = 0; step <= how.steps; ++step) {
         if (step > 0)
             book.append(step, 0.8, header.sample_rate, how.cards > 0 ? std::optional<std::size_t>(0) : std::nullopt);
-        lines.push_back(line_of(step));
+        lines.push_back(make_line(step));
     }
     eval::write_metrics(at / "metrics.jsonl", lines);
     if (!how.over) return;

@@ -17,6 +17,6 @@ struct made_up {
 /// A directory with public/: config.json, ledger.jsonl, metrics.jsonl and, where it is over, summary.json and
 /// certificate; ε = 2.
 void make_run(const std::filesystem::path& directory, const made_up& how = {});
-eval::metrics_line line_of(std::int64_t step);
+eval::metrics_line make_line(std::int64_t step);
 
 }  // namespace rldp::testing

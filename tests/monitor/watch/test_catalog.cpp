@@ -17,7 +17,7 @@ namespace {
 
 void add_line(const fs::path& run, std::int64_t step) {
     std::ofstream(run / "public/metrics.jsonl", std::ios::app)
-        << rldp::eval::with_checksum(rldp::eval::to_json(line_of(step))) << '\n';
+        << rldp::eval::with_checksum(rldp::eval::to_json(make_line(step))) << '\n';
 }
 
 const catalog::clock::time_point start = catalog::clock::now();
@@ -110,7 +110,7 @@ TEST_CASE("a run is followed as it grows, resumes and ends") {
     CHECK(one.view().step == 6);
     CHECK(subject.past(one).last_step() == 6);
     // Half a line is none yet.
-    const auto whole = rldp::eval::with_checksum(rldp::eval::to_json(line_of(7)));
+    const auto whole = rldp::eval::with_checksum(rldp::eval::to_json(make_line(7)));
     std::ofstream(run / "public/metrics.jsonl", std::ios::app) << whole.substr(0, 20);
     subject.refresh(start);
     CHECK(one.view().step == 6);
@@ -200,7 +200,7 @@ TEST_CASE("an unfinished run goes on while a process writes it, and is silent wi
 TEST_CASE("the deck that is left is what was planned without the steps made, each counted once") {
     history subject;
     for (const std::int64_t step : {0, 1, 2, 3, 3, 4}) {
-        auto line = line_of(step);
+        auto line = make_line(step);
         line.noise_multiplier = step < 3 ? 0.5 : 0.75;
         subject.add(line);
     }

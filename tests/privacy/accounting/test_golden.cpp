@@ -19,7 +19,7 @@ nlohmann::json cases() {
     return nlohmann::json::parse(file);
 }
 
-std::vector<phase> phases_of(const nlohmann::json& golden) {
+std::vector<phase> read_phases(const nlohmann::json& golden) {
     std::vector<phase> phases;
     for (const auto& r : golden.at("composition"))
         phases.push_back({r.at("noise_multiplier"), r.at("sample_rate"), r.at("steps")});
@@ -32,10 +32,10 @@ TEST_CASE("pld lies between prv_accountant's lower bound and dp_accounting's upp
     const auto pld = make_accountant("pld");
     for (const auto& golden : cases()) {
         CAPTURE(golden.at("composition").dump());
-        const double epsilon = pld->epsilon(phases_of(golden), golden.at("delta"));
+        const double epsilon = pld->epsilon(read_phases(golden), golden.at("delta"));
         CHECK(epsilon >= golden.at("prv_epsilon_microsoft").at(0).get<double>());
         CHECK(epsilon <= golden.at("pld_epsilon_dp_accounting").get<double>() * 1.001 + 1e-4);
-        CHECK(pld->delta(phases_of(golden), epsilon) == Approx(golden.at("delta").get<double>()).epsilon(5e-3));
+        CHECK(pld->delta(read_phases(golden), epsilon) == Approx(golden.at("delta").get<double>()).epsilon(5e-3));
     }
 }
 
@@ -43,13 +43,13 @@ TEST_CASE("rdp is what Opacus and dp_accounting find where their orders reach th
     const auto rdp = make_accountant("rdp");
     for (const auto& golden : cases()) {
         CAPTURE(golden.at("composition").dump());
-        const double epsilon = rdp->epsilon(phases_of(golden), golden.at("delta"));
+        const double epsilon = rdp->epsilon(read_phases(golden), golden.at("delta"));
         const double google = golden.at("rdp_epsilon_dp_accounting"), opacus = golden.at("rdp_epsilon_opacus").at(0);
         CHECK(epsilon >= golden.at("prv_epsilon_microsoft").at(0).get<double>());
         CHECK(epsilon <= std::min(google, opacus) * (1 + 1e-6));
         const bool interior = golden.at("rdp_epsilon_opacus").at(1).get<double>() < 60;
         CHECK(epsilon >= google * (interior ? 0.998 : 0.97));
-        CHECK(rdp->delta(phases_of(golden), epsilon) == Approx(golden.at("delta").get<double>()).epsilon(1e-4));
+        CHECK(rdp->delta(read_phases(golden), epsilon) == Approx(golden.at("delta").get<double>()).epsilon(1e-4));
     }
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("gdp_clt is Opacus's central limit, and under-reports where the noise 
     for (const auto& golden : cases()) {
         if (!golden.contains("gdp_clt_epsilon_opacus")) continue;
         CAPTURE(golden.at("composition").dump());
-        CHECK(gdp->epsilon(phases_of(golden), golden.at("delta")) ==
+        CHECK(gdp->epsilon(read_phases(golden), golden.at("delta")) ==
               Approx(golden.at("gdp_clt_epsilon_opacus").get<double>()).epsilon(1e-6));
     }
     const phase published{0.4098, 16.0 / 73271, 13738};

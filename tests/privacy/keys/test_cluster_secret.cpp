@@ -27,7 +27,7 @@ std::string nonces(std::size_t ranks) {
     return out;
 }
 
-std::vector<std::int64_t> numbers_of(std::size_t count, std::uint64_t seed) {
+std::vector<std::int64_t> make_numbers(std::size_t count, std::uint64_t seed) {
     std::mt19937_64 dice(seed);
     std::uniform_int_distribution<std::int64_t> any(-(std::int64_t{1} << 58), std::int64_t{1} << 58);
     std::vector<std::int64_t> out(count);
@@ -76,7 +76,7 @@ TEST_CASE("masks make numbers look uniform, never twice the same, and only rank 
         constexpr std::size_t count = 10'000;  // not a multiple of what is masked at a time
         std::vector<std::int64_t> plain(count), masked(count);
         for (std::size_t r = 0; r < ranks; ++r) {
-            auto share = numbers_of(count, r);
+            auto share = make_numbers(count, r);
             for (std::size_t j = 0; j < count; ++j) plain[j] += share[j] % 1000;
             for (auto& number : share) number %= 1000;
             CHECK(byte_score(share) > 100);
@@ -101,7 +101,7 @@ TEST_CASE("masks make numbers look uniform, never twice the same, and only rank 
 
 TEST_CASE("a tag is that of another engine, adds up as numbers do, and tells a single changed bit") {
     const meeting keys(cluster_secret::from_system(), nonces(2));
-    const auto a = numbers_of(1000, 1), b = numbers_of(1000, 2);
+    const auto a = make_numbers(1000, 1), b = make_numbers(1000, 2);
     std::vector<std::int64_t> sum(1000);
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] = a[j] + b[j];
     const auto expected = meeting::add_tags(keys.tag(a, 3), keys.tag(b, 3));

@@ -28,7 +28,7 @@ unit_look any_unit(std::mt19937_64& random) {
     return out;
 }
 
-std::vector<double> sum_of(const std::vector<unit_look>& units, const look_charge& charged) {
+std::vector<double> compute_sum(const std::vector<unit_look>& units, const look_charge& charged) {
     look_sum sum(everything);
     for (const auto& unit : units) sum.add(unit);
     return sum.finish(charged, run_key::insecure_from_seed(1)).numbers;
@@ -44,11 +44,11 @@ TEST_CASE("one more unit changes a look by a vector of norm 1 at most, wherever 
         std::vector<unit_look> units;
         units.reserve(21);
         for (int i = 0; i < 20; ++i) units.push_back(any_unit(random));
-        const auto without = sum_of(units, book.looks[0]);
+        const auto without = compute_sum(units, book.looks[0]);
         std::shuffle(units.begin(), units.end(), random);
-        CHECK(sum_of(units, book.looks[0]) == without);
+        CHECK(compute_sum(units, book.looks[0]) == without);
         units.insert(units.begin() + static_cast<std::ptrdiff_t>(random() % 21), any_unit(random));
-        const auto with = sum_of(units, book.looks[0]);
+        const auto with = compute_sum(units, book.looks[0]);
         double squares = 0;
         for (std::size_t i = 0; i < with.size(); ++i) squares += (with[i] - without[i]) * (with[i] - without[i]);
         longest = std::max(longest, std::sqrt(squares));
@@ -64,7 +64,7 @@ TEST_CASE("a look has the noise that was charged, anew for every look") {
     double squares = 0, product = 0;
     std::vector<double> before(everything.entries());
     for (const auto& charged : book.looks) {
-        const auto numbers = sum_of({}, charged);
+        const auto numbers = compute_sum({}, charged);
         for (std::size_t i = 0; i < numbers.size(); ++i) {
             squares += numbers[i] * numbers[i] / (z * z);
             product += numbers[i] * before[i] / (z * z);
@@ -96,7 +96,7 @@ TEST_CASE("nineteen of twenty intervals hold the mean of the units looked at") {
             sum.add(unit);
         }
         CHECK(sum.shortened() == 0);
-        const auto found = figures_of(sum.finish(charged, run_key::insecure_from_seed(1)));
+        const auto found = decode_figures(sum.finish(charged, run_key::insecure_from_seed(1)));
         held += std::abs(found.nats.value - mean) <= found.nats.within ? 1 : 0;
         values_held += std::abs(found.value_token_nats->value - values) <= found.value_token_nats->within ? 1 : 0;
         hits_held += std::abs(found.hits->value - right) <= found.hits->within ? 1 : 0;
@@ -112,7 +112,7 @@ TEST_CASE("what a plan expects of a look is what its figures say") {
     const auto book = looked_at(1, 2);
     look_sum sum(look_frame{{2, 3}});
     for (int i = 0; i < 5000; ++i) sum.add({2, {}, {}});
-    CHECK(figures_of(sum.finish(book.looks[0], run_key::insecure_from_seed(1))).nats.within ==
+    CHECK(decode_figures(sum.finish(book.looks[0], run_key::insecure_from_seed(1))).nats.within ==
           Approx(3 * expected_within(2, 5000)).epsilon(0.01));
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("of nobody a look tells nothing, with an interval that says so") {
     int wide = 0;
     for (const auto& charged : book.looks) {
         look_sum sum(look_frame{{4, 3}});
-        wide += figures_of(sum.finish(charged, run_key::insecure_from_seed(1))).nats.within > 1 ? 1 : 0;
+        wide += decode_figures(sum.finish(charged, run_key::insecure_from_seed(1))).nats.within > 1 ? 1 : 0;
     }
     CHECK(wide > 190);  // of a scale on which a model that knows nothing lies 3 from the middle
 }

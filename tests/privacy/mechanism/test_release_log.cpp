@@ -27,14 +27,14 @@ release sample(std::uint64_t seq, bool unsound = false) {
 }
 
 /// What was charged: so many steps.
-ledger_content book_of(std::uint64_t steps) {
+ledger_content make_ledger(std::uint64_t steps) {
     ledger_content out{.header = rldp::testing::scratch_header()};
     for (std::uint64_t seq = 1; seq <= steps; ++seq) out.charges.push_back(rldp::testing::charged_at(seq));
     return out;
 }
 
 const ledger_content& book() {
-    static const auto content = book_of(10);
+    static const auto content = make_ledger(10);
     return content;
 }
 
@@ -146,8 +146,8 @@ TEST_CASE("a log has one writer, is emptied on demand and takes whole gradients 
 TEST_CASE("a release is read as one of a charge, or not at all") {
     const scratch_directory dir;
     const auto path = log_of_three(dir);
-    CHECK(has(refusal([&] { release_log::read(path, seal(), book_of(2)); }), "release 3 (step 3) was never charged"));
-    auto other = book_of(1);
+    CHECK(has(refusal([&] { release_log::read(path, seal(), make_ledger(2)); }), "release 3 (step 3) was never charged"));
+    auto other = make_ledger(1);
     other.charges.push_back(rldp::testing::charged_at(2, 3));
     other.charges.push_back(rldp::testing::charged_at(3));
     CHECK(has(refusal([&] { release_log::read(path, seal(), other); }), "release 2 is step 2 at multiplier 1"));

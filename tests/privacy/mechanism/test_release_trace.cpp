@@ -31,7 +31,7 @@ double surprise(const at::Tensor& values) {
 }  // namespace
 
 TEST_CASE("under noise alone the trace of T steps has variance T everywhere, whatever radii and multipliers") {
-    const sanitizer_config how{segments_of({2000, 4000}), rldp::allocation::min_variance};
+    const sanitizer_config how{make_segments({2000, 4000}), rldp::allocation::min_variance};
     sanitizer by(how, run_key::insecure_from_seed(3));
     release_trace trace(how);
     constexpr int steps = 5;
@@ -47,7 +47,7 @@ TEST_CASE("under noise alone the trace of T steps has variance T everywhere, wha
 }
 
 TEST_CASE("in a geometry every coordinate is measured by its own noise") {
-    const sanitizer_config how{segments_of({few_coordinates})};
+    const sanitizer_config how{make_segments({few_coordinates})};
     auto now = plain_order(1, 0.7);
     now.terms.radii = {1};
     const auto widths = at::logspace(-3, 2, few_coordinates, 10, at::kDouble);
@@ -61,7 +61,7 @@ TEST_CASE("in a geometry every coordinate is measured by its own noise") {
 }
 
 TEST_CASE("what a unit adds to the trace is its clipped gradient over the noise's deviation") {
-    const sanitizer_config how{segments_of({2, 2})};
+    const sanitizer_config how{make_segments({2, 2})};
     const auto now = plain_order(10, 3);
     release_trace trace(how);
     release value{now.charged, at::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}};
@@ -72,7 +72,7 @@ TEST_CASE("what a unit adds to the trace is its clipped gradient over the noise'
 }
 
 TEST_CASE("a trace is brought back whole, and what does not fit is refused") {
-    const sanitizer_config how{segments_of({2, 2})};
+    const sanitizer_config how{make_segments({2, 2})};
     release_trace trace(how);
     trace.add(plain_order(10, 3).terms, {rldp::testing::charged_at(10, 3), at::tensor({0.1F, 0.F, 2.F, 0.F}), {}, {}});
     release_trace other(how);

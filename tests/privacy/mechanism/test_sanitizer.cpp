@@ -39,7 +39,7 @@ step_order order(std::uint64_t seq, double z = 1, double share = 0.02, const sta
 }
 
 sanitizer make(rldp::allocation how = rldp::allocation::proportional, bool as_published = false) {
-    return sanitizer({segments_of(sizes), how, as_published}, run_key::insecure_from_seed(11));
+    return sanitizer({make_segments(sizes), how, as_published}, run_key::insecure_from_seed(11));
 }
 
 /// z_g beside statistics of that share.
@@ -72,7 +72,7 @@ std::vector<double> group(const at::Tensor& flat, std::size_t i) {
 TEST_CASE("norms per group are those of float64") {
     auto batch = random_batch(7, 1, 1e18);
     batch.gradients[2] *= 1e-30;
-    const auto result = group_norms(batch.gradients, segments_of(sizes));
+    const auto result = group_norms(batch.gradients, make_segments(sizes));
     std::int64_t offset = 0;
     for (std::int64_t i = 0; i < 3; ++i) {
         const auto d = sizes[static_cast<std::size_t>(i)];
@@ -84,7 +84,7 @@ TEST_CASE("norms per group are those of float64") {
     batch.gradients[1][9999] = std::nan("");
     batch.gradients[4][0] = std::numeric_limits<float>::infinity();
     batch.gradients[5][0] = std::numeric_limits<float>::max();
-    const auto broken = group_norms(batch.gradients, segments_of(sizes));
+    const auto broken = group_norms(batch.gradients, make_segments(sizes));
     CHECK(broken.finite.sum().item<std::int64_t>() == 5);
     CHECK(broken.norms.isfinite().all().item<bool>());
     CHECK(broken.norms[1].abs().sum().item<double>() == 0);
@@ -186,7 +186,7 @@ TEST_CASE("noise has each group's deviation, not 2/3 or 3/2 of it, and an empty 
 
 TEST_CASE("the noise covers the rounding margin too, in the gradient and in the statistics") {
     constexpr double eta = 0.5;  // large, to be seen
-    sanitizer by({segments_of(sizes), rldp::allocation::proportional, false, eta}, run_key::insecure_from_seed(11));
+    sanitizer by({make_segments(sizes), rldp::allocation::proportional, false, eta}, run_key::insecure_from_seed(11));
     std::vector<double> x;
     for (std::uint64_t seq = 1; seq <= 100; ++seq) {
         by.begin(order(seq, 0.8, 0.1));
@@ -259,11 +259,11 @@ TEST_CASE("noise of other groups and steps is uncorrelated, the same step gives 
 TEST_CASE("noise is that of a stream for each segment, drawn early or, where it is large, at the end") {
     const auto sizes = GENERATE(std::vector<std::int64_t>{20000, 100}, std::vector<std::int64_t>{1 << 24, 100003});
     const auto key = run_key::insecure_from_seed(11);
-    const sanitizer_config config{.segments = segments_of(sizes)};
+    const sanitizer_config config{.segments = make_segments(sizes)};
     auto step = order(5, 0.8, 0);
     step.terms.radii = {0.2, 1};
     const auto released = one_step(sanitizer(config, key), {}, step).gradient;
-    const auto deviations = noise_of(config, step.charged, step.terms);
+    const auto deviations = compute_noise_deviations(config, step.charged, step.terms);
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         auto noise = at::empty({sizes[i]}, at::kDouble);
@@ -282,7 +282,7 @@ TEST_CASE("a release is the same bits on any number of threads") {
     const unit_gradients batch{at::randn({5, 390008}), at::rand({5}, at::kDouble)};
     const auto released = [&](int threads) {
         const rldp::testing::on_threads so_many(threads);
-        return one_step(sanitizer({.segments = segments_of(large)}, run_key::insecure_from_seed(11)), {batch},
+        return one_step(sanitizer({.segments = make_segments(large)}, run_key::insecure_from_seed(11)), {batch},
                         order(5));
     };
     const auto alone = released(1);
@@ -357,7 +357,7 @@ TEST_CASE("orders out of order or out of range are refused") {
     by.begin(order(6));
     const auto key = run_key::insecure_from_seed(1);
     CHECK_THROWS_AS(sanitizer({{}, rldp::allocation::uniform, false}, key), rldp::error);
-    CHECK_THROWS_AS(sanitizer({segments_of({3, 0}), rldp::allocation::uniform, false}, key), rldp::error);
+    CHECK_THROWS_AS(sanitizer({make_segments({3, 0}), rldp::allocation::uniform, false}, key), rldp::error);
     CHECK_THROWS_AS(sanitizer({{{3, 1}}, rldp::allocation::uniform, false}, key), rldp::error);
 }
 
@@ -381,7 +381,7 @@ TEST_CASE("as published: sigma times C on every group, and raw statistics behind
     const auto& raw = by.raw();
     CHECK(raw.units == 31);
     CHECK(raw.loss == Approx(batch.losses.mean().item<double>()));
-    const auto norms = group_norms(batch.gradients, segments_of(sizes)).norms;
+    const auto norms = group_norms(batch.gradients, make_segments(sizes)).norms;
     CHECK(raw.quartiles[1][1] == Approx(norms.select(1, 1).median().item<double>()));
     CHECK(raw.quartiles[1][0] < raw.quartiles[1][1]);
     CHECK(raw.variance == Approx(norms.var(false).item<double>()));

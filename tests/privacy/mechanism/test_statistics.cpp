@@ -27,7 +27,7 @@ double norm(const std::vector<double>& x) {
     return std::sqrt(out);
 }
 
-statistics_frame frame_of(std::size_t groups) {
+statistics_frame make_frame(std::size_t groups) {
     statistics_frame out;
     for (std::size_t i = 0; i < groups; ++i) {
         const double r = 0.1 * static_cast<double>(i + 1);
@@ -53,7 +53,7 @@ TEST_CASE("no unit's statistics are longer than the sensitivity, whatever it hol
         for (double& v : row) v = random() % 4 == 0 ? extremes[random() % extremes.size()] : norms(random);
         const double loss = random() % 2 ? extremes[random() % extremes.size()] : norms(random);
         const auto [phi, sensitivity] =
-            statistics_sum(at::tensor(row, at::kDouble).unsqueeze(0), at::tensor({loss}, at::kDouble), frame_of(n));
+            statistics_sum(at::tensor(row, at::kDouble).unsqueeze(0), at::tensor({loss}, at::kDouble), make_frame(n));
         REQUIRE(phi.size() == 3 * n + 5);
         const double ratio = norm(phi) / sensitivity;
         REQUIRE(ratio <= 1 + 1e-14);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t entries_of_unit = 700;
 
 /// Terms of one kind after the other.
-step_terms terms_of(int kind, std::mt19937& dice) {
+step_terms make_terms(int kind, std::mt19937& dice) {
     std::uniform_real_distribution<double> within(0.01, 2);
     step_terms out;
     const bool grouped = kind < 3;
@@ -45,7 +45,7 @@ step_terms terms_of(int kind, std::mt19937& dice) {
 }
 
 std::vector<segment> segments_for(const step_terms& terms) {
-    return terms.radii.size() == 2 ? segments_of({300, 400}) : segments_of({entries_of_unit});
+    return terms.radii.size() == 2 ? make_segments({300, 400}) : make_segments({entries_of_unit});
 }
 
 std::vector<unit_gradients> micro_batches(std::mt19937& dice) {
@@ -65,7 +65,7 @@ TEST_CASE(
     std::mt19937 dice(11);
     at::manual_seed(11);
     for (int round = 0; round < 60; ++round) {
-        const auto terms = terms_of(round % 6, dice);
+        const auto terms = make_terms(round % 6, dice);
         const auto segments = segments_for(terms);
         const auto batches = micro_batches(dice);
         step_sum alone(segments, terms);
@@ -91,7 +91,7 @@ TEST_CASE("rounded to the grid, no unit is longer than its radius, and all but n
     at::manual_seed(12);
     for (int round = 0; round < 60; ++round) {
         const int kind = std::array{0, 1, 2, 4, 5}.at(static_cast<std::size_t>(round % 5));
-        const auto terms = terms_of(kind, dice);
+        const auto terms = make_terms(kind, dice);
         const auto segments = segments_for(terms);
         const unit_gradients unit{at::randn({1, entries_of_unit}) * std::exp(static_cast<double>(round % 7) - 3),
                                   at::ones({1}, at::kDouble)};
@@ -121,7 +121,7 @@ TEST_CASE("a mean over ranks is of all their units") {
     step_terms terms;
     terms.radii = {100};
     terms.rule = clip_rule::batch_mean;
-    const auto segments = segments_of({3});
+    const auto segments = make_segments({3});
     step_sum first(segments, terms), second(segments, terms);
     first.add({at::tensor({3.f, 0.f, 0.f}).reshape({1, 3}), at::ones({1}, at::kDouble)});
     second.add({at::tensor({0.f, 3.f, 0.f, 0.f, 0.f, 6.f}).reshape({2, 3}), at::ones({2}, at::kDouble)});
@@ -130,7 +130,7 @@ TEST_CASE("a mean over ranks is of all their units") {
 }
 
 TEST_CASE("an empty share adds nothing, and a sum of another length is refused") {
-    const auto segments = segments_of({3});
+    const auto segments = make_segments({3});
     step_terms terms;
     terms.radii = {1};
     step_sum empty(segments, terms);
@@ -143,7 +143,7 @@ TEST_CASE("a unit whose factor is beyond all numbers counts as zero") {
     terms.radii = {1};
     terms.rule = clip_rule::normalise;
     terms.stabiliser = 1e-300;
-    const auto segments = segments_of({3});
+    const auto segments = make_segments({3});
     const auto row = at::tensor({3.f, 0.f, 4.f}).reshape({1, 3});
     step_sum with(segments, terms), without(segments, terms);
     with.add({at::cat({at::zeros({1, 3}), row, at::full({1, 3}, 1e-44f)}), at::ones({3}, at::kDouble)});
@@ -157,7 +157,7 @@ TEST_CASE("a unit whose factor is beyond all numbers counts as zero") {
 TEST_CASE("under a geometry a segment has no one step, and is not said to have one") {
     std::mt19937 dice(13);
     for (const int kind : {4, 5}) {
-        const auto terms = terms_of(kind, dice);
+        const auto terms = make_terms(kind, dice);
         step_sum sum(segments_for(terms), terms);
         const auto all = sum.of(sum.numbers());
         CHECK_THROWS_AS(sum.steps(all), rldp::error);

@@ -23,7 +23,7 @@ inline at::Tensor dense(const std::vector<rldp::privacy::spiked_block>& blocks) 
     return at::block_diag(parts);
 }
 
-inline double trace_of(const at::Tensor& matrix) {
+inline double compute_trace(const at::Tensor& matrix) {
     return matrix.trace().item<double>();
 }
 

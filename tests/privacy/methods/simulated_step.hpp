@@ -25,12 +25,12 @@ inline rldp::privacy::release released(const rldp::privacy::step_terms& terms, d
 template <class After>
 void noise_only(rldp::privacy::method& by, std::int64_t coordinates, double z, int steps, After after) {
     for (int t = 0; t < steps; ++t) {
-        by.absorb(released(by.prepare(z), z, at::zeros({coordinates}, at::kDouble)));
+        by.absorb(released(by.next_terms(z), z, at::zeros({coordinates}, at::kDouble)));
         after();
     }
 }
 
-inline rldp::privacy::method_config method_of(const char* name, std::vector<std::int64_t> sizes, double batch,
+inline rldp::privacy::method_config make_test_config(const char* name, std::vector<std::int64_t> sizes, double batch,
                                               double radius, std::int64_t rank = 8) {
     rldp::privacy::method_config out;
     out.name = name;
@@ -56,7 +56,7 @@ inline rldp::privacy::method_state with(rldp::privacy::method_state state, const
 /// Whether two methods order the same next step and make the same of it, for a few steps, to the bit.
 inline bool same_future(rldp::privacy::method& one, rldp::privacy::method& other, std::int64_t coordinates) {
     for (int t = 0; t < 3; ++t) {
-        const auto a = one.prepare(0.8), b = other.prepare(0.8);
+        const auto a = one.next_terms(0.8), b = other.next_terms(0.8);
         if (!at::equal(a.shape->centre(), b.shape->centre())) return false;
         if (!at::equal(a.shape->deviations(), b.shape->deviations())) return false;
         const auto value = released(a, 0.8, at::randn({coordinates}, at::kDouble));

@@ -13,8 +13,8 @@
 using namespace rldp::privacy;
 
 TEST_CASE("adaclip's first step is DP-SGD's") {
-    const auto by = make_adaclip(method_of("adaclip", {12, 8}, 4, 0.25));
-    const auto terms = by->prepare(1.5);
+    const auto by = make_adaclip(make_test_config("adaclip", {12, 8}, 4, 0.25));
+    const auto terms = by->next_terms(1.5);
     CHECK(terms.rule == clip_rule::clip);
     CHECK(terms.radii == std::vector<double>{1});
     CHECK(by->radii().front() == Approx(0.25).epsilon(1e-12));
@@ -30,7 +30,7 @@ TEST_CASE("adaclip's first step is DP-SGD's") {
 }
 
 TEST_CASE("adaclip's update is the one worked by hand") {
-    const auto by = make_adaclip(method_of("adaclip", {2}, 4, 0.5));
+    const auto by = make_adaclip(make_test_config("adaclip", {2}, 4, 0.5));
     auto first = rldp::testing::blank_release();
     first.gradient = at::tensor({2.0F, 1.0F});
     CHECK(at::allclose(by->absorb(first), at::tensor({0.5F, 0.25F})));
@@ -38,7 +38,7 @@ TEST_CASE("adaclip's update is the one worked by hand") {
     // .0028125 about the mean .16875, 1/18 is noise.
     const double s0 = std::sqrt(0.16875 + 0.0375 * 17 / 18), s1 = std::sqrt(0.16875 - 0.0375 * 17 / 18);
     const auto expected = at::tensor({s0 * (s0 + s1), s1 * (s0 + s1)}, at::kDouble).sqrt();
-    const auto shape = by->prepare(1).shape;
+    const auto shape = by->next_terms(1).shape;
     CHECK(at::allclose(shape->deviations(), expected, 1e-12, 0));
     CHECK(at::allclose(shape->centre(), at::tensor({0.005, 0.0025}, at::kDouble), 1e-12, 0));
     CHECK(by->radii().front() == Approx((s0 + s1) / std::sqrt(2)).epsilon(1e-12));
@@ -53,7 +53,7 @@ TEST_CASE("adaclip's update is the one worked by hand") {
     const double kept = 1 - errors / (2 * half * half);
     const double t0 = std::sqrt(mean + kept * half), t1 = std::sqrt(mean - kept * half);
     CHECK(by->radii().front() == Approx((t0 + t1) / std::sqrt(2)).epsilon(1e-12));
-    CHECK(by->prepare(1).shape->deviations()[0].item<double>() == Approx(std::sqrt(t0 * (t0 + t1))).epsilon(1e-12));
+    CHECK(by->next_terms(1).shape->deviations()[0].item<double>() == Approx(std::sqrt(t0 * (t0 + t1))).epsilon(1e-12));
 }
 
 TEST_CASE(
@@ -65,14 +65,14 @@ TEST_CASE(
                                  at::full({100}, 0.6, at::kDouble), at::full({100}, 0.2, at::kDouble)}) *
                         0.05;
     const auto ratios = [&](double z) {
-        auto config = method_of("adaclip", {200, 200}, 64, 0.1);
+        auto config = make_test_config("adaclip", {200, 200}, 64, 0.1);
         config.clip_min = config.clip_max = 0.1;  // the form alone
         const auto by = make_adaclip(config);
         for (int t = 0; t < 60; ++t) {
-            const auto terms = by->prepare(z);
+            const auto terms = by->next_terms(z);
             by->absorb(released(terms, z, clipped(terms, (at::randn({64, 400}, at::kDouble) * spread).to(at::kFloat))));
         }
-        const auto b = by->prepare(z).shape->deviations();
+        const auto b = by->next_terms(z).shape->deviations();
         const auto mean = [&](int from) { return b.narrow(0, from, 100).mean().item<double>(); };
         return std::array<double, 3>{mean(0) / mean(100), mean(200) / mean(0), (b.max() / b.min()).item<double>()};
     };
@@ -89,10 +89,10 @@ TEST_CASE(
 
 TEST_CASE("adaclip: no unit moves the release by more than 1 where the noise is white") {
     at::manual_seed(3);
-    const auto by = make_adaclip(method_of("adaclip", {40, 25}, 16, 0.3));
+    const auto by = make_adaclip(make_test_config("adaclip", {40, 25}, 16, 0.3));
     const auto spread = at::randn({65}).exp();
     for (int t = 0; t < 30; ++t) {
-        const auto terms = by->prepare(0.5);
+        const auto terms = by->next_terms(0.5);
         const double scale = std::pow(10.0, t % 7 - 3);
         const auto units = at::randn({8, 65}) * spread * scale;
         for (std::int64_t b = 0; b < 8; ++b) {
@@ -111,10 +111,10 @@ TEST_CASE("adaclip does not feed on its own noise, and stays within its radii") 
     const double batch = 256, radius = 0.1;
     // Undebiased, a step would count z²·d/B = 7.8 times the variance that ordered its noise.
     CHECK(static_cast<double>(size) / batch > 1);
-    const auto by = make_adaclip(method_of("adaclip", {1200, 800}, batch, radius));
+    const auto by = make_adaclip(make_test_config("adaclip", {1200, 800}, batch, radius));
     double greatest = 0, spread = 0;
     noise_only(*by, size, 1, 300, [&] {
-        const auto b = by->prepare(1).shape->deviations();
+        const auto b = by->next_terms(1).shape->deviations();
         greatest = std::max(greatest, b.max().item<double>());
         spread = std::max(spread, (b.max() / b.min()).item<double>());
         CHECK(by->radii().front() >= 1e-3 * (1 - 1e-9));
@@ -133,17 +133,17 @@ TEST_CASE("adaclip does not feed on its own noise, and stays within its radii") 
 
 TEST_CASE("adaclip's state goes through a checkpoint to the bit, and another's is refused") {
     at::manual_seed(5);
-    const auto config = method_of("adaclip", {30, 3}, 8, 0.2);
+    const auto config = make_test_config("adaclip", {30, 3}, 8, 0.2);
     const auto one = make_adaclip(config), other = make_adaclip(config);
-    for (int t = 0; t < 6; ++t) one->absorb(released(one->prepare(0.3), 0.3, at::randn({33}, at::kDouble)));
+    for (int t = 0; t < 6; ++t) one->absorb(released(one->next_terms(0.3), 0.3, at::randn({33}, at::kDouble)));
     const auto state = one->save();
     other->load(state);
     CHECK(same_future(*one, *other, 33));
 
     const auto fresh = make_adaclip(config), untouched = make_adaclip(config);
-    CHECK(has(refusal([&] { fresh->load(make_geoclip(method_of("geoclip", {30, 3}, 8, 0.2))->save()); }), "geoclip"));
+    CHECK(has(refusal([&] { fresh->load(make_geoclip(make_test_config("geoclip", {30, 3}, 8, 0.2))->save()); }), "geoclip"));
     CHECK(
-        has(refusal([&] { fresh->load(make_adaclip(method_of("adaclip", {33}, 8, 0.2))->save()); }), "other adapters"));
+        has(refusal([&] { fresh->load(make_adaclip(make_test_config("adaclip", {33}, 8, 0.2))->save()); }), "other adapters"));
     for (const char* name : {"centre", "variances", "errors"}) {
         CHECK(has(refusal([&] { fresh->load(with(state, name, {})); }), name));
         CHECK(has(refusal([&] { fresh->load(with(state, name, at::zeros({33}))); }), name));

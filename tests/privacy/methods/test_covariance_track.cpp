@@ -85,7 +85,7 @@ TEST_CASE("Sigma does not feed on the noise that it orders, where without the su
         auto track = fresh_track(size, rank, first);
         double largest = 0;
         for (int t = 0; t < 200; ++t) {
-            const spiked_geometry shape(at::zeros({size}, at::kDouble), {covariance_of(track, 1e-12 * first)});
+            const spiked_geometry shape(at::zeros({size}, at::kDouble), {estimate_covariance(track, 1e-12 * first)});
             const auto y = shape.colour(at::randn({size}, at::kDouble)) * (z / batch);
             const auto& now = shape.blocks().front();
             const auto roots = at::cat({now.variances, at::full({1}, now.tail, at::kDouble)}).sqrt();

@@ -64,7 +64,7 @@ TEST_CASE("spiked norms and noise are those of GeoClip's dense M") {
 
     // The constraint is met with equality, and the noise is the theorem's optimum (Σ√λ)².
     const auto metric = at::linalg_inv(colour.matmul(colour.t()));
-    CHECK(trace_of(metric.matmul(sigma)) == Approx(1).epsilon(1e-11));
+    CHECK(compute_trace(metric.matmul(sigma)) == Approx(1).epsilon(1e-11));
     CHECK(shape.deviations().square().sum().item<double>() == Approx(s * s).epsilon(1e-12));
 }
 

@@ -33,7 +33,7 @@ method_config hyfreedp() {
 void until_it_looks(method& by) {
     auto value = rldp::testing::blank_release();
     value.gradient = at::ones({10});
-    while (!by.prepare(1).measured) by.absorb(value);
+    while (!by.next_terms(1).measured) by.absorb(value);
 }
 
 /// A look at these mean losses here, where the last step began, and as far again behind, clipped at `range`.
@@ -70,7 +70,7 @@ TEST_CASE("hyfreedp looks at losses every ten steps, and pays its share of the m
     auto value = rldp::testing::blank_release();
     value.gradient = at::ones({10});
     for (int step = 0; step < 31; ++step) {
-        const auto terms = how->prepare(0.8);
+        const auto terms = how->next_terms(0.8);
         CAPTURE(step);
         CHECK(terms.rule == clip_rule::normalise);
         CHECK(static_cast<bool>(terms.measured) == (step == 10 || step == 20 || step == 30));
@@ -88,10 +88,10 @@ TEST_CASE("hyfreedp does not look while the rate rises") {
     auto value = rldp::testing::blank_release();
     value.gradient = at::ones({10});
     for (int step = 0; step < 30; ++step) {
-        CHECK_FALSE(how->prepare(1).measured);
+        CHECK_FALSE(how->next_terms(1).measured);
         how->absorb(value);
     }
-    CHECK(how->prepare(1).measured);
+    CHECK(how->next_terms(1).measured);
 }
 
 TEST_CASE("hyfreedp's rate follows the parabola through the losses") {
@@ -118,7 +118,7 @@ TEST_CASE("hyfreedp goes on from its state, and from no other") {
     see(*one, 8, 2.4, 2.6, 3);
     until_it_looks(*one);
     other->load(one->save());
-    CHECK(other->prepare(1).measured);
+    CHECK(other->next_terms(1).measured);
     for (auto* each : {one.get(), other.get()}) see(*each, 4.8, 2.2, 2.3, 2.7);
     CHECK(other->rate_factor() == one->rate_factor());
     for (const char* numbers : {R"({"method":"hyfreedp","steps":10,"factor":0,"range":1})",

@@ -29,7 +29,7 @@ std::vector<std::string> unsteered_names() {
 
 const std::vector<std::string> names = unsteered_names();
 
-method_config config_of(const std::string& name) {
+method_config make_config(const std::string& name) {
     method_config out;
     out.name = name;
     out.pair_sizes = pairs;
@@ -61,8 +61,8 @@ std::vector<segment> segments_for(const method_config& config) {
 release released(const method_config& config, const method& how, std::uint64_t seq, double z,
                  const at::Tensor& gradients) {
     sanitizer by({segments_for(config), rldp::allocation::proportional, false}, run_key::insecure_from_seed(3));
-    by.begin({rldp::testing::charged_at(seq, z), how.prepare(z)});
-    const auto points = 1 + std::ssize(how.prepare(z).probes);
+    by.begin({rldp::testing::charged_at(seq, z), how.next_terms(z)});
+    const auto points = 1 + std::ssize(how.next_terms(z).probes);
     if (gradients.size(0) > 0) by.add({gradients, at::full({gradients.size(0), points}, 1e9, at::kDouble)});
     return by.finish();
 }
@@ -95,7 +95,7 @@ std::vector<double> group_sizes(const std::vector<segment>& segments, std::size_
 /// the multiplier, where one unit makes the difference.
 double moved(const method_config& config, const method& how, double z, const at::Tensor& without,
              const at::Tensor& with) {
-    const auto terms = how.prepare(z);
+    const auto terms = how.next_terms(z);
     const auto segments = segments_for(config);
     const auto noise = released(config, how, 2, z, nobody());
     const auto a = released(config, how, 1, z, without), b = released(config, how, 1, z, with);
@@ -125,7 +125,7 @@ TEST_CASE("every method's noise amounts to the multiplier that is charged, from 
     for (const auto& name : names) {
         for (const double z : {0.4, 0.9, 2.5}) {
             CAPTURE(name, z);
-            const auto config = config_of(name);
+            const auto config = make_config(name);
             const auto how = make_method(config);
             if (name == "hyfreedp") at_its_first_look(*how);
             auto without = at::cat({unit_of_norm(0.1, 1), unit_of_norm(2, 2)});
@@ -143,10 +143,10 @@ TEST_CASE("every method's noise amounts to the multiplier that is charged, from 
 
 TEST_CASE("what a method asks of the batch takes its part of the multiplier") {
     const auto z_g = [](const std::string& name, double z, double batch, double query_noise) {
-        auto config = config_of(name);
+        auto config = make_config(name);
         config.expected_batch = batch;
         config.query_noise = query_noise;
-        const auto terms = make_method(config)->prepare(z);
+        const auto terms = make_method(config)->next_terms(z);
         return gradient_multiplier(z, terms.measurement_multiplier);
     };
     // The specified case: z = 1, L = 256, σ_b = L/20.
@@ -173,16 +173,16 @@ TEST_CASE("automatic clipping and psac weigh units as published") {
     CHECK(psac[0].item<double>() == Approx(2));
     for (const auto& factors : {automatic, psac}) CHECK((factors * norms.squeeze(1) < 2).all().item<bool>());
     for (const char* name : {"auto_s", "psac"}) {
-        auto config = config_of(name);
+        auto config = make_config(name);
         config.stabiliser = 0.03;
-        const auto terms = make_method(config)->prepare(1);
+        const auto terms = make_method(config)->next_terms(1);
         CHECK(terms.stabiliser == 0.03);
         CHECK(terms.rule == (config.name == "psac" ? clip_rule::psac : clip_rule::normalise));
     }
 }
 
 TEST_CASE("dp_adambc tells the optimiser what noise there is") {
-    const auto config = config_of("dp_adambc");
+    const auto config = make_config("dp_adambc");
     const auto how = make_method(config);
     CHECK_FALSE(how->noise_variance());
     how->absorb(released(config, *how, 1, 0.8, nobody()));
@@ -190,27 +190,27 @@ TEST_CASE("dp_adambc tells the optimiser what noise there is") {
 }
 
 TEST_CASE("scale_first clips in the shape of Adam's second moment") {
-    auto config = config_of("scale_first");
+    auto config = make_config("scale_first");
     config.stabiliser = 0.25;
     const auto how = make_method(config);
-    CHECK(at::allclose(how->prepare(1).shape->deviations(), at::full({coordinates}, 0.5, at::kDouble)));
+    CHECK(at::allclose(how->next_terms(1).shape->deviations(), at::full({coordinates}, 0.5, at::kDouble)));
     auto value = rldp::testing::blank_release();
     value.gradient = at::ones({coordinates});
     value.gradient.slice(0, 0, coordinates / 2) *= 7;  // root mean square 5: scales 1.65 and 0.45, once γ is added
     for (int step = 1; step < 20; ++step) how->absorb(value);
-    CHECK(at::allclose(how->prepare(1).shape->deviations(), at::full({coordinates}, 0.5, at::kDouble)));
+    CHECK(at::allclose(how->next_terms(1).shape->deviations(), at::full({coordinates}, 0.5, at::kDouble)));
     how->absorb(value);
-    const auto scales = how->prepare(1).shape->deviations();
+    const auto scales = how->next_terms(1).shape->deviations();
     const double length = std::sqrt((1.65 * 1.65 + 0.45 * 0.45) / 2);
     CHECK(scales[0].item<double>() == Approx(0.5 * 1.65 / length));
     CHECK(scales[coordinates - 1].item<double>() == Approx(0.5 * 0.45 / length));
 }
 
 TEST_CASE("scale_first makes no shape of its own noise") {
-    const auto config = config_of("scale_first");
+    const auto config = make_config("scale_first");
     const auto how = make_method(config);
     for (std::uint64_t seq = 1; seq <= 200; ++seq) how->absorb(released(config, *how, seq, 0.8, nobody()));
-    const auto scales = how->prepare(1).shape->deviations();
+    const auto scales = how->next_terms(1).shape->deviations();
     CHECK(scales.std().item<double>() < 0.35 * scales.mean().item<double>());
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("dp_lora by unit and by the letter") {
     CHECK(effective_multiplier(sensitivities(clip_rule::batch_mean, {1, 1}, 0), {2, 2}) == Approx(2 / std::sqrt(8.0)));
     const double z = 0.8;
     for (const bool literal : {false, true}) {
-        const auto config = config_of(literal ? "dp_lora_literal" : "dp_lora");
+        const auto config = make_config(literal ? "dp_lora_literal" : "dp_lora");
         const auto how = make_method(config);
         const auto out = released(config, *how, 1, z, nobody());
         const auto segments = segments_for(config);
@@ -234,7 +234,7 @@ TEST_CASE("dp_lora by unit and by the letter") {
         CHECK(at::allclose(mean, out.gradient / (literal ? 1 : 64)));
     }
     // The mean of the units drawn, each group clipped to C.
-    const auto config = config_of("dp_lora_literal");
+    const auto config = make_config("dp_lora_literal");
     const auto units = at::cat({unit_of_norm(0.2, 4), unit_of_norm(0.4, 5), unit_of_norm(3, 6)});
     const auto out = released(config, *make_method(config), 1, 1e-7, units);
     const auto expected = units.to(at::kDouble).mean(0);
@@ -250,10 +250,10 @@ TEST_CASE("dp_lora by unit and by the letter") {
 }
 
 TEST_CASE("autoclip's radius follows the released fraction") {
-    auto config = config_of("autoclip_quantile");
+    auto config = make_config("autoclip_quantile");
     config.quantile = 0.5;
     const auto how = make_method(config);
-    const auto bits = how->prepare(0.9).measured;
+    const auto bits = how->next_terms(0.9).measured;
     std::vector<double> sum(1, 0.0);
     bits->add(at::tensor({0.1, 0.47, 0.53, 7.0}, at::kDouble).unsqueeze(1), {}, sum);
     CHECK(sum[0] == 0);  // two within, two without
@@ -287,7 +287,7 @@ TEST_CASE("dcsgd's histogram has a bin for every norm") {
 }
 
 TEST_CASE("dcsgd_p takes the percentile's bin") {
-    auto config = config_of("dcsgd_p");
+    auto config = make_config("dcsgd_p");
     config.quantile = 0.3;
     const auto how = make_method(config);
     auto value = rldp::testing::blank_release();
@@ -309,7 +309,7 @@ TEST_CASE("dcsgd_p takes the percentile's bin") {
 }
 
 TEST_CASE("dcsgd_e takes the least error") {
-    auto config = config_of("dcsgd_e");
+    auto config = make_config("dcsgd_e");
     config.pair_sizes = {100};
     config.expected_batch = 100;
     config.initial_radius = 1;
@@ -335,7 +335,7 @@ TEST_CASE("dcsgd_e takes the least error") {
 TEST_CASE("a method goes on from its state as if nothing had been") {
     for (const auto& name : names) {
         CAPTURE(name);
-        const auto config = config_of(name);
+        const auto config = make_config(name);
         const auto one = make_method(config), other = make_method(config);
         const auto units = at::cat({unit_of_norm(0.3, 7), unit_of_norm(0.9, 8)});
         const auto first = released(config, *one, 1, 0.9, units);
@@ -355,10 +355,10 @@ TEST_CASE("a method goes on from its state as if nothing had been") {
 }
 
 TEST_CASE("methods that can't be are refused") {
-    auto config = config_of("static");
+    auto config = make_config("static");
     config.name = "dpsgd";
     CHECK_THROWS_AS(make_method(config), rldp::error);
-    config = config_of("adaclip");
+    config = make_config("adaclip");
     config.groups = 3;
     CHECK_THROWS_AS(make_method(config), rldp::error);
     for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
@@ -368,12 +368,12 @@ TEST_CASE("methods that can't be are refused") {
                                                                            {"dcsgd_e", &method_config::query_noise},
                                                                            {"auto_s", &method_config::stabiliser}};
         for (const auto& [name, member] : members) {
-            config = config_of(name);
+            config = make_config(name);
             config.*member = bad;
             CHECK_THROWS_AS(make_method(config), rldp::error);
         }
     }
-    config = config_of("dcsgd_p");
+    config = make_config("dcsgd_p");
     config.quantile = 1;
     CHECK_THROWS_AS(make_method(config), rldp::error);
 }

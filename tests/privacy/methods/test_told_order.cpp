@@ -15,8 +15,8 @@ using namespace rldp::privacy;
 
 namespace {
 
-told_step back(const step_terms& terms, const std::vector<at::Tensor>& probes = {}) {
-    return hear(tell({terms, probes, at::linspace(-1, 1, 7)}));
+serialized_step back(const step_terms& terms, const std::vector<at::Tensor>& probes = {}) {
+    return parse_step(serialize_step({terms, probes, at::linspace(-1, 1, 7)}));
 }
 
 }  // namespace
@@ -89,10 +89,10 @@ TEST_CASE("each kind of geometry is heard as it was told") {
 }
 
 TEST_CASE("what no rank told is refused") {
-    CHECK(has(refusal([] { hear(""); }), "what rank 0 told"));
-    CHECK(has(refusal([] { hear("no cbor at all"); }), "what rank 0 told"));
+    CHECK(has(refusal([] { parse_step(""); }), "what rank 0 told"));
+    CHECK(has(refusal([] { parse_step("no cbor at all"); }), "what rank 0 told"));
     step_terms terms;
     terms.radii = {1};
-    auto bytes = tell({terms, {}, at::zeros({3})});
-    CHECK(has(refusal([&] { hear(std::string_view(bytes).substr(0, bytes.size() - 2)); }), "what rank 0 told"));
+    auto bytes = serialize_step({terms, {}, at::zeros({3})});
+    CHECK(has(refusal([&] { parse_step(std::string_view(bytes).substr(0, bytes.size() - 2)); }), "what rank 0 told"));
 }

@@ -61,8 +61,8 @@ TEST_CASE("a book of an earlier version is read: its runs showed raw figures, un
     const auto book = read_book(place);
     REQUIRE(book.runs.size() == 3);
     CHECK(book.runs[0].held_out == rldp::publication::raw);
-    CHECK(sums_of(book).size() == 2);
-    CHECK(*sums_of(book)[0].epsilon_guaranteed == Approx(1));
+    CHECK(compute_sums(book).size() == 2);
+    CHECK(*compute_sums(book)[0].epsilon_guaranteed == Approx(1));
     // One that goes on is no copy, the first time.
     CHECK(enter(place, run("x")) == start_kind::again);
     copy_run(place, "x", "x2");
@@ -79,7 +79,7 @@ TEST_CASE("a copied run takes its promise once more, whichever of the two goes o
     CHECK(enter(place, run("f", 1)) == start_kind::first);
     copy_run(place, "f", "f2");
     copy_run(place, "f", "f3");
-    const auto epsilon = [&] { return *sums_of(read_book(place)).at(0).epsilon_guaranteed; };
+    const auto epsilon = [&] { return *compute_sums(read_book(place)).at(0).epsilon_guaranteed; };
     SECTION("the original") {
         CHECK(enter(place, run("f", 1)) == start_kind::again);
         CHECK(enter(place, run("f", 1), {.directory = "f2"}) == start_kind::copy);

@@ -57,7 +57,7 @@ rows reversed(rows of) {
     return of;
 }
 
-std::string text_of(const rows& all, const std::string& header = "patient,code,outcome") {
+std::string make_table(const rows& all, const std::string& header = "patient,code,outcome") {
     auto out = header + "\n";
     for (const auto& row : all) out += row + "\n";
     return out;
@@ -73,20 +73,20 @@ struct tables {
         scratch.write("other.json", R"({"opening": "Seen:", "missing": [""], "unknown": "no {label};",
             "clause": "{label} = {value};", "leave_out": ["code"]})");
     }
-    data::enrolment of(const std::string& path, const std::optional<std::string>& group = {}, std::int64_t seed = 42,
+    data::split_assignment of(const std::string& path, const std::optional<std::string>& group = {}, std::int64_t seed = 42,
                        const std::string& how = "told.json") const {
         data::split_rule split;
         split.seed = seed;
         return enrolled({.path = path, .ids_mapping = {}, .narrative = scratch / how, .group = group}, split);
     }
-    data::enrolment enrolled(const data::source& from, const data::split_rule& split) const {
+    data::split_assignment enrolled(const data::source& from, const data::split_rule& split) const {
         const auto records = data::open_records(from);
-        return data::enrol(*records, from, split, 2);
+        return data::assign_splits(*records, from, split, 2);
     }
-    data::enrolment of(const rows& all, const std::optional<std::string>& group = {}) const {
-        return of(scratch.write("table.csv", text_of(all)), group);
+    data::split_assignment of(const rows& all, const std::optional<std::string>& group = {}) const {
+        return of(scratch.write("table.csv", make_table(all)), group);
     }
-    double likeness(const data::enrolment& a, const data::enrolment& b) const {
+    double likeness(const data::split_assignment& a, const data::split_assignment& b) const {
         return privacy::likeness(under(key, a.sketches), under(key, b.sketches));
     }
 };
@@ -143,9 +143,9 @@ TEST_CASE("a small table is known again in one a thousand times as large") {
 TEST_CASE("how a table is written, told and split changes neither rows nor likeness") {
     const tables t;
     const auto mine = visits(0, 3000);
-    const auto path = t.scratch.write("mine.csv", text_of(mine));
+    const auto path = t.scratch.write("mine.csv", make_table(mine));
     const auto known = t.of(path);
-    const auto same = [&](const char* what, const data::enrolment& other, bool split = true) {
+    const auto same = [&](const char* what, const data::split_assignment& other, bool split = true) {
         INFO(what);
         CHECK(t.likeness(known, other) == 1);
         CHECK((known.split == other.split) == split);
@@ -153,7 +153,7 @@ TEST_CASE("how a table is written, told and split changes neither rows nor liken
     fs::create_directory(t.scratch / "elsewhere");
     fs::create_symlink(path, t.scratch / "link.csv");
     same("a link", t.of((t.scratch / "link.csv").string()));
-    same("a copy", t.of(t.scratch.write("elsewhere/copy.csv", text_of(mine))));
+    same("a copy", t.of(t.scratch.write("elsewhere/copy.csv", make_table(mine))));
     same("another template", t.of(path, {}, 42, "other.json"));
     same("rows in another order", t.of(reversed(mine)));
     rows quoted, turned, lines;
@@ -165,8 +165,8 @@ TEST_CASE("how a table is written, told and split changes neither rows nor liken
         lines.push_back(fmt::format(R"({{"code": "{}", "patient": "{}", "outcome": "{}"}})", code, patient, outcome));
     }
     same("quoted, with semicolons and an empty column",
-         t.of(t.scratch.write("quoted.csv", text_of(quoted, "patient;code;outcome;remark"))));
-    same("columns in another order", t.of(t.scratch.write("turned.csv", text_of(turned, "outcome,patient,code"))));
+         t.of(t.scratch.write("quoted.csv", make_table(quoted, "patient;code;outcome;remark"))));
+    same("columns in another order", t.of(t.scratch.write("turned.csv", make_table(turned, "outcome,patient,code"))));
     same("JSON lines", t.of(t.scratch.write("mine.jsonl", fmt::format("{}\n", fmt::join(lines, "\n")))));
     same("another seed", t.of(path, {}, 43), false);
     same("by patient", t.of(path, "patient"), false);
@@ -181,7 +181,7 @@ TEST_CASE("the same units on other sides are another split") {
     half.eval = 0.5;
     int compared = 0;
     for (int i = 0; i < 60 && compared == 0; ++i) {
-        const data::source from{.path = t.scratch.write("two.csv", text_of(visits(2 * i, 2 * i + 2))),
+        const data::source from{.path = t.scratch.write("two.csv", make_table(visits(2 * i, 2 * i + 2))),
                                 .ids_mapping = {},
                                 .narrative = t.scratch / "told.json",
                                 .group = {}};

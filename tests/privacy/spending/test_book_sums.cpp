@@ -22,7 +22,7 @@ TEST_CASE("runs of a book add up, and compose to less") {
     REQUIRE(book.runs.size() == 3);
     CHECK(book.runs[1].place == "/runs/b");
     CHECK(book.runs[0].data == book.runs[2].data);
-    const auto sums = sums_of(book);
+    const auto sums = compute_sums(book);
     REQUIRE(sums.size() == 1);
     CHECK(*sums[0].epsilon_guaranteed == Approx(2.7));
     CHECK(sums[0].delta == Approx(3e-5));
@@ -40,10 +40,10 @@ TEST_CASE("composed, runs cost the worse of their training and of their looks at
         looking.header.looks = {3, noise_of_looks(3, 2, 1e-5)};
         enter(scratch / "book", looking);
     }
-    const auto sum = sums_of(read_book(scratch / "book")).at(0);
+    const auto sum = compute_sums(read_book(scratch / "book")).at(0);
     const look_plan both{6, noise_of_looks(3, 2, 1e-5)};
     CHECK(*sum.epsilon_guaranteed == 4);
-    CHECK(*sum.pld == Approx(epsilon_of(both, 2e-5)));
+    CHECK(*sum.pld == Approx(compute_epsilon(both, 2e-5)));
     CHECK(*sum.pld > 2.5);  // its training alone composes to less than 1.4
     CHECK(make_accountant("pld")->epsilon(std::vector<phase>{{1.1, 0.01, 200}}, 2e-5) < 1.4);
 }
@@ -52,11 +52,11 @@ TEST_CASE("a filter's steps are not composed, for what it released chose them") 
     const scratch_directory scratch;
     enter(scratch / "book", run("a"));
     enter(scratch / "book", run("b", 2), {.promised = {}});
-    const auto sum = sums_of(read_book(scratch / "book")).at(0);
+    const auto sum = compute_sums(read_book(scratch / "book")).at(0);
     CHECK(*sum.epsilon_guaranteed == Approx(2.9));
     CHECK(*sum.pld == Approx(2 + make_accountant("pld")->epsilon(steps, 1e-5)).epsilon(1e-3));
     enter(scratch / "filters", run("a", 2), {.promised = {}});
-    CHECK(*sums_of(read_book(scratch / "filters")).at(0).pld == Approx(2));
+    CHECK(*compute_sums(read_book(scratch / "filters")).at(0).pld == Approx(2));
 }
 
 TEST_CASE("a run without guarantee takes that of all") {
@@ -65,7 +65,7 @@ TEST_CASE("a run without guarantee takes that of all") {
     auto open = run("b");
     open.header.insecure_reproducible = true;
     enter(scratch / "book", open);
-    const auto sum = sums_of(read_book(scratch / "book")).at(0);
+    const auto sum = compute_sums(read_book(scratch / "book")).at(0);
     CHECK_FALSE(sum.epsilon_guaranteed);
     CHECK_FALSE(sum.pld);
     CHECK(has(refusal([&] { set_total(scratch / "book", {.epsilon_budget = 100, .delta = 0.1, .unit = "record"}); }),
@@ -78,7 +78,7 @@ TEST_CASE("contracts of different units are summed apart") {
     auto people = run("b", 3);
     people.header.unit = "patient";
     enter(scratch / "book", people);
-    const auto sums = sums_of(read_book(scratch / "book"));
+    const auto sums = compute_sums(read_book(scratch / "book"));
     REQUIRE(sums.size() == 2);
     CHECK(*sums[0].epsilon_guaranteed == Approx(0.9));
     CHECK(sums[1].unit == "patient");
@@ -91,7 +91,7 @@ TEST_CASE("where all protect whom they hold out, ε adds up over splits, and dis
     enter(place, run("a"));
     enter(place, run("b"), {.split = "another", .held_out = rldp::publication::none});
     enter(place, run("c"), {.split = "another"});
-    const auto sums = sums_of(read_book(place));
+    const auto sums = compute_sums(read_book(place));
     REQUIRE(sums.size() == 1);
     CHECK(sums[0].split.empty());
     CHECK(*sums[0].epsilon_guaranteed == Approx(2.7));
@@ -108,12 +108,12 @@ TEST_CASE("a run that shows raw figures adds up within its own split alone") {
     const auto place = scratch / "book";
     enter(place, run("a"));
     enter(place, run("b"), {.split = "another", .held_out = rldp::publication::raw});
-    CHECK(sums_of(read_book(place)).size() == 2);
+    CHECK(compute_sums(read_book(place)).size() == 2);
     CHECK(has(refusal([&] { set_total(place, {.epsilon_budget = 9, .delta = 1e-3, .unit = "record"}); }),
               "/runs/b shows raw figures of those that it holds out, and /runs/a splits the data otherwise"));
     enter(scratch / "one", run("a"));
     enter(scratch / "one", run("b"), {.held_out = rldp::publication::raw});
-    const auto sums = sums_of(read_book(scratch / "one"));
+    const auto sums = compute_sums(read_book(scratch / "one"));
     REQUIRE(sums.size() == 1);
     CHECK(*sums[0].epsilon_guaranteed == Approx(1.8));
 }

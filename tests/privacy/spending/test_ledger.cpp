@@ -53,7 +53,7 @@ std::filesystem::path small_ledger(const scratch_directory& dir) {
     return path;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> split_lines(const std::string& text) {
     std::vector<std::string> out;
     std::istringstream in(text);
     for (std::string line; std::getline(in, line);) out.push_back(line);
@@ -75,15 +75,15 @@ TEST_CASE("a charge is held in 112 bytes, and made again as its line says") {
     const auto content = read_ledger(small_ledger(dir));
     std::vector<std::string> texts;
     for (const auto& made : content.charges) texts.push_back(rldp::privacy::text_of(made));
-    auto expected = lines_of(text_of(dir / "ledger.jsonl"));
+    auto expected = split_lines(text_of(dir / "ledger.jsonl"));
     expected.erase(expected.begin());
     CHECK(texts == expected);
     CHECK(content.charges.back()->seq == 3);
-    CHECK(content.hash_of(0) == content.header_hash);
-    CHECK(content.hash_of(2) == content.charges[1]->hash);
-    CHECK(content.hash_of(3).empty());  // never charged
-    CHECK(content.hash_of(4) == content.charges[2]->hash);
-    CHECK(content.hash_of(5).empty());
+    CHECK(content.find_hash(0) == content.header_hash);
+    CHECK(content.find_hash(2) == content.charges[1]->hash);
+    CHECK(content.find_hash(3).empty());  // never charged
+    CHECK(content.find_hash(4) == content.charges[2]->hash);
+    CHECK(content.find_hash(5).empty());
     CHECK(content.charges_through(3) == 2);
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("a hash is SHA-256 of the canonical line without it") {
 TEST_CASE("every field that is edited is noticed, with the line's number") {
     const scratch_directory dir;
     const auto path = small_ledger(dir);
-    const auto lines = lines_of(text_of(path));
+    const auto lines = split_lines(text_of(path));
     int edits = 0;
     for (std::size_t number = 0; number < lines.size(); ++number) {
         const auto original = nlohmann::json::parse(lines[number]);
@@ -154,7 +154,7 @@ TEST_CASE("every field that is edited is noticed, with the line's number") {
 TEST_CASE("lines that are removed, swapped, doubled, respelt or rewritten are noticed") {
     const scratch_directory dir;
     const auto path = small_ledger(dir);
-    const auto lines = lines_of(text_of(path));
+    const auto lines = split_lines(text_of(path));
     const auto refused = [&](const std::vector<std::string>& changed) {
         put(path, joined(changed));
         return refusal([&] { read_ledger(path); });

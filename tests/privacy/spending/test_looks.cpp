@@ -40,18 +40,18 @@ TEST_CASE("looks cost what a composition of Gaussians without subsampling costs"
     for (const auto& [count, z] : {std::pair{1, 0.7}, {3, 1.04}, {3, 4.2}, {20, 6.0}, {100, 40.0}}) {
         const phase all[] = {{z, 1.0, count}};
         // An upper bound by another way, and close to what is exact.
-        CHECK(epsilon_of({count, z}, 1e-5) <= pld->epsilon(all, 1e-5));
-        CHECK(epsilon_of({count, z}, 1e-5) == Approx(pld->epsilon(all, 1e-5)).epsilon(2e-3));
+        CHECK(compute_epsilon({count, z}, 1e-5) <= pld->epsilon(all, 1e-5));
+        CHECK(compute_epsilon({count, z}, 1e-5) == Approx(pld->epsilon(all, 1e-5)).epsilon(2e-3));
     }
-    CHECK(epsilon_of({0, 0}, 1e-5) == 0);
+    CHECK(compute_epsilon({0, 0}, 1e-5) == 0);
 }
 
 TEST_CASE("the noise of looks is the least that their budget allows") {
     for (const double epsilon : {0.1, 1.0, 2.0, 8.0, 50.0})
         for (const std::int64_t count : {1, 3, 20}) {
             const double z = noise_of_looks(count, epsilon, 1e-6);
-            CHECK(epsilon_of({count, z}, 1e-6) <= epsilon);
-            CHECK(epsilon_of({count, z * (1 - 1e-9)}, 1e-6) > epsilon);
+            CHECK(compute_epsilon({count, z}, 1e-6) <= epsilon);
+            CHECK(compute_epsilon({count, z * (1 - 1e-9)}, 1e-6) > epsilon);
         }
     // Of one Gaussian at ε 1, δ 1e-5: 3.7306, as Balle and Wang's (2018) analytic calibration gives it.
     CHECK(noise_of_looks(1, 1, 1e-5) == Approx(3.7306).epsilon(1e-4));
@@ -135,9 +135,9 @@ TEST_CASE("a rank's copy takes the looks that came between its steps") {
     auto book = ledger::create(path, header_with(3, 2.5));
     book.append_look(0);
     ledger_copy copy(rldp::read_file(path));
-    CHECK(copy.add(text_of(book.append(1, 1, 0.01, {})))->seq == 1);
+    CHECK(copy.add(format_charge(book.append(1, 1, 0.01, {})))->seq == 1);
     book.append_look(1);
-    CHECK(copy.add(text_of(book.append(2, 1, 0.01, {})))->seq == 2);
+    CHECK(copy.add(format_charge(book.append(2, 1, 0.01, {})))->seq == 2);
     CHECK(copy.content().looks.size() == 2);
     CHECK(copy.content().end().hash == book.content().end().hash);
 }

@@ -8,7 +8,7 @@
 #include "tests/rl/prepare/made_up.hpp"
 
 /// One to four adapters, their signals 1 or −1.
-inline rldp::rl::sight bandit_sight(std::uint64_t seed) {
+inline rldp::rl::policy_observation bandit_sight(std::uint64_t seed) {
     using rldp::rl::of_adapter;
     auto out = random_sight(static_cast<std::size_t>(rldp::rl::splitmix(seed, 1).whole(1, 4)), seed);
     for (auto& one : out.adapters) one[of_adapter::signal] = one[of_adapter::signal] > 0 ? 1 : -1;
@@ -16,7 +16,7 @@ inline rldp::rl::sight bandit_sight(std::uint64_t seed) {
 }
 
 /// The step that took `raw`, and its reward.
-inline rldp::rl::set_transition bandit_step(const rldp::rl::sight& seen, const rldp::rl::move& raw) {
+inline rldp::rl::set_transition bandit_step(const rldp::rl::policy_observation& seen, const rldp::rl::policy_action& raw) {
     double reward = -std::pow(raw.rate - 0.5, 2);
     for (std::size_t i = 0; i < seen.adapters.size(); ++i)
         reward -= std::pow(raw.shares[i] - seen.adapters[i][rldp::rl::of_adapter::signal], 2) /
@@ -29,12 +29,12 @@ struct bandit_answers {
     double wrong = 0;   ///< mean error of a share; 1 for who adds nothing
 };
 /// On sights that no test has learnt from.
-inline bandit_answers answers_of(const rldp::rl::residual_learner& learner) {
+inline bandit_answers extract_answers(const rldp::rl::residual_learner& learner) {
     bandit_answers out;
     double adapters = 0;
     for (std::uint64_t i = 100'000; i < 100'040; ++i) {
         const auto seen = bandit_sight(i);
-        const auto said = rldp::rl::raw_policy_of(learner.nets(), learner.actor(), seen).mean;
+        const auto said = rldp::rl::compute_raw_policy(learner.nets(), learner.actor(), seen).mean;
         out.common += said.rate / 40;
         for (std::size_t k = 0; k < seen.adapters.size(); ++k, ++adapters)
             out.wrong += std::abs(said.shares[k] - seen.adapters[k][rldp::rl::of_adapter::signal]);

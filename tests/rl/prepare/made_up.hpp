@@ -25,9 +25,9 @@ inline rldp::rl::quadratics small_task() {
 }
 
 /// Numbers such as a run shows.
-inline rldp::rl::sight random_sight(std::size_t adapters, std::uint64_t seed) {
+inline rldp::rl::policy_observation random_sight(std::size_t adapters, std::uint64_t seed) {
     rldp::rl::splitmix random(seed);
-    rldp::rl::sight out;
+    rldp::rl::policy_observation out;
     out.adapters.resize(adapters);
     for (auto& one : out.adapters)
         for (double& value : one) value = random.normal();
@@ -37,7 +37,7 @@ inline rldp::rl::sight random_sight(std::size_t adapters, std::uint64_t seed) {
 
 /// To the end under one and the same move.
 inline double played(const rldp::rl::task& of, const rldp::rl::schedule& fixed, std::uint64_t seed,
-                     const rldp::rl::move& always) {
+                     const rldp::rl::policy_action& always) {
     const auto run = of.begin(fixed, seed);
     while (!run->finished()) run->play(always);
     return run->log_excess();

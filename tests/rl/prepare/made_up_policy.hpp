@@ -7,8 +7,8 @@
 #include "rl/prepare/prepared_policy.hpp"
 #include "tests/rl/prepare/made_up.hpp"
 
-inline std::vector<rldp::rl::sight> random_sights(std::size_t count) {
-    std::vector<rldp::rl::sight> out;
+inline std::vector<rldp::rl::policy_observation> random_sights(std::size_t count) {
+    std::vector<rldp::rl::policy_observation> out;
     for (std::size_t i = 0; i < count; ++i) out.push_back(random_sight(1 + i % 5, i));
     return out;
 }

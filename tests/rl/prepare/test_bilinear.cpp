@@ -26,7 +26,7 @@ bilinear some_task(std::uint64_t number = 0) {
 }
 
 // The mean loss of a unit, written anew in differentiable operations.
-at::Tensor loss_of(const bilinear& task, const at::Tensor& theta, const records& of, std::int64_t unit) {
+at::Tensor compute_loss(const bilinear& task, const at::Tensor& theta, const records& of, std::int64_t unit) {
     auto h = of.inputs[unit];
     const auto each = task.rank * task.width;
     for (std::size_t l = 0; l < task.adapters(); ++l) {
@@ -52,7 +52,7 @@ TEST_CASE("a unit's gradient is what automatic differentiation says") {
         REQUIRE(found.gradients.sizes() == at::IntArrayRef({4, task.start.numel()}));
         for (std::int64_t unit = 0; unit < 4; ++unit) {
             const auto leaf = theta.clone().requires_grad_();
-            const auto loss = loss_of(task, leaf, drawn, unit);
+            const auto loss = compute_loss(task, leaf, drawn, unit);
             const auto gradient = torch::autograd::grad({loss}, {leaf})[0];
             CHECK(at::allclose(found.gradients[unit], gradient, 1e-4, 1e-6));
             CHECK(found.losses[unit].item<double>() == Approx(loss.item<double>()).epsilon(1e-5));
@@ -75,11 +75,11 @@ TEST_CASE("what an episode releases has the moments of the real sanitizer's rele
     privacy::clipped_sum sum(task.segments(), order.terms);
     sum.add(units);
     const auto clipped = sum.take();
-    const auto deviations = privacy::noise_of(how, order.charged, order.terms);
+    const auto deviations = privacy::compute_noise_deviations(how, order.charged, order.terms);
     // An episode adds this noise to that sum: the release less the sum, in its deviations, is standard normal.
     const auto expected = privacy::noise_standard_deviations(allocation::shares, task.noise_multiplier, task.radii,
                                                              privacy::sizes_of_groups(task.segments()),
-                                                             shares_of(neutral(task.adapters())));
+                                                             compute_shares(neutral(task.adapters())));
     std::int64_t begin = 0;
     double squares = 0, mean = 0;
     for (const auto& part : task.segments()) {
@@ -131,9 +131,9 @@ TEST_CASE("the same seed gives the same bits of family B, on any number of threa
     const auto drawn = draw_tasks(bilinear_families(), 4, 9, 4);
     const auto again = draw_tasks(bilinear_families(), 4, 9, 4);
     for (std::size_t i = 0; i < drawn.size(); ++i) CHECK(at::equal(drawn[i].start, again[i].start));
-    const auto one = final_losses(all_of(drawn), {schedule{}}, {.seed = 2, .jobs = 1});
-    CHECK(final_losses(all_of(again), {{}}, {.seed = 2, .jobs = 3}) == one);
-    CHECK(final_losses(all_of(drawn), {{}}, {.seed = 3}) != one);
+    const auto one = final_losses(list_tasks(drawn), {schedule{}}, {.seed = 2, .jobs = 1});
+    CHECK(final_losses(list_tasks(again), {{}}, {.seed = 2, .jobs = 3}) == one);
+    CHECK(final_losses(list_tasks(drawn), {{}}, {.seed = 3}) != one);
 }
 
 TEST_CASE("an episode of family B shows what it was set to, and takes no move beyond its limits") {

@@ -28,7 +28,7 @@ double rosenbrock(const cma_es::point& x) {
     return out;
 }
 
-void generation_of(cma_es& search, const std::function<double(const cma_es::point&)>& function) {
+void run_generation(cma_es& search, const std::function<double(const cma_es::point&)>& function) {
     std::vector<double> values;
     for (const auto& one : search.ask()) values.push_back(function(one));
     search.tell(values);
@@ -38,7 +38,7 @@ void generation_of(cma_es& search, const std::function<double(const cma_es::poin
 std::size_t evaluations(const std::function<double(const cma_es::point&)>& function, const cma_es::point& start,
                         std::uint64_t seed) {
     cma_es search(start, 0.5, seed);
-    while (search.best_value() > 1e-10 && search.generation() < 5000) generation_of(search, function);
+    while (search.best_value() > 1e-10 && search.generation() < 5000) run_generation(search, function);
     return search.generation() * search.population();
 }
 
@@ -57,9 +57,9 @@ TEST_CASE("the search needs as many evaluations as is published") {
 TEST_CASE("only the order of values counts, and a value that is none ranks last") {
     cma_es plain({1, 2}, 0.3, 4), bent({1, 2}, 0.3, 4), hurt({1, 2}, 0.3, 4);
     for (int i = 0; i < 20; ++i) {
-        generation_of(plain, sphere);
-        generation_of(bent, [](const cma_es::point& x) { return std::exp(sphere(x)); });
-        generation_of(hurt, [](const cma_es::point& x) { return x[0] > 1.1 ? std::nan("") : sphere(x); });
+        run_generation(plain, sphere);
+        run_generation(bent, [](const cma_es::point& x) { return std::exp(sphere(x)); });
+        run_generation(hurt, [](const cma_es::point& x) { return x[0] > 1.1 ? std::nan("") : sphere(x); });
     }
     CHECK(plain.mean() == bent.mean());
     CHECK(hurt.best_value() < 0.05);
@@ -69,11 +69,11 @@ TEST_CASE("only the order of values counts, and a value that is none ranks last"
 TEST_CASE("a search that was saved goes on bit for bit") {
     cma_es whole({1, -1, 2}, 0.5, 9, 8);
     CHECK(cma_es::load(whole.save(), "a search").save() == whole.save());
-    for (int i = 0; i < 7; ++i) generation_of(whole, ellipsoid);
+    for (int i = 0; i < 7; ++i) run_generation(whole, ellipsoid);
     auto resumed = cma_es::load(whole.save(), "a search");
     for (int i = 0; i < 9; ++i) {
-        generation_of(whole, ellipsoid);
-        generation_of(resumed, ellipsoid);
+        run_generation(whole, ellipsoid);
+        run_generation(resumed, ellipsoid);
     }
     CHECK(resumed.save() == whole.save());
     CHECK(resumed.best_value() == whole.best_value());

@@ -52,7 +52,7 @@ TEST_CASE("a paired comparison is that of its differences") {
 
 TEST_CASE("the same policy twice is a tie on every task, however many threads play") {
     const auto drawn = draw_tasks(families(), 2, 5, 8);
-    const auto tasks = all_of(drawn);
+    const auto tasks = list_tasks(drawn);
     const auto one = final_losses(tasks, {{}, rule{}}, {.seed = 4, .episodes = 2, .jobs = 1});
     CHECK(final_losses(tasks, {{}}, {.seed = 4, .episodes = 2, .jobs = 3}) == one);
     CHECK(final_losses(tasks, {{}}, {.seed = 5, .episodes = 2, .jobs = 1}) != one);
@@ -64,9 +64,9 @@ TEST_CASE("the same policy twice is a tie on every task, however many threads pl
 
 TEST_CASE("what another run shows changes a policy that listens, and none that goes by the clock") {
     const auto drawn = draw_tasks(families(), 2, 6, 8);
-    const auto tasks = all_of(drawn);
+    const auto tasks = list_tasks(drawn);
     const trials judging = {.seed = 4, .episodes = 2};
-    const contestant clock = {{}, timetable{.log_rates = {0, 0.5, 1}}};
+    const scheduled_policy clock = {{}, open_loop_schedule{.log_rates = {0, 0.5, 1}}};
     CHECK(shuffled_losses(tasks, clock, judging) == final_losses(tasks, clock, judging));
     rule how;
     how.numbers[rule::share_of_signal] = 0.5;
@@ -76,7 +76,7 @@ TEST_CASE("what another run shows changes a policy that listens, and none that g
 TEST_CASE("a rule that lacks numbers keeps them at zero") {
     const auto drawn = draw_tasks(families(), 2, 7, 4);
     const search_config how = {.generations = 2, .population = 6, .tasks = 4};
-    const auto found = search_rule(all_of(drawn), std::vector<double>(3), {}, how, std::array{rule::bias, rule::noise});
+    const auto found = search_rule(list_tasks(drawn), std::vector<double>(3), {}, how, std::array{rule::bias, rule::noise});
     for (std::size_t k = 0; k < rule::count; ++k)
         CHECK((found.how.numbers[k] != 0) == (k == rule::bias || k == rule::noise));
 }
@@ -95,7 +95,7 @@ TEST_CASE("work is done once each, and its first failure told") {
 TEST_CASE("hindsight finds what a rate that is off by eight leaves to win") {
     auto drawn = draw_tasks(families(), 1, 21, 16);
     for (auto& task : drawn) task.rate /= 8;
-    const auto found = headroom(all_of(drawn), {.tilt = -1}, {.seed = 3});
+    const auto found = headroom(list_tasks(drawn), {.tilt = -1}, {.seed = 3});
     CHECK(found.mean < -0.1);
     CHECK(found.least_gain() > 0);
 }
@@ -103,7 +103,7 @@ TEST_CASE("hindsight finds what a rate that is off by eight leaves to win") {
 TEST_CASE("a search mends a rate that all tasks have wrong") {
     auto drawn = draw_tasks(families(), 1, 22, 16);
     for (auto& task : drawn) task.rate /= 8;
-    const auto tasks = all_of(drawn);
+    const auto tasks = list_tasks(drawn);
     const search_config how = {.generations = 12, .population = 8, .tasks = 16, .deviation = 0.5};
     const auto found = search_schedule(tasks, std::vector<double>(3), how);
     CHECK(found[0] > 0.7);
@@ -117,7 +117,7 @@ TEST_CASE("a preparation ends in a policy whose file tells its gate, the same fo
     auto config = small_preparation();
     config.ablations = true;
     std::vector<std::string> stages;
-    const auto found = prepare(config, [&](const std::string& stage) { stages.push_back(stage); });
+    const auto found = train_policy(config, [&](const std::string& stage) { stages.push_back(stage); });
     CHECK(stages.size() == 7);
     const auto figures = nlohmann::json::parse(found.policy.parts().figures);
     CHECK(figures.at("held_out").size() == 5);
@@ -128,7 +128,7 @@ TEST_CASE("a preparation ends in a policy whose file tells its gate, the same fo
 
     config.jobs = 3;
     config.ablations = false;
-    const auto again = prepare(config, [](const std::string&) {});
+    const auto again = train_policy(config, [](const std::string&) {});
     CHECK(again.policy.parts().figures == found.policy.parts().figures);
     CHECK(again.policy.parts().how.numbers == found.policy.parts().how.numbers);
     CHECK(at::equal(again.policy.parts().actor, found.policy.parts().actor));
@@ -138,7 +138,7 @@ TEST_CASE("families that hold nothing out, or everything, are refused") {
     auto config = small_preparation();
     const auto refused = [&](const std::vector<std::string>& held_out) {
         config.held_out = held_out;
-        return refusal([&] { prepare(config, [](const std::string&) {}); });
+        return refusal([&] { train_policy(config, [](const std::string&) {}); });
     };
     CHECK(has(refused({"lukewarm"}), "lukewarm"));
     CHECK(has(refused({}), "held out"));

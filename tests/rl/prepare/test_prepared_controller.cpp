@@ -15,10 +15,10 @@ namespace {
 
 const run_terms three_adapters = {.adapters = 3, .numbers = 400, .noise_multiplier = 0.5, .batch = 20, .epochs = 2};
 
-outlook some_outlook(double time) {
-    outlook out;
+block_observation some_outlook(double time) {
+    block_observation out;
     out.time = time;
-    out.signs = {{0.5, 0.1, 0.2, 1e-3}, {-0.2, 0, -0.1, 1e-2}, {1 + time, -0.3, 0.4, 0.1}};
+    out.features = {{0.5, 0.1, 0.2, 1e-3}, {-0.2, 0, -0.1, 1e-2}, {1 + time, -0.3, 0.4, 0.1}};
     return out;
 }
 
@@ -26,7 +26,7 @@ prepared_controller with_parts(prepared_parts parts, controller_mode mode = cont
     return {std::make_shared<const prepared_policy>(std::move(parts)), three_adapters, mode};
 }
 
-bool same(const dials& a, const dials& b) {
+bool same(const block_action& a, const block_action& b) {
     return a.lr_factor == b.lr_factor && a.rates == b.rates && a.shares == b.shares && a.trust == b.trust;
 }
 
@@ -38,10 +38,10 @@ TEST_CASE("a run's outlook becomes the sight of a policy, and its move dials") {
     auto last = neutral(3);
     for (const double time : {0.25, 0.5, 0.75}) {
         const auto seen = some_outlook(time);
-        sight expected;
+        policy_observation expected;
         expected.global = {time, std::log(0.5 * 20 / 20), std::log(2), 0, 0, last.rate};
         for (std::size_t i = 0; i < 3; ++i) {
-            const auto& one = seen.signs[i];
+            const auto& one = seen.features[i];
             expected.adapters.push_back(
                 {one.signal, one.cosine, one.along, std::log(one.update), last.rates[i], last.shares[i]});
         }
@@ -51,7 +51,7 @@ TEST_CASE("a run's outlook becomes the sight of a policy, and its move dials") {
         CHECK(set.noise_multiplier == 0.5);
         CHECK(set.lr_factor == std::exp(last.rate));
         CHECK(set.trust == policy.trust(expected));
-        CHECK(set.shares == shares_of(last));
+        CHECK(set.shares == compute_shares(last));
         for (std::size_t i = 0; i < 3; ++i) CHECK(set.rates[i] == std::exp(last.rates[i]));
     }
     CHECK(last.rate != 0);
@@ -158,7 +158,7 @@ TEST_CASE("a policy's description tells its gate, and doubts runs of other lengt
         "blocks":[8,24],"gate":{"policy":{"mean":-0.2231,"standard_error":0.01,"wins":0.7},
                                 "feedback":{"mean":0.01,"standard_error":0.01,"wins":0.4}}})";
     const prepared_policy policy(parts);
-    const auto told = description_of(policy);
+    const auto told = describe_policy(policy);
     REQUIRE(told.size() == 5);
     CHECK(has(told[0], policy.digest().substr(0, 12)));
     CHECK(has(told[0], "passed its gate"));
@@ -169,14 +169,14 @@ TEST_CASE("a policy's description tells its gate, and doubts runs of other lengt
     CHECK(has(told[3], "18.4 to 21.5 %"));
     CHECK(has(told[4], "1.0 % higher"));
     CHECK(has(told[4], "-1.0 to 3.0 %"));
-    REQUIRE(doubts_of(policy, 64).size() == 1);
-    CHECK(has(doubts_of(policy, 64)[0], "knows no language models"));
-    REQUIRE(doubts_of(policy, 56).size() == 2);
-    CHECK(has(doubts_of(policy, 56)[1], "7 blocks"));
-    CHECK(has(doubts_of(policy, 10000)[1], "8 to 24"));
+    REQUIRE(list_warnings(policy, 64).size() == 1);
+    CHECK(has(list_warnings(policy, 64)[0], "knows no language models"));
+    REQUIRE(list_warnings(policy, 56).size() == 2);
+    CHECK(has(list_warnings(policy, 56)[1], "7 blocks"));
+    CHECK(has(list_warnings(policy, 10000)[1], "8 to 24"));
     parts.figures = R"({"tasks":"runs","blocks":[8,24]})";
-    CHECK(doubts_of(prepared_policy(parts), 64).empty());
+    CHECK(list_warnings(prepared_policy(parts), 64).empty());
     parts.passed = false;
-    CHECK(has(description_of(prepared_policy(parts))[0], "did not pass"));
-    CHECK(description_of(prepared_policy(made_up_parts())).size() == 2);
+    CHECK(has(describe_policy(prepared_policy(parts))[0], "did not pass"));
+    CHECK(describe_policy(prepared_policy(made_up_parts())).size() == 2);
 }

@@ -23,7 +23,7 @@ prepared_policy some_policy() {
     return prepared_policy(std::move(out));
 }
 
-bool same_moves(const move& a, const move& b) {
+bool same_moves(const policy_action& a, const policy_action& b) {
     return a.rate == b.rate && a.rates == b.rates && a.shares == b.shares;
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("a policy is its rule plus a residual, and far from home its rule alon
 }
 
 TEST_CASE("the guard lets 99 of 100 sights of its preparation pass") {
-    std::vector<sight> seen;
+    std::vector<policy_observation> seen;
     for (std::uint64_t i = 0; i < 2000; ++i) seen.push_back(random_sight(4, i));
     const auto guard = residual_guard::of(seen);
     int whole = 0;
@@ -114,7 +114,7 @@ TEST_CASE("the normaliser is of mean 0 and deviation 1, and bounded") {
     auto far = seen[0];
     far.global[of_run::probe] = 1e9;
     CHECK(normalised(far).global[of_run::probe] == 5);
-    const std::vector<sight> still(3, seen[0]);
+    const std::vector<policy_observation> still(3, seen[0]);
     CHECK(frozen_normaliser::of(still)(seen[7]).global[of_run::probe] == 0);
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("a move changes what it names") {
     auto task = small_task();
     task.noise_multiplier = 0;
     task.unit_noise = 0;
-    const auto after = [&](const move& chosen) {
+    const auto after = [&](const policy_action& chosen) {
         const auto run = task.begin(last_iterate, 1);
         run->play(chosen);
         return run->look();
@@ -161,7 +161,7 @@ TEST_CASE("without public records there is nothing to probe, and the run is the 
 TEST_CASE("shares are positive and sum to one") {
     auto chosen = neutral(3);
     chosen.shares = {-share_limit, 0, share_limit};
-    const auto shares = shares_of(chosen);
+    const auto shares = compute_shares(chosen);
     CHECK(shares[0] + shares[1] + shares[2] == Approx(1));
     CHECK(shares[2] / shares[1] == Approx(std::exp(2.0)));
     CHECK(shares[0] > 0);

@@ -26,7 +26,7 @@ residual_ppo_config small_ppo() {
 set_episode played_bandit(const residual_learner& learner, const at::Tensor& actor, std::uint64_t seed) {
     splitmix random(seed, 2);
     const auto seen = bandit_sight(seed);
-    return {bandit_step(seen, sampled(raw_policy_of(learner.nets(), actor, seen), random))};
+    return {bandit_step(seen, sampled(compute_raw_policy(learner.nets(), actor, seen), random))};
 }
 
 std::vector<set_episode> played_round(const residual_learner& learner, std::uint64_t number) {
@@ -57,7 +57,7 @@ TEST_CASE("advantages lie between what follows and one step's surprise") {
 TEST_CASE("PPO finds each adapter's best number in sets of any size") {
     residual_ppo learner(small_ppo());
     for (std::uint64_t round = 0; round < 100; ++round) learner.learn_from(played_round(learner, round));
-    const auto found = answers_of(learner);
+    const auto found = extract_answers(learner);
     CHECK(found.common == Approx(0.5).margin(0.25));
     CHECK(found.wrong < 0.4);
 }

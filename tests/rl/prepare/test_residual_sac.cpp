@@ -23,7 +23,7 @@ residual_sac_config small_learner() {
     return out;
 }
 
-move random_move(std::size_t adapters, splitmix& random) {
+policy_action random_move(std::size_t adapters, splitmix& random) {
     auto out = neutral(adapters);
     out.rate = random.uniform(-1.5, 1.5);
     for (double& rate : out.rates) rate = random.uniform(-1.5, 1.5);
@@ -43,7 +43,7 @@ TEST_CASE("the learner finds each adapter's best number in sets of any size") {
     residual_sac learner(small_learner());
     for (std::uint64_t i = 0; i < 1500; ++i) learner.remember(bandit(i));
     learner.learn(1200);
-    const auto found = answers_of(learner);
+    const auto found = extract_answers(learner);
     CHECK(found.common == Approx(0.5).margin(0.25));
     CHECK(found.wrong < 0.4);
 }

@@ -31,7 +31,7 @@ TEST_CASE("a search's point is a rule and back") {
     CHECK(how.numbers[rule::along] == Approx(3));
     CHECK(how.numbers[rule::time] == -0.2);
     CHECK(how.numbers[rule::bias] == 0);
-    const auto back = point_of(how, free);
+    const auto back = to_point(how, free);
     REQUIRE(back.size() == 2);
     CHECK(back[0] == Approx(0.3));
     CHECK(back[1] == Approx(-0.2));
@@ -92,7 +92,7 @@ TEST_CASE("no straight line of rates is out of a search's reach, and its mean st
     CHECK(at(0.5).tilt == Approx(std::tanh(0.5)));
     CHECK(at(50).log_rate == 0.3);
     for (const double tilt : {-50.0, -0.5, 0.0, 0.5, 50.0}) {
-        const auto rates = rates_of(at(tilt), 0.01, 400);
+        const auto rates = make_rate_schedule(at(tilt), 0.01, 400);
         double mean = 0;
         for (std::int64_t step = 21; step <= 400; ++step) mean += rates.rate(step) / 380;  // behind the warm-up
         const double asked = 0.01 * std::exp(0.3);
@@ -104,7 +104,7 @@ TEST_CASE("no straight line of rates is out of a search's reach, and its mean st
 }
 
 TEST_CASE("a timetable goes by the clock alone, in straight lines") {
-    auto how = timetable_at(std::vector<double>{0, 0.9, 0, 0, 0, 0, 0, 0, 0, 0.1, 5});
+    auto how = open_loop_schedule_at(std::vector<double>{0, 0.9, 0, 0, 0, 0, 0, 0, 0, 0.1, 5});
     auto seen = random_sight(2, 3);
     const auto rate_at = [&](double time) {
         seen.global[of_run::time] = time;
@@ -115,5 +115,5 @@ TEST_CASE("a timetable goes by the clock alone, in straight lines") {
     CHECK(rate_at(0.9) == Approx(0.1));
     CHECK(rate_at(1) == rate_limit);
     CHECK(how(seen).shares == std::vector<double>(2));
-    CHECK_THROWS_AS(timetable_at(std::vector<double>(10)), rldp::error);
+    CHECK_THROWS_AS(open_loop_schedule_at(std::vector<double>(10)), rldp::error);
 }

@@ -17,7 +17,7 @@ at::Generator seeded(std::uint64_t seed) {
     return at::detail::createCPUGenerator(seed);
 }
 
-adapter_set sets_of(const std::vector<sight>& all, std::int64_t room) {
+adapter_set make_sets(const std::vector<policy_observation>& all, std::int64_t room) {
     const auto out = empty_sets(std::ssize(all), room);
     for (std::size_t i = 0; i < all.size(); ++i) put(out, static_cast<std::int64_t>(i), all[i]);
     return out;
@@ -32,7 +32,7 @@ at::Tensor random_actor(const set_networks& nets) {
 
 TEST_CASE("an actor begins by adding nothing, whatever is seen") {
     const set_networks nets(16);
-    const auto said = nets.policy(nets.initial_actor(seeded(1)), sets_of({random_sight(3, 1), random_sight(5, 2)}, 6));
+    const auto said = nets.policy(nets.initial_actor(seeded(1)), make_sets({random_sight(3, 1), random_sight(5, 2)}, 6));
     CHECK(said.mean.global.abs().max().item<double>() == 0);
     CHECK(said.mean.adapters.abs().max().item<double>() == 0);
     CHECK(said.log_sigma.global[0].item<double>() == Approx(-1.5));
@@ -42,11 +42,11 @@ TEST_CASE("actors and critics know no order of adapters") {
     const set_networks nets(16);
     const auto actor = random_actor(nets), critics = nets.initial_critics(seeded(2));
     auto seen = random_sight(4, 7);
-    const auto sets = sets_of({seen}, 4);
+    const auto sets = make_sets({seen}, 4);
     const auto said = nets.policy(actor, sets).mean;
     const auto worth = nets.values(critics, sets, said);
     std::swap(seen.adapters[0], seen.adapters[2]);
-    const auto turned = sets_of({seen}, 4);
+    const auto turned = make_sets({seen}, 4);
     const auto again = nets.policy(actor, turned).mean;
     CHECK(at::allclose(again.global, said.global, 1e-5, 1e-6));
     CHECK(at::allclose(again.adapters[0][0], said.adapters[0][2], 1e-5, 1e-6));
@@ -61,7 +61,7 @@ TEST_CASE("padding changes nothing") {
     const set_networks nets(16);
     const auto actor = random_actor(nets), critics = nets.initial_critics(seeded(2));
     const auto seen = random_sight(3, 5);
-    const auto bare = sets_of({seen}, 3), padded = sets_of({seen, random_sight(6, 8)}, 6);
+    const auto bare = make_sets({seen}, 3), padded = make_sets({seen, random_sight(6, 8)}, 6);
     const auto said = nets.policy(actor, bare), same = nets.policy(actor, padded);
     CHECK(at::allclose(same.mean.global[0], said.mean.global[0], 1e-5, 1e-6));
     CHECK(at::allclose(same.mean.adapters[0].narrow(0, 0, 3), said.mean.adapters[0], 1e-5, 1e-6));
@@ -93,10 +93,10 @@ TEST_CASE("rows give back what was put") {
     chosen.shares = {2, 0.125};
     const auto rows = empty_actions(3, 4);
     put(rows, 1, chosen);
-    const auto back = move_at(rows, 1, 2);
+    const auto back = action_at(rows, 1, 2);
     CHECK(back.rate == chosen.rate);
     CHECK(back.rates == chosen.rates);
     CHECK(back.shares == chosen.shares);
-    CHECK(move_at(rows, 0, 2).rate == 0);
+    CHECK(action_at(rows, 0, 2).rate == 0);
     CHECK_THROWS(put(rows, 0, neutral(5)));
 }

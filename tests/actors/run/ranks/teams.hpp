@@ -13,7 +13,7 @@
 
 namespace rldp::testing {
 
-inline ranks::place place_of(std::size_t rank, std::size_t count, std::uint16_t port) {
+inline ranks::place make_place(std::size_t rank, std::size_t count, std::uint16_t port) {
     return {.rank = rank,
             .ranks = count,
             .local_rank = rank,
@@ -37,7 +37,7 @@ inline std::vector<std::string> as_ranks(
     std::vector<std::string> out(count);
     const auto one = [&](std::size_t rank) {
         try {
-            const auto team = std::make_shared<ranks::team>(place_of(rank, count, port),
+            const auto team = std::make_shared<ranks::team>(make_place(rank, count, port),
                                                             secret_of ? secret_of(rank) : common, timeout, silent);
             act(team);
         } catch (const std::exception& thrown) {

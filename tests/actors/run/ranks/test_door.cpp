@@ -20,7 +20,7 @@ descriptor once_open(std::uint16_t port) {
 }
 
 /// What the other end says until it closes.
-std::string all_of(const descriptor& from) {
+std::string read_all(const descriptor& from) {
     std::string out;
     for (char byte = 0; ranks::receive_all(from, {&byte, 1});) out += byte;
     return out;
@@ -53,7 +53,7 @@ struct two_ranks {
     std::uint16_t port = free_port();
     privacy::cluster_secret secret = privacy::cluster_secret::from_system();
     ranks::place place(std::size_t rank, std::size_t count = 2) const {
-        auto out = place_of(rank, count, port);
+        auto out = make_place(rank, count, port);
         out.patience = seconds(300);
         return out;
     }
@@ -121,7 +121,7 @@ TEST_CASE("a stranger hears forty bytes and no more") {
     REQUIRE(ranks::receive_all(stranger, heard));
     CHECK(ranks::is_greeting(heard));
     ranks::send_all(stranger, std::string(ranks::knock_bytes, 'k'));
-    const auto answer = all_of(stranger);
+    const auto answer = read_all(stranger);
     CHECK(answer.size() == ranks::answer_bytes);
     CHECK(answer.front() == static_cast<char>(ranks::verdict::stranger));
     CHECK(both.act(both.place(1)).empty());

@@ -152,8 +152,8 @@ TEST_CASE("a charge that is not the ledger's next is refused") {
     scratch_directory scratch;
     auto book = privacy::ledger::create(scratch / "ledger", scratch_header());
     privacy::ledger_copy copy(read_file(scratch / "ledger"));
-    const auto first = privacy::text_of(book.append(1, 2, scratch_header().sample_rate, std::nullopt));
-    const auto second = privacy::text_of(book.append(2, 2, scratch_header().sample_rate, std::nullopt));
+    const auto first = privacy::format_charge(book.append(1, 2, scratch_header().sample_rate, std::nullopt));
+    const auto second = privacy::format_charge(book.append(2, 2, scratch_header().sample_rate, std::nullopt));
     CHECK(has(refusal([&] { copy.add(second); }), "seq 1 was expected, not 2"));
     CHECK(copy.add(first)->seq == 1);
     CHECK(has(refusal([&] { copy.add(first); }), "seq 2 was expected, not 1"));
@@ -194,7 +194,7 @@ TEST_CASE("a sum that is not of what was tagged is an error, in whichever number
         const auto heard = [](const std::string&) {};
         // Rank 1 as somebody on its way to rank 0 makes it look: what it sends is not what it has tagged.
         std::thread other([&] {
-            ranks::wire wire(place_of(1, 2, port), secret, timeout, heard);
+            ranks::wire wire(make_place(1, 2, port), secret, timeout, heard);
             const auto nonce = privacy::meeting::nonce();
             const std::uint64_t length = std::string_view("here").size();
             const privacy::meeting keys(secret,
@@ -211,7 +211,7 @@ TEST_CASE("a sum that is not of what was tagged is an error, in whichever number
         });
         std::string threw;
         {
-            ranks::team team(place_of(0, 2, port), secret, timeout, heard);
+            ranks::team team(make_place(0, 2, port), secret, timeout, heard);
             std::vector<std::int64_t> numbers(100, 1);
             try {
                 team.reduce(5, numbers);
@@ -230,7 +230,7 @@ TEST_CASE("a sum that is not of what was tagged is an error, in whichever number
 TEST_CASE("a listener on the wire hears neither a share nor a sum of shares, but noise") {
     // What sums look like: small numbers. Ranks' differ, so that a sum of any of them is known again.
     constexpr std::size_t count = 40'000;
-    const auto share_of = [](std::size_t rank) {
+    const auto compute_share = [](std::size_t rank) {
         return std::int64_t{0x0000'0012'3456'789a} * (std::int64_t{1} << rank);
     };
     for (const std::size_t ranks : {2U, 3U, 4U}) {
@@ -240,7 +240,7 @@ TEST_CASE("a listener on the wire hears neither a share nor a sum of shares, but
             return;
         }
         const auto threw = as_ranks(ranks, [&](const auto& team) {
-            std::vector<std::int64_t> numbers(count, share_of(team->rank()));
+            std::vector<std::int64_t> numbers(count, compute_share(team->rank()));
             team->reduce(1, numbers);
             team->broadcast(std::string(50'000, 'r'));
             team->leave();
@@ -252,7 +252,7 @@ TEST_CASE("a listener on the wire hears neither a share nor a sum of shares, but
         for (std::size_t whose = 1; whose < (std::size_t{1} << ranks); ++whose) {  // each set of ranks
             std::int64_t sum = 0;
             for (std::size_t rank = 0; rank < ranks; ++rank)
-                if ((whose >> rank & 1) == 1) sum += share_of(rank);
+                if ((whose >> rank & 1) == 1) sum += compute_share(rank);
             INFO(ranks << " ranks, the sum of set " << whose);
             CHECK(bytes.find(std::string(reinterpret_cast<const char*>(&sum), sizeof sum)) == std::string::npos);
         }

@@ -113,7 +113,7 @@ TEST_CASE("where examples differ in difficulty, shadows find members that a thre
             shadow.trained_on.push_back(random.coin(0.5));
             shadow.phi.push_back(difficulty[i] + (shadow.trained_on[i] ? 1 : 0) + random.normal());
         }
-    const auto auc_of = [](const auto& scores) {
+    const auto compute_auc = [](const auto& scores) {
         std::vector<double> members, others;
         for (std::size_t i = 0; i < scores.size(); ++i) (i % 2 == 0 ? members : others).push_back(scores[i]);
         return *auc(members, others);
@@ -125,9 +125,9 @@ TEST_CASE("where examples differ in difficulty, shadows find members that a thre
         return out;
     };
     // Φ(1/√2) = 0.76 with known centres, Φ(1/√20) = 0.59 for the threshold; each to about 0.02.
-    CHECK(auc_of(target) < 0.64);
-    CHECK(auc_of(known(online_scores(target, shadows))) > 0.7);
-    CHECK(auc_of(known(offline_scores(target, shadows))) > 0.7);
+    CHECK(compute_auc(target) < 0.64);
+    CHECK(compute_auc(known(online_scores(target, shadows))) > 0.7);
+    CHECK(compute_auc(known(offline_scores(target, shadows))) > 0.7);
 }
 
 TEST_CASE("shadows that do not match the target are refused") {

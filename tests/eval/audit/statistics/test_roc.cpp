@@ -57,7 +57,7 @@ TEST_CASE("true positives are counted at the lowest threshold that the false pos
 
 TEST_CASE("proportions have the interval of Clopper and Pearson") {
     // Roots of the regularised incomplete beta function with 30 digits (mpmath).
-    const auto half = proportion_of(5, 10), few = proportion_of(3, 50), none = proportion_of(0, 20);
+    const auto half = compute_proportion(5, 10), few = compute_proportion(3, 50), none = compute_proportion(0, 20);
     CHECK(half.rate() == 0.5);
     CHECK(half.low == Approx(0.187086028447398).epsilon(1e-12));
     CHECK(half.high == Approx(0.812913971552602).epsilon(1e-12));
@@ -65,8 +65,8 @@ TEST_CASE("proportions have the interval of Clopper and Pearson") {
     CHECK(few.high == Approx(0.165481946603773).epsilon(1e-12));
     CHECK(none.low == 0);
     CHECK(none.high == Approx(0.168433470983085).epsilon(1e-12));
-    CHECK(proportion_of(20, 20).high == 1);
-    CHECK(proportion_of(20, 20).low == Approx(1 - none.high).epsilon(1e-12));
+    CHECK(compute_proportion(20, 20).high == 1);
+    CHECK(compute_proportion(20, 20).low == Approx(1 - none.high).epsilon(1e-12));
     const auto at = *true_positives_at(0, {3, 3, 3, 3, 3, 1, 1, 1, 1, 1}, {2});
     CHECK(at.low == half.low);
     CHECK(at.high == half.high);
@@ -88,6 +88,6 @@ TEST_CASE("scores that are no numbers and rates that are none are refused") {
     CHECK(refusal([] { true_positives_at(0.1, {INFINITY}, {}); }) == "member score 0 is inf, no finite number");
     for (const double wrong : {-0.1, 1.1, double{NAN}})
         CHECK(refusal([&] { true_positives_at(wrong, {1}, {1}); }).find("is outside of 0 to 1") != std::string::npos);
-    CHECK(refusal([] { proportion_of(0, 0); }) == "0 of 0 is no proportion");
-    CHECK(refusal([] { proportion_of(3, 2); }) == "3 of 2 is no proportion");
+    CHECK(refusal([] { compute_proportion(0, 0); }) == "0 of 0 is no proportion");
+    CHECK(refusal([] { compute_proportion(3, 2); }) == "3 of 2 is no proportion");
 }

@@ -67,7 +67,7 @@ inline curve repeated(const std::vector<double>& mass, int times, curve d) {
 }
 
 /// The best of two continuations, whatever the loss so far.
-inline curve best_of(const curve& a, const curve& b) {
+inline curve choose_best(const curve& a, const curve& b) {
     curve out(a.size());
     std::transform(a.begin(), a.end(), b.begin(), out.begin(), [](double x, double y) { return std::max(x, y); });
     return out;
